@@ -1,4 +1,4 @@
-//! What calls of the GPU's programming interface take of the CPU, before their command is on its way.
+//! CPU time of calls of the GPU's programming interface, before their command is on its way.
 //!
 //! One call is made after another: the driver has one lock for a context, so threads of the host do not share this time.
 
@@ -18,7 +18,8 @@ pub(crate) struct CallParams {
 }
 
 impl CallParams {
-    /// How long the call for a command takes. What orders streams, and commands that no program asks for, take nothing.
+    /// How long the call for a command takes. Commands that order streams, and those that no program asks
+    /// for, take no time.
     pub(crate) fn time(&self, work: &Work) -> SimTime {
         match work {
             Work::Launch(_) => self.launch,

@@ -1,16 +1,16 @@
 //! The CPU's cores as far as they execute tasks themselves: how long instructions take that a kernel has.
 //!
-//! A core executes what the kernel's PTX executes, in vectors: an instruction of a warp of 32 lanes is as many vector instructions as
-//! it takes vectors to hold 32 lanes, or, where fewer lanes take part, one instruction for each lane by itself, whichever is
-//! less in all. What differs between the instruction sets, and what caches do, is not modelled: tasks are small, and their
-//! inputs and results cross the memory's bus once.
+//! A core executes what the kernel's PTX executes, in vectors: an instruction of a warp of 32 lanes is as
+//! many vector instructions as it takes vectors to hold 32 lanes, or, where fewer lanes take part, one
+//! instruction for each lane by itself, whichever is less in all. Differences between the instruction sets,
+//! and caches, are not modelled: tasks are small, and their inputs and results cross the memory's bus once.
 
 use counterpoint_framework::model::Params;
 
 /// Lanes of a warp.
 const WARP: u64 = 32;
 
-/// What executes tasks on the CPU.
+/// Cores of the CPU, which execute tasks.
 #[derive(Clone, Debug, Params)]
 pub struct CoreParams {
     /// Cores.
@@ -25,12 +25,12 @@ pub struct CoreParams {
 }
 
 impl CoreParams {
-    /// How many there are.
+    /// Number of cores.
     pub fn cores(&self) -> u32 {
         self.cores
     }
 
-    /// Cycles that a core takes for so many instructions, counted once for a warp and once for every lane.
+    /// Cycles of a core for these instructions, counted once for a warp and once for every lane.
     pub fn cycles(&self, warp_instructions: u64, thread_instructions: u64) -> u64 {
         let vectors = warp_instructions * WARP.div_ceil(self.lanes.into());
         vectors.min(thread_instructions).div_ceil(self.issue.into())

@@ -19,9 +19,9 @@ pub struct CpuParams {
     /// The order in which prelude, copies, kernels and postlude happen.
     #[param(default = "serial")]
     runtime: Slot<dyn Runtime>,
-    /// What executes tasks on the CPU itself.
+    /// Cores for tasks on the CPU itself.
     pub(crate) cores: CoreParams,
-    /// What calls of the GPU's programming interface take.
+    /// Time of calls of the GPU's programming interface.
     pub(crate) calls: CallParams,
     /// Unit of storage and memory traffic, and alignment of buffers.
     #[param(default = "4 KiB", min = "512 B", max = "64 KiB")]
@@ -56,7 +56,7 @@ pub struct CpuPorts {
     pub(crate) devices: DeviceSocket,
 }
 
-/// What the CPU counts.
+/// Statistics of the CPU.
 #[derive(Default, Stats)]
 pub struct CpuStats {
     /// Pages read from storage.

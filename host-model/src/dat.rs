@@ -31,11 +31,11 @@ struct Entry {
 pub struct Complete {
     /// Where it goes.
     pub device: u32,
-    /// What goes.
+    /// The copy of the page.
     pub copy: Copy,
 }
 
-/// What a write or a new copy has led to.
+/// Result of a write or a new copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Pages that are complete now.
@@ -57,7 +57,7 @@ pub struct Dat {
 }
 
 impl Dat {
-    /// For pages of so many bytes, with room for so many entries on chip.
+    /// A tracker for pages of `page` bytes, with room for `room` entries on chip.
     pub fn new(page: u64, room: usize) -> Self {
         Dat { page, entries: BTreeMap::new(), on_chip: Vec::with_capacity(room), room }
     }

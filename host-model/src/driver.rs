@@ -1,5 +1,5 @@
-//! What a runtime can do: read and write files, copy, launch, wait. Everything becomes messages to storage, memory and
-//! devices, with as many under way as the parameters allow.
+//! Operations of a runtime: read and write files, copy, launch, wait. Everything becomes messages to storage,
+//! memory and devices, with as many under way as the parameters allow.
 
 mod allocation;
 mod modules;
@@ -34,7 +34,7 @@ use threads::{Invalid, Thread};
 
 pub use allocation::Layout;
 
-/// What a page under way is for.
+/// Purpose of a page in flight.
 enum Page {
     /// From storage to memory.
     Fill { address: u64, bytes: u32 },
@@ -72,7 +72,7 @@ pub struct Driver<'a> {
     invalid: Invalid,
     host_address: Vec<u64>,
     device_address: Vec<u64>,
-    /// What each buffer's name means now; `swap` exchanges entries.
+    /// Current meaning of each buffer's name; `swap` exchanges entries.
     meaning: Vec<BufferId>,
     /// By device, what its kernels may touch.
     mapped: BTreeMap<u32, Arc<Allocations>>,
@@ -84,13 +84,13 @@ pub struct Driver<'a> {
     freed: Vec<Option<u32>>,
     commands: BTreeMap<CommandId, Issued>,
     descriptions: BTreeMap<CommandId, Description>,
-    /// What launches came to that nobody has asked for yet.
+    /// Counts of launches that nobody has asked for yet.
     counts: BTreeMap<CommandId, Box<CtaCounts>>,
     devices: BTreeMap<u32, Description>,
     next_command: u32,
     next_launch: u32,
     inspected: BTreeMap<BufferId, Vec<u8>>,
-    /// What the CPU looked at last.
+    /// Bytes that the CPU looked at last.
     seen: Vec<u8>,
 }
 
@@ -155,7 +155,7 @@ impl<'a> Driver<'a> {
         self.sim.close_span(span, attributes);
     }
 
-    /// Ends the span of something that moved so many bytes.
+    /// Ends the span of a transfer of `bytes` bytes.
     fn end_transfer(&self, span: SpanId, bytes: u64) {
         self.sim.close_span(span, vec![("bytes", Attribute::Amount(bytes))]);
     }
@@ -419,7 +419,8 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// What the blocks of a launch came to that was [`Counted`](counterpoint_protocols::launch::Counted) and is done; once.
+    /// Counts of the blocks of a launch that was [`Counted`](counterpoint_protocols::launch::Counted) and is
+    /// done; once.
     pub fn take_counts(&mut self, id: CommandId) -> Option<CtaCounts> {
         self.counts.remove(&id).map(|counts| *counts)
     }

@@ -31,7 +31,7 @@ use crate::program::{
     Application, Argument, Awaited, Buffer, BufferId, DEFAULT_STREAM, LaunchStep, Member, Range, Step, Task,
 };
 
-/// What a launch executed.
+/// Execution of a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launched {
     /// The kernel.
@@ -44,7 +44,8 @@ pub struct Launched {
     pub thread_instructions: u64,
 }
 
-/// What races have in common that are told once: what two commands are called, their streams unless they are of tasks, and where.
+/// Key of races that are reported once: the names of the two commands, their streams unless they are of
+/// tasks, and the place.
 type RaceKey = ([(String, Option<u32>); 2], Place);
 
 /// Puts the contents of a file, by its number, into as many bytes.
@@ -66,7 +67,7 @@ pub struct FunctionalHost<'a> {
     addresses: Vec<u64>,
     /// Per module where its variables begin on its device.
     variables: Vec<VariableBases>,
-    /// What each buffer's name means now.
+    /// Current meaning of each buffer's name.
     meaning: Vec<usize>,
     /// Which buffers have been freed, by where they lie.
     freed: Vec<bool>,
@@ -204,8 +205,9 @@ impl<'a> FunctionalHost<'a> {
         Ok(())
     }
 
-    /// Runs the application from prelude to postlude: `read` puts the files of the prelude, by their order, where they
-    /// belong, `write` takes those of the postlude. What is to be looked at goes into the journal. Breaks if it was interrupted.
+    /// Runs the application from prelude to postlude: `read` puts the files of the prelude, by their order,
+    /// where they belong, `write` takes those of the postlude. Buffers that are to be looked at go into the
+    /// journal. Breaks if it was interrupted.
     ///
     /// # Errors
     /// When a kernel does what it must not, or a loop reaches its limit.
@@ -242,8 +244,8 @@ impl<'a> FunctionalHost<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// What the launches executed, in their order; the last one may not have ended. And the mistakes of their kernels, in
-    /// the order in which they came first.
+    /// Executions of the launches, in their order; the last one may not have ended. And the mistakes of their
+    /// kernels, in the order in which they came first.
     pub fn into_results(self) -> (Vec<Launched>, Vec<Found>) {
         (self.launched, self.found)
     }

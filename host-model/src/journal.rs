@@ -1,4 +1,4 @@
-//! What the host program tells its user: the results, and how far it has come.
+//! Report of the host program to its user: the results, and its progress.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,7 +32,7 @@ impl Journal {
         self.launches.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What a buffer held at the end.
+    /// Contents of a buffer at the end.
     pub fn buffer(&self, buffer: BufferId) -> Option<Bytes> {
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner).get(&buffer).cloned()
     }

@@ -50,7 +50,7 @@ pub struct HostMemoryPorts {
     devices: DeviceSocket,
 }
 
-/// What host memory counts.
+/// Statistics of host memory.
 #[derive(Default, Stats)]
 pub struct HostMemoryStats {
     /// Accesses of the CPU.

@@ -1,5 +1,5 @@
-//! Modules: what one name under `code:` stands for on one device. A device that launches a kernel of a module holds the
-//! module's variables once, and the code of each kernel that it launches.
+//! Modules: the code of one name under `code:` on one device. A device that launches a kernel of a module
+//! holds the module's variables once, and the code of each kernel that it launches.
 
 use std::sync::Arc;
 

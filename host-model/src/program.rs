@@ -29,7 +29,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// What to say when somebody wants it on its device although it has been freed there.
+    /// Message for a request to use it on its device although it has been freed there.
     pub fn is_freed(&self) -> String {
         format!(
             "`{}` has been freed on device {}: it can be neither copied nor freed again",
@@ -58,7 +58,7 @@ pub struct Transfer {
     pub buffer: BufferId,
 }
 
-/// What the CPU makes itself in the prelude, in the place of a file.
+/// Contents that the CPU computes in the prelude, instead of reading a file.
 #[derive(Clone, Debug)]
 pub struct Computed {
     /// The values.
@@ -83,12 +83,12 @@ pub const DEFAULT_STREAM: u32 = 0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId(pub u32);
 
-/// What the host waits for.
+/// Work or event that the host waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaited {
     /// Everything that it has sent.
     All,
-    /// What it has sent on a stream.
+    /// Everything that it has sent on a stream.
     Stream(u32),
     /// An event, as it was recorded last; nothing if it never was.
     Event(EventId),
@@ -161,13 +161,13 @@ impl LaunchStep {
 /// other.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// What is copied to the device for it.
+    /// Parts that are copied to the device for it.
     pub copy_in: Vec<Range>,
     /// Its kernel; blocks and threads in one dimension.
     pub launch: LaunchStep,
     /// Whether the threads of a block meet at barriers.
     pub barrier: bool,
-    /// What is copied back when its kernel has ended.
+    /// Parts that are copied back when its kernel has ended.
     pub copy_out: Vec<Range>,
 }
 
@@ -185,11 +185,11 @@ pub struct BoundTexture {
     pub name: String,
     /// The buffer.
     pub buffer: BufferId,
-    /// What the fetches make of it; where its texels lie is not known yet.
+    /// Format and mode of its fetches; the place of its texels is not known yet.
     pub texture: Texture,
 }
 
-/// What ends a loop: an element of a buffer has a value.
+/// Condition that ends a loop: an element of a buffer has a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// The buffer.
@@ -208,7 +208,7 @@ impl Condition {
         Range { buffer: self.buffer, offset: self.offset, bytes: self.value.len() as u64 }
     }
 
-    /// What to say when a loop reaches its limit.
+    /// Message for a loop that reaches its limit.
     pub fn never(&self, most: u32) -> String {
         format!("a loop did not end: after {most} rounds, its limit, it is not so that {}", self.words)
     }
@@ -247,13 +247,13 @@ pub enum Step {
     Synchronize(Awaited),
     /// Exchanges what two names mean from here on.
     Swap(BufferId, BufferId),
-    /// Gives a buffer's memory on its device back. What the host holds stays.
+    /// Gives a buffer's memory on its device back. The host's copy stays.
     Free(BufferId),
     /// Does the steps several times.
     Repeat(u32, Vec<Step>),
     /// A task pipeline: batches of data that go through the same kernels, each in order. Batches are independent of each other.
     Pipeline {
-        /// How many kernels there are.
+        /// Number of kernels.
         kernels: u32,
         /// The launches of one batch after another, as many for each as there are kernels.
         launches: Vec<Step>,
@@ -262,7 +262,7 @@ pub enum Step {
     Tasks(Arc<[Task]>),
     /// Does the steps until the device has left a value that the host looks at after every round.
     Loop {
-        /// What ends it.
+        /// Condition that ends it.
         until: Condition,
         /// Rounds after which the run is given up.
         most: u32,
@@ -320,19 +320,19 @@ pub struct Application {
     pub textures: Vec<BoundTexture>,
     /// The modules of all launches.
     pub modules: Vec<Module>,
-    /// Its streams by number; number 0 stands for the default streams of all devices.
+    /// Its streams by number; number 0 is the default streams of all devices.
     pub streams: Vec<Stream>,
     /// Buffers whose contents are on their device before time 0, in the order of the files that hold them.
     pub preloaded: Vec<BufferId>,
-    /// What runs there without time before that, on these contents.
+    /// Steps that run there without time before that, on these contents.
     pub preload: Vec<Step>,
-    /// Files read before the first copy, and what stands for them.
+    /// Files read before the first copy, and computed contents in their place.
     pub prelude: Vec<Transfer>,
-    /// What of it no storage holds, because the CPU computes it.
+    /// Contents among these that no storage holds, because the CPU computes them.
     pub computed: BTreeMap<FileIndex, Computed>,
     /// Buffers copied to their device.
     pub copy_in: Vec<BufferId>,
-    /// What runs there.
+    /// Steps that run there.
     pub steps: Vec<Step>,
     /// Buffers copied back.
     pub copy_out: Vec<BufferId>,

@@ -17,7 +17,7 @@ pub struct RootComplexPorts {
     devices: Vec<BusSocket>,
 }
 
-/// What a root complex counts.
+/// Statistics of a root complex.
 #[derive(Default, Stats)]
 pub struct RootComplexStats {
     /// Messages towards devices.

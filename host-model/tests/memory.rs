@@ -30,7 +30,7 @@ fn track(host: u64, bytes: u64) -> HostAccess {
     HostAccess::Track { device: 3, copy }
 }
 
-/// The pages that leave for devices, of which there are so many, each with its cycle, and what was counted.
+/// The `pages` pages that leave for devices, each with its cycle, and the report.
 fn sent(script: Vec<(u64, HostAccess)>, pages: usize) -> (Vec<(u64, Copy)>, BenchReport) {
     let mut bench = Bench::reading::<HostMemory>(
         Hertz::new(1_000_000_000),

@@ -19,7 +19,7 @@ fn bench<C: Component>(params: &str) -> Bench {
     Bench::reading::<C>(clock, Environment::default(), counterpoint_hardware::register, params)
 }
 
-/// Reads of so many sectors of these lines, one every `apart` cycles.
+/// Reads of `sectors` sectors of these lines, one every `apart` cycles.
 fn reads(sectors: u32, apart: u64, line: impl Fn(u64) -> u64) -> Vec<(u64, MemRequest)> {
     let access = MemAccess::Read(ByteMask::MAX >> (LINE_BYTES as u32 - 32 * sectors));
     let request = |number| {

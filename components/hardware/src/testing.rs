@@ -79,7 +79,7 @@ pub fn write(tag: u32, line: u64, mask: ByteMask, byte: u8) -> MemRequest {
     request(tag, line, MemAccess::Write(mask, [byte; LINE_BYTES as usize]))
 }
 
-/// What a memory answers in which every line holds its own number, and stores are taken for granted.
+/// Reply of a memory in which every line holds its own number, and stores are acknowledged at once.
 pub fn numbered(request: &MemRequest) -> MemReply {
     let result = match &request.access {
         MemAccess::Read(mask) => MemResult::Line(*mask, [number(request.line); LINE_BYTES as usize]),
@@ -177,7 +177,7 @@ ret;
     )
 }
 
-/// A launch of a kernel with so many blocks and threads a block.
+/// A launch of a kernel with this grid and block size.
 pub fn launch(id: u32, source: &str, grid: u32, block: u32) -> Arc<Launch> {
     let kernel = Kernel::compile(source, Some("k")).unwrap_or_else(|errors| panic!("{errors:?}\n{source}"));
     Arc::new(Launch {

@@ -1,8 +1,8 @@
 //! The critical path of a run: back from its end, what it waited for last.
 //!
-//! From a moment one goes back to what ended last before it, through that to its beginning, and on from there. What lies
-//! between an end and the beginning that it led to is the host, a message, or a free slot that was waited for. The
-//! steps of the path follow each other without a gap from the beginning of the run to its end.
+//! From a moment one goes back to what ended last before it, through that to its beginning, and on from
+//! there. Between an end and the beginning that it led to lies the host, a message, or a wait for a free
+//! slot. The steps of the path follow each other without a gap from the beginning of the run to its end.
 
 use counterpoint_framework::telemetry::Span;
 use counterpoint_framework::time::SimTime;

@@ -1,4 +1,5 @@
-//! What a machine did over time, as curves: the rates that people look at, from the time series of its counters.
+//! Activity of a machine over time, as curves: the rates that people look at, from the time series of its
+//! counters.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ enum Rate {
     Busy,
 }
 
-/// A curve: what it is called, from which counters of which kind of component it comes.
+/// A curve: its name, unit, kind of component, counters and rate.
 struct Source {
     name: &'static str,
     unit: &'static str,

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 /// The keys of the rounds of one pass, of 48 bits each.
 pub(crate) type Rounds = [u64; 16];
 
-/// The keys of the rounds that a key of 64 bits stands for.
+/// The round keys of a key of 64 bits.
 pub(crate) fn rounds_of(key: u64) -> Rounds {
     let chosen = permuted(key, 64, &FIRST_CHOICE);
     let (mut high, mut low) = (chosen >> 28, chosen & HALF_KEY);
@@ -28,7 +28,7 @@ pub(crate) fn pass(block: u64, rounds: &Rounds) -> u64 {
     (0..64).filter(|&bit| end >> (63 - bit) & 1 != 0).map(|bit| 1 << (64 - u64::from(INITIAL[bit]))).sum()
 }
 
-/// What a round makes of a half.
+/// The round function, applied to a half.
 fn mixed(half: u32, key: u64) -> u32 {
     (0..8).fold(0, |mixed, index| {
         // Four bits of the half in their order, and on either side the next one: the standard's expansion.
@@ -47,7 +47,7 @@ static BOXED: LazyLock<[[u32; 64]; 8]> = LazyLock::new(|| {
     })
 });
 
-/// The bits of a number of so many bits that a table names, in its order.
+/// The bits of a number of `bits` bits that a table names, in its order.
 fn permuted(from: u64, bits: u32, table: &[u8]) -> u64 {
     table.iter().fold(0, |made, &bit| made << 1 | from >> (bits - u32::from(bit)) & 1)
 }

@@ -25,7 +25,7 @@ pub struct Export {
     pub options: Options,
 }
 
-/// What came of it.
+/// Result of an export.
 #[derive(Clone, Debug)]
 pub struct RunExport {
     /// Spans that arrived, and those that did not.
@@ -57,7 +57,7 @@ impl std::error::Error for ExportError {}
 /// Sends a run's spans. Those that do not arrive are saved in the run's folder.
 ///
 /// # Errors
-/// When they cannot be shown, or not be saved. A server that is away is no error: it stands in the result.
+/// When they cannot be shown, or not be saved. An unreachable server is no error: the result contains it.
 pub fn export(summary: &RunSummary, export: &Export) -> Result<RunExport, ExportError> {
     let facts = [("sim.machine", &summary.machine), ("sim.application", &summary.application)];
     let setting = Setting {
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(named("gpu.dram[0]"), "memory gpu.memory");
         assert_eq!(named("cards[1].gpu.network"), "network cards[1].network");
         assert_eq!(named("probe"), "mine probe.mine");
-        // What does faults to links is of no kind.
+        // A link's fault injector has no kind.
         assert_eq!(named("gpu.front.bus!fault"), "gpu gpu");
     }
 

@@ -1,8 +1,8 @@
-//! What a run waited for: which of its activities were exposed, and which hidden behind others.
+//! Exposure of a run: which of its activities were exposed, and which hidden behind others.
 //!
-//! A moment belongs to one activity: to a kernel if one runs, else to a copy to the device or to the host, else to
-//! reading input, else to writing output, else to none. An activity is exposed in the moments that belong to it and
-//! hidden in the others. What is exposed, together with the moments of none, is the whole run.
+//! A moment belongs to one activity: to a kernel if one runs, else to a copy to the device or to the host,
+//! else to reading input, else to writing output, else to none. An activity is exposed in the moments that
+//! belong to it and hidden in the others. Exposed time, together with the moments of none, is the whole run.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use counterpoint_framework::time::SimTime;
 
 use crate::launches::is_launch;
 
-/// What goes on, in the order in which a moment belongs to it.
+/// Activities, in the order in which a moment belongs to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Activity {
     /// A kernel runs.
@@ -46,7 +46,7 @@ impl Activity {
         }
     }
 
-    /// What people call it.
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Activity::Kernel => "kernels",
@@ -74,7 +74,7 @@ impl Exposed {
     }
 }
 
-/// What a run waited for.
+/// Exposure of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exposure {
     /// Of each activity that there was: the time in which one of its sort went on, and what of it was exposed.

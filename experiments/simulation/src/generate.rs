@@ -8,7 +8,7 @@ use crate::des;
 use crate::element::Element;
 use crate::suffix_tree::{self, WORDS};
 
-/// The longest text of which a suffix tree is made.
+/// The longest text that a suffix tree is made of.
 const LONGEST_TEXT: f64 = (1 << 24) as f64;
 
 /// A rule.
@@ -78,7 +78,7 @@ pub enum Generator {
         bases: f64,
         /// How long a part is.
         length: f64,
-        /// How many bases are replaced, as a share.
+        /// Share of bases that are replaced.
         errors: f64,
     },
     /// The keys of the rounds of triple DES, 48 after 48: those of each of three keys, the second ones backwards. A round has
@@ -98,7 +98,7 @@ pub struct GeneratorInfo {
     pub name: &'static str,
     /// Its parameters.
     pub parameters: &'static [(&'static str, Option<f64>)],
-    /// What it makes.
+    /// Description of its output.
     pub doc: &'static str,
 }
 

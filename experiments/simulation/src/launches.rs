@@ -15,13 +15,13 @@ const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
 /// The kind whose spans tell of launches.
 pub(crate) const SCHEDULER: &str = "gpu/cta-scheduler";
-/// What counts the cycles of a launch that has ended.
+/// Counter of the cycles of a launch that has ended.
 const ACTIVE: &str = "active_cycles";
 
-/// What counts the cycles of a scheduler in which launches ran or waited.
+/// Counter of a scheduler's cycles in which launches ran or waited.
 const BUSY: &str = "gpu_tot_sim_cycle";
 
-/// Whether a span stands for several launches of a kernel, which were beyond the limit of spans.
+/// Whether a span aggregates several launches of a kernel, which were beyond the limit of spans.
 pub(crate) fn is_several(span: &Span) -> bool {
     span.level == Level::Kernels && span.aggregated > 0 && attribute(span, ACTIVE).is_some()
 }
@@ -99,7 +99,7 @@ pub struct LaunchTime {
     pub active: SimTime,
 }
 
-/// The launches of a run that have ended, by number; none if there are so many that not all of them have spans.
+/// The launches of a run that have ended, by number; none if some of them have no span because of the limit.
 pub fn launches(machine: &Machine, spans: &[Span]) -> Vec<LaunchTime> {
     if spans.iter().any(is_several) {
         return Vec::new();

@@ -1,7 +1,7 @@
 //! A run of an application on a machine: loading both, simulating, checking and writing what came out.
 //!
-//! [`run`] does all of it. [`start`] gives a [`Simulation`] that goes as far as it is told to and is looked at in between; its
-//! end gives the same [`RunSummary`].
+//! [`run`] does all of it. [`start`] gives a [`Simulation`] that advances on request and can be inspected in
+//! between; its end gives the same [`RunSummary`].
 
 mod choices;
 mod conclude;
@@ -61,13 +61,13 @@ pub use simulation::{Simulation, start, start_watched};
 pub struct Check {
     /// The buffer.
     pub buffer: String,
-    /// What it was compared with.
+    /// The expectation that it was compared with.
     pub against: String,
-    /// What that came to.
+    /// Verdict of the comparison.
     pub verdict: Verdict,
 }
 
-/// What came of a run.
+/// Result of a run.
 pub struct RunSummary {
     /// Name of the machine.
     pub machine: String,
@@ -81,7 +81,7 @@ pub struct RunSummary {
     pub partial: bool,
     /// Files that could not be written because a component that hangs was left behind with what belongs into them.
     pub missing: &'static [&'static str],
-    /// What the application wrote, by name of the file.
+    /// Output of the application, by name of the file.
     pub results: Vec<(String, Bytes)>,
     /// The comparisons that the application asks for.
     pub checks: Vec<Check>,
@@ -89,21 +89,21 @@ pub struct RunSummary {
     pub hashes: Hashes,
     /// Where the time went.
     pub phases: Vec<Phase>,
-    /// What it waited for.
+    /// Its waits.
     pub waits: Waits,
-    /// What the machine did over time, if that was asked for.
+    /// The machine's activity over time, if that was asked for.
     pub curves: Vec<Curve>,
-    /// What kernels did that they should not, of a run without time; and of one with, if races were looked for.
+    /// Errors of kernels, of a run without time; and of one with, if races were looked for.
     pub found: Vec<Found>,
     /// Launches whose pages were looked at for races, if that was asked for, of a run with time.
     pub race_checked: Option<usize>,
     /// Writes to the buffers that were watched, in the order of time.
     pub writes: Vec<Written>,
-    /// What each launch executed, of a run without time.
+    /// Execution of each launch, of a run without time.
     pub launched: Option<Vec<Launched>>,
     /// The launches that have ended, by number.
     pub launches: Vec<LaunchTime>,
-    /// What applications that ran together came to.
+    /// Result of applications that ran together.
     pub together: Option<Together>,
     /// The most wanted numbers.
     pub figures: Figures,
@@ -115,7 +115,7 @@ pub struct RunSummary {
     pub unwritten: Vec<WriteError>,
     /// The folder of the results.
     pub folder: Option<PathBuf>,
-    /// How many threads ran it, and why, where these were not all that were asked for.
+    /// The number of threads that ran it, and the reason, if fewer than requested.
     pub threads: Option<String>,
     /// Wall-clock time of the simulation alone.
     pub wall: Duration,
@@ -124,7 +124,7 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// How the run ended, in words; without time no moment is told.
+    /// How the run ended, in words; without time it names no moment.
     pub fn ending(&self) -> String {
         functional::ending(&self.report.outcome, self.launched.is_some())
     }
@@ -136,8 +136,8 @@ impl RunSummary {
     }
 }
 
-/// Runs an application on a machine: [`start`] and [`Simulation::finish`]. Whoever watches does it through `progress`; what
-/// the watchdog says goes to the log.
+/// Runs an application on a machine: [`start`] and [`Simulation::finish`]. Observers use `progress`; messages
+/// of the watchdog go to the log.
 ///
 /// # Errors
 /// When the run cannot begin. A run that ends badly, or whose results cannot be written, is a summary.

@@ -1,10 +1,11 @@
 //! Suffix trees as tables of numbers, for programs that walk through them on a device.
 //!
-//! A node stands for the bases on the way to it from the root. It has eight words: its children by the base that follows
-//! (0 where none does), the last place of the text where its bases stand, how many there are, its parent, and the node of
-//! its bases but the first; the last is kept for nodes with children only. Where place and number add up to the length
-//! of the text, a suffix ends at the node, and every suffix ends at one. Nodes are numbered level by level from
-//! the root, which is node 0, so that what every walk begins with lies together.
+//! A node represents the bases on the way to it from the root. It has eight words: its children by the base
+//! that follows (0 where none does), the last place of the text where its bases stand, how many there are,
+//! its parent, and the node of its bases but the first; the last is kept for nodes with children only. Where
+//! place and number add up to the length of the text, a suffix ends at the node, and every suffix ends at
+//! one. Nodes are numbered level by level from the root, which is node 0, so that the nodes at the beginning
+//! of every walk lie together.
 
 /// Words of a node.
 pub(crate) const WORDS: usize = 8;
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
     use crate::generate::SplitMix;
 
-    /// Follows bases from the root: the node on the way to which they end, if they stand in the text.
+    /// Follows bases from the root: the node at or before which they end, if they occur in the text.
     fn find<'a>(table: &'a [[u32; WORDS]], text: &[u8], bases: &[u8]) -> Option<&'a [u32; WORDS]> {
         let mut node = &table[0];
         for (index, base) in bases.iter().enumerate() {

@@ -13,7 +13,7 @@ use crate::totals::cycles;
 /// A phase of the run, or what happened several times within one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// What happened.
+    /// Name of the phase.
     pub name: String,
     /// 0 for the run, 1 for its phases, 2 for what they consist of.
     pub depth: usize,
@@ -27,11 +27,11 @@ pub struct Phase {
     pub busy: SimTime,
     /// Some of it was still going on when the run ended.
     pub partial: bool,
-    /// What its launches came to, if it is launches of a kernel.
+    /// Work of its launches, if it is launches of a kernel.
     pub work: Option<Work>,
 }
 
-/// What launches came to.
+/// Work of launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Thread instructions.
@@ -70,7 +70,7 @@ impl Work {
     }
 }
 
-/// So many launches of one kernel are shown one by one; more are added up.
+/// Limit of launches of one kernel that are shown one by one; more are added up.
 const ONE_BY_ONE: usize = 16;
 
 /// The phases of a run in their order. Copies of one buffer are added up, and so are launches of one kernel if there are
@@ -146,7 +146,7 @@ enum Join {
     Largest,
 }
 
-/// A statistic that is shown: what it is called here, of which kinds of components, under which names.
+/// A statistic that is shown: its name here, its kinds of components, and its names there.
 struct Source {
     name: &'static str,
     kinds: &'static [&'static str],
@@ -179,7 +179,8 @@ const SOURCES: [Source; 12] = [
     source("row misses", DRAM, &["row_misses", "row_conflicts"], Join::Sum),
 ];
 
-/// Shares that are shown: of which number, in which other (plus the first, where the second leaves it out).
+/// Shares that are shown: name, numerator, denominator (plus the numerator, where the denominator leaves it
+/// out).
 const RATES: [(&str, &str, &str, bool); 3] = [
     ("L1 miss rate", "L1 misses", "L1 accesses", false),
     ("L2 miss rate", "L2 misses", "L2 accesses", false),
@@ -202,7 +203,7 @@ pub struct Figures {
 /// A rate of the machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
     /// Its value.
     pub value: f64,
@@ -210,12 +211,12 @@ pub struct Speed {
     pub unit: &'static str,
 }
 
-/// A mean of so many times.
+/// A mean of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mean {
     /// The mean, to a picosecond.
     pub time: SimTime,
-    /// Of so many.
+    /// Number of the times.
     pub of: u64,
 }
 
@@ -359,7 +360,7 @@ pub(crate) mod tests {
         Machine { name: "m".into(), description: None, follows: None, instances, links: Vec::new() }
     }
 
-    /// What a run of so many nanoseconds leaves.
+    /// Report of a run of `ns` nanoseconds.
     fn report(stats: Vec<StatRow>, ns: u64) -> RunReport {
         RunReport { stats, ..RunReport::of(Outcome::Finished(SimTime::from_ns(ns))) }
     }

@@ -42,7 +42,7 @@ pub struct Side {
     pub launches: usize,
 }
 
-/// What two have in common.
+/// Intersection of two sets of periods.
 fn intersection(a: &Periods, b: &Periods) -> Periods {
     let mut common = Vec::new();
     let (mut i, mut j) = (0, 0);

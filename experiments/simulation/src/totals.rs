@@ -1,5 +1,5 @@
-//! What a whole run came to, as rows of its statistics: time, clocks, and sums over the SMs, the L2 slices and the DRAM channels of
-//! the machine, and of each device if it has several.
+//! Totals of a whole run, as rows of its statistics: time, clocks, and sums over the SMs, the L2 slices and
+//! the DRAM channels of the machine, and of each device if it has several.
 //!
 //! A sum has every counter of its components. Beside them stands what can only be said of all: instructions a cycle and bandwidths,
 //! over the run and over the time in which kernels ran.
@@ -147,7 +147,7 @@ impl<'a> Run<'a> {
         from.filter_map(move |(name, rows)| Some((name.strip_prefix(path)?.strip_prefix('.')?, *rows)))
     }
 
-    /// What can only be said of all.
+    /// Rows that exist only for all together.
     fn of_all(
         &self,
         sort: Sort,
@@ -238,7 +238,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// So many a second; nothing in no time.
+/// Rate a second; nothing in no time.
 fn rate(amount: u64, time: SimTime) -> Option<u64> {
     let rate = (u128::from(amount) * PS_PER_SECOND).checked_div(time.as_ps().into())?;
     Some(rate as u64)

@@ -31,12 +31,12 @@ impl Tolerance {
     }
 }
 
-/// What a comparison came to.
+/// Verdict of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// Every element is as expected.
     Verified {
-        /// How many.
+        /// Number of elements.
         elements: u64,
     },
     /// Some elements are not.
@@ -57,11 +57,11 @@ pub enum Verdict {
 pub struct Difference {
     /// Index of the first of them.
     pub index: u64,
-    /// What was expected there.
+    /// Expected value there.
     pub expected: Value,
-    /// What is there.
+    /// Value found there.
     pub found: Value,
-    /// How many elements differ.
+    /// Number of elements that differ.
     pub differing: u64,
     /// Of how many.
     pub elements: u64,

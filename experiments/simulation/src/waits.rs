@@ -1,4 +1,4 @@
-//! What a run waited for, as it is kept: its exposure and its critical path.
+//! Waits of a run, as they are kept: its exposure and its critical path.
 
 use std::io::{self, Write};
 
@@ -9,12 +9,12 @@ use csv::Writer;
 use crate::critical_path::{PathStep, critical_path};
 use crate::exposure::{Activity, Exposure};
 
-/// What a run waited for.
+/// Waits of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
-    /// What was exposed, and what hidden.
+    /// Exposed and hidden time.
     pub exposure: Exposure,
-    /// What led to its end.
+    /// The critical path to its end.
     pub path: Vec<PathStep>,
 }
 
@@ -40,7 +40,7 @@ impl Waits {
     /// time of none.
     ///
     /// # Errors
-    /// What `out` reports.
+    /// Errors of `out`.
     pub fn write_exposure(&self, spans: &[Span], out: &mut dyn Write) -> io::Result<()> {
         let mut table = Writer::from_writer(out);
         table.write_record(["name", "activity", "start_ps", "busy_ps", "exposed_ps", "hidden_ps"])?;
@@ -59,7 +59,7 @@ impl Waits {
     /// Writes `start_ps,end_ps,activity,name`, a line for each step.
     ///
     /// # Errors
-    /// What `out` reports.
+    /// Errors of `out`.
     pub fn write_path(&self, spans: &[Span], out: &mut dyn Write) -> io::Result<()> {
         let mut table = Writer::from_writer(out);
         table.write_record(["start_ps", "end_ps", "activity", "name"])?;

@@ -68,7 +68,7 @@ fn small(name: &str, dialect: &'static str) -> LoadedApplication {
     loaded(name, "small", Some(dialect))
 }
 
-/// The dialects of an application: all of them, or that which another simulator ran, which is then the only one.
+/// The dialects of an application: all of them, or only the one that another simulator ran.
 fn dialects(name: &str) -> &'static [&'static str] {
     let has = |dialect: &str| kernels(name, dialect).is_file();
     if has(DIALECTS[0]) && !DIALECTS[1..].iter().any(|dialect| has(dialect)) {
@@ -78,7 +78,8 @@ fn dialects(name: &str) -> &'static [&'static str] {
     }
 }
 
-/// What the host holds in the end; memory that nobody wrote holds what nobody should rely on. Races are looked for.
+/// Contents of the host's memory in the end; memory that nobody wrote holds values that nobody should rely
+/// on. Races are looked for.
 fn run(loaded: &LoadedApplication) -> Journal {
     let (journal, _) = run_and_count(loaded, Options { racecheck: true, ..Options::default() });
     journal
@@ -138,7 +139,7 @@ fn every_dialect_computes_what_the_reference_says() {
     }
 }
 
-/// What launches of one kernel came to, in their order.
+/// Counts of launches of one kernel, in their order.
 #[derive(Default)]
 struct Launches {
     ctas: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Runs without time: what they tell, what they leave, and how they end.
+//! Runs without time: their reports, their results, and their ends.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -35,7 +35,7 @@ fn unheld(request: &RunRequest) -> RunSummary {
     summary.unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// What has to be the same: the hash, how it ended, and the statistics.
+/// Parts of the result that have to be the same: the hash, the end, and the statistics.
 fn result(summary: &RunSummary) -> (Option<u64>, String, Vec<StatRow>, bool) {
     (summary.report.hash, summary.ending(), summary.report.stats.clone(), summary.is_good())
 }
@@ -150,7 +150,7 @@ fn conditions_find_their_time_on_the_grid() {
     assert_eq!(time.as_ps() % 250_000, 0);
     assert!(simulation.look().value(L2, MISSES).is_some_and(|count| count >= 3.0));
     assert_eq!(found(2, misses()).0, state);
-    // What holds already takes no time.
+    // A condition that already holds takes no time.
     assert_eq!(simulation.advance_until(misses()).expect("a statistic"), state);
 
     let (ended, simulation) = found(1, Condition::launches_ended(1));

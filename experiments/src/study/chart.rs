@@ -44,7 +44,7 @@ pub fn chart(figure: &FigureFile, results: &Results) -> Chart {
     chart
 }
 
-/// What is drawn, from which points.
+/// A figure, and the points that it is drawn from.
 struct Plan<'a> {
     figure: &'a FigureFile,
     results: &'a Results,
@@ -77,7 +77,7 @@ impl<'a> Plan<'a> {
         self.labels(dimension).into_iter().map(of).collect()
     }
 
-    /// What a series is called: a number alone would not say of what.
+    /// Name of a series: a number alone would not say of what.
     fn named(&self, label: &str) -> String {
         match &self.figure.series {
             Some(dimension) if label.parse::<f64>().is_ok() => format!("{dimension} {label}"),
@@ -85,8 +85,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// What bars and lines tell apart: the series, and of several values each. A name as the file has it, one to show, the
-    /// value, and the rows.
+    /// Entries of the legend: the series, and of several values each. A name as the file has it, one to show,
+    /// the value, and the rows.
     fn told_apart(&self) -> Vec<(String, String, &'a str, Vec<&'a Row>)> {
         let columns = &self.figure.y.0;
         let of = |(label, rows): (String, Vec<&'a Row>)| {
@@ -115,7 +115,7 @@ impl<'a> Plan<'a> {
             return self.scatter(chart);
         }
         let mut labels: Vec<String> = self.labels(dimension).into_iter().map(str::to_owned).collect();
-        // What only the paper has is shown, too.
+        // Labels that only the paper has are shown, too.
         for (_, values) in &self.figure.published.0 {
             let others: Vec<String> = values
                 .names()

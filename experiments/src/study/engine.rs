@@ -34,7 +34,7 @@ pub struct Settings {
     pub take_from: Vec<PathBuf>,
 }
 
-/// What becomes of a point.
+/// State of a point.
 #[derive(Clone, Default)]
 pub enum State {
     /// It waits for its turn.
@@ -52,7 +52,7 @@ pub enum State {
     Failed(String),
 }
 
-/// What becomes of all points, for someone who watches.
+/// State of all points, for an observer.
 #[derive(Clone, Default)]
 pub struct Board(Arc<Mutex<Vec<State>>>);
 
@@ -83,7 +83,7 @@ pub struct Failure {
     pub log: PathBuf,
 }
 
-/// What came of a study.
+/// Result of a study.
 #[derive(Debug)]
 pub struct Ran {
     /// Points that were there.
@@ -109,7 +109,7 @@ pub enum StudyError {
     Write(WriteError),
 }
 
-/// Runs the points that are not there. Whoever watches does it through `board`; `interrupt` ends the study.
+/// Runs the points that are not there. Observers use `board`; `interrupt` ends the study.
 ///
 /// # Errors
 /// When a point cannot begin, before any does; and when the folder cannot be written to.
@@ -173,7 +173,7 @@ pub fn run_points(
     Ok(ran)
 }
 
-/// What each point depends on. The problems of all points are reported together, each once.
+/// Key of each point: its inputs. The problems of all points are reported together, each once.
 fn keys(study: &Study, registry: &Arc<Registry>) -> Result<Vec<PointKey>, StudyError> {
     let mut problems: Vec<RunError> = Vec::new();
     let mut keys = Vec::new();
@@ -202,7 +202,7 @@ struct Job {
     request: RunRequest,
 }
 
-/// What became of a job.
+/// End of a job.
 enum End {
     Done,
     /// Someone interrupted it.
@@ -215,7 +215,7 @@ enum End {
     Broken(WriteError),
 }
 
-/// What all jobs share.
+/// State that all jobs share.
 #[derive(Clone)]
 struct Workers {
     store: Arc<Store>,
@@ -225,7 +225,7 @@ struct Workers {
 }
 
 impl Workers {
-    /// Runs jobs, so many at a time, in their order.
+    /// Runs jobs in their order, at most `at_a_time` at a time.
     fn run(&self, jobs: Vec<Job>, at_a_time: usize) -> Vec<(Job, End)> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build();
         let runtime = runtime.unwrap_or_else(|error| panic!("no thread could be started: {error}"));

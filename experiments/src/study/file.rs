@@ -5,7 +5,7 @@ use counterpoint_framework::model::{
 };
 use counterpoint_report::FigureKind;
 
-/// A study: runs of applications on machines, what is reckoned from them, and how it is shown.
+/// A study: runs of applications on machines, the columns computed from them, and how it is shown.
 #[derive(Clone, Debug, Params)]
 pub(super) struct StudyFile {
     /// Version of the format: 1.
@@ -14,7 +14,7 @@ pub(super) struct StudyFile {
     pub counterpoint: u32,
     /// Name of the study.
     pub study: String,
-    /// What it is about, for people.
+    /// Its subject, for people.
     pub description: Option<String>,
     /// The paper that it repeats.
     pub paper: Option<Paper>,
@@ -22,25 +22,27 @@ pub(super) struct StudyFile {
     pub machine: Choices,
     /// The applications: a list of files or names, or a map from labels to such.
     pub applications: Choices,
-    /// Parameters of all applications by name of a scale, such as `small: { size: small }`; `--scale` chooses one. The
-    /// first is the default. Of a list every value is tried, as `vary` does: `n: [64, 128]` is the dimension `app.n`. What a
-    /// scale sets wins over what is set for an application alone.
+    /// Parameters of all applications by name of a scale, such as `small: { size: small }`; `--scale` chooses
+    /// one. The first is the default. Of a list every value is tried, as `vary` does: `n: [64, 128]` is the
+    /// dimension `app.n`. Settings of a scale win over those of an application alone.
     #[param(default = "{}")]
     pub scales: Named<Named<Raw>>,
-    /// What is compared: by label, a map with `runtime`, `policy`, `with` (overlays), `machine` where it is not that of the study,
-    /// `applications` (by label, one that is run in its place), and settings `path: value`.
+    /// Runs that are compared: by label, a map with `runtime`, `policy`, `with` (overlays), `machine` where
+    /// it is not that of the study, `applications` (by label, one that is run in its place), and settings
+    /// `path: value`.
     pub runs: Named<Raw>,
-    /// Settings of which every value is tried: `path: [value, value]`.
+    /// Settings to vary; every value is tried: `path: [value, value]`.
     #[param(default = "{}")]
     pub vary: Named<Vec<Raw>>,
-    /// Seeds, each of which is a run.
+    /// Seeds; each is a run.
     #[param(default = "[0]")]
     pub seeds: Vec<u64>,
-    /// Statistics to reckon with, by name: the sum of all whose `path.name` matches, such as `gpu.l2[*].L2_total_cache_misses`.
+    /// Statistics to compute with, by name: the sum of all whose `path.name` matches, such as
+    /// `gpu.l2[*].L2_total_cache_misses`.
     #[param(default = "{}")]
     pub statistics: Named<String>,
-    /// What is reckoned for each point, by name: arithmetic over its values, over columns above, and over those of another
-    /// run of the same point, as in `baseline.time / time`.
+    /// Columns computed for each point, by name: arithmetic over its values, over columns above, and over
+    /// those of another run of the same point, as in `baseline.time / time`.
     #[param(default = "{}")]
     pub columns: Named<String>,
     /// The figures.
@@ -69,7 +71,7 @@ pub enum Mean {
 /// A figure.
 #[derive(Clone, Debug, Params)]
 pub struct FigureFile {
-    /// What it shows.
+    /// Title of the figure.
     pub title: String,
     /// How.
     pub kind: FigureKind,
@@ -78,7 +80,7 @@ pub struct FigureFile {
     /// Along the y axis: a column or value; of stacks, bars and lines a list of them, each a part or a series of its own.
     /// Curves have the name of a launch instead, with `*` for any part of it.
     pub y: OneOrMore,
-    /// What tells series apart: `machine`, `application`, `run`, `seed` or a varied path.
+    /// Dimension that distinguishes series: `machine`, `application`, `run`, `seed` or a varied path.
     pub series: Option<String>,
     /// Only these points: by name of a dimension, one of its values or a list of them.
     #[param(default = "{}")]
@@ -126,7 +128,7 @@ pub(super) struct Labelled {
     pub label: String,
     /// A file, or a name.
     pub name: String,
-    /// What is set for it alone.
+    /// Settings for it alone.
     pub set: Named<Raw>,
     /// Where it stands.
     pub node: Node,

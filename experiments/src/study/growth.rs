@@ -1,4 +1,4 @@
-//! How many thread blocks of each launch have ended by when, as figures of the kind `curves` show it.
+//! Growth of launches, the number of blocks ended over time, as figures of the kind `curves` show it.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,14 @@ use counterpoint_framework::telemetry::{Attribute, Level, Span};
 use counterpoint_framework::time::SimTime;
 use serde::{Deserialize, Serialize};
 
-/// Into so many parts a run is divided: what happens within one is drawn as a line from its beginning to its end.
+/// Number of parts into which a run is divided: events within one are drawn as a line from its beginning to
+/// its end.
 const PARTS: u64 = 500;
 
 /// A launch over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Growth {
-    /// What it is called: its kernel and its number, such as `step#2`.
+    /// Its name: its kernel and its number, such as `step#2`.
     pub name: String,
     /// Where its line bends: a time in seconds, and how many of its blocks have ended by then.
     pub points: Vec<(f64, f64)>,
@@ -23,7 +24,7 @@ pub struct Growth {
 /// none.
 pub(super) fn growths(spans: &[Span], end: SimTime) -> Vec<Growth> {
     let every = end.as_ps().div_ceil(PARTS).max(1);
-    // How many blocks end within each part, which is named by its end.
+    // Number of blocks that end within each part, named by the part's end.
     let mut launches: BTreeMap<(u64, &str), BTreeMap<u64, u64>> = BTreeMap::new();
     for span in spans.iter().filter(|span| span.level == Level::Ctas && span.aggregated == 0 && !span.partial)
     {

@@ -1,5 +1,5 @@
-//! What a study's folder says of itself, so that its results can be read without the machines and applications that
-//! they came from.
+//! Index of a study's folder, so that its results can be read without the machines and applications that they
+//! came from.
 
 use std::fs;
 use std::io;

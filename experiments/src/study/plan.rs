@@ -22,7 +22,7 @@ use super::values::KnownValues;
 pub struct Study {
     /// Its name.
     pub name: String,
-    /// What it is about.
+    /// Its subject.
     pub description: Option<String>,
     /// The paper that it repeats.
     pub paper: Option<Paper>,
@@ -34,9 +34,9 @@ pub struct Study {
     pub points: Vec<Point>,
     /// The values that its points may have.
     pub values: KnownValues,
-    /// Statistics to reckon with: a name and a pattern.
+    /// Statistics to compute with: a name and a pattern.
     pub statistics: Vec<(String, String)>,
-    /// What is reckoned.
+    /// Computed columns.
     pub columns: Vec<(String, Expression)>,
     /// The figures.
     pub figures: Vec<FigureFile>,
@@ -47,9 +47,9 @@ pub struct Study {
 /// A run of a study.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// What it is in each dimension.
+    /// Its label in each dimension.
     pub labels: Vec<String>,
-    /// What to run.
+    /// Its run.
     pub request: RunRequest,
 }
 
@@ -66,7 +66,7 @@ const APPLICATION: &str = "application";
 const SEED: &str = "seed";
 pub(super) const RUN: &str = "run";
 
-/// What is chosen of a study.
+/// Choices among a study's scales and machines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chosen {
     /// One of its scales; the first if not given.
@@ -189,12 +189,12 @@ fn read(
     })
 }
 
-/// What a scale stands for.
+/// Settings of a scale.
 #[derive(Default)]
 struct Scale {
     /// Settings of applications.
     settings: Vec<String>,
-    /// Settings of which it gives several values.
+    /// Settings with several values.
     varied: Vec<Varied>,
 }
 
@@ -231,7 +231,7 @@ fn chosen_scale(
     scale
 }
 
-/// What is set for a machine or an application alone.
+/// Settings of a machine or an application alone.
 fn own(one: &Labelled) -> impl Iterator<Item = String> + '_ {
     one.set.0.iter().map(|(key, value)| format!("{}={}", key.name, flow(&value.0)))
 }
@@ -276,7 +276,7 @@ fn check_replacements(file: &StudyFile, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// What a run sets, for the application of a label.
+/// Applies the settings of a run, for the application of a label.
 fn apply(run: &Raw, label: &str, request: &mut RunRequest, diagnostics: &mut Diagnostics) {
     let Some(entries) = run.0.as_map() else {
         diagnostics.error(run.0.span, format!("expected a map, found {}", run.0.shape()));

@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 
 use super::values::PointResult;
 
-/// What is kept of a point besides the files of its run.
+/// File of a point's result, besides the files of its run.
 pub const RESULT: &str = "result.json";
 /// The folder of finished points.
 const POINTS: &str = "points";
@@ -70,7 +70,7 @@ impl PointKey {
         part("version", env!("CARGO_PKG_VERSION").as_bytes());
         part("machine", resolve_plain(&machine.machine, &machine.sources).as_bytes());
         part("seed", &request.seed.to_le_bytes());
-        // What happens is the same with more spans, but not what is kept of it.
+        // More spans change nothing in the run, but they change its files.
         if request.recording.level != Level::default() {
             part("spans", format!("{:?}", request.recording.level).as_bytes());
         }
@@ -139,7 +139,7 @@ impl Store {
         let written = text.and_then(|text| fs::write(&path, text + "\n"));
         written.map_err(|error| WriteError { path, error })?;
         let finished = point_folder(&self.folder, key);
-        // What a point that is run once more leaves behind.
+        // Files of an earlier run of the same point go.
         if finished.exists() {
             fs::remove_dir_all(&finished).map_err(|error| WriteError { path: finished.clone(), error })?;
         }
@@ -154,7 +154,7 @@ impl Store {
     /// Takes a finished point over from another study's folder, so that it is not run again, and tells whether it was there. Its
     /// files are files of both then: nobody writes to those of a finished point.
     pub fn take_over(&self, study: &Path, key: &PointKey, name: &str) -> bool {
-        // What is damaged, or goes away meanwhile, is run again.
+        // A result that is damaged, or goes away meanwhile, is run again.
         let Ok(Some(result)) = result(study, key) else { return false };
         let unfinished = self.unfinished(key);
         let kept = link_files(&point_folder(study, key), &unfinished).is_ok()
@@ -185,7 +185,7 @@ impl Store {
     }
 }
 
-/// What is put behind the name of a folder that is not whole.
+/// Suffix of a folder that is not whole.
 const UNFINISHED: &str = ".unfinished";
 
 /// The folder of a finished point of the study in `folder`.
@@ -208,7 +208,7 @@ fn link_files(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What is kept of a finished point, if it is there.
+/// Result of a finished point, if it is there.
 ///
 /// # Errors
 /// If it is damaged.

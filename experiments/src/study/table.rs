@@ -29,9 +29,9 @@ pub struct Results {
 /// A point.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What it is in each dimension.
+    /// Its label in each dimension.
     pub labels: Vec<String>,
-    /// Its values by name. What has no value, or no finite one, is missing.
+    /// Its values by name. Those without a value, or without a finite one, are missing.
     pub values: BTreeMap<String, f64>,
     /// How its launches went on, if figures show that.
     pub growths: Vec<Growth>,
@@ -40,7 +40,7 @@ pub struct Row {
 }
 
 impl Results {
-    /// Reads the points of a study that are finished, and reckons their columns.
+    /// Reads the points of a study that are finished, and computes their columns.
     ///
     /// # Errors
     /// If what is stored is damaged.
@@ -100,7 +100,7 @@ impl Results {
     /// Writes a line for each point: its labels, then its values.
     ///
     /// # Errors
-    /// What `out` reports.
+    /// Errors of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut table = csv::Writer::from_writer(out);
         table.write_record(self.dimensions.iter().chain(&self.names))?;

@@ -18,7 +18,7 @@ const MOST_TOGETHER: usize = 4;
 
 /// The phase in which a host reads its inputs.
 const PRELUDE: &str = "prelude";
-/// Phases of which the length is a value, and its name.
+/// Phases whose length is a value, and its name.
 const PHASES: [(&str, &str); 4] =
     [("H2D", "phase_h2d"), ("kernels", "phase_kernels"), ("tasks", "phase_tasks"), ("D2H", "phase_d2h")];
 
@@ -151,10 +151,11 @@ fn of_no_kernel(rows: &[StatRow], statistic: &str) -> u64 {
     counts.sum()
 }
 
-/// What is kept of a point, besides the files of its run. It holds nothing of the computer that it was run on.
+/// Stored result of a point, besides the files of its run. It holds nothing of the computer that it was run
+/// on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PointResult {
-    /// What the point is, for people who look into the folder.
+    /// Name of the point, for people who look into the folder.
     pub point: String,
     /// How the run ended.
     pub outcome: String,

@@ -1,7 +1,8 @@
 //! The threads of a run: each runs its share window by window, or the first runs all while the others sleep.
 //!
-//! What runs where is decided by the first thread, in wall-clock time ([`pace`](super::pace)), and told with its report, so
-//! that all change in the same window. A share changes threads between two windows, through a berth under a mutex.
+//! The first thread decides which thread runs which shares, in wall-clock time ([`pace`](super::pace)), and
+//! announces it with its report, so that all change in the same window. A share changes threads between two
+//! windows, through a berth under a mutex.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,11 +19,12 @@ const TURN: u32 = 5;
 /// A share on its way between threads.
 struct Parcel<'a>(Worker<'a>);
 
-// SAFETY: a share is not `Send` because its processes, ports and islands refer to each other by `Rc` and cells. All of
-// these were made on the share's first thread by `Worker::start`, from closures that are `Send`; shares refer to each
-// other through `Arc` and mutexes alone, and nobody but the share keeps a part of it. So the whole graph moves at once,
-// between two polls, and the mutex of the berth orders what the two threads do to it. What is left is what a process
-// itself keeps: nothing that belongs to its thread, which `kernel::Start` demands.
+// SAFETY: a share is not `Send` because its processes, ports and islands refer to each other by `Rc` and
+// cells. All of these were made on the share's first thread by `Worker::start`, from closures that are
+// `Send`; shares refer to each other through `Arc` and mutexes alone, and nobody but the share keeps a part
+// of it. So the whole graph moves at once, between two polls, and the mutex of the berth orders what the two
+// threads do to it. There remains the state of a process itself: nothing in it belongs to its thread, which
+// `kernel::Start` demands.
 unsafe impl Send for Parcel<'_> {}
 
 /// Where a share is left for another thread.
@@ -168,7 +170,7 @@ pub(super) fn lead<'a>(
     }
 }
 
-/// What the first thread is about, between reports.
+/// State of the first thread between reports.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// The period goes on.
@@ -179,7 +181,7 @@ enum Step {
     Gather,
 }
 
-/// What the first thread knows of how the run is to go on.
+/// The first thread's state for its decisions on how the run is to go on.
 struct Lead {
     sharing: Sharing,
     pace: Pace,

@@ -1,4 +1,4 @@
-//! A run in the hands of someone: it goes on when it is told to, and stands still in between.
+//! A run under a caller's control: it advances on request, and stands still in between.
 //!
 //! The machine runs on threads of its own; see [`reins`](super::reins) for how they stop.
 
@@ -27,17 +27,18 @@ pub enum State {
 }
 
 impl State {
-    /// It goes on when it is told to.
+    /// The run is held: it can advance.
     pub fn is_held(&self) -> bool {
         matches!(self, State::Held(_))
     }
 }
 
-/// A machine that runs on threads of its own, as far as it is told to. Holds change no result: statistics, snapshots,
-/// samples and hash are those of a run that was not held, for any number of threads. To drop it ends the run.
+/// A machine that runs on threads of its own, up to a requested time. Holds change no result: statistics,
+/// snapshots, samples and hash are those of a run that was not held, for any number of threads. To drop it
+/// ends the run.
 pub struct Held {
     state: State,
-    /// Up to where it was told to go.
+    /// The requested time.
     time: u64,
     commands: Option<Sender<Command>>,
     news: Receiver<News>,
@@ -59,8 +60,8 @@ impl Drop for Bell {
 }
 
 impl Machine {
-    /// Starts the machine and holds it before anything has happened. What the watchdog of the options reports comes to the
-    /// `alarm` of the call that waits for the run.
+    /// Starts the machine and holds it before anything has happened. Reports of the watchdog of the options
+    /// go to the `alarm` of the call that waits for the run.
     pub fn start(self, options: &RunOptions) -> Held {
         let (tell, news) = mpsc::channel();
         let (command, commands) = mpsc::channel();
@@ -92,8 +93,9 @@ impl Held {
         &self.state
     }
 
-    /// Lets the run go on until everything before `time` has happened, or to its end if that comes first, and waits for it.
-    /// A time that is not ahead of the run changes nothing. What the watchdog reports meanwhile goes to `alarm`.
+    /// Lets the run go on until everything before `time` has happened, or to its end if that comes first, and
+    /// waits for it. A time that is not ahead of the run changes nothing. Reports of the watchdog meanwhile
+    /// go to `alarm`.
     ///
     /// # Panics
     /// As [`Machine::run`].
@@ -107,7 +109,7 @@ impl Held {
         &self.state
     }
 
-    /// What there is to see of the run; nothing unless it is held. A run that is looked at goes on as one that is not.
+    /// A view of the run; nothing unless it is held. A look does not change how the run goes on.
     ///
     /// # Panics
     /// If a process panics while it shows its statistics.
@@ -172,7 +174,7 @@ impl Drop for Held {
             State::Held(_) if std::thread::panicking() => self.interrupt.store(true, Ordering::Relaxed),
             State::Held(_) | State::Ended => {}
         }
-        // What a component's panic has to say was said on its thread.
+        // A component's panic was reported on its thread.
         let _ = thread.join();
     }
 }

@@ -17,7 +17,7 @@ use super::queue::{NEVER, Queue, Slot};
 use super::watchdog::Pulse;
 use crate::time::Clock;
 
-/// What a process's body returns.
+/// The body of a process, with its result.
 pub type Body = Pin<Box<dyn Future<Output = Result<(), Fault>>>>;
 
 /// When the islands of one thread have something to do.
@@ -94,7 +94,7 @@ struct Task {
     cost: Cost,
 }
 
-/// What a process has cost since it started, if that is measured.
+/// Cost of a process since it started, if that is measured.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cost {
     /// Nanoseconds of computing.
@@ -110,7 +110,7 @@ pub(crate) struct Cost {
 pub(crate) const SPAN: u64 = 1 << 17;
 
 impl Cost {
-    /// A process was polled for so long. The first time it starts, which says nothing of how it works.
+    /// Adds a poll of a process that took `nanos`. The first poll starts the process and is not counted.
     fn add(&mut self, time: u64, nanos: u64) {
         if !std::mem::replace(&mut self.started, true) {
             return;
@@ -153,7 +153,7 @@ impl Island {
         Island { state, domains: Vec::new(), tasks, batch: None, pulse, measure }
     }
 
-    /// Adds a clock domain: the next so many processes are its own.
+    /// Adds a clock domain: the next `processes` processes are its own.
     pub(crate) fn add_domain(&mut self, clock: Clock, processes: usize) -> Rc<Domain> {
         let domain = Domain::new(Rc::clone(&self.state), clock, self.tasks.len() as u32, processes);
         self.domains.reserve_exact(1);
@@ -243,7 +243,7 @@ impl Island {
         endings.push(Ending { time: task.process.ps(), process: index, result, daemon: task.daemon });
     }
 
-    /// What each process has cost, by its position in the machine.
+    /// Cost of each process, by its position in the machine.
     pub(crate) fn costs(&self) -> impl Iterator<Item = (u32, Cost)> {
         let tasks = self.tasks.iter().filter(|_| self.measure);
         tasks.map(|task| (task.process.index, task.cost))

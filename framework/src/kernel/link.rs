@@ -15,7 +15,7 @@ use super::ring::Ring;
 use super::watch::Board;
 use crate::time::{BytesPerSecond, Latency, SimTime, Span, Wire};
 
-/// What a link is made of.
+/// Properties of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkOptions {
     /// Time from send to arrival, at least one cycle of the sender; a credit takes as long to come back.
@@ -42,7 +42,7 @@ pub(crate) struct Inbox<M> {
     /// The receiver wants to be woken by a message.
     pub(crate) armed: Cell<bool>,
     queue: Local<Ring<Arrival<M>>>,
-    /// Who else is to know when the first message arrives, and under which number.
+    /// Observer that is notified when the first message arrives, and the index there.
     watch: OnceCell<(Rc<Board>, u32)>,
     pub(crate) owner: Rc<Process>,
     /// Per sender, where its credits go.

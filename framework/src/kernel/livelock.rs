@@ -30,7 +30,7 @@ impl LivelockGuard {
         LivelockGuard { length, begin: 0, end: length, ran: false, count: 0 }
     }
 
-    /// A window may not reach beyond this time. What is judged when something happens at or after it must be exact.
+    /// A window may not reach beyond this time. The verdict on an event at or after it must be exact.
     #[inline]
     pub(crate) fn limit(&self) -> u64 {
         self.end
@@ -99,7 +99,7 @@ mod tests {
         // From 29 to 40, that is through the whole fourth interval.
         assert_eq!(verdict(&[(10, 0), (20, 0), (40, 0), (50, 0), (60, 0), (70, 0)]), None);
         assert_eq!(verdict(&[(10, 0), (20, 0), (40, 0), (50, 0), (60, 0), (70, 0), (80, 0)]), Some(80));
-        // What is announced, and wakes nobody, is no run.
+        // An event that is announced, and wakes nobody, is no run.
         let mut guard = guard();
         let windows = [(10, true), (20, true), (30, false), (40, true), (50, true), (60, true)];
         assert!(windows.iter().all(|&(next, ran)| guard.note(next, ran, 0).is_none()));

@@ -1,4 +1,4 @@
-//! A look at a run that is held: statistics, levels of ports, and who waits for whom.
+//! A look at a run that is held: statistics, levels of ports, and the waits between processes.
 //!
 //! Each share gives what it knows; only the sum is shown, so that a look is the same on any number of threads.
 
@@ -10,21 +10,21 @@ use super::outcome::{Blocked, WaitKind, Waiting, write_waits};
 use super::standstill::Standstill;
 use crate::time::SimTime;
 
-/// What a process shows of itself while the run is held: the type is that of its model.
+/// State that a process shows while the run is held: the type is that of its model.
 pub type Shown = Box<dyn Any + Send>;
 
 /// Gives what a process shows.
 pub type Viewer = Box<dyn Fn() -> Shown>;
 
-/// What there is to see of a run that is held.
+/// A view of a run that is held.
 pub struct Look {
     /// Everything before this time has happened, and nothing at it or after it.
     pub time: SimTime,
-    /// What each process shows, in the machine's order; nothing of those that show nothing.
+    /// State that each process shows, in the machine's order; nothing of those that show nothing.
     pub shown: Vec<Option<Shown>>,
     /// The links, in the machine's order.
     pub ports: Vec<PortLook>,
-    /// Who waits for whom.
+    /// The waits between processes.
     pub waits: Waits,
 }
 
@@ -47,7 +47,8 @@ pub struct PortLook {
     pub oldest: Option<SimTime>,
 }
 
-/// Who waits for whom in a run that is held. A process whose message or credit is on its way waits for time to pass.
+/// The waits between processes in a run that is held. A process whose message or credit is on its way waits
+/// for time to pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
     /// When.
@@ -72,7 +73,7 @@ impl fmt::Display for Waits {
     }
 }
 
-/// What one share knows.
+/// One share's part of a look.
 pub(super) struct LookPart {
     /// Number of shares.
     pub(super) of: usize,
@@ -84,7 +85,7 @@ pub(super) struct LookPart {
     pub(super) standstill: Standstill,
 }
 
-/// What a share knows of a link.
+/// A share's part of the state of a link.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Level {
     /// Of the receiver: messages that wait, those on the way, and when the oldest of the first arrived.

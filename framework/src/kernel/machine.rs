@@ -54,21 +54,21 @@ pub struct LinkSpec {
     pub options: LinkOptions,
 }
 
-/// What a process is once its thread has started it.
+/// A process that its thread has started.
 pub struct Started {
-    /// What it does.
+    /// Its body.
     pub body: Body,
     /// Called when the run is over, on the thread that ran the process last: what it leaves behind.
     pub finish: Box<dyn FnOnce() -> Box<dyn std::any::Any + Send>>,
-    /// What it has counted, for those who sample the run.
+    /// Its statistics, for samples of the run.
     pub sampler: Option<Sampler>,
-    /// What it shows of itself, for those who hold the run.
+    /// Its state, for views of a held run.
     pub viewer: Option<Viewer>,
 }
 
-/// Starts a process: takes its ports from the wiring and builds its body. What it builds may go to another thread between
-/// two polls, with all processes that run beside it: it keeps nothing that belongs to its thread, such as what a
-/// `thread_local!` holds, or the guard of a lock.
+/// Starts a process: takes its ports from the wiring and builds its body. The body may go to another thread
+/// between two polls, with all processes that run beside it: it keeps nothing that belongs to its thread,
+/// such as a value of a `thread_local!`, or the guard of a lock.
 pub type Start = Box<dyn FnOnce(&mut Wiring<'_>) -> Started + Send>;
 
 /// A process to be started.
@@ -81,7 +81,7 @@ pub struct ProcessSpec {
     pub daemon: bool,
     /// Nanoseconds of computing per cycle when it is busy: what it weighs when the machine is cut.
     pub weight: u32,
-    /// What it weighs more with every link that begins or ends at it.
+    /// Additional weight for every link that begins or ends at it.
     pub link_weight: u32,
     /// Starts it, on the thread that will run it.
     pub start: Start,
@@ -127,10 +127,11 @@ impl Machine {
         partition.describe(self, fewer)
     }
 
-    /// Runs the machine up to `until` to see what its processes weigh: nanoseconds of computing per cycle, for
-    /// [`RunOptions::weights`] of the runs that count. What counts is the time in which a process has something to do: a
-    /// phase in which it rests makes it no lighter, and a process that rests all the time weighs what it says. These are
-    /// measured times and differ from call to call; no result depends on them. `interrupt` ends it early.
+    /// Runs the machine up to `until` to see what its processes weigh: nanoseconds of computing per cycle,
+    /// for [`RunOptions::weights`] of the runs that count. Only the time in which a process has something to
+    /// do counts: a phase in which it rests makes it no lighter, and a process that rests all the time weighs
+    /// what it says. These are measured times and differ from call to call; no result depends on them.
+    /// `interrupt` ends it early.
     pub fn warm_up(self, until: SimTime, interrupt: Arc<AtomicBool>) -> Arc<[u32]> {
         let cycles = |process: &ProcessSpec| process.clock.index(SimTime::from_ps(SPAN)).max(1);
         let declared: Vec<(u32, u64)> =
@@ -144,7 +145,7 @@ impl Machine {
         costs.iter().zip(declared).map(|(cost, declared)| weight(cost, declared)).collect()
     }
 
-    /// What each process says that it weighs, with its links.
+    /// Declared weight of each process, with its links.
     fn declared(&self) -> impl Iterator<Item = u32> {
         let mut links = vec![0_u32; self.processes.len()];
         for link in &self.links {

@@ -8,7 +8,7 @@ use crate::time::SimTime;
 /// Why a component cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What happened, for people.
+    /// The reason, for people.
     pub message: String,
     /// A bug in the component's code rather than something a user can cause.
     pub panicked: bool,
@@ -86,7 +86,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// What a process waits for at one of its ports.
+/// Kind of a wait at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WaitKind {
     /// A credit of an output: the receiver's buffer is full.
@@ -121,13 +121,13 @@ pub struct Blocked {
     pub daemon: bool,
     /// Says that it has begun work that it has not finished.
     pub busy: bool,
-    /// What it waits for; any of these would wake it.
+    /// Its waits; any of these would wake it.
     pub waits: Vec<Waiting>,
-    /// What it says of those whom it lets wait.
+    /// Its reasons for letting others wait.
     pub reasons: Vec<String>,
 }
 
-/// Who waits for whom when nothing happens any more, or nothing but the passing of time.
+/// The waits between processes when nothing happens any more, or nothing but the passing of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hang {
     /// When the last thing happened; of a livelock, when it was found.
@@ -141,7 +141,7 @@ pub struct Hang {
 }
 
 impl Hang {
-    /// Sorts out who waits for whom among the processes that have not returned.
+    /// Sorts out the waits between the processes that have not returned.
     pub(crate) fn new(time: SimTime, mut blocked: Vec<Blocked>, passing: bool) -> Self {
         blocked.sort_by(|a, b| (a.daemon, &a.path).cmp(&(b.daemon, &b.path)));
         let cycle = cycle(&blocked);
@@ -239,7 +239,7 @@ impl fmt::Display for Hang {
     }
 }
 
-/// What a process waits for at a time, a line each.
+/// The waits of a process at a time, a line each.
 pub(super) fn write_waits(
     f: &mut fmt::Formatter<'_>,
     time: SimTime,

@@ -1,11 +1,12 @@
 //! Whether threads run their shares side by side, or one of them runs all.
 //!
-//! Other processes may take the cores. Then a thread that is not running holds up the others at the end of each window,
-//! and all together are slower than one alone. Nobody says when that is so: it shows in what gets done. So time is divided
-//! into periods. Threads that together compute for clearly longer than a period lasts have a core each and something to do,
-//! and stay side by side; neither preemption nor waiting counts for that. Where they do not, one runs all shares for a
-//! while, and the others come back for a period to see whether that has changed: after a longer and longer while where
-//! they did not gain. What one thread gets of the cores depends on luck in each period, so its mean over many counts.
+//! Other processes may take the cores. Then a thread that is not running holds up the others at the end of
+//! each window, and all together are slower than one alone. Nobody says when that is so: it shows in what
+//! gets done. So time is divided into periods. Threads that together compute for clearly longer than a period
+//! lasts have a core each and something to do, and stay side by side; neither preemption nor waiting counts
+//! for that. Where they do not, one runs all shares for a while, and the others come back for a period to see
+//! whether that has changed: after a longer and longer while where they did not gain. One thread's share of
+//! the cores depends on luck in each period, so its mean over many counts.
 //!
 //! No result depends on it: a window is the same, whichever thread runs a share.
 
@@ -14,10 +15,10 @@ use std::time::Duration;
 /// The length of a period: several times what a scheduler gives a thread at once.
 pub(super) const PERIOD: Duration = Duration::from_millis(20);
 
-/// Threads that compute for so many times a period are certainly faster than one.
+/// Threads whose computing time is this multiple of a period are certainly faster than one.
 const CERTAIN: f64 = 1.4;
 
-/// By so much threads must be faster than one.
+/// Threads must be faster than one by this factor.
 const GAIN: f64 = 1.05;
 
 /// One thread that computes for this share of a period has a core for itself: to try with others costs little.
@@ -45,10 +46,10 @@ pub(super) enum Mode {
     Alone,
 }
 
-/// What one thread reaches that runs all shares.
+/// Performance of one thread that runs all shares.
 #[derive(Clone, Copy, Default)]
 struct Single {
-    /// The share of a period for which it computes, in the mean of so many periods.
+    /// The share of a period for which it computes, a mean over `periods`.
     share: f64,
     periods: u32,
     /// Islands that it ran in a second of computing, the last time.
@@ -71,8 +72,8 @@ impl Pace {
         Pace { mode: Mode::Apart, single: Single::default(), trust: 0, left: 0, next: ALONE }
     }
 
-    /// How to go on, after a period of this length in which the threads spent so much time on computing and ran so many
-    /// islands for a window.
+    /// The mode to go on with, after a period of this length with this computing time of the threads and this
+    /// number of islands run for a window.
     pub(super) fn judge(&mut self, period: Duration, spent: Duration, islands: u64) -> Mode {
         let spent = spent.as_secs_f64();
         let (busy, efficiency) = (spent / period.as_secs_f64().max(1e-9), islands as f64 / spent.max(1e-9));

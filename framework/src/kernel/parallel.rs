@@ -1,9 +1,9 @@
-//! What threads tell each other at the end of a window.
+//! Exchange of reports between threads at the end of a window.
 //!
-//! Every thread puts a report on its seat at a board, and reads those of all others when they are there, which is the
-//! barrier too. All threads compute the same summary and so take the same decisions. Who waits spins for a moment,
-//! because the others are nearly done, then parks, because they may not be running. Where they evidently were not, or
-//! have no core of their own, it does not spin.
+//! Every thread puts a report on its seat at a board, and reads those of all others when they are there,
+//! which is the barrier too. All threads compute the same summary and so take the same decisions. A waiting
+//! thread spins for a moment, because the others are nearly done, then parks, because they may not be
+//! running. Where they evidently were not, or have no core of their own, it does not spin.
 //!
 //! This is all that crosses threads in every window, so it is plain atomics: a channel per pair of threads allocated
 //! whenever a thread had to park.
@@ -22,7 +22,7 @@ const ABSENCE: Duration = Duration::from_millis(1);
 /// Waits at most without a spin after one that was that long.
 const MOST_WITHOUT: u32 = 64;
 
-/// What a thread knows at the end of a window.
+/// State of a thread at the end of a window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report {
     /// When something happens next, messages that are on their way to another thread included.
@@ -78,7 +78,7 @@ impl Default for Report {
 }
 
 impl Report {
-    /// What two shares report together.
+    /// The joint report of two shares.
     pub(crate) fn join(self, other: Report) -> Report {
         Report {
             next: self.next.min(other.next),
@@ -194,7 +194,7 @@ struct Patience {
     cores: bool,
     /// Waits that begin without a spin.
     without: u32,
-    /// So many the next time that one is too long.
+    /// Their number the next time that one is too long.
     next: u32,
     /// Time that went into looking.
     looked: Duration,
@@ -218,7 +218,7 @@ impl Patience {
         self.next = 1;
     }
 
-    /// The thread looked for so long, then parked, and has waited for so long in all.
+    /// The thread looked for `looked`, then parked, and has waited for `waited` in all.
     fn parked(&mut self, looked: Duration, waited: Duration) {
         self.looked += looked.min(ABSENCE);
         if waited >= ABSENCE {
@@ -229,7 +229,7 @@ impl Patience {
 }
 
 impl Exchange {
-    /// The exchanges of `threads` threads, which run on so many `cores`.
+    /// The exchanges of `threads` threads, which run on this number of `cores`.
     pub(crate) fn all(threads: usize, cores: usize) -> Vec<Exchange> {
         let seats = (0..threads).map(|_| Seat::default()).collect();
         let board = Arc::new(Board { seats, broken: AtomicBool::new(false) });
@@ -255,8 +255,9 @@ impl Exchange {
         for (place, word) in seat.reports[parity].iter().zip(own.words()) {
             place.store(word, Ordering::Relaxed);
         }
-        // What the report says, and everything in the batches, is visible to whoever sees this number. It must also be
-        // ordered before looking who is parked, as parking is before looking at the number.
+        // The report, and everything in the batches, is visible to a thread that sees this number. The store
+        // must also be ordered before the look at the parked threads, as parking is before looking at the
+        // number.
         seat.window.store(self.window, Ordering::SeqCst);
         self.board.wake();
         let others = seats.iter().enumerate().filter(|(number, _)| *number != self.own);

@@ -31,7 +31,7 @@ pub struct CutIsland {
     pub processes: Vec<usize>,
     /// The thread that runs it.
     pub thread: usize,
-    /// What it costs when all its processes are busy, in nanoseconds of computing per simulated microsecond.
+    /// Its cost when all its processes are busy, in nanoseconds of computing per simulated microsecond.
     pub load: u64,
 }
 
@@ -57,7 +57,8 @@ pub enum Fewer {
     Cores(usize),
     /// It is cut into no more islands.
     Islands(usize),
-    /// With another thread windows would be so long at most: meeting at their ends costs more than the thread brings.
+    /// With another thread windows would have at most this length: meeting at their ends costs more than the
+    /// thread brings.
     Windows(SimTime),
 }
 
@@ -73,8 +74,8 @@ impl fmt::Display for Fewer {
     }
 }
 
-/// What running costs, in nanoseconds on a present-day core. `cargo bench -p counterpoint-framework` measures these, see the
-/// [guide](crate::guide::scaling); an error of a factor of two moves the choice little.
+/// Costs of running, in nanoseconds on a present-day core. `cargo bench -p counterpoint-framework` measures
+/// these, see the [guide](crate::guide::scaling); an error of a factor of two moves the choice little.
 mod cost {
     /// Waking a process that is alone in its island, with a few others, with many.
     pub(super) const WAKE: [f64; 3] = [3.0, 8.0, 12.0];

@@ -16,7 +16,7 @@ use super::process::{Process, Source};
 use super::queue::NEVER;
 use crate::time::SimTime;
 
-/// What travels on a link.
+/// A message on a link.
 ///
 /// `Hash` feeds the run's hash; a message whose value matters to the simulation includes it.
 pub trait Message: Hash + Send + Sized + 'static {

@@ -55,7 +55,7 @@ pub struct Process {
     reasons: RefCell<Option<Reasons>>,
 }
 
-/// Says whom a process lets wait, and why.
+/// Names the processes that this one lets wait, and the reasons.
 type Reasons = Box<dyn Fn() -> Vec<String>>;
 
 impl Process {
@@ -83,20 +83,20 @@ impl Process {
         self.busy.set(busy);
     }
 
-    /// Says that work is done for which no message is taken, so that time does not pass in vain: whoever computes for long says so from time
-    /// to time, or it looks like a livelock.
+    /// Reports work for which no message is taken, so that time does not pass in vain: a process that
+    /// computes for long calls this from time to time, or it looks like a livelock.
     pub fn progress(&self) {
         let moved = &self.island.moved;
         moved.set(moved.get().max(self.ps()));
     }
 
-    /// Says, if the run hangs, whom this process lets wait for something that its ports do not show, and for what: a line
-    /// for each. Asked for when nothing happens any more.
+    /// Sets the explanation for a run that hangs: the processes that this one lets wait for something that
+    /// its ports do not show, and the reasons, a line for each. Called when nothing happens any more.
     pub fn explain(&self, reasons: impl Fn() -> Vec<String> + 'static) {
         *self.reasons.borrow_mut() = Some(Box::new(reasons));
     }
 
-    /// What it says to a run that hangs.
+    /// Its reasons in a run that hangs.
     pub(crate) fn reasons(&self) -> Vec<String> {
         self.reasons.borrow().as_ref().map_or_else(Vec::new, |reasons| reasons())
     }

@@ -31,7 +31,7 @@ pub(crate) struct Queue {
     next_key: u64,
     /// The order of all others; a few are found by looking at `keys`.
     wheel: Option<Box<Wheel>>,
-    /// How many others there are.
+    /// Number of the others.
     others: usize,
 }
 

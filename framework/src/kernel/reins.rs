@@ -21,7 +21,7 @@ pub(super) enum Command {
     Look,
 }
 
-/// What the run says to its holder.
+/// News of the run for its holder.
 pub(super) enum News {
     /// It is held at the time of the last command.
     Held,

@@ -1,10 +1,11 @@
 //! A link between two threads: messages one way, credits the other, in batches.
 //!
-//! What is sent within a window arrives after it, so both travel at its end: a thread collects what it has for a link in
-//! a list of its own, and swaps the list into the link's batch when the window is over. The batches lie behind mutexes
-//! for which nobody contends: the exchange of reports at the end of a window ([`parallel`](super::parallel)) orders the
-//! accesses, and a [`Notice`] per pair of threads names the batches that have something to fetch. The lists go round
-//! between the two threads, so nothing is allocated once they have grown.
+//! Messages sent within a window arrive after it, so both travel at its end: a thread collects those for a
+//! link in a list of its own, and swaps the list into the link's batch when the window is over. The batches
+//! lie behind mutexes for which nobody contends: the exchange of reports at the end of a window
+//! ([`parallel`](super::parallel)) orders the accesses, and a [`Notice`] per pair of threads names the
+//! batches that have something to fetch. The lists go round between the two threads, so nothing is allocated
+//! once they have grown.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -56,7 +57,7 @@ pub(crate) fn batch_number(number: usize, credits: bool) -> usize {
     2 * number + usize::from(credits)
 }
 
-/// What a thread has for another one in this window: the numbers of its lists that are not empty.
+/// A thread's post for another one in this window: the numbers of its lists that are not empty.
 pub(crate) struct Post {
     /// The earliest arrival among it.
     earliest: Cell<u64>,
@@ -136,7 +137,7 @@ impl<T> Flush for Outgoing<T> {
 
 /// A batch that this thread fetches.
 pub(crate) trait Incoming {
-    /// Hands what has come to where it belongs.
+    /// Hands the messages and credits of the batch to their receivers.
     fn fetch(&self);
 }
 

@@ -1,7 +1,8 @@
 //! Samples of a run: what the processes have counted up to certain times.
 //!
-//! As a [snapshot](super::snapshot), a sample holds what has happened before its time and nothing of what happens at it.
-//! What a process counts only when it wakes, such as the cycles that it slept, is counted then.
+//! As a [snapshot](super::snapshot), a sample holds what has happened before its time and nothing of what
+//! happens at it. Counts that a process makes only when it wakes, such as the cycles that it slept, are made
+//! then.
 //!
 //! Samples are kept until the end of the run, so their number has a limit: beyond it, two neighbours become one, and the
 //! time between samples doubles. That depends on simulated time alone, and so is the same on any number of threads.
@@ -41,7 +42,7 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    /// Of a machine of so many processes.
+    /// Samples of a machine of this number of processes.
     pub(super) fn new(times: Option<SnapshotTimes>, processes: usize) -> Self {
         let most = (MOST / processes.max(1)).clamp(1 << 10, 1 << 16) as u64;
         Samples { grid: Grid::new(times), most, last: BTreeMap::new(), now: Vec::new(), taken: Vec::new() }
@@ -112,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    /// Samples of a process that counts the picoseconds, every so many of them.
+    /// Samples every `every` picoseconds, of a process that counts the picoseconds.
     fn taken(every: u64, end: u64) -> Samples {
         let now = Rc::new(Cell::new(0));
         let times = SnapshotTimes { from: SimTime::ZERO, every: SimTime::from_ps(every) };

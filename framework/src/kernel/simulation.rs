@@ -1,4 +1,4 @@
-//! Running a machine: options, what all threads know, and what comes of their parts.
+//! Running a machine: options, the plan that all threads share, and the results of their parts.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -29,7 +29,7 @@ pub enum Sharing {
     /// have the cores.
     #[default]
     WhereFaster,
-    /// On all, whatever that costs: for who looks at threads and not at results.
+    /// On all, whatever that costs: for measurements of threads rather than results.
     Always,
     /// On all, and on one of them, by turns of a few windows: for tests.
     InTurns,
@@ -44,7 +44,7 @@ pub struct RunOptions {
     pub sharing: Sharing,
     /// How to cut the machine.
     pub islands: Islands,
-    /// What the processes weigh, in the machine's order; without it they weigh what they say.
+    /// Weights of the processes, in the machine's order; without it they have their declared weights.
     pub weights: Option<Arc<[u32]>>,
     /// Measure what the processes cost, which slows them.
     pub measure: bool,
@@ -87,7 +87,7 @@ impl Default for RunOptions {
     }
 }
 
-/// What a run leaves.
+/// Results of a run.
 pub struct Finished {
     /// How it ended.
     pub outcome: Outcome,
@@ -101,20 +101,20 @@ pub struct Finished {
     pub samples: Vec<Sample>,
     /// From one sample to the next: longer than was asked for where there would be too many.
     pub every: SimTime,
-    /// What each process costs, in the machine's order, if that was measured.
+    /// Cost of each process, in the machine's order, if that was measured.
     pub(crate) costs: Vec<Cost>,
     /// Islands into which the machine was cut.
     pub islands: usize,
     /// The lookahead between them: no message from one to another takes less.
     pub lookahead: SimTime,
-    /// What ran it.
+    /// The threads that ran it.
     pub crew: Crew,
 }
 
 /// The threads that ran a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Crew {
-    /// How many.
+    /// Their number.
     pub threads: usize,
     /// Why these are fewer than were asked for.
     pub fewer: Option<Fewer>,
@@ -123,12 +123,12 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// What to tell who asked for another number of threads.
+    /// Message for a user who asked for another number of threads.
     pub fn fewer(&self, asked: usize) -> Option<String> {
         self.fewer.map(|fewer| format!("{} ({asked} asked for: {fewer})", self.threads))
     }
 
-    /// What to tell who asked for threads that slept for a good part of the run.
+    /// Message for a user whose threads slept for a good part of the run.
     pub fn asleep(&self) -> Option<String> {
         let percent = (100.0 * self.alone).round();
         (percent >= 5.0).then(|| {
@@ -214,7 +214,7 @@ impl Machine {
     }
 }
 
-/// What all threads know of the run.
+/// The plan of the run that all threads share.
 pub(super) struct Plan {
     pub(super) links: Vec<LinkSpec>,
     pub(super) figures: Vec<Figures>,
@@ -244,7 +244,7 @@ pub(super) enum Verdict {
     Livelock,
 }
 
-/// What one thread leaves.
+/// Results of one thread.
 pub(super) struct Part {
     pub(super) verdict: Verdict,
     pub(super) time: u64,

@@ -66,7 +66,7 @@ impl Grid {
         self.times.map_or(SimTime::ZERO, |times| times.every)
     }
 
-    /// How many of the times are behind one.
+    /// Number of the times that lie behind one.
     pub(crate) fn number(&self, time: SimTime) -> u64 {
         let times = self.times.map(|times| (times.from.as_ps(), times.every.as_ps().max(1)));
         times.map_or(0, |(from, every)| time.as_ps().saturating_sub(from) / every)

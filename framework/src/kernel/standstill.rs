@@ -1,8 +1,9 @@
-//! What threads know of a run that hangs, put together: who has not returned, and what each waits for.
+//! The threads' knowledge of a run that hangs, put together: the processes that have not returned, and their
+//! waits.
 //!
-//! The sender of a link knows whether it waits for a credit, the receiver how full the buffer is and since when. They may
-//! be on different threads, so each thread tells what it has, and only the sum is looked at: the report is the same on
-//! any number of threads.
+//! The sender of a link knows whether it waits for a credit, the receiver how full the buffer is and since
+//! when. They may be on different threads, so each thread reports its part, and only the sum is looked at:
+//! the report is the same on any number of threads.
 
 use super::machine::{Endpoint, LinkSpec};
 use super::outcome::{Blocked, WaitKind, Waiting};
@@ -19,10 +20,10 @@ pub(crate) struct Unfinished {
 /// Messages that wait or travel, and when the first of them arrived or will arrive.
 pub(crate) type Backlog = (usize, Option<u64>);
 
-/// What is known of a link.
+/// Known state of a link.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct LinkState {
-    /// The sender waits for a credit, of so many.
+    /// The sender waits for a credit: the number of credits of the link.
     pub(crate) starved: Option<usize>,
     /// The receiver waits for a message, with this backlog from all senders.
     pub(crate) idle: Option<Backlog>,

@@ -1,9 +1,10 @@
-//! What a link carries at most: its credits over their round trip, and its bandwidth.
+//! Maximum throughput of a link: its credits over their round trip, and its bandwidth.
 
 use super::machine::{LinkSpec, Machine};
 use crate::time::{Edge, Latency, SimTime};
 
-/// What a link carries at most, in cycles of its sender, when the receiver takes every message as soon as it sees it.
+/// Maximum throughput of a link, in cycles of its sender, when the receiver takes every message as soon as it
+/// sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Throughput {
     /// Messages that the link holds at most: the receiver's buffer, and what is on its way there and back.
@@ -28,7 +29,7 @@ impl Throughput {
 }
 
 impl Machine {
-    /// What a link of the machine carries at most.
+    /// Maximum throughput of a link of the machine.
     pub fn throughput(&self, link: &LinkSpec) -> Throughput {
         let sender = self.processes[link.from.process].clock;
         let receiver = self.processes[link.to.process].clock;

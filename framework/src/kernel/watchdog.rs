@@ -36,7 +36,7 @@ impl fmt::Display for Stuck {
     }
 }
 
-/// What the watchdog does.
+/// Options of the watchdog.
 #[derive(Clone)]
 pub struct Watchdog {
     /// Wall-clock time without progress after which a component is reported; `None` for never.
@@ -61,8 +61,8 @@ impl Default for Watchdog {
     }
 }
 
-/// What a worker is doing, for the watchdog. Written by the worker alone, with relaxed stores: a store for each island,
-/// one for each batch of processes, and the one for each poll takes the place of a plain store.
+/// Activity of a worker, for the watchdog. Written by the worker alone, with relaxed stores: a store for each
+/// island, one for each batch of processes, and the one for each poll takes the place of a plain store.
 #[derive(Default)]
 pub(crate) struct Pulse {
     /// Counts the begins and ends of windows: odd while one goes on.
@@ -126,7 +126,7 @@ impl Pulse {
     }
 }
 
-/// What a look at a pulse sees.
+/// A sample of a pulse.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Look {
     window: u64,

@@ -28,11 +28,11 @@ impl Crossings {
     }
 }
 
-/// What connecting a link to another thread needs.
+/// Arguments for connecting a link to another thread.
 pub(crate) struct Crossing<'a> {
     pub(crate) crossings: &'a Crossings,
     pub(crate) number: usize,
-    /// What goes to the other thread.
+    /// The post to the other thread.
     pub(crate) post: &'a Rc<Post>,
 }
 
@@ -62,9 +62,9 @@ pub(crate) trait AnyInbox {
     fn connect_remote(self: Rc<Self>, figures: Figures, crossing: &Crossing<'_>) -> Side;
     /// Forgets the senders, who know the receiver: neither would ever be freed.
     fn disconnect(&self);
-    /// What is here and on its way, if the owner waits for a message.
+    /// Backlog of all senders, if the owner waits for a message.
     fn idle(&self) -> Option<Backlog>;
-    /// What is here and on its way from one sender.
+    /// Backlog from one sender.
     fn backlog_of(&self, sender: u32) -> Backlog;
     /// See [`Inbox::level`].
     fn level(&self, sender: u32, now: u64) -> (usize, usize, Option<u64>);
@@ -107,7 +107,7 @@ impl<M: Message> AnyInbox for Inbox<M> {
 pub(crate) trait AnyOutlet {
     fn connect_local(self: Rc<Self>, link: &LinkSpec, figures: Figures, inbox: &Rc<dyn AnyInbox>);
     fn connect_remote(self: Rc<Self>, link: &LinkSpec, figures: Figures, crossing: &Crossing<'_>) -> Side;
-    /// How many credits there are in all, if the owner waits for one.
+    /// Number of credits in all, if the owner waits for one.
     fn starved(&self) -> Option<usize>;
     /// Credits that were there before `now`, those on their way, and all.
     fn credits(&self, now: u64) -> (usize, usize, usize);
@@ -190,7 +190,7 @@ impl Wiring<'_> {
         Rc::clone(&self.process)
     }
 
-    /// How many elements an array of ports has: one more than the highest index that has a link.
+    /// Number of elements of an array of ports: one more than the highest index that has a link.
     pub fn len(&self, name: &str) -> u32 {
         let indices = self.connected.iter().filter(|(port, _)| port == name).filter_map(|(_, index)| *index);
         indices.max().map_or(0, |last| last + 1)

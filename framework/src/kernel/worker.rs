@@ -223,7 +223,7 @@ impl<'a> Worker<'a> {
         if all.look
             && let Some(looks) = &plan.looks
         {
-            // Whoever asked may have gone.
+            // The receiver may have gone.
             let _ = looks.send(self.look(all.hold));
         }
         if all.mail && all.next >= self.guard.limit().min(self.stop_at).min(all.hold) {
@@ -296,7 +296,7 @@ impl<'a> Worker<'a> {
         self.endings = endings;
     }
 
-    /// What the share leaves.
+    /// Results of the share.
     pub(super) fn finish(mut self) -> Part {
         let (verdict, time) = self.end;
         let hangs = matches!(verdict, Verdict::Deadlock | Verdict::Livelock);
@@ -313,7 +313,7 @@ impl<'a> Worker<'a> {
         Part { verdict, time, failure, results, hashes, costs, snapshots, every, samples, standstill }
     }
 
-    /// What there is to see of this share when the run is held.
+    /// A view of this share when the run is held.
     fn look(&self, time: u64) -> LookPart {
         let levels = self.ends.iter().zip(&self.plan.links).map(|((outlet, inbox), link)| Level {
             messages: inbox.as_ref().map(|inbox| inbox.level(link.sender, time)),
@@ -322,8 +322,8 @@ impl<'a> Worker<'a> {
         let levels: Vec<Level> = levels.collect();
         let mut standstill = self.standstill();
         for (state, level) in standstill.links.iter_mut().zip(&levels) {
-            // What is on its way is known at once on one thread, and after a window on another: whether it was waited for
-            // before must not show.
+            // Messages on their way are known at once on one thread, and after a window on another: whether
+            // they were waited for before must not show.
             state.idle = state.idle.filter(|(queued, _)| *queued == 0);
             let (credits, travelling, _) = level.credits.unwrap_or_default();
             state.starved = state.starved.filter(|_| credits + travelling == 0);
@@ -357,7 +357,7 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// What this thread knows of who waits for whom.
+    /// This thread's knowledge of the waits between processes.
     fn standstill(&self) -> Standstill {
         let unfinished = self.islands.iter().flat_map(Island::unfinished);
         let unfinished = unfinished.map(|(process, daemon)| Unfinished {

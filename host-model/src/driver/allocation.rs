@@ -44,7 +44,7 @@ impl Layout {
         Layout { host, device, ends }
     }
 
-    /// What to say if the buffers go beyond the memory of a device, which has so many bytes.
+    /// Message for buffers beyond the memory of a device, which has `memory` bytes.
     pub fn beyond(&self, device: u32, memory: u64) -> Option<String> {
         beyond("the buffers need", *self.ends.get(&device)?, device, memory)
     }
@@ -66,7 +66,7 @@ impl Layout {
 
 const ALL: &str = "the buffers and the kernels' code, variables and local memory need";
 
-/// What to say if what lies on a device, up to an address, goes beyond its memory.
+/// Message for contents of a device, up to an address, beyond its memory.
 fn beyond(what: &str, end: u64, device: u32, memory: u64) -> Option<String> {
     let (needed, room) = (end - FIRST_DEVICE_ADDRESS, memory.saturating_sub(FIRST_DEVICE_ADDRESS));
     (end > memory).then(|| format!("{what} {needed} bytes on device {device}, which has room for {room}"))
@@ -145,7 +145,7 @@ impl Driver<'_> {
         }
     }
 
-    /// What the kernels of a device may touch from now on.
+    /// Maps the memory that the kernels of a device may touch from now on.
     fn map(&mut self, device: u32) {
         let all = self.application.buffers.iter().zip(&self.device_address).zip(&self.freed);
         let here = all.filter(|((buffer, _), _)| buffer.device == device && buffer.bytes > 0);

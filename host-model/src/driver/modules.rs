@@ -17,7 +17,7 @@ pub(super) struct Loaded {
     pub(super) code: Vec<u64>,
 }
 
-/// What a device holds besides buffers.
+/// Contents of a device besides buffers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hidden {
     pub(super) allocations: Vec<Allocation>,
@@ -73,8 +73,8 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    /// Gives places to what an application has besides buffers on a device, whose buffers end at `next`. Whoever has this
-    /// `capacity` for threads holds their local memory.
+    /// Allocates an application's memory besides buffers on a device, whose buffers end at `next`. Local
+    /// memory is that of the threads of this `capacity`.
     pub(super) fn new(
         application: &Application,
         page: u64,

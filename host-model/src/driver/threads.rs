@@ -28,7 +28,7 @@ pub struct Move {
     bytes: u32,
 }
 
-/// What a thread does with its pages.
+/// Direction in which a thread moves pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// From files to memory.

@@ -1,4 +1,4 @@
-//! What the CPU itself reads and writes of buffers in its memory.
+//! Reads and writes of the CPU itself, of buffers in its memory.
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::{Lane, Level, SpanId};
@@ -73,7 +73,7 @@ impl Driver<'_> {
         self.journal.launched();
     }
 
-    /// How long so many cycles of the CPU take.
+    /// Time of `cycles` cycles of the CPU.
     pub fn cycles(&self, cycles: u64) -> SimTime {
         self.sim.span(cycles)
     }

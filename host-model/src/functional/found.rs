@@ -1,4 +1,4 @@
-//! What was found that is wrong although the run could go on.
+//! Mistakes after which the run could go on.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub enum Found {
 pub struct KernelRace {
     /// The launch that came too early, and the older one: `laplace#3`.
     pub launches: [String; 2],
-    /// What lies at the beginning of the page, by name.
+    /// Name of the memory at the beginning of the page.
     pub memory: String,
     /// Where the page begins on the device.
     pub address: u64,
@@ -36,18 +36,19 @@ pub struct KernelRace {
     pub block: u32,
     /// When it had ended, if it ever did.
     pub ended: Option<SimTime>,
-    /// How many pages the launch touched before this older one was done with them; the first is described.
+    /// Number of pages that the launch touched before this older one was done with them; the first is
+    /// described.
     pub pages: u64,
 }
 
 /// Two commands of different streams, or of different tasks of a step, that touch the same bytes in no order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamRace {
-    /// What nothing orders: `streams` or `tasks`.
+    /// Kind of the unordered parts: `streams` or `tasks`.
     pub between: &'static str,
     /// The commands as they were sent, with their streams or tasks: ``vecadd#1 on stream `s` ``.
     pub commands: [String; 2],
-    /// What they touch, by name.
+    /// Name of the memory that they touch.
     pub memory: String,
     /// Its address on the device.
     pub address: Option<u64>,

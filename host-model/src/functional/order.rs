@@ -13,7 +13,7 @@ use crate::program::{Application, DEFAULT_STREAM, EventId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lane(usize);
 
-/// How many commands of each lane are done before something.
+/// Number of commands of each lane that are done before something.
 type Clock = Vec<u32>;
 
 /// A command: its lane, and its number there from 1.
@@ -29,7 +29,7 @@ pub(super) struct Order {
     lanes: Vec<(u32, u32)>,
     /// By lane what is done before its next command.
     clocks: Vec<Clock>,
-    /// What the host knows to be done.
+    /// Commands that the host knows to be done.
     host: Clock,
     events: BTreeMap<EventId, Clock>,
 }
@@ -55,7 +55,7 @@ impl Order {
         self.lanes[lane.0].1
     }
 
-    /// What is done before a command that is sent to a lane now.
+    /// Commands that are done before a command that is sent to a lane now.
     fn before(&self, lane: Lane) -> Clock {
         let mut clock = self.clocks[lane.0].clone();
         join(&mut clock, &self.host);
@@ -124,7 +124,7 @@ impl Order {
     }
 }
 
-/// What is done before either is done before both.
+/// Joins two clocks: commands done before either are done before both.
 fn join(clock: &mut Clock, other: &Clock) {
     clock.iter_mut().zip(other).for_each(|(own, other)| *own = (*own).max(*other));
 }

@@ -20,7 +20,7 @@ pub(super) enum Place {
     Host(usize),
 }
 
-/// What a command touches.
+/// Memory that a command touches.
 pub(super) type Touches = BTreeMap<Place, Touched>;
 
 /// A command that others may run beside.
@@ -32,16 +32,16 @@ struct Command {
     touches: Touches,
 }
 
-/// What a command is called.
+/// Name of a command.
 #[derive(Clone)]
 pub(super) struct Name {
-    /// What it has in common with others, as the launches of a kernel have.
+    /// Its part that is common to several commands, such as the launches of a kernel.
     pub(super) title: String,
     /// In full.
     pub(super) full: String,
 }
 
-/// What a command belongs to that nothing orders with another such.
+/// Owner of a command; nothing orders two owners with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rival {
     /// A stream, by its number.

@@ -14,7 +14,7 @@ use crate::program::{
     Awaited, BufferId, Condition, DEFAULT_STREAM, EventId, LaunchStep, Member, Range, Step,
 };
 
-/// What has been sent to a device.
+/// Commands sent to a device.
 #[derive(Default)]
 struct Device {
     /// By stream the last command.
@@ -29,11 +29,12 @@ struct Device {
 
 /// The host as the sender of commands.
 pub struct Sender {
-    /// What names a stream is sent on the default stream all the same, and the host waits for every copy.
+    /// Commands that name a stream are sent on the default stream all the same, and the host waits for every
+    /// copy.
     one_stream: bool,
     /// Applications that run together are repeated.
     pub(super) repeats: bool,
-    /// What the commands are part of.
+    /// Span that the commands are part of.
     parent: Option<SpanId>,
     devices: BTreeMap<u32, Device>,
     /// By event the command that recorded it last.

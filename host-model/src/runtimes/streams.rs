@@ -1,10 +1,10 @@
 //! Streams as a CUDA program uses them: the host sends everything and goes on.
 //!
-//! Copies and kernels of different streams overlap as far as the device allows, and events hold streams there; the host
-//! stands only where the application synchronises or a loop looks at the device. What names no stream is on the default
-//! stream of its device, copies in and copies out too. That is the legacy one (CUDA C Programming Guide, "Default
-//! Stream"): it waits for all streams of the device, and they wait for it. Input files are read before, output files are
-//! written when all is done.
+//! Copies and kernels of different streams overlap as far as the device allows, and events hold streams
+//! there; the host stands only where the application synchronises or a loop looks at the device. Commands
+//! that name no stream are on the default stream of its device, copies in and copies out too. That is the
+//! legacy one (CUDA C Programming Guide, "Default Stream"): it waits for all streams of the device, and they
+//! wait for it. Input files are read before, output files are written when all is done.
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
@@ -17,7 +17,7 @@ use super::walk::Walks;
 use super::{Runtime, postlude, prelude};
 use crate::driver::Driver;
 
-/// What the host does of its own.
+/// Parameters of the host's own behaviour.
 #[derive(Clone, Debug, Params)]
 pub(super) struct StreamsParams {
     /// Applications that run together are repeated while another one has not completed its first round; else each does one round.

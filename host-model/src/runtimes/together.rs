@@ -18,7 +18,7 @@ use crate::program::{BufferId, Condition, LaunchStep, Member, Range, Step};
 /// Commands of a member that are under way at a time.
 const AHEAD: usize = 2;
 
-/// What a member does next.
+/// Next action of a member.
 enum Item<'a> {
     Launch(&'a LaunchStep),
     Copy(Direction, Range),
@@ -29,9 +29,9 @@ enum Item<'a> {
 
 /// How often steps are done.
 enum Times<'a> {
-    /// So many times more.
+    /// This number of times more.
     Left(u32),
-    /// Until a condition is fulfilled, in so many rounds at most; and the rounds so far.
+    /// Until a condition is fulfilled; the limit of rounds, and the rounds so far.
     Until(&'a Condition, u32, u32),
 }
 
@@ -55,7 +55,7 @@ impl<'a> Cursor<'a> {
         Cursor { frames: vec![first], tasks: VecDeque::new() }
     }
 
-    /// What comes next; nothing when the round is over. After a look, [`Cursor::looked`] comes first.
+    /// The next action; nothing when the round is over. After a look, [`Cursor::looked`] comes first.
     fn next(&mut self, whole: impl Fn(&Step) -> Option<Range>) -> Option<Item<'a>> {
         loop {
             if let Some(item) = self.tasks.pop_front() {
@@ -130,7 +130,7 @@ struct Side<'a> {
     commands: u32,
     /// The last command of its first round.
     first: Option<CommandId>,
-    /// What later rounds have swapped, which is undone at the end: names mean what they did behind the first round.
+    /// Swaps of later rounds, undone at the end: names mean what they did behind the first round.
     swapped: Vec<(BufferId, BufferId)>,
     /// Its first round has ended.
     completed: bool,
@@ -215,7 +215,7 @@ impl Side<'_> {
             }
             self.first = self.sent.back().copied();
         }
-        // What sends nothing keeps no device busy.
+        // A round that sends nothing keeps no device busy.
         self.rests = self.commands == 0;
         self.commands = 0;
         self.cursor = Cursor::new(self.round);

@@ -1,4 +1,5 @@
-//! The order of an application's steps, whoever sends them: names that are exchanged, rounds, and loops that the device ends.
+//! The order of an application's steps for any sender: names that are exchanged, rounds, and loops that the
+//! device ends.
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
@@ -32,10 +33,10 @@ pub trait Sends {
 /// Does the steps of an application. A runtime says what it does in its own way, and who does the rest.
 #[async_trait(?Send)]
 pub trait Walks {
-    /// Who does single steps.
+    /// Sender of single steps.
     fn sends(&mut self) -> &mut dyn Sends;
 
-    /// Does a task pipeline of so many kernels: one batch after another, unless the runtime knows better.
+    /// Does a task pipeline: one batch after another, unless the runtime knows better.
     async fn pipeline(
         &mut self,
         driver: &mut Driver<'_>,

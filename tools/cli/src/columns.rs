@@ -1,4 +1,4 @@
-//! Tables of texts and numbers, and numbers as they stand in them.
+//! Tables of texts and numbers, and the format of their numbers.
 
 use std::io::{self, Write};
 

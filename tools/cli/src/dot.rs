@@ -39,7 +39,7 @@ pub(crate) fn islands(machine: &Machine, graph: &Graph, cut: &Cut) -> String {
         let name = quoted(&format!("island {number:03}, thread {}", island.thread));
         let _ = writeln!(out, "  subgraph cluster_{number} {{\n    label={name};");
         for &member in &island.processes {
-            // What does faults to a link is no component of the file and has no kind.
+            // A link's fault injector is no component of the file and has no kind.
             let kind = machine.instances.get(member).map_or("", |instance| instance.kind.as_str());
             let _ = writeln!(out, "    n{member} [label={}];", quoted(&format!("{}\n{kind}", paths[member])));
         }

@@ -6,7 +6,7 @@ use tracing_subscriber::EnvFilter;
 /// The target of components.
 const COMPONENTS: &str = "simulation";
 
-/// What targets of `tracing` begin with: our own and those of the libraries that log.
+/// Prefixes of targets of `tracing`: our own and those of the libraries that log.
 const TARGETS: [&str; 9] =
     [COMPONENTS, "counterpoint", "opentelemetry", "tonic", "hyper", "h2", "tower", "tokio", "reqwest"];
 
@@ -15,7 +15,7 @@ const TARGETS: [&str; 9] =
 pub(crate) fn start(filter: &str, colours: bool) -> Result<Option<Logs>, String> {
     let (targets, logs) = read(filter)?;
     let filter = EnvFilter::try_new(targets).map_err(|error| error.to_string())?;
-    // What is logged happens in simulated time, which each line carries; the wall clock would say nothing.
+    // Logged events happen in simulated time, which each line carries; the wall clock would say nothing.
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .without_time()

@@ -1,7 +1,7 @@
 //! A machine drawn as SVG.
 //!
-//! Colours are of Okabe and Ito's palette, which everybody can tell apart, and nothing is told by colour alone: a kind's
-//! family, the word before its slash, stands in its box.
+//! Colours are of Okabe and Ito's palette, which everybody can tell apart, and no information is in colour
+//! alone: a kind's family, the word before its slash, is written in its box.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

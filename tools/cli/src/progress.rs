@@ -62,7 +62,7 @@ pub(crate) fn left(share: f64, elapsed: Duration) -> String {
     format!(", about {} s to go", rest.as_secs())
 }
 
-/// What follows how far a run is.
+/// Time to go, behind the progress of a run.
 pub(crate) fn to_go(left: Option<Duration>) -> String {
     left.map_or_else(String::new, |left| format!(", about {} s to go", left.as_secs()))
 }

@@ -135,7 +135,7 @@ fn sides(Together { window, sides, .. }: &Together, out: &mut dyn Write) -> io::
     Ok(())
 }
 
-/// What the run waited for: each column adds up to the total, but for what was hidden.
+/// Waits of the run: each column adds up to the total, except for hidden time.
 fn waits(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     let exposure = &summary.waits.exposure;
     if exposure.activities.is_empty() {
@@ -155,10 +155,10 @@ fn waits(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     line("other", [exposure.other, SimTime::ZERO, between])
 }
 
-/// So many launches of one kernel are shown one by one; more are added up.
+/// Limit of launches of one kernel that are shown one by one; more are added up.
 const ONE_BY_ONE: usize = 16;
 
-/// What launches executed, in the order in which their kernels came first.
+/// Execution of launches, in the order in which their kernels came first.
 fn launches(launched: &[Launched], out: &mut dyn Write) -> io::Result<()> {
     let titles = ["CTAs", "warp instructions", "thread instructions"];
     writeln!(out, "  {:<36} {:>12} {:>18} {:>20}", "launch", titles[0], titles[1], titles[2])?;

@@ -33,17 +33,18 @@ use counterpoint_protocols::launch::{
 use counterpoint_protocols::local::Capacity;
 use counterpoint_protocols::pages::{PageClient, PageCommand, PageEvent};
 
-/// What the device is and how fast commands are taken.
+/// Parameters of the device: its memory and the rate at which commands are taken.
 #[derive(Clone, Debug, Params)]
 pub struct CommandProcessorParams {
-    /// Bytes of device memory, as the host is told.
+    /// Bytes of device memory, as announced to the host.
     #[param(default = "1 GiB", min = "4 KiB")]
     memory: Bytes,
     /// From a launch command's turn to its arrival at the CTA scheduler (GPGPU-Sim's kernel_launch_latency).
     #[param(default = "0 cycles")]
     launch_latency: Cycles,
-    /// Hardware queues; a stream waits in that of its number, modulo the queues. Fermi has 1, Kepler of compute capability
-    /// 3.5 and what follows have 32 (Hyper-Q), of which CUDA uses 8 unless CUDA_DEVICE_MAX_CONNECTIONS says otherwise.
+    /// Hardware queues; a stream waits in that of its number, modulo the queues. Fermi has 1, Kepler of
+    /// compute capability 3.5 and later GPUs have 32 (Hyper-Q); CUDA uses 8 of them unless
+    /// CUDA_DEVICE_MAX_CONNECTIONS says otherwise.
     #[param(default = "32", min = "1", max = "1024")]
     queues: u32,
     /// Queues for copies alone: none, so that copies wait with the other commands of their stream, one, or 2, one each way,
@@ -65,7 +66,7 @@ pub struct CommandProcessorPorts {
     pages: Option<PageClient>,
 }
 
-/// What a command processor counts.
+/// Statistics of a command processor.
 #[derive(Default, Stats)]
 pub struct CommandProcessorStats {
     /// Commands taken.
@@ -86,7 +87,7 @@ pub struct CommandProcessorStats {
 pub struct CommandProcessor {
     params: CommandProcessorParams,
     path: String,
-    /// What the CTA scheduler has said of the SMs; nobody is told what the device is before.
+    /// The CTA scheduler's report of the SMs. The host learns of the device only after it.
     capacity: Option<(Capacity, SmResources)>,
     /// The commands that have not begun, in the order of their arrival; the queues for copies come last.
     queues: Vec<VecDeque<Command>>,
@@ -112,7 +113,7 @@ pub struct CommandProcessor {
 impl CommandProcessor {
     /// Begins all commands whose turn it is.
     fn advance(&mut self, stats: &CommandProcessorStats) -> Result<(), Fault> {
-        // What is done at once, such as an event, may be what another queue waits for.
+        // A command that completes at once, such as an event, may release another queue.
         let mut begun = true;
         while std::mem::take(&mut begun) {
             for index in 0..self.queues.len() {
@@ -236,7 +237,7 @@ impl CommandProcessor {
         }
     }
 
-    /// The first command of a stream is done, and the host is told.
+    /// The first command of a stream is done: notifies the host.
     fn end(&mut self, stream: u32, answer: BusMessage) {
         self.to_host.push_back(answer);
         self.go_on(stream);

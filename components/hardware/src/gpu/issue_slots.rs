@@ -69,7 +69,7 @@ impl IssueSlots {
         }
     }
 
-    /// So many slots became that.
+    /// Adds `amount` slots of this kind.
     #[inline]
     pub(super) fn add(&self, slot: IssueSlot, amount: u64) {
         self.counter(slot).add(amount);

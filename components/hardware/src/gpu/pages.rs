@@ -1,4 +1,4 @@
-//! The pages that a TLB holds, and for whom: any page in any entry, the least recently used one goes.
+//! The pages in a TLB with their users: fully associative, with LRU replacement.
 
 /// The entries of a TLB.
 #[derive(Default)]
@@ -13,7 +13,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Room for so many pages.
+    /// Room for `entries` pages.
     pub(crate) fn new(entries: u32) -> Self {
         Pages { entries: entries as usize, ..Pages::default() }
     }
@@ -30,7 +30,7 @@ impl Pages {
         true
     }
 
-    /// Takes a page in for somebody, who takes the place of whoever had it.
+    /// Inserts a page for a user, in place of an earlier user of the page.
     pub(crate) fn insert(&mut self, page: u64, who: u32) {
         self.clock += 1;
         if let Some(found) = self.pages.iter().position(|(known, _)| *known == page) {

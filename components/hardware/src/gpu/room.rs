@@ -47,7 +47,7 @@ impl Room {
         capacity(self.sms.iter())
     }
 
-    /// What the GPU says of itself when a run begins, with this many bytes of memory.
+    /// Description of the GPU at the beginning of a run, with this many bytes of memory.
     pub fn description(&self, memory: u64) -> Description {
         let (capacity, sm, path) = (self.capacity(), least(self.sms.iter()), self.gpu.clone());
         Description { memory, capacity, sm, path }

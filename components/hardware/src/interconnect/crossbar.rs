@@ -31,7 +31,7 @@ pub struct CrossbarPorts {
     servers: Vec<MemoryClient>,
 }
 
-/// What a crossbar counts.
+/// Statistics of a crossbar.
 #[derive(Default, Stats)]
 pub struct CrossbarStats {
     /// The network for requests.

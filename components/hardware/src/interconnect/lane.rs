@@ -54,7 +54,7 @@ type Cuts = [[Cut; SECTORS + 1]; 2];
 /// Sectors of a line.
 const SECTORS: usize = (LINE_BYTES / SECTOR_BYTES) as usize;
 
-/// What a direction of a crossbar counts.
+/// Statistics of a direction of a crossbar.
 #[derive(Default, Stats)]
 pub(super) struct LaneStats {
     /// Messages that have passed.
@@ -68,7 +68,7 @@ pub(super) struct LaneStats {
     conflicts: Counter,
 }
 
-/// What is known of an input.
+/// State of an input.
 #[derive(Clone, Copy, Default)]
 struct Source {
     /// The step from which on it can pass another message.
@@ -81,7 +81,7 @@ struct Source {
     output: u32,
 }
 
-/// What is known of an output.
+/// State of an output.
 struct Sink<W> {
     /// The step from which on it can take another message.
     free: u64,
@@ -95,15 +95,15 @@ struct Sink<W> {
 
 /// One direction of a crossbar. Most steps concern few inputs and outputs, which are sets for that reason.
 pub(super) struct Lane<W> {
-    /// What it carries, for the log.
+    /// Name of its messages, for the log.
     name: &'static str,
     cuts: Cuts,
     speedup: u64,
     sources: Vec<Source>,
     sinks: Vec<Sink<W>>,
-    /// Inputs of which neither a message at the head nor a packet that passes is known.
+    /// Inputs with no known message at the head and no packet that passes.
     vacant: Inputs<W>,
-    /// Inputs of which a packet still passes.
+    /// Inputs with a packet that still passes.
     passing: Inputs<W>,
     /// The first step in which one of these can pass another one.
     passed: u64,
@@ -156,7 +156,7 @@ impl<W: Words> Lane<W> {
             if vacated {
                 self.vacate(step, cycle);
             }
-            // What comes in a cycle is there from its first step on.
+            // A message that comes in a cycle is there from its first step on.
             if vacated || step == steps.start {
                 watch.set(&self.vacant);
                 for index in watch.arrived(sim) {

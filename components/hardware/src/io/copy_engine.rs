@@ -43,7 +43,7 @@ pub struct CopyEnginePorts {
     memory: MemoryClient,
 }
 
-/// What a copy engine counts.
+/// Statistics of a copy engine.
 #[derive(Default, Stats)]
 pub struct CopyEngineStats {
     /// Copies to the device.
@@ -103,7 +103,7 @@ struct Active {
 }
 
 impl Active {
-    /// What its span shows.
+    /// Attributes of its span.
     fn attributes(&self) -> Attributes {
         let way = match self.copy.direction {
             Direction::HostToDevice => "host to device",
@@ -117,7 +117,7 @@ impl Active {
     }
 }
 
-/// What makes one copy at a time, or pages.
+/// An engine for one copy at a time, or for pages.
 #[derive(Default)]
 struct Engine {
     queue: VecDeque<Queued>,
@@ -239,7 +239,7 @@ impl CopyEngine {
         }
     }
 
-    /// Reports the copies of an engine of which all is done; false if there are none.
+    /// Reports the finished copies of an engine; false if there are none.
     fn finish_copies(&mut self, index: usize, sim: &Context<CopyEngineStats>) -> bool {
         let (active, to_control) = (&mut self.engines[index].active, &mut self.to_control);
         let before = active.len();

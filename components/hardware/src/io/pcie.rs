@@ -41,7 +41,7 @@ pub struct PciePorts {
     downstream: BusSocket,
 }
 
-/// What a link counts.
+/// Statistics of a link.
 #[derive(Default, Stats)]
 pub struct PcieStats {
     /// Messages towards the device.
@@ -72,7 +72,7 @@ pub struct PcieLink {
     params: PcieParams,
 }
 
-/// What is counted in each busy period of a direction.
+/// Statistics counted in each busy period of a direction.
 const TRACKED: &[&str] = &["messages", "bytes"];
 
 /// The counters of one direction.
@@ -85,7 +85,7 @@ struct Direction<'a> {
 }
 
 impl PcieLink {
-    /// Bytes on the wire of a message with so much data.
+    /// Bytes on the wire of a message with `data` bytes.
     fn wire_bytes(&self, data: u64) -> u64 {
         let packets = data.div_ceil(self.params.payload.get()).max(1);
         data + packets * self.params.header.get()

@@ -26,7 +26,7 @@ pub enum Stored {
     Held(Bytes),
     /// A real file, which is read piece by piece and not written.
     File(File),
-    /// What has been written.
+    /// The bytes that have been written.
     Written(Vec<u8>),
 }
 
@@ -120,7 +120,7 @@ pub struct StoragePorts {
     host: StorageServer,
 }
 
-/// What a storage device counts.
+/// Statistics of a storage device.
 #[derive(Default, Stats)]
 pub struct StorageStats {
     /// Read requests.

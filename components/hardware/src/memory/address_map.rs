@@ -294,7 +294,7 @@ mod tests {
             let mask = if masked { format!(", dram: {MASK}") } else { String::new() };
             let slices = channels * each;
             let map = map(&format!("{{ slices: {slices}, slices_per_channel: {each}{mask} }}")).unwrap();
-            // What lies between two multiples of all slices fills the same part of each.
+            // The addresses between two multiples of all slices fill the same part of each.
             let (slices, each) = (u64::from(slices), u64::from(each));
             let start = chunk / slices * slices;
             let (mut in_slices, mut in_channels) = (BTreeSet::new(), BTreeSet::new());

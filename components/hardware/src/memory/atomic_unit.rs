@@ -21,7 +21,7 @@ pub struct AtomicParams {
     /// From one change of a word to the next one of the same word, in cycles.
     #[param(default = "1", min = "1", max = "1000")]
     pub same_word: u64,
-    /// Requests that wait in front of the unit; with so many the slice takes no other.
+    /// Requests that wait in front of the unit; when it is full the slice takes no other.
     #[param(default = "8", min = "1", max = "1024")]
     pub queue: u32,
 }
@@ -34,7 +34,7 @@ struct Busy {
     free: u64,
 }
 
-/// What the unit does, and when it is done.
+/// The unit's work, and the cycles in which it is done.
 #[derive(Debug)]
 pub struct AtomicUnit {
     lanes: u64,

@@ -1,7 +1,7 @@
 //! Statistics of memory by the label of its requests: of each launch, of what belongs to none, and of each stream.
 //!
-//! Only the sets of the labels are counted in. What the component comes to, and each stream, is the sum of its sets when
-//! the run is over, so that what launches and others come to is all that there is.
+//! Only the sets of the labels are counted in. The totals of the component and of each stream are the sums of
+//! its sets when the run is over, so that launches and others add up to all that there is.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ type Rows = (Option<Row>, Row);
 /// `no_kernel` for copies and walks through page tables, and `streams[N]`; beyond the limit of rows, `kernels[others]` and
 /// `streams[others]`.
 pub(super) struct ByLabel<S> {
-    /// Who has rows, and the path of the component.
+    /// The launches that have rows, and the path of the component.
     site: OnceCell<(Arc<LaunchRows>, String)>,
     sets: Keyed<Rows, S>,
     /// The label that was counted last: most come many times in a row.
@@ -32,13 +32,13 @@ impl<S: Stats> Default for ByLabel<S> {
     }
 }
 
-/// The row of a number, where a run says who has one.
+/// The row of a number, where a run limits the rows.
 fn row(site: &OnceCell<(Arc<LaunchRows>, String)>, number: u32) -> Row {
     site.get().map_or(Row::Own(number), |(rows, _)| rows.row(number))
 }
 
 impl<S: Stats> ByLabel<S> {
-    /// Says who has rows in the statistics of the component at a path, if the run has a limit.
+    /// Sets the rows of the statistics of the component at a path, if the run has a limit.
     pub(super) fn begin(&self, rows: Option<Arc<LaunchRows>>, path: &str) {
         self.site.get_or_init(|| (rows.unwrap_or_default(), path.to_owned()));
     }

@@ -52,7 +52,7 @@ impl WayId {
     }
 }
 
-/// What is known of a way beside its line.
+/// State of a way beside its line.
 #[derive(Clone)]
 struct Way {
     used: u64,
@@ -71,7 +71,7 @@ impl Way {
 const NO_LINE: u64 = u64::MAX;
 const NO_MISS: u32 = u32::MAX;
 
-/// What a cache has of bytes that are to be read.
+/// Result of a lookup of bytes that are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// All of them.
@@ -114,7 +114,7 @@ pub struct Cache<T> {
     /// Empty lists for accesses that wait.
     lists: Vec<Vec<T>>,
     merges: usize,
-    /// A set protects so many lines at most.
+    /// Maximum number of protected lines in a set.
     protected_ways: usize,
     clock: u64,
 }
@@ -203,8 +203,9 @@ impl<T> Cache<T> {
         self.tags[way.0 as usize].used = self.clock;
     }
 
-    /// Makes room for a line that is not here: an empty way, or the least recently used one that waits for nothing, those that are
-    /// protected last. What must be written back comes with it. `None`: every way of the set waits for its line.
+    /// Makes room for a line that is not here: an empty way, or the least recently used one that waits for
+    /// nothing, those that are protected last. A dirty victim is returned with it. `None`: every way of the
+    /// set waits for its line.
     pub fn allocate(&mut self, line: u64, index: u64) -> Option<(WayId, Option<Evicted>)> {
         let set = self.set(index);
         let first = set.start;
@@ -243,7 +244,7 @@ impl<T> Cache<T> {
         self.tags[place].is_protected = is_protected && has_room;
     }
 
-    /// A set protects so many lines at most.
+    /// Limits the protected lines of a set to `ways`.
     pub fn protect_at_most(&mut self, ways: u32) {
         self.protected_ways = ways as usize;
     }

@@ -29,7 +29,7 @@ use super::by_label::ByLabel;
 use super::cache::{Cache, CacheParams, Evicted, WayId};
 use super::line_rule::LineRule;
 
-/// What a write to sectors does that are not here.
+/// Treatment of a write to sectors that are not here.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
 enum WriteMiss {
     /// It leaves its bytes; those beside them come when somebody reads them.
@@ -50,10 +50,10 @@ pub struct L2Params {
     /// Bytes fetched together on a miss.
     #[param(default = "32 B", min = "32 B", max = "128 B")]
     sector: Bytes,
-    /// What a write to sectors does that are not here.
+    /// Treatment of a write to sectors that are not here.
     #[param(default = "validate")]
     write_miss: WriteMiss,
-    /// What the tags of lines are for.
+    /// Rule for the tags of lines.
     #[param(default = "none")]
     tags: Slot<dyn LineRule>,
     /// Lines of a set that are protected at most: what comes when there are as many is like lines without a tag.
@@ -62,8 +62,8 @@ pub struct L2Params {
     /// From taking a request to its reply leaving, on a hit.
     #[param(default = "34 cycles")]
     hit_latency: Cycles,
-    /// What is preloaded goes through the L2 and leaves its last lines there, as copies to the device do that take no
-    /// time (GPGPU-Sim). For comparisons.
+    /// Preloaded data goes through the L2 and leaves its last lines there, as copies to the device do that
+    /// take no time (GPGPU-Sim). For comparisons.
     #[param(default = "off")]
     warm_on_copy: bool,
     /// How fast atomics are.
@@ -81,14 +81,14 @@ pub struct L2Ports {
     memory: MemoryClient,
 }
 
-/// What an L2 slice counts.
+/// Statistics of an L2 slice.
 #[derive(Default, Stats)]
 pub struct L2Stats {
     /// Of each launch and stream.
     by_label: ByLabel<L2Counts>,
 }
 
-/// What is counted of requests.
+/// Statistics of requests.
 #[derive(Default, Stats)]
 struct L2Counts {
     /// Sectors accessed.
@@ -380,7 +380,7 @@ fn name(access: &MemAccess) -> &'static str {
     }
 }
 
-/// The bytes that an access writes in sectors of which nothing was here.
+/// The bytes that an access writes in sectors with no byte here.
 fn unknown(access: &MemAccess, here: ByteMask) -> ByteMask {
     match access {
         MemAccess::Write(mask, _) => mask & !whole(here, SECTOR_BYTES as u32),
@@ -388,7 +388,7 @@ fn unknown(access: &MemAccess, here: ByteMask) -> ByteMask {
     }
 }
 
-/// Whole sectors of so many bytes around the given bytes.
+/// Whole sectors of `sector` bytes around the given bytes.
 fn whole(mask: ByteMask, sector: u32) -> ByteMask {
     let all = if sector >= 128 { ByteMask::MAX } else { (1 << sector) - 1 };
     let each = (0..LINE_BYTES as u32).step_by(sector as usize).map(|start| all << start);

@@ -1,4 +1,4 @@
-//! What is under way and is named by a small number: in tags, in queues, in what waits for it.
+//! Items in flight, each with a small number as its name: in tags, in queues, in waiting lists.
 
 /// A table whose places keep their index while they are taken.
 pub struct Table<T> {
@@ -23,7 +23,7 @@ impl<T> Table<T> {
         self.places.len() as u32 - 1
     }
 
-    /// What has this index.
+    /// The value with this index.
     ///
     /// # Panics
     /// If nothing has.

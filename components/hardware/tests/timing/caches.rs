@@ -14,7 +14,7 @@ use super::sm::{
 };
 use super::*;
 
-/// What a miss takes longer than a hit: the way to the memory, and its answer.
+/// Additional time of a miss: the way to the memory, and its answer.
 const MISS: u64 = 1 + MEMORY;
 /// Where code, parameters, constants and local memory lie.
 const CODE: u64 = 0x4_0000;
@@ -25,7 +25,7 @@ const LOCAL: u64 = 0x6_0000;
 const STRIDE: u64 = 48 * 128;
 const END: &str = "st.global.u32 [%rd1+4096], %r1;\n";
 
-/// One block of a kernel with these instructions, at the end of which `END` stands or something else that stores.
+/// One block of a kernel with these instructions, with `END` or another store at its end.
 fn launch_of(source: &str, threads: u32) -> Launch {
     let mut launch = Arc::unwrap_or_clone(launch(1, source, 2, threads));
     (launch.code, launch.parameters, launch.variables.constants) = (CODE, PARAMETERS, CONSTANTS);

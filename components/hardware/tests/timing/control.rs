@@ -28,8 +28,8 @@ fn copy(bytes: u64) -> Work {
     Work::Copy(Copy { direction: Direction::HostToDevice, host: 0, device: 0, bytes, tag: LineTag::NONE })
 }
 
-/// Runs commands, a copy taking 100 cycles and a launch 30. Gives what the copy engine and the scheduler were sent, and
-/// what the host was told: cycle and number of the command (of the launch).
+/// Runs commands, a copy taking 100 cycles and a launch 30. Returns the messages to the copy engine, to the
+/// scheduler and to the host: cycle and number of the command (of the launch).
 fn commands(params: &str, script: Vec<(u64, BusMessage)>) -> (Numbers, Numbers, Vec<(u64, BusMessage)>) {
     let mut bench = bench::<CommandProcessor>(params);
     let count = script.len();
@@ -217,7 +217,7 @@ fn copies_may_have_queues_of_their_own() {
         let (copies, launches, _) = commands(&format!("{{ queues: 1, copy_queues: {copy_queues} }}"), script);
         (copies, launches)
     };
-    // The second stream's copy waits for the first one's kernel, in front of which it cannot get.
+    // The second stream's copy waits for the first one's kernel, and cannot get in front of it.
     let behind = (vec![(5, 1), (137, 3), (138, 4), (270, 6)], vec![(106, 2), (239, 5)]);
     assert_eq!(run(0), behind);
     // In the one queue for copies it is behind the copy that waits for that kernel.

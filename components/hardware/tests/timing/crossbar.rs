@@ -1,4 +1,4 @@
-//! The crossbar: packets and flits, routing, and who waits for whom.
+//! The crossbar: packets and flits, routing, and arbitration.
 
 use counterpoint_hardware::interconnect::crossbar::Crossbar;
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemResult};
@@ -15,7 +15,8 @@ fn log(messages: &[(u64, MemRequest)]) -> Log {
     messages.iter().map(|(cycle, request)| (*cycle, request.tag.0)).collect()
 }
 
-/// What two servers, which answer after `delay`, receive of the clients' scripts, and what the clients do.
+/// Requests that two servers, which answer after `delay`, receive of the clients' scripts, and events of the
+/// clients.
 fn run(params: &str, scripts: Vec<Vec<(u64, MemRequest)>>, delay: u64) -> ([Log; 2], Vec<Log>) {
     let mut bench = bench::<Crossbar>(params);
     let clients: Vec<_> = (0..)

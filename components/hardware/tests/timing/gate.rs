@@ -22,7 +22,8 @@ fn with(id: u32, precedence: Precedence, source: &str) -> Arc<Launch> {
     Arc::new(Launch { precedence, ..Launch::clone(&launch) })
 }
 
-/// Runs a block whose page is granted after so many cycles; gives the cycles of its accesses to memory, and its questions to the MMU.
+/// Runs a block whose page is granted after a number of cycles; returns the cycles of its accesses to memory,
+/// and its questions to the MMU.
 fn sm(
     params: &str,
     precedence: Precedence,

@@ -128,7 +128,7 @@ fn a_link_that_holds_back_gives_its_credits_back_as_it_takes_messages() {
     assert_eq!(arrived.cycles(), (1..=7).map(|n| 5 + 24 * n + 1).collect::<Vec<_>>());
 }
 
-/// Reads so many bytes of a file of zeros, all asked for at cycle 5.
+/// Reads of a file of zeros, all requested at cycle 5.
 fn storage(params: &str, requests: Vec<StorageRequest>) -> (Vec<u64>, Arc<Disk>) {
     let mut resources = Resources::default();
     let disk = Arc::new(Disk::new([Stored::Held(vec![7; 1 << 20].into()), Stored::default()]));
@@ -172,7 +172,7 @@ struct Copies {
     done: Probe<CommandId>,
     host: Arc<Mutex<Vec<u8>>>,
     memory: Arc<Mutex<Memory>>,
-    /// What was asked of the memory.
+    /// Requests to the memory.
     requests: Vec<(u64, MemRequest)>,
 }
 

@@ -192,7 +192,7 @@ fn atomic(tag: u32, line: u64, words: &[u8]) -> MemRequest {
     request(tag, line, MemAccess::Atomic(words.iter().enumerate().map(lane).collect()))
 }
 
-/// What a read of the slice takes from its request to its answer, if it hits.
+/// Latency of a read of the slice from its request to its answer, on a hit.
 const HIT: u64 = 10;
 
 #[test]

@@ -16,7 +16,7 @@ const SHARED: u64 = 26;
 /// A cycle from the SM to memory, where an answer takes [`MEMORY`].
 const LINK: u64 = 1;
 
-/// What one block of a warp counts, with this body and these parameters of the SM.
+/// Counts of one block of a warp, with this body and these parameters of the SM.
 fn counts_with(params: &str, body: &str) -> CtaCounts {
     let launch = launch(1, &kernel(body), 1, 32);
     let run = run_blocks(params, Memory::default(), vec![(5, block(&launch, 0))]);
@@ -24,7 +24,7 @@ fn counts_with(params: &str, body: &str) -> CtaCounts {
     run.counts()
 }
 
-/// What instructions add to memory instructions, to results of both sorts, and to their cycles.
+/// Instructions' additions to memory instructions, to results of both sorts, and to their cycles.
 #[derive(Debug, PartialEq, Eq)]
 struct Added {
     memory_insn: u64,

@@ -1,4 +1,4 @@
-//! What an SM says of the instructions that it has issued: their classes, and how long loads take.
+//! An SM's statistics of its issued instructions: their classes, and the latency of loads.
 
 use super::programs::{Memory, kernel, launch};
 use super::sm::{FETCHED, LOOKUP, MEMORY, block, run, run_blocks};

@@ -13,7 +13,7 @@ use super::*;
 /// Data lies here, flags there.
 const DATA: u64 = BUFFER + 512;
 const FLAG: u64 = BUFFER + 1024;
-/// What a memory takes for the data where it is slow.
+/// Time of a memory for the data where it is slow.
 const SLOW: u64 = 1000;
 
 const PARAMS: &str = "{ fetch_width: 8, l1i: { perfect: on }, l1c: { perfect: on } }";

@@ -20,13 +20,13 @@ type Given = (u32, u32);
 /// Numbers, each with the cycle in which it was sent.
 type Numbers = Vec<(u64, u32)>;
 
-/// What came of a schedule.
+/// Result of a schedule.
 struct Scheduled {
-    /// What each SM was given, and when.
+    /// Blocks given to each SM, and when.
     given: Vec<Vec<(u64, Given)>>,
     /// When launches were done.
     done: Numbers,
-    /// What those came to that are counted.
+    /// Counts of those that are counted.
     counts: Vec<(u32, CtaCounts)>,
     stats: Vec<StatRow>,
 }
@@ -147,7 +147,7 @@ struct Careless(u32);
 
 #[derive(Clone, Debug, Params)]
 struct CarelessParams {
-    /// What it gets wrong.
+    /// The mistake that it makes.
     #[param(default = "0")]
     mistake: u32,
 }
@@ -184,7 +184,7 @@ impl CtaPolicy for Careless {
     }
 }
 
-/// What a careless policy's run ends with, on two SMs.
+/// The error with which a careless policy's run ends, on two SMs.
 fn careless(mistake: u32, sm: SmResources, occupancy: &str, launch: Arc<Launch>) -> String {
     let register = |registry: &mut Registry| {
         counterpoint_hardware::register(registry);
@@ -243,7 +243,7 @@ fn a_policy_that_places_what_is_not_there_is_a_fault_too() {
     assert_eq!(spread, format!("{name} block 3 of k#3 {limit}"));
 }
 
-/// What a launch demands is that of its own registers, not of the estimate.
+/// A launch's demand is that of its own registers, not of the estimate.
 #[test]
 fn a_launch_says_how_many_registers_it_has() {
     let occupancy: Occupancy = params(&Families::default(), "{}");
@@ -395,7 +395,7 @@ fn shares_beyond_the_sms_are_a_fault() {
     assert_eq!(fault(&bench.run()), "the shares of `fixed-split` have 3 SMs, the GPU has 2");
 }
 
-/// What every block comes to.
+/// Counts of every block.
 const COUNTS: CtaCounts = CtaCounts {
     warp_insn: 10,
     thread_insn: 300,
@@ -425,7 +425,7 @@ fn count_at(stats: &[StatRow], path: &str, name: &str) -> u64 {
     }
 }
 
-/// What so many blocks come to.
+/// Counts of `ctas` blocks.
 fn counted(ctas: u64) -> [(&'static str, u64); 12] {
     [
         ("warp_insn", 10 * ctas),

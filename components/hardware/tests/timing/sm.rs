@@ -29,7 +29,7 @@ pub(super) const PIPELINE: u64 = 4 + 2;
 pub(super) const TO_UNIT: u64 = 5;
 /// From the issue of an access to its lookup in the L1, where its request leaves.
 pub(super) const LOOKUP: u64 = TO_UNIT + 35;
-/// Cycles by which operands come later of which one more lies in the same bank: those with the same number.
+/// Cycles by which operands come later for each further one in the same bank: those with the same number.
 pub(super) const SAME_BANK: u64 = 1;
 /// From the arrival of a value to the register.
 pub(super) const TO_REGISTER: u64 = 2;
@@ -250,8 +250,8 @@ fn a_block_ends_when_its_last_store_is_acknowledged() {
         // Seven instructions of the kernel, one of the body, and `ret`, in 32 lanes.
         let SmEvent::CtaDone { launch: LaunchId(1), index: 0, counts } = event else { return false };
         let CtaCounts { slots, warp_cycles, warp_slots, alu_cycles, .. } = *counts;
-        // Two schedulers have 24 places for warps each, of which one was taken until it had issued everything.
-        // Of the seven, one loads a parameter.
+        // Two schedulers have 24 places for warps each, and one of them was taken until it had issued
+        // everything. Of the seven, one loads a parameter.
         let (warp_insn, memory_insn, alu_results) = (9, 1, 6);
         let thread_insn = 9 * 32;
         let exact = CtaCounts {

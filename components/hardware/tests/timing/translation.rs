@@ -77,10 +77,10 @@ fn the_mmu_forgets_the_page_that_was_used_longest_ago() {
     assert_eq!((report.count("accesses"), report.count("misses")), (6, 4));
 }
 
-/// What an SM sent to memory and to the MMU, and how it ended.
+/// Messages of an SM to memory and to the MMU, and its end.
 type Sent = (Vec<(u64, MemRequest)>, Vec<(u64, MmuRequest)>, BenchReport);
 
-/// Runs a block of one warp on an SM whose pages come after so many cycles.
+/// Runs a block of one warp on an SM whose pages come after `cycles` cycles.
 fn run(params: &str, body: &str, cycles: u64) -> Sent {
     let mut bench = bench::<Sm>(&format!(
         "{{ fetch_width: 8, l1i: {{ perfect: on }}, l1c: {{ perfect: on }}, {params} }}"

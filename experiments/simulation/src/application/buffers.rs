@@ -45,7 +45,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The type that a name means; of one that there is not, that which it may stand for, so that what is filled with its values is not
+    /// The type that a name means. An unknown name is read as the suggested type, so that its values are not
     /// reported as well.
     fn element(&mut self, node: &Node) -> Option<Element> {
         let name = self.text(node)?;

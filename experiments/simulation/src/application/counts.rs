@@ -1,5 +1,5 @@
-//! `counts:`: what each launch of an application comes to, stated by hand and compared by tests, so that a kernel
-//! whose code or shape changes unnoticed is noticed.
+//! `counts:`: the work of each launch of an application, stated by hand and compared by tests, so that a
+//! kernel whose code or shape changes unnoticed is noticed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::reader::Reader;
 /// The size that is not chosen by `--set app.size=name`.
 pub(super) const DEFAULT: &str = "default";
 
-/// What the launches of one kernel come to.
+/// Counts of the launches of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// Thread blocks.
@@ -21,7 +21,7 @@ pub struct Counts {
     pub warp_insn: PerLaunch,
 }
 
-/// What is stated of the launches of a kernel.
+/// Statements of the launches of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PerLaunch {
     /// The same number for all of them.

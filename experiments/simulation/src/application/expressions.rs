@@ -53,7 +53,7 @@ impl Scope for Parameters {
 }
 
 impl Reader<'_> {
-    /// Reads `parameters:` in the order of their lines, each of which may use those above it. What `--set` gives wins
+    /// Reads `parameters:` in the order of their lines; each may use those above it. A value of `--set` wins
     /// over the chosen one of the `sizes`, and that over the line.
     pub(super) fn read_parameters(&mut self, node: Option<&Node>, sizes: Option<&Node>, sets: &[String]) {
         let empty: &[_] = &[];
@@ -186,7 +186,7 @@ fn decimal(number: Number) -> String {
 /// Reads a floating-point number that C would read too.
 pub(super) fn parse_float(text: &str) -> Option<f64> {
     let digits = text.strip_suffix(['f', 'F']).unwrap_or(text);
-    // What Rust reads beyond numbers (`inf`, `nan`) would be a misspelt name here.
+    // Forms that Rust reads beyond numbers (`inf`, `nan`) would be misspelt names here.
     let begins = digits.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit() || c == '.');
     begins.then(|| digits.parse().ok()).flatten()
 }

@@ -1,7 +1,8 @@
 //! `free:`: memory that the device gets back, and who must not use it afterwards.
 //!
-//! What a name means changes by swaps, so the steps are gone through as the host does it, without the kernels. A kernel
-//! may be given the address of memory that was freed; only its access is a mistake, and the run tells it.
+//! Swaps change the meaning of a name, so the steps are gone through as the host does it, without the
+//! kernels. A kernel may be given the address of memory that was freed; only its access is a mistake, and the
+//! run reports it.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use counterpoint_host_model::program::{BufferId, Step};
 
 use super::reader::Reader;
 
-/// What the names mean, and what has been freed, by where it lies.
+/// Meanings of names, and freed buffers, by their place in memory.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct State {
     meaning: Vec<u32>,
@@ -66,7 +67,7 @@ impl Reader<'_> {
     }
 }
 
-/// How many of the places belong to these steps.
+/// Number of places that belong to these steps.
 fn places(steps: &[Step]) -> usize {
     let count = |step: &Step| match step {
         Step::Free(_) | Step::Copy { .. } => 1,

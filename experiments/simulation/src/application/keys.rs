@@ -1,7 +1,7 @@
 //! The keys of an application file: one table, from which the loader takes what is allowed, `explain` what it means,
 //! and the JSON Schema (`schema`) both.
 
-/// What stands behind a key.
+/// Shape of a key's value.
 pub(super) enum Shape {
     /// A single value, which may be or contain `${…}`.
     Single,
@@ -45,7 +45,7 @@ pub(super) struct Key {
     pub(super) doc: &'static str,
 }
 
-/// Keys that stand in one map.
+/// Keys of one map.
 pub(super) struct Section {
     /// With its article, as messages name it.
     pub(super) name: &'static str,
@@ -122,7 +122,7 @@ pub(super) static MEMBER: Section = Section {
     ],
 };
 
-/// What `kernels`, and `do` in them, may hold.
+/// Steps that `kernels`, and `do` in them, may hold.
 static STEPS: [&Section; 12] = [
     &LAUNCH,
     &COPY_IN,
@@ -138,7 +138,7 @@ static STEPS: [&Section; 12] = [
     &FREE,
 ];
 
-/// What `preload` may hold.
+/// Steps that `preload` may hold.
 static PRELOAD: [&Section; 4] = [&LOAD_STEP, &LAUNCH, &REPEAT, &LOOP];
 
 /// An entry of `code` that is no file.
@@ -188,7 +188,7 @@ pub(super) static READ_STEP: Section = Section {
     ],
 };
 
-/// What `compute` says.
+/// Keys of `compute`.
 pub(super) static COMPUTE: Section = Section {
     name: "compute",
     keys: &[
@@ -204,7 +204,7 @@ pub(super) static LOAD_STEP: Section = Section {
     keys: &[key("load", One(&READ), "Puts a file into a buffer on its device.")],
 };
 
-/// What `read` and `load` say.
+/// Keys of `read` and `load`.
 pub(super) static READ: Section = Section {
     name: "read",
     keys: &[
@@ -290,7 +290,7 @@ pub(super) static WAIT: Section = Section {
     )],
 };
 
-/// What `record` and `wait` say.
+/// Keys of `record` and `wait`.
 pub(super) static EVENT: Section = Section {
     name: "an event",
     keys: &[
@@ -375,7 +375,7 @@ static TASKS_KEYS: [Key; 14] = [
     key("copy_out", ListOr(&PART), "What is copied back when the kernel has ended."),
 ];
 
-/// How many keys count tasks.
+/// Number of keys that count tasks.
 const COUNTING: usize = 4;
 
 /// Tasks, narrow ones.
@@ -394,7 +394,7 @@ pub(super) static PART: Section = Section {
     ],
 };
 
-/// What `until` says.
+/// Keys of `until`.
 pub(super) static CONDITION: Section = Section {
     name: "a condition",
     keys: &[
@@ -426,7 +426,7 @@ pub(super) static WRITE_STEP: Section = Section {
     keys: &[key("write", One(&WRITE), "Writes a buffer to a file.")],
 };
 
-/// What `write` says.
+/// Keys of `write`.
 pub(super) static WRITE: Section = Section {
     name: "write",
     keys: &[
@@ -448,7 +448,7 @@ pub(super) static EXPECTATION: Section = Section {
     ],
 };
 
-/// What `counts` says of a kernel.
+/// Keys of a kernel in `counts`.
 pub(super) static COUNT: Section = Section {
     name: "a count",
     keys: &[
@@ -461,7 +461,7 @@ pub(super) static COUNT: Section = Section {
     ],
 };
 
-/// What `counts` may say where launches are too many and too different to be listed.
+/// Keys of `counts` where launches are too many and too different to be listed.
 pub(super) static TOTAL: Section =
     Section { name: "a total", keys: &[key("total", Single, "The sum over all launches of the kernel.")] };
 

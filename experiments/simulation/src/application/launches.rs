@@ -29,8 +29,8 @@ const MOST_REGISTERS: u64 = 255;
 /// Reads a step whose keys are known.
 type Read = fn(&mut Reader<'_>, &Node, &mut Codes) -> Option<Step>;
 
-/// The kinds of steps: the key that tells one, what else may stand beside it, and who reads it. Tasks come first, since what
-/// tells other steps may stand beside theirs.
+/// The kinds of steps: the key that identifies one, the keys beside it, and its reader. Tasks come first,
+/// since keys that identify other steps may stand beside theirs.
 static KINDS: [(&str, &Section, Read); 12] = [
     ("tasks", &TASKS, |reader, node, codes| reader.tasks(node, codes)),
     ("launch", &LAUNCH, |reader, node, codes| {

@@ -103,13 +103,13 @@ impl Files for BTreeMap<String, Vec<u8>> {
 pub struct Expectation {
     /// The buffer to look at when all is done.
     pub buffer: BufferId,
-    /// What to compare it with.
+    /// Expected contents.
     pub against: Against,
     /// How far it may be off.
     pub tolerance: Tolerance,
 }
 
-/// What a result is compared with.
+/// Source of the expected result.
 #[derive(Clone, Debug)]
 pub enum Against {
     /// A reference implementation.
@@ -135,7 +135,7 @@ impl std::fmt::Display for Against {
 pub struct LoadedApplication {
     /// The program of the host. Its files are the inputs and then the outputs, in their order.
     pub application: Application,
-    /// What it says of itself.
+    /// Its own description.
     pub description: Option<String>,
     /// Its parameters as they apply.
     pub parameters: BTreeMap<String, f64>,
@@ -147,13 +147,14 @@ pub struct LoadedApplication {
     pub preloaded: Vec<InputFile>,
     /// Names of the files that the postlude writes, within the run's folder.
     pub outputs: Vec<String>,
-    /// What is expected.
+    /// Expected results.
     pub expectations: Vec<Expectation>,
     /// The PTX of its synthetic kernels, by name.
     pub synthetic: Vec<(String, String)>,
     /// The texts that it was read from: its own file and its code.
     pub texts: Vec<String>,
-    /// By kernel what its launches come to, if the file says it of this size and no other setting was given.
+    /// By kernel the counts of its launches, if the file states them for this size and no other setting was
+    /// given.
     pub counts: Option<BTreeMap<String, Counts>>,
     /// Where the launches of its steps and tasks stand.
     pub launched: Vec<Launched>,
@@ -166,7 +167,7 @@ pub struct LoadedApplication {
 /// An application among those that run together.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Its name, which stands in front of the names of its buffers, with a dot between.
+    /// Its name: the prefix of the names of its buffers, with a dot between.
     pub name: String,
     /// Its own parameters.
     pub parameters: BTreeMap<String, f64>,
@@ -199,7 +200,7 @@ impl LoadedApplication {
         self.preloaded.iter().chain(&self.inputs)
     }
 
-    /// What these files hold, by the buffer that they fill.
+    /// Contents of these files, by the buffer that they fill.
     ///
     /// # Errors
     /// If one cannot be read any more.

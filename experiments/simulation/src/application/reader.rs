@@ -14,7 +14,7 @@ use crate::find::Sort;
 /// An application on its way from YAML.
 pub(super) struct Reader<'a> {
     pub(super) files: &'a dyn Files,
-    /// What extensions bring along.
+    /// Components, variants and files of extensions.
     pub(super) registry: &'a Registry,
     pub(super) sources: SourceMap,
     pub(super) diagnostics: Diagnostics,
@@ -32,7 +32,7 @@ pub(super) struct Reader<'a> {
     pub(super) launched: Vec<Launched>,
     /// The streams and events that the steps name.
     pub(super) names: StreamNames,
-    /// How many repetitions are around the steps that are read now.
+    /// Number of repetitions around the steps that are read now.
     pub(super) rounds: u32,
     /// Whether some code could not be read, so that nothing is known of its kernels.
     pub(super) lacks_code: bool,

@@ -57,7 +57,7 @@ impl Reader<'_> {
                 read(self);
             }
             values.iter().for_each(|(key, _)| self.parameters.bind(&key.name, None));
-            // What is wrong in one round would be told again for each of the others.
+            // A mistake in one round would be reported again for each of the others.
             if self.diagnostics.reports() > before {
                 break;
             }

@@ -13,7 +13,7 @@ use counterpoint_protocols::bus::Direction;
 use super::keys::EVENT;
 use super::reader::Reader;
 
-/// What `synchronize` says for everything.
+/// Value of `synchronize` for all streams.
 const ALL: &str = "all";
 
 /// A stream that the file mentions.
@@ -109,7 +109,7 @@ impl Reader<'_> {
         Some(Step::Copy { direction, buffer, stream })
     }
 
-    /// What `record` and `wait` say: the event, its place, and the stream.
+    /// Value of `record` and `wait`: the event, its place, and the stream.
     fn event_on_stream(&mut self, node: &Node) -> Option<(EventId, Span, u32)> {
         self.section(node, &EVENT)?;
         let event = self.required(node, "event", "an event")?;

@@ -11,7 +11,7 @@ use super::reader::Reader;
 const MOST_TASKS: u64 = 1 << 20;
 
 impl Reader<'_> {
-    /// Tasks: so many of one kind, or in rounds with one of each kind.
+    /// Tasks: a number of one kind, or rounds with one of each kind.
     pub(super) fn tasks(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
         let times = node.get("tasks").and_then(|node| self.count(node, "tasks", 0, MOST_TASKS));
         let index = self.required(node, "index", "tasks");

@@ -1,4 +1,4 @@
-//! What loads, and what the user reads when it does not.
+//! Applications that load, and the user's messages for those that do not.
 
 use std::collections::BTreeMap;
 

@@ -20,7 +20,7 @@ use super::reader::Reader;
 use super::{Expectation, LoadedApplication, Part, SETTING_PREFIX};
 use crate::find::Sort;
 
-/// What stands between the names of applications that run together.
+/// Separator between the names of applications that run together.
 pub const SEPARATOR: &str = " + ";
 
 /// An application that is to run together with others.
@@ -259,11 +259,11 @@ impl Joined {
     }
 }
 
-/// What becomes of the numbers and names of an application among others.
+/// Mapping of the numbers and names of an application among others.
 struct Own<'a> {
     name: &'a str,
     stream: u32,
-    /// How many buffers come before its own.
+    /// Number of buffers before its own.
     buffers: u32,
 }
 
@@ -285,7 +285,7 @@ impl Own<'_> {
         Range { buffer: self.buffer(range.buffer), ..*range }
     }
 
-    /// What steps become; those that order streams are gone, since there is one.
+    /// Steps in the joint program; those that order streams are gone, since there is one.
     fn steps(&self, steps: &[Step]) -> Vec<Step> {
         steps.iter().filter_map(|step| self.step(step)).collect()
     }
@@ -339,8 +339,8 @@ impl Own<'_> {
 }
 
 impl LoadedApplication {
-    /// What the reference of a buffer may look at, and the buffer's name there: all, or what belongs to the application of which
-    /// the buffer is.
+    /// Buffers that the reference of a buffer may look at, and the buffer's name there: all, or those of the
+    /// buffer's application.
     pub(crate) fn known_to<'a>(
         &'a self,
         buffer: BufferId,

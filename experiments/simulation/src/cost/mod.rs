@@ -1,16 +1,16 @@
-//! What mechanisms cost a machine in storage, computed as the papers do that propose them. Each is a report that an extension
-//! registers.
+//! Costs of mechanisms in a machine's storage, computed as the papers do that propose them. Each is a report
+//! that an extension registers.
 
 use counterpoint_framework::model::{Node, Registry};
 use counterpoint_framework::time::Bytes;
 use counterpoint_framework::topology::{Instance, Machine};
 
-/// What a mechanism costs a machine.
+/// Cost of a mechanism in a machine.
 #[derive(Clone, Copy, Debug)]
 pub struct CostReport {
     /// The mechanism.
     pub name: &'static str,
-    /// What gives a machine the mechanism, for who has none.
+    /// The option that adds the mechanism to a machine without it.
     pub with: &'static str,
     /// Whether a machine has the mechanism.
     pub applies: fn(&Machine) -> bool,

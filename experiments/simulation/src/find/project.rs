@@ -56,7 +56,7 @@ impl<'a> ProjectFiles<'a> {
         self.search(sort, name).ok_or_else(|| self.missing(sort, name, None))
     }
 
-    /// The path of a name that stands in the file `from`.
+    /// The path of a name that the file `from` mentions.
     ///
     /// # Errors
     /// As [`ProjectFiles::find`].
@@ -88,7 +88,7 @@ impl<'a> ProjectFiles<'a> {
         String::from_utf8(contents).map_err(|_| "it is not UTF-8 text".to_owned())
     }
 
-    /// The names of a sort and their files, each that which is found first.
+    /// The names of a sort and their files; of several of a name, the first found.
     pub fn list(&self, sort: Sort) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
         let mut add = |folder: &str, path: &str| {
@@ -137,7 +137,8 @@ impl<'a> ProjectFiles<'a> {
         carried.map(|place| format!("{BUILT_IN}{place}"))
     }
 
-    /// The places of extensions among the built-in files. What belongs to nobody has those of a project, and no folder `machines` of its own.
+    /// The places of extensions among the built-in files. Files that belong to no extension have those of a
+    /// project, and no folder `machines` of their own.
     fn extensions(&self) -> impl Iterator<Item = &'static str> {
         self.registry.all::<BuiltIn>().map(BuiltIn::folder).filter(|folder| !folder.is_empty())
     }
@@ -152,7 +153,7 @@ impl<'a> ProjectFiles<'a> {
     /// Why there is no file of a name; `near` is its place beside the file that names it.
     fn missing(&self, sort: Sort, name: &str, near: Option<&str>) -> Missing {
         let known = self.list(sort);
-        // Whoever writes a path of a built-in file may mean its name.
+        // A path of a built-in file may be meant as its name.
         let file = name.rsplit('/').next().unwrap_or(name);
         let stem = file.strip_suffix(".yaml").unwrap_or(file);
         let mut help = match nearest(stem, known.keys().map(String::as_str)) {

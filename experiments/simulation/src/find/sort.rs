@@ -1,11 +1,11 @@
 //! The sorts of files that are found by name, and their places in a folder.
 
-/// What is looked for.
+/// Sorts of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     /// A machine.
     Machine,
-    /// What a machine includes: a module, or an overlay that it builds on.
+    /// An include of a machine: a module, or an overlay that it builds on.
     Module,
     /// An overlay.
     Overlay,

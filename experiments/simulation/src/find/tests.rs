@@ -8,7 +8,7 @@ use counterpoint_framework::topology;
 use super::*;
 use crate::application::{self, Files as _};
 
-/// What an extension brings along, and what belongs to nobody, as build scripts pack them.
+/// Files of an extension, and files that belong to nobody, as build scripts pack them.
 fn registry(root: &Path) -> Registry {
     let carried = |folder: &'static str, files: &[(&str, &str)], folders: &[&str]| {
         let from = root.join("packed").join(folder);

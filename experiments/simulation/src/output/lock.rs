@@ -16,7 +16,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Locks a folder, or gives who has locked it: `process 1234`.
+    /// Locks a folder, or returns the holder of its lock: `process 1234`.
     ///
     /// # Errors
     /// If the file of the lock cannot be made.
@@ -68,7 +68,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Before the lock ends: whoever takes it next sees that the file is another one.
+        // Before the lock ends: the next holder sees that the file is another one.
         let _ = std::fs::remove_file(&self.path);
     }
 }

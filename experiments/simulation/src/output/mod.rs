@@ -1,8 +1,8 @@
 //! The folder in which a run leaves its results.
 //!
-//! A file appears under its own name only when it is whole: it is written under a temporary name first, which no other process
-//! uses. What the application writes has `.partial` behind its name when the run did not finish, so that no half of a result looks
-//! like one. While a run writes, its folder is locked (`lock.rs`).
+//! A file appears under its own name only when it is whole: it is written under a temporary name first, which
+//! no other process uses. The application's output has `.partial` behind its name when the run did not
+//! finish, so that no half of a result looks like one. While a run writes, its folder is locked (`lock.rs`).
 
 mod lock;
 mod whole;
@@ -37,22 +37,22 @@ pub const STATS_PARQUET: &str = "stats.parquet";
 pub const SERIES_PARQUET: &str = "series.parquet";
 /// Rates of the machine over time.
 pub const CURVES: &str = "curves.csv";
-/// What was exposed and what hidden.
+/// Exposed and hidden time.
 pub const EXPOSURE: &str = "exposure.csv";
-/// What led to the end of the run.
+/// The critical path of the run.
 pub const CRITICAL_PATH: &str = "critical_path.csv";
 /// Writes to the buffers that were watched.
 pub const WRITES: &str = "writes.csv";
-/// What happened when, for Perfetto.
+/// Timeline of spans, for Perfetto.
 pub const SPANS: &str = "spans.perfetto.json";
 /// Spans that no server took, for `counterpoint export`. It is there only if there are such spans.
 pub const UNSENT: &str = "spans.otlp.jsonl";
 /// The machine as it was run.
 pub const MACHINE: &str = "machine.yaml";
-/// What was run, and how it ended.
+/// The run, and its end.
 pub const MANIFEST: &str = "manifest.yaml";
 
-/// What every run has recorded.
+/// Records of every run.
 pub const RECORDS: &[&str] = &[
     STATS_TEXT,
     STATS_JSON,
@@ -148,7 +148,7 @@ impl Folder {
         }
     }
 
-    /// Makes the folder and locks it; gives who has the lock if someone has.
+    /// Makes the folder and locks it; returns the holder of the lock if there is one.
     fn locked(path: &Path) -> Result<Result<Self, String>, WriteError> {
         let folder = Self::at(path)?;
         let lock = Lock::try_take(path).map_err(|error| WriteError { path: path.to_owned(), error })?;

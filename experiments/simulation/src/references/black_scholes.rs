@@ -15,7 +15,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
         let d1 = (libm::log(price / strike) + (rate + volatility * volatility / 2.0) * time) / spread;
         let discounted = strike * libm::exp(-rate * time);
         let call = price * normal(d1) - discounted * normal(d1 - spread);
-        // What a put is worth follows from the call: having both, one has the price for the strike.
+        // The value of a put follows from the call: having both, one has the price for the strike.
         let put = call - price + discounted;
         (if input.wanted == "puts" { put } else { call }) as f32
     };

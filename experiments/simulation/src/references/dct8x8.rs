@@ -55,7 +55,7 @@ fn coefficients(image: &[f32], width: usize, step: f64) -> Vec<f64> {
     there
 }
 
-/// The image that coefficients stand for.
+/// The image that coefficients represent.
 fn restored(coefficients: &[f64], width: usize) -> Vec<u8> {
     let basis = basis();
     let transposed: Vec<Vec<f64>> = (0..64).map(|i| (0..64).map(|k| basis[k][i]).collect()).collect();

@@ -37,7 +37,7 @@ fn rim(reach: i64, apart: usize) -> Vec<(i64, i64)> {
     std::iter::successors(Some(top), turned).take(4).flatten().collect()
 }
 
-/// The cell whose centre is nearest after so many steps of all; the one further on where two are.
+/// The cell whose centre is nearest after `step` of `steps` steps; the one further on where two are.
 fn cell(observer: (usize, usize), target: (i64, i64), step: usize, steps: usize) -> (usize, usize) {
     let (step, steps) = (step as i64, steps as i64);
     let nearest = |from: usize, to: i64| {

@@ -54,7 +54,7 @@ pub(super) fn dct(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_f32s(&found.into_iter().map(|value| value as f32).collect::<Vec<_>>()))
 }
 
-/// `reference-local-array`: 32 numbers a thread, some of which grow, and the sum of some.
+/// `reference-local-array`: 32 numbers a thread, some of them growing, and the sum of some.
 pub(super) fn local(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let n = input.size("n")?;
     let indices = input.u32s_of("indices", 2 * n)?;
@@ -90,7 +90,7 @@ pub(super) fn lu(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_f32s(&a.iter().map(|value| *value as f32).collect::<Vec<_>>()))
 }
 
-/// `reference-mandelbrot`: iterations of single precision, of which one product and sum are fused.
+/// `reference-mandelbrot`: iterations of single precision, with one product and sum fused.
 pub(super) fn mandelbrot(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (n, most) = (input.size("n")?, input.size("most")? as u32);
     let place = |i: usize, shift: f32| i as f32 * 3.0 / n as f32 - shift;

@@ -28,7 +28,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_f32s(&numbers))
 }
 
-/// So many words of a twister, behind those of its first state.
+/// `count` words of a twister, behind those of its first state.
 fn sequence(seed: u32, count: usize) -> Vec<u32> {
     let mut words = vec![seed];
     for i in 1..STATE as u32 {

@@ -1,4 +1,4 @@
-//! What applications should compute, written plainly: one file each, one line in [`REFERENCES`].
+//! Expected results of applications, written plainly: one file each, one line in [`REFERENCES`].
 //!
 //! A reference uses the types of the device program (f32 stays f32) and the order of its operations where that shows in
 //! the result; it knows nothing of the simulation.
@@ -45,11 +45,11 @@ use bytes::Bytes;
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::topology::expression::random;
 
-/// What a reference may look at.
+/// Inputs of a reference.
 pub struct ReferenceInput<'a> {
     /// The application's parameters.
     pub parameters: &'a BTreeMap<String, f64>,
-    /// What the prelude reads, by buffer.
+    /// Contents that the prelude reads, by buffer.
     pub buffers: &'a BTreeMap<String, Bytes>,
     /// The buffer whose final contents are wanted.
     pub wanted: &'a str,

@@ -1,4 +1,5 @@
-//! `mummer`: where parts of reads stand in the reference, looked up by their first bases in a list of all its places.
+//! `mummer`: places of parts of reads in the reference, looked up by their first bases in a list of all its
+//! places.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_u32s(&reads.chunks(length).flat_map(|read| index.report(read)).collect::<Vec<_>>()))
 }
 
-/// Where each combination of so many bases stands in a text, first places first.
+/// Places of each combination of `shortest` bases in a text, first places first.
 struct Index<'a> {
     text: &'a [u8],
     shortest: usize,
@@ -30,8 +31,8 @@ impl<'a> Index<'a> {
         Index { text, shortest, places }
     }
 
-    /// How often parts of the read stand in the text; and length and last place of the longest of them, the first part of
-    /// several.
+    /// Occurrences of parts of the read in the text; and length and last place of the longest of them, the
+    /// first part of several.
     fn report(&self, read: &[u8]) -> [u32; 2] {
         let (mut found, mut longest, mut last) = (0, 0, 0);
         for part in (0..=read.len() - self.shortest).map(|first| &read[first..]) {

@@ -16,10 +16,10 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     }))
 }
 
-/// One channel: of the filtered signal, all but every so many samples are silenced before the second filter.
+/// One channel: of the filtered signal, all samples but one of `every` are silenced before the second filter.
 fn channel(signal: &[f64], h: &[f64], f: &[f64], every: usize) -> Vec<f64> {
     let mut thinned = filtered(signal, h);
-    // What would begin a group that is not whole is not kept either.
+    // The beginning of a group that is not whole is not kept either.
     let whole = thinned.len() / every * every;
     for (at, value) in thinned.iter_mut().enumerate() {
         if at % every != 0 || at >= whole {

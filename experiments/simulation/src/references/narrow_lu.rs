@@ -1,9 +1,9 @@
-//! `narrow-lu`: the factors of a matrix of blocks of which only a band is there, element by element in double precision.
+//! `narrow-lu`: the factors of a banded matrix of blocks, element by element in double precision.
 
 use super::{ReferenceInput, bytes_of_f32s};
 
-/// The reference as applications name it: parameters `side`, `blocks`, `band` and `pitch`, input buffer `matrix`. What lies
-/// outside the band counts as zero and stays as it is.
+/// The reference as applications name it: parameters `side`, `blocks`, `band` and `pitch`, input buffer
+/// `matrix`. Elements outside the band count as zero and stay as they are.
 pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (side, pitch, band) = (input.size("side")?, input.size("pitch")?, input.size("band")?);
     let given = input.f32s_of("matrix", pitch * pitch)?;

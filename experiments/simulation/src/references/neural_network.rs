@@ -21,8 +21,8 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_f32s(&digits.map(|digit| digit as f32).collect::<Vec<_>>()))
 }
 
-/// What a layer of windows makes of square maps that lie one behind another: each neuron of a map sees a window of all of
-/// them.
+/// Outputs of a layer of windows on square maps that lie one behind another: each neuron of a map sees a
+/// window of all of them.
 fn folded(maps: &[f64], side: usize, weights: &[f64]) -> Vec<f64> {
     const WINDOW: usize = 5;
     let inputs = maps.len() / (side * side);
@@ -40,7 +40,7 @@ fn folded(maps: &[f64], side: usize, weights: &[f64]) -> Vec<f64> {
     results
 }
 
-/// What a layer makes of which every neuron sees all inputs.
+/// Outputs of a fully connected layer: each neuron sees all inputs.
 fn connected(inputs: &[f64], weights: &[f64]) -> Vec<f64> {
     weights.chunks(1 + inputs.len()).map(|own| neuron(inputs.iter(), own)).collect()
 }

@@ -3,7 +3,7 @@
 
 use super::{ReferenceInput, bytes_of_f32s, bytes_of_u32s};
 
-/// Shifts, of which half are to either side.
+/// Shifts, half of them to either side.
 const SHIFTS: usize = 96;
 /// Gains, and their step in decibels.
 const GAINS: usize = 32;

@@ -2,7 +2,7 @@
 
 use super::{ReferenceInput, bytes_of_u32s};
 
-/// What a thread makes of a number.
+/// Result of a thread's work on a number.
 fn work(mut x: u32, table: &[u32], rounds: u32, loads: u32) -> u32 {
     for _ in 0..rounds {
         x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -1,4 +1,4 @@
-//! What the probes of latencies leave behind: where a chain of instructions ends, and where a walk.
+//! Results of the probes of latencies: the end of a chain of instructions, and the end of a walk.
 
 use super::{ReferenceInput, bytes_of_u32s};
 
@@ -48,7 +48,7 @@ pub(super) fn pipeline(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (short, more, with) = (input.size("short")?, input.size("more")?, input.size("with")? as u32);
     let repeat = |length: usize, step: fn(u32) -> u32| (0..length).fold(with, |value, _| step(value));
     let vectors = |length: usize| {
-        // The word that is read is that which was written the last time its vector was, or its index.
+        // The word that is read is the one last written to its vector, or its index.
         let mut thirds: [u32; 8] = std::array::from_fn(|index| index as u32);
         (0..length as u32).fold(with, |value, i| {
             thirds[(i + value) as usize % 8] = value + 1;
@@ -80,7 +80,7 @@ pub(super) fn pipeline(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
 /// Turns of each kernel of `probe-rates`: the last one is twice as long as the others.
 const TURNS: [u32; 3] = [1, 1, 2];
 
-/// What the kernels of `probe-rates` leave in `sums`, and in the words that its atomics count in.
+/// Results of the kernels of `probe-rates` in `sums`, and in the words that its atomics count in.
 pub(super) fn rates(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (blocks, threads, places) = (input.size("blocks")?, input.size("threads")?, input.size("places")?);
     let (stream, l2) = (input.size("stream")? / 16, input.size("l2")? / 16);

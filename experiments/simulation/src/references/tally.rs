@@ -2,7 +2,7 @@
 
 use super::{ReferenceInput, bytes_of_u32s};
 
-/// What the sum begins with.
+/// First value of the sum.
 const FIRST: u32 = 1000;
 
 /// The reference as applications name it: parameters `n` and `rounds`, input buffer `bytes`.

@@ -1,5 +1,5 @@
-//! The usual choices of a request, one after another: `RunRequest::new(…).threads(2).set("app.n=64")`. What has no method
-//! here is a field.
+//! The usual choices of a request, one after another: `RunRequest::new(…).threads(2).set("app.n=64")`. Other
+//! choices are fields.
 
 use std::path::PathBuf;
 
@@ -83,7 +83,7 @@ impl RunRequest {
         RunRequest { folder: folder.into(), ..self }
     }
 
-    /// Adds a buffer of which every write is noted.
+    /// Adds a buffer whose writes are all noted.
     pub fn watch(mut self, buffer: impl Into<String>) -> Self {
         self.watch.push(buffer.into());
         self

@@ -1,5 +1,5 @@
-//! What a machine is built into: the application, its files, and who watches; and short runs that ask the machine
-//! something.
+//! Context in which a machine is built: the application, its files, and the observers; and short runs that
+//! query the machine.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -19,7 +19,7 @@ use counterpoint_protocols::write_log::WriteLog;
 use super::RunRequest;
 use crate::application::LoadedApplication;
 
-/// What a machine is built into.
+/// Context in which a machine is built.
 pub(super) struct RunContext {
     pub(super) program: Arc<Application>,
     pub(super) journal: Arc<Journal>,
@@ -88,7 +88,7 @@ pub(super) fn lacks(
     (!matches!(report.outcome, Outcome::Finished(_))).then_some(report.outcome)
 }
 
-/// What the components weigh, if a warm-up was asked for.
+/// Weights of the components, if a warm-up was asked for.
 pub(super) fn weigh(
     request: &RunRequest,
     registry: &Arc<Registry>,

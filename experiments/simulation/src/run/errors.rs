@@ -49,13 +49,13 @@ pub struct RunErrors(Vec<RunError>);
 /// One problem with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
-    /// What is wrong, in a sentence without the place.
+    /// The mistake, in a sentence without the place.
     pub message: String,
     /// Where, if it is in a file or a setting.
     pub place: Option<CausePlace>,
     /// The nearest valid name.
     pub suggestion: Option<String>,
-    /// What was expected, or what to do.
+    /// The expected value, or the remedy.
     pub help: Option<String>,
 }
 

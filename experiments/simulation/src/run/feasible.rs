@@ -1,5 +1,5 @@
-//! What can be known of a run before it begins: that blocks fit on the SMs, buffers, code and local memory into the memory of devices, and
-//! that the machine has all that kernels need.
+//! Checks of a run before it begins: that blocks fit on the SMs, buffers, code and local memory into the
+//! memory of devices, and that the machine has all that kernels need.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,10 +1,11 @@
 //! How long the rest of a run takes, in wall-clock time.
 //!
-//! Simulated time says little of it: reading a file passes quickly, a kernel slowly. What takes time is bytes that are copied
-//! and thread blocks, and a block of one kernel may take a thousand times that of another. So time is booked to what was
-//! done in it: to the kernel whose blocks were under way, else to copies; and what is left is multiplied by what it has
-//! cost so far. Blocks count half while they are under way. Nothing is said before that is known: while a kernel that has a
-//! good part of the rest has not ended as many blocks as are under way, or while nobody knows how often a loop goes round.
+//! Simulated time says little of it: reading a file passes quickly, a kernel slowly. Copied bytes and thread
+//! blocks take time, and a block of one kernel may take a thousand times that of another. So time is booked
+//! to what was done in it: to the kernel whose blocks were under way, else to copies; and what is left is
+//! multiplied by what it has cost so far. Blocks count half while they are under way. Nothing is said before
+//! that is known: while a kernel that has a good part of the rest has not ended as many blocks as are under
+//! way, or while nobody knows how often a loop goes round.
 //!
 //! Blocks of later launches may find less to do than those of the first, as in `gaussian`, or more. Where what a kernel's
 //! blocks take has clearly changed over several of its launches, it is taken to change on in a straight line.
@@ -27,7 +28,7 @@ const CLEAR: f64 = 4.0;
 /// A price that falls does not fall below this share of what it was last.
 const FLOOR: f64 = 0.1;
 
-/// What something has cost so far.
+/// Cost of something so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Booked {
     seconds: f64,
@@ -44,12 +45,12 @@ impl Booked {
         self.units += units;
     }
 
-    /// What so many units more will take at the mean price.
+    /// Cost of `units` more at the mean price.
     fn price(&self, units: f64) -> f64 {
         if self.units > 0.0 { units * self.seconds / self.units } else { 0.0 }
     }
 
-    /// What so many units more will take if the price goes on changing as it has.
+    /// Cost of `units` more if the price goes on changing as it has.
     fn price_by_trend(&self, units: f64) -> f64 {
         let Some((price, slope)) = self.trend.line(self.units) else { return self.price(units) };
         let least = FLOOR * price;
@@ -105,7 +106,7 @@ pub struct Forecast {
     blocks: Option<Arc<[(String, u64)]>>,
     before: (Snapshot, Duration),
     copies: Booked,
-    /// Seconds of copies since bytes were last seen to arrive: a copy is told when it has ended.
+    /// Seconds of copies since bytes were last seen to arrive: a copy is reported when it has ended.
     copying: f64,
     kernels: BTreeMap<String, Booked>,
 }
@@ -117,7 +118,7 @@ impl Forecast {
         Forecast { blocks, before, copies: Booked::default(), copying: 0.0, kernels: BTreeMap::new() }
     }
 
-    /// Learns how far the run is after so much time, and says how long the rest takes, if that can be known.
+    /// Takes the progress of the run after `elapsed`, and returns the time of the rest, if that can be known.
     pub fn left(&mut self, now: Snapshot, elapsed: Duration) -> Option<Duration> {
         let (before, then) = std::mem::replace(&mut self.before, (now, elapsed));
         let seconds = elapsed.saturating_sub(then).as_secs_f64();
@@ -143,7 +144,7 @@ impl Forecast {
     /// Seconds that are left.
     fn rest(&self, blocks: &[(String, u64)], now: &Snapshot) -> Option<f64> {
         let bytes = now.all_bytes.saturating_sub(now.bytes) as f64;
-        // What passed between two looks costs next to nothing.
+        // Bytes that passed between two looks cost next to nothing.
         if bytes > 0.0 && now.bytes == 0 {
             return None;
         }
@@ -178,7 +179,7 @@ fn done(snapshot: &Snapshot) -> f64 {
     snapshot.ctas as f64 + 0.5 * snapshot.under_way as f64
 }
 
-/// How many launches of a kernel have ended when so many blocks are done.
+/// Number of launches of a kernel that have ended when `done` blocks are done.
 fn launches_ended(blocks: &[(String, u64)], kernel: &str, done: f64) -> u64 {
     let mut end = 0.0;
     let ended = blocks.iter().take_while(|(_, count)| {
@@ -205,7 +206,7 @@ fn shares(blocks: &[(String, u64)], from: f64, to: f64) -> impl Iterator<Item = 
 mod tests {
     use super::*;
 
-    /// What is booked for units at these prices, one by one, and by trend for as many units more.
+    /// Forecast for `more` units after units at these prices, one by one: at the mean price, and by trend.
     fn by_trend(prices: impl Iterator<Item = f64>, more: f64) -> [f64; 2] {
         let mut booked = Booked::default();
         prices.for_each(|price| booked.add(price, 1.0));

@@ -19,10 +19,10 @@ use counterpoint_ptx::functional::Options;
 use crate::application::{InputFile, LoadedApplication};
 use crate::summary::Figures;
 
-/// What memory holds that nobody has written; the machines' memories begin with zeros, too.
+/// Contents of memory that nobody has written; the machines' memories begin with zeros, too.
 const UNWRITTEN: u8 = 0;
 
-/// What came of a run.
+/// Result of a run.
 pub(super) struct Ran {
     /// Without spans; its counts are by launch.
     pub(super) report: RunReport,
@@ -111,7 +111,7 @@ fn statistics(launched: &[Launched], limit: usize) -> Vec<StatRow> {
     own.chain(others.into_iter().flatten()).collect()
 }
 
-/// What a launch, or several, came to.
+/// Rows of a launch, or of several.
 fn rows(launch_name: &str, launch: &Launched) -> Vec<StatRow> {
     let path = format!("kernels[{launch_name}]");
     let row = |name, unit, doc, count| StatRow {

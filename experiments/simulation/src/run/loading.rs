@@ -48,7 +48,7 @@ fn machine_for(request: &RunRequest, together: bool, registry: &Registry) -> Res
     if sets.is_empty() {
         return Ok(loaded);
     }
-    // What was set by its full path wins over a shorthand.
+    // A setting by its full path wins over a shorthand.
     sets.extend(own);
     Ok(load(&sets)?)
 }

@@ -7,7 +7,7 @@ use counterpoint_framework::time::SimTime;
 
 use super::errors::RunErrors;
 
-/// What there is to see of a simulation. It is the same on any number of threads.
+/// View of a simulation. It is the same on any number of threads.
 #[derive(Clone, Debug)]
 pub struct Look {
     /// Everything before this time has happened, and nothing at it or after it; of a run that has ended, its end.
@@ -20,9 +20,9 @@ pub struct Look {
 }
 
 impl Look {
-    /// The statistics of all components so far, as `stats.json` has them at the end: path, name, unit, meaning and value, in
-    /// the order of the paths. What a component counts only when it wakes, such as the cycles that it sleeps, is in them when
-    /// it has woken.
+    /// The statistics of all components so far, as `stats.json` has them at the end: path, name, unit,
+    /// meaning and value, in the order of the paths. Counts that a component makes only when it wakes, such
+    /// as the cycles that it sleeps, are in them when it has woken.
     pub fn statistics(&self) -> &[StatRow] {
         &self.statistics
     }
@@ -42,7 +42,7 @@ impl Look {
         &self.ports
     }
 
-    /// Who waits for whom; its text has a line for each wait. Nobody does in a run that has ended.
+    /// The waits between components; their text has a line for each. There are none in a run that has ended.
     pub fn waits(&self) -> &Waits {
         &self.waits
     }
@@ -85,8 +85,8 @@ fn number(value: StatValue) -> f64 {
     }
 }
 
-/// What to wait for. It is tested when the wait begins and then at every multiple of a step of simulated time, so that the
-/// time at which it is found does not depend on threads, or on the computer.
+/// A condition to wait for. It is tested when the wait begins and then at every multiple of a step of
+/// simulated time, so that the time at which it is found does not depend on threads, or on the computer.
 pub struct Condition<'a> {
     pub(super) test: Test<'a>,
     pub(super) every: SimTime,

@@ -26,7 +26,7 @@ struct Manifest<'a> {
     time_ps: Option<u64>,
     machine: Machine<'a>,
     application: Application<'a>,
-    /// What the run read: whoever repeats it can tell whether it was the same.
+    /// The files that the run read: a repetition can check that they are the same.
     inputs: Vec<Input<'a>>,
     overlays: &'a [String],
     set: &'a [String],
@@ -57,7 +57,7 @@ struct Manifest<'a> {
     missing: Vec<&'a str>,
     outputs: Vec<&'a str>,
     checks: Vec<Comparison<'a>>,
-    /// What kernels did that they should not.
+    /// Errors of kernels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<String>,
 }
@@ -168,7 +168,7 @@ pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf], failed: &[WriteEr
     }
 }
 
-/// What a manifest says of the settings of its run.
+/// Settings of its run in a manifest.
 #[derive(Deserialize, PartialEq)]
 struct Settings {
     #[serde(default)]

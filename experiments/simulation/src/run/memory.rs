@@ -10,7 +10,7 @@ use super::RunError;
 /// Refuses an application that moves more bytes than memory is free.
 ///
 /// # Errors
-/// How many bytes it moves, and how many are free.
+/// Bytes that it moves, and bytes that are free.
 pub(super) fn suffices(application: &Application) -> Result<(), RunError> {
     let needed = moved(application);
     match available() {

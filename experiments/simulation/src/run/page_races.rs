@@ -1,9 +1,10 @@
 //! Whether gated launches that run side by side left each other's pages alone: a check that asks nothing of what keeps their order.
 //!
-//! The run has noted when each launch first touched a page and when each block was behind its last store. Which pages a
-//! block may touch is taken from the analysis of the kernel as the user wrote it, so neither the rewritten kernels nor the
-//! authority over pages have a part in the verdict. A launch must not touch a page before every block of every older launch that
-//! may touch it has ended. Launches of which nobody can tell that are barriers.
+//! The run has noted when each launch first touched a page and when each block was behind its last store.
+//! Which pages a block may touch is taken from the analysis of the kernel as the user wrote it, so neither
+//! the rewritten kernels nor the authority over pages have a part in the verdict. A launch must not touch a
+//! page before every block of every older launch that may touch it has ended. Launches without such an
+//! analysis are barriers.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -27,7 +28,7 @@ struct Latest {
     block: u32,
 }
 
-/// Who has to be waited for on a device.
+/// Blocks that a device's launches have to wait for.
 #[derive(Default)]
 struct Older {
     /// By page, of the blocks that may touch it.
@@ -62,7 +63,7 @@ impl Older {
         }
     }
 
-    /// Whom a launch has to wait for before it touches a page.
+    /// The block that a launch has to wait for before it touches a page.
     fn before(&self, page: u64, anything: bool) -> Option<Latest> {
         if anything {
             return self.all;
@@ -91,7 +92,7 @@ impl Kernels {
         Kernels { by_name }
     }
 
-    /// What is known of the kernel that this one was made from.
+    /// Analysis of the kernel that this one was made from.
     fn of(&self, kernel: &Kernel) -> Option<&KernelAccesses> {
         let known = self.by_name.get(kernel.name())?;
         known.iter().find(|(origin, _)| kernel.origin().starts_with(origin)).map(|(_, accesses)| accesses)

@@ -20,7 +20,7 @@ pub struct Progress {
     watched: Arc<Mutex<Option<Watched>>>,
 }
 
-/// What is looked at while a run lasts.
+/// State that is observed while a run lasts.
 struct Watched {
     journal: Arc<Journal>,
     meter: Arc<Meter>,

@@ -1,4 +1,4 @@
-//! What is kept of a run: the comparisons, the files of the application, the manifest.
+//! Records of a run: the comparisons, the files of the application, the manifest.
 
 use std::cell::LazyCell;
 use std::io::{self, Write};
@@ -62,14 +62,14 @@ pub(super) fn checks(
     loaded.expectations.iter().map(check).collect()
 }
 
-/// What the application wrote, by name of the file.
+/// Output of the application, by name of the file.
 pub(super) fn results(loaded: &LoadedApplication, disk: &Disk) -> Vec<(String, Bytes)> {
     let file = |index| FileIndex((loaded.inputs.len() + index) as u32);
     let contents = |(index, name): (usize, &String)| (name.clone(), disk.written(file(index)));
     loaded.outputs.iter().enumerate().map(contents).collect()
 }
 
-/// What the manifest tells.
+/// Facts in the manifest.
 pub(super) struct Facts<'a> {
     pub(super) request: &'a RunRequest,
     pub(super) machine: &'a Loaded,

@@ -1,4 +1,4 @@
-//! What is asked of a run.
+//! Requests for runs.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use counterpoint_ptx::functional::DEFAULT_LIMIT;
 /// Launches with statistics of their own where nothing else is asked for.
 pub const LAUNCH_ROWS: u32 = LaunchRows::DEFAULT_LIMIT;
 
-/// What to run, and how: [`RunRequest::new`] has the defaults, and a method for each of the usual choices.
+/// A request for a run: [`RunRequest::new`] has the defaults, and a method for each of the usual choices.
 ///
 /// ```
 /// use counterpoint_framework::time::SimTime;
@@ -73,10 +73,10 @@ pub struct RunRequest {
     pub shown: Shown,
     /// Say in `stats.txt` how long the simulation took. A study's files hold nothing of the computer.
     pub host_seconds: bool,
-    /// Note what all components have counted whenever so much time has passed.
+    /// Record the counters of all components at this interval.
     pub series: Option<SimTime>,
-    /// Names of buffers of which every write to their memory is noted, on host and device, in a run with time. Runtimes have buffers
-    /// of their own.
+    /// Names of buffers: every write to their memory is noted, on host and device, in a run with time.
+    /// Runtimes have buffers of their own.
     pub watch: Vec<String>,
     /// Which components log; without it they log what `tracing` lets through.
     pub logs: Option<Logs>,
@@ -86,7 +86,7 @@ pub struct RunRequest {
     pub watchdog: Option<Duration>,
     /// The folder from which names are looked up.
     pub folder: PathBuf,
-    /// What the user typed, for the manifest.
+    /// The user's command line, for the manifest.
     pub command_line: Vec<String>,
 }
 

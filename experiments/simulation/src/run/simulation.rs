@@ -1,4 +1,5 @@
-//! A simulation in the hands of someone: it goes on when it is told to, is looked at, and ends with its summary.
+//! A simulation under a caller's control: it advances on request, can be inspected, and ends with its
+//! summary.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use crate::application::LoadedApplication;
 use crate::cpu_time::cpu_seconds;
 use crate::output::Folder;
 
-/// A simulation that goes as far as it is told to, and stands still in between: its threads then compute nothing.
+/// A simulation that advances on request, and stands still in between: its threads then compute nothing.
 ///
 /// Steps, looks and pauses change nothing: the result, with its hash, is that of [`run`](super::run). To drop a simulation
 /// ends its threads; its folder then stays without results.
@@ -85,7 +86,8 @@ pub(super) enum Course {
     Failed(Box<RunReport>),
     /// It has ended.
     Ended(Box<RunReport>),
-    /// A component hangs, and whoever watched did not want to wait for it. Statistics and spans are on its thread.
+    /// A component hangs, and the observer did not want to wait for it. Statistics and spans are on its
+    /// thread.
     LeftBehind(Box<RunReport>),
 }
 
@@ -185,7 +187,7 @@ fn options(request: &RunRequest, progress: &Progress) -> RunOptions {
     }
 }
 
-/// What the watchdog says goes to the log.
+/// Messages of the watchdog go to the log.
 pub(super) fn log(stuck: Stuck) {
     (Watchdog::default().report)(stuck);
 }
@@ -248,8 +250,8 @@ impl Simulation {
         }
     }
 
-    /// What there is to see now. Without a call nothing is computed for it. A run that has ended, and one without time, has
-    /// statistics alone.
+    /// The view now. Without a call nothing is computed for it. A run that has ended, and one without time,
+    /// has statistics alone.
     pub fn look(&mut self) -> Look {
         let launches_ended = self.context.journal.launches_ended();
         let held = match &mut self.course {
@@ -268,7 +270,8 @@ impl Simulation {
         Look { time: look.time, launches_ended, statistics, ports: look.ports, waits: look.waits }
     }
 
-    /// Goes on to the end of the run, checks its results and writes them. What the watchdog says goes to the log.
+    /// Goes on to the end of the run, checks its results and writes them. Messages of the watchdog go to the
+    /// log.
     pub fn finish(self) -> RunSummary {
         self.finish_watched(&mut log)
     }
@@ -287,7 +290,7 @@ impl Simulation {
         }
     }
 
-    /// What a test looks at.
+    /// The view for a test.
     fn look_for(&mut self, test: &Test<'_>) -> Look {
         let Test::Launches(_) = test else { return self.look() };
         Look {
@@ -332,7 +335,7 @@ impl Simulation {
         };
     }
 
-    /// What is known of a run that a component does not let end.
+    /// Report of a run that a component does not let end.
     fn left_behind(&self, stuck: Stuck, options: &RunOptions) -> RunReport {
         let Stuck { path, time, elapsed } = stuck;
         let machine = topology::build(&self.machine.machine, &self.registry, &self.context.environment);

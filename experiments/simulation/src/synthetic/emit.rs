@@ -122,7 +122,7 @@ impl Writer<'_> {
         line!(self, "\tsetp.lt.u32 %jump, %lane, {};", self.description.jumping);
     }
 
-    /// What the strands begin with.
+    /// First values of the strands.
     fn values(&mut self) {
         for strand in 0..self.strands {
             let seed = self.random.next() as u32;
@@ -169,7 +169,7 @@ impl Writer<'_> {
         }
         let (lines, warps) = (self.description.lines, self.description.threads / 32);
         let (record, each) = (128 * lines, 32 / lines);
-        // A warp's lanes fall into groups of so many neighbours, each on a line of its own.
+        // A warp's lanes fall into groups of `each` neighbours, each on a line of its own.
         line!(self, "\tand.b32 %within, %lane, {};\n\tshl.b32 %within, %within, 2;", each - 1);
         line!(self, "\tshr.u32 %first, %lane, {};", each.trailing_zeros());
         let per_block = matches!(self.plan.walk, Walk::Linear { per_block: true, .. });
@@ -255,7 +255,7 @@ impl Writer<'_> {
     }
 
     fn instruction(&mut self, row: Row, strand: u32) {
-        // What makes a store must not be left out in part: place and number belong together.
+        // The rows of a store must not be left out in part: place and number belong together.
         let whole = match row {
             Row::Plain(class) => matches!(class, Class::Branch | Class::Barrier | Class::GlobalStore),
             Row::Advance(access) | Row::Place(access) | Row::Address(access) => access.store,

@@ -1,4 +1,4 @@
-//! How many instructions of each class a kernel has.
+//! Number of instructions of each class in a kernel.
 
 use counterpoint_framework::model::Params;
 

@@ -20,7 +20,7 @@ pub use mix::{Class, Counts, Mix};
 pub use pattern::{Pattern, Step, Walk};
 use plan::Plan;
 
-/// What a synthetic kernel is like.
+/// Description of a synthetic kernel.
 #[derive(Clone, Debug, Params)]
 pub struct Synthetic {
     /// Shares of the classes of instructions.
@@ -68,9 +68,9 @@ pub struct Synthetic {
 pub struct Refusal {
     /// The parameter that says too much or too little.
     pub parameter: &'static str,
-    /// What is wrong with it.
+    /// The mistake in it.
     pub message: String,
-    /// What would be right.
+    /// A valid value.
     pub help: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a strand does in a round: its instructions in order, counted by class.
+//! Work of a strand in a round: its instructions in order, counted by class.
 
 use super::{Class, Counts, Refusal, Step, Synthetic, Walk};
 use crate::generate::SplitMix;

@@ -27,7 +27,7 @@ fn ptx(yaml: &str) -> String {
     kernel("k", &described(yaml)).unwrap_or_else(|refusal| panic!("{yaml}: {refusal:?}"))
 }
 
-/// What a launch left behind.
+/// Results of a launch.
 struct Ran {
     statistics: Statistics,
     /// The buffer that is written, in words; `u32::MAX` where nobody wrote.

@@ -26,8 +26,8 @@ pub(crate) struct Bisect {
     machine: MachineOptions,
     /// The application: a file, or a name that `counterpoint list applications` prints.
     application: String,
-    /// What the second run does otherwise, such as `--threads 2`: any of --set, --with, --runtime, --policy, --threads
-    /// and --seed.
+    /// Differences of the second run, such as `--threads 2`: any of --set, --with, --runtime, --policy,
+    /// --threads and --seed.
     #[arg(long, value_name = "OPTIONS", default_value = "", allow_hyphen_values = true)]
     vs: String,
     /// The program of the second run: another build of `counterpoint`.
@@ -47,7 +47,7 @@ pub(crate) struct Bisect {
     every: SimTime,
 }
 
-/// What `--vs` may hold.
+/// Options in `--vs`.
 #[derive(Parser)]
 #[command(name = "--vs", no_binary_name = true, disable_help_flag = true)]
 struct Changes {

@@ -66,7 +66,7 @@ impl Characterise {
             command_line: words,
             ..self.machine.request(&self.application)
         };
-        // Problems of the machine are told by the run, with those of the application.
+        // The run reports problems of the machine, with those of the application.
         if let Ok(loaded) = load_machine(&request, registry)
             && let Some(path) = unmeasured(&loaded.machine)
         {

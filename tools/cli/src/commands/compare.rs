@@ -25,8 +25,8 @@ pub(crate) struct Compare {
     a: PathBuf,
     /// The folder to compare it with.
     b: PathBuf,
-    /// Compare only statistics with this name, such as `gpu.l2[*].misses`, where `*` stands for anything but a point; of
-    /// studies, only such values. May be given several times.
+    /// Compare only statistics with this name, such as `gpu.l2[*].misses`, where `*` matches anything but a
+    /// point; of studies, only such values. May be given several times.
     #[arg(long, value_name = "PATTERN")]
     only: Vec<String>,
     /// Lines that are shown of each kind of difference.
@@ -203,7 +203,7 @@ fn change(shift: &Shift) -> String {
     }
 }
 
-/// What was exposed, as times; what is the same stands there too, because together it is the whole run.
+/// Exposed time; equal times are shown too, because together they are the whole run.
 fn exposed(exposure: &[Shift], console: &mut Console<'_>) -> io::Result<()> {
     let mut lines = vec![["", "A", "B", "B/A"].map(str::to_owned).to_vec()];
     let time = |ps: f64| SimTime::from_ps(ps as u64).to_string();

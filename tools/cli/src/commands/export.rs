@@ -19,12 +19,12 @@ use crate::{Console, FAILURE, NOT_VERIFIED, SUCCESS};
 /// The command's arguments.
 #[derive(Args)]
 pub(crate) struct Export {
-    /// What a run has saved, such as `out/tiny/vecadd/spans.otlp.jsonl`.
+    /// File of spans that a run has saved, such as `out/tiny/vecadd/spans.otlp.jsonl`.
     file: PathBuf,
     /// The server, such as `http://localhost:4317`.
     #[arg(long, value_name = "URL")]
     otlp: String,
-    /// What the server speaks.
+    /// Protocol of the server.
     #[arg(long, value_enum, default_value = "grpc", value_name = "PROTOCOL")]
     otlp_protocol: Speaks,
 }
@@ -72,18 +72,18 @@ impl Export {
     }
 }
 
-/// What `counterpoint run` has to be told to send its spans somewhere.
+/// Options of `counterpoint run` that send its spans to a server.
 #[derive(Args)]
 pub(crate) struct RunExportOptions {
     /// Send the spans to an OpenTelemetry server such as Jaeger: `http://localhost:4317`. Those that it does not take are
     /// saved among the results, for `counterpoint export`.
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
-    /// What the server speaks.
+    /// Protocol of the server.
     #[arg(long, value_enum, default_value = "grpc", value_name = "PROTOCOL", requires = "otlp")]
     otlp_protocol: Speaks,
-    /// How many times longer than in the simulation spans are shown: with 1000, 1 ns is shown as 1 us, which is the
-    /// shortest time that Jaeger shows.
+    /// Factor by which spans are shown longer than in the simulation: with 1000, 1 ns is shown as 1 us, which
+    /// is the shortest time that Jaeger shows.
     #[arg(long, value_name = "TIMES", default_value_t = DEFAULT_SCALE, requires = "otlp", value_parser = clap::value_parser!(u64).range(1..))]
     otlp_scale: u64,
     /// Fail if the server does not take all spans.
@@ -134,7 +134,7 @@ impl RunExportOptions {
     }
 }
 
-/// What came of sending a run's spans.
+/// Result of sending a run's spans.
 pub(super) struct Sent {
     endpoint: Endpoint,
     result: Result<RunExport, ExportError>,
@@ -167,7 +167,7 @@ fn patience(console: &Console<'_>) -> Options {
     Options { stop, ..Options::default() }
 }
 
-/// How many spans arrived.
+/// Number of spans that arrived.
 fn counts(exported: &Exported, capped: u64) -> String {
     let Exported { sent, failed, rejected, .. } = exported;
     let mut text = format!("{} spans sent, {} failed", grouped(*sent), grouped(*failed));

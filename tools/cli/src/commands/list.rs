@@ -14,7 +14,7 @@ use crate::{Console, SUCCESS};
 /// The command's arguments.
 #[derive(Args)]
 pub(crate) struct List {
-    /// What to list; everything if nothing is named.
+    /// Kind of things to list; everything if none is given.
     what: Option<What>,
     /// Show beside machines, modules, overlays, applications and studies the file of each.
     #[arg(long)]

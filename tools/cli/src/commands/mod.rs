@@ -34,7 +34,7 @@ use counterpoint_simulation::run::RunError;
 
 use crate::{Console, FAILURE};
 
-/// What the user wants.
+/// The user's command.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Run an application on a machine.

@@ -19,7 +19,7 @@ pub(crate) struct Profile {
     /// Only this kernel.
     #[arg(long)]
     kernel: Option<String>,
-    /// What becomes of kernels whose addresses are independent of data but no polynomials.
+    /// Treatment of kernels whose addresses are independent of data but no polynomials.
     #[arg(long, value_enum, default_value_t = Taken::Irregular)]
     semi: Taken,
     /// Say which range each array has, without the module.
@@ -76,7 +76,7 @@ impl Profile {
     }
 }
 
-/// What is told of a kernel's arrays, or why nothing is.
+/// Explanation of a kernel's arrays, or the reason for none.
 fn explain(kernel: &ProfiledKernel) -> Vec<String> {
     let ProfiledKernel { name, pre, class, irregular, arrays } = kernel;
     let mut lines = Vec::new();

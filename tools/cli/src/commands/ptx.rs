@@ -176,7 +176,7 @@ fn show(
     let ssa = &analysis.affine.ssa;
     let params: Vec<String> = kernel.params().iter().map(|p| format!(".{} {}", p.element, p.name)).collect();
     writeln!(console.out, "kernel {}({})", kernel.name(), params.join(", "))?;
-    // What a line is decoded into behind its own instruction has no text; blocks count lines.
+    // Instructions that a line is decoded into behind its own have no text; blocks count lines.
     let is_line = |pc: usize| kernel.instructions().get(pc).is_some_and(|it| it.text.0 < it.text.1);
     let pcs: Vec<usize> = (0..kernel.instructions().len()).filter(|pc| is_line(*pc)).collect();
     let line_of = |pc: u32| pcs.partition_point(|line| *line < pc as usize) as u32;

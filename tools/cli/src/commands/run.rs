@@ -54,7 +54,8 @@ pub(crate) struct Run {
     /// decides.
     #[arg(long)]
     racecheck: bool,
-    /// With --functional: give a block up, naming kernel, warp and PTX line, when it has executed so many warp instructions.
+    /// With --functional: give a block up, naming kernel, warp and PTX line, when it has executed this number
+    /// of warp instructions.
     #[arg(long, value_name = "NUMBER", requires = "functional", default_value_t = DEFAULT_LIMIT)]
     instruction_limit: u64,
     /// Threads to simulate with at most: fewer where fewer are faster, and one while other processes have the cores. The results do
@@ -115,9 +116,10 @@ pub(crate) struct Run {
     /// that there is not is answered with all of them.
     #[arg(long, value_name = "BUFFER", conflicts_with = "functional")]
     watch: Vec<String>,
-    /// Write the simulation's log to standard error: a level for all (`debug`), levels of components (`gpu.l2[*]=trace`), or
-    /// both, with commas between: `info,gpu.sm[0]=trace`. `[*]` stands for any index, `*` for any text, and a path for all
-    /// below it. Levels are off, error, warn, info, debug, trace. Targets of `tracing` have levels, too.
+    /// Write the simulation's log to standard error: a level for all (`debug`), levels of components
+    /// (`gpu.l2[*]=trace`), or both, with commas between: `info,gpu.sm[0]=trace`. `[*]` matches any index,
+    /// `*` any text, and a path all below it. Levels are off, error, warn, info, debug, trace. Targets of
+    /// `tracing` have levels, too.
     #[arg(long, value_name = "FILTER")]
     log: Option<String>,
     /// Seed of all random numbers.
@@ -374,10 +376,10 @@ fn at(path: &Path, error: io::Error) -> io::Error {
     io::Error::other(format!("cannot write `{}`: {error}", path.display()))
 }
 
-/// So many findings are told in full; of more, only places and counts.
+/// Number of findings that are described in full; of more, only places and counts.
 const IN_FULL: usize = 10;
 
-/// What kernels did that they should not, a line each.
+/// Errors of kernels, a line each.
 fn findings(found: &[Found]) -> Vec<String> {
     let (full, brief) = found.split_at(found.len().min(IN_FULL));
     full.iter().map(ToString::to_string).chain(brief.iter().map(Found::brief)).collect()

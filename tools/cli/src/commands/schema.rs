@@ -13,7 +13,7 @@ use crate::{Console, SUCCESS};
 /// The command's arguments.
 #[derive(Args)]
 pub(crate) struct Schema {
-    /// Of which files.
+    /// Kind of files.
     #[arg(value_enum, default_value = "machine")]
     of: Of,
 }

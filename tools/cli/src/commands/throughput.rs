@@ -1,4 +1,4 @@
-//! What the links of a machine carry at most, as a table: a line for all links between two arrays of ports.
+//! Maximum throughput of a machine's links, as a table: a line for all links between two arrays of ports.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

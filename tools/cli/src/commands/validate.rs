@@ -99,7 +99,7 @@ fn unknown(wanted: &str, known: &[String], console: &mut Console<'_>) -> io::Res
 }
 
 impl Validate {
-    /// What machines reach of what is stated.
+    /// Measured peaks of machines, beside the stated ones.
     fn peaks(&self, folder: &Path, registry: &Arc<Registry>, console: &mut Console<'_>) -> io::Result<u8> {
         let mut stated = match Stated::read(&ProjectFiles::new(folder, registry)) {
             Ok(stated) => stated,
@@ -213,7 +213,7 @@ fn rows(validation: &Validation, console: &mut Console<'_>) -> io::Result<u8> {
     Ok(FAILURE)
 }
 
-/// What the kernels cost, and what they would have cost there.
+/// Costs of the kernels, and their costs there.
 fn speeds(validation: &Validation, there: f64, console: &mut Console<'_>) -> io::Result<()> {
     let here = calibration_loop();
     writeln!(console.out, "\ncalibration loop: {here:.2} s here, {there:.2} s there")?;

@@ -16,7 +16,7 @@ pub(crate) struct Place {
     root: TempDir,
 }
 
-/// What a call left behind.
+/// Result of a call.
 #[derive(Debug)]
 pub(crate) struct Called {
     pub(crate) status: Option<i32>,

@@ -1,4 +1,4 @@
-//! What `counterpoint new` writes runs as it is.
+//! Starters of `counterpoint new` run as they are.
 
 use crate::Place;
 

@@ -1,4 +1,5 @@
-//! What a run takes of this machine's memory: at most one and a half times the bytes that it touches on host and devices, and 50 MB.
+//! Memory use of a run on this machine: at most one and a half times the bytes that it touches on host and
+//! devices, and 50 MB.
 
 use std::path::Path;
 use std::process::Command;

@@ -29,7 +29,7 @@ fn signal(child: &Child, name: &str) -> bool {
     Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success()
 }
 
-/// What is left of an interrupted run: every file whole, and marked as part of a run that did not finish.
+/// Files of an interrupted run: every file whole, and marked as part of a run that did not finish.
 fn assert_whole(folder: &Path, status: Option<i32>, stdout: &str, stderr: &str) {
     assert_eq!(status, Some(130), "{stdout}{stderr}");
     assert!(stderr.contains("interrupted: the results so far are partial"), "{stderr}");
@@ -49,7 +49,7 @@ fn assert_whole(folder: &Path, status: Option<i32>, stdout: &str, stderr: &str) 
     assert!(!read("machine.yaml").is_empty());
     for entry in std::fs::read_dir(out(folder)).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        // What the application writes keeps a name that says that it is not whole.
+        // The application's output keeps a name that says that it is not whole.
         let own = ["manifest.yaml", "machine.yaml", "temperature_out.f32.partial"];
         assert!(own.contains(&name.as_str()) || RECORDS.contains(&name.as_str()), "{name}");
     }

@@ -1,4 +1,4 @@
-//! What is left over: kernels run side by side, each SM serving one of them at a time.
+//! The leftover policy: kernels run side by side, each SM serving one of them at a time.
 //!
 //! This is how GPGPU-Sim places the blocks of concurrent kernels (`gpgpu_sim::select_kernel` in gpu-sim.cc,
 //! `simt_core_cluster::issue_block2core` in shader.cc), and what Fermi and Kepler are usually said to do. An SM takes a

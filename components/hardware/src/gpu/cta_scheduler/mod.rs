@@ -36,7 +36,7 @@ pub use policy::{CtaPolicy, Placement, Turn, View, check, neighbours};
 pub use running::{Running, Sm};
 pub use stats::CtaSchedulerStats;
 
-/// The policy, and what it reckons with.
+/// The policy, and the limits that it works within.
 #[derive(Clone, Debug, Params)]
 pub struct CtaSchedulerParams {
     /// Which block goes where, and when.

@@ -1,8 +1,9 @@
-//! How many thread blocks an SM holds: arithmetic that knows no time.
+//! Occupancy, the number of thread blocks on an SM: arithmetic without time.
 //!
-//! Threads are counted in whole warps. Registers are allotted to warps in units, and warps are counted in units there, too,
-//! because the warps of a block spread over the parts of an SM that have register files of their own. What fits is the
-//! least of what threads, registers, shared memory and block slots allow. The units are those of a generation:
+//! Threads are counted in whole warps. Registers are allotted to warps in units, and warps are counted in
+//! units there, too, because the warps of a block spread over the parts of an SM that have register files of
+//! their own. Occupancy is the least of the limits by threads, registers, shared memory and block slots. The
+//! units are those of a generation:
 //!
 //! | | `register_unit` | `warp_unit` | `shared_unit` | source |
 //! | --- | --- | --- | --- | --- |
@@ -35,7 +36,7 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// What one block of a launch is allotted.
+    /// Allocation of one block of a launch.
     pub fn demand(&self, launch: &Launch) -> SmResources {
         self.allotted(
             launch.threads(),
@@ -44,7 +45,7 @@ impl Occupancy {
         )
     }
 
-    /// What a block with so many threads, registers a thread and bytes of shared memory is allotted.
+    /// Allocation of a block with this number of threads, registers per thread and bytes of shared memory.
     pub fn allotted(&self, threads: u32, registers: u32, shared: u32) -> SmResources {
         let warps = threads.div_ceil(WARP);
         let of_warp = (registers * WARP).next_multiple_of(self.register_unit);
@@ -56,7 +57,7 @@ impl Occupancy {
         }
     }
 
-    /// How many blocks of a grid one of these SMs holds at most.
+    /// Maximum number of blocks of a grid on one of these SMs.
     pub(super) fn most_per_sm(&self, ctas: u32, demand: &SmResources, offers: &[SmResources]) -> u32 {
         let capacity: u64 = offers.iter().map(|offer| u64::from(blocks(offer, demand))).sum();
         let fills = u64::from(ctas) >= capacity;

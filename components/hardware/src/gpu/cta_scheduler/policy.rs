@@ -1,4 +1,4 @@
-//! What a policy decides, and what it sees for it.
+//! The interface of a policy: its decisions and its view of the SMs.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub trait CtaPolicy {
     /// Told once, before all else, how many SMs there are.
     ///
     /// # Errors
-    /// A sentence that says why it cannot work with so many.
+    /// A sentence that says why it cannot work with this number.
     fn begin(&mut self, _sms: usize) -> Result<(), String> {
         Ok(())
     }
@@ -38,7 +38,7 @@ pub trait CtaPolicy {
         Ok(Some(0..sms))
     }
 
-    /// All blocks of a launch have ended, so many cycles after its first was placed.
+    /// All blocks of a launch have ended, `cycles` after its first was placed.
     fn ended(&mut self, _launch: &Launch, _cycles: u64) {}
 
     /// Speaks through ports of its own, if it has any: in each step of the scheduler, before blocks are placed. The result says
@@ -50,7 +50,7 @@ pub trait CtaPolicy {
         Ok(false)
     }
 
-    /// What at its ports wakes the scheduler.
+    /// Inputs of its ports that wake the scheduler.
     fn awaits(&self) -> Vec<Option<&dyn Source>> {
         Vec::new()
     }
@@ -69,7 +69,7 @@ pub struct Placement {
     pub sm: usize,
 }
 
-/// What a policy sees.
+/// View of a policy.
 pub struct View<'a> {
     /// The launches that run, oldest first.
     pub launches: &'a [Running],

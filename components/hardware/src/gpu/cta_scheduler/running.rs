@@ -18,11 +18,11 @@ pub struct Running {
     pub launch: Arc<Launch>,
     /// Its entry in the table of running kernels: the lowest that was free when it began.
     pub slot: u32,
-    /// What one block is allotted.
+    /// Allocation of one block.
     pub demand: SmResources,
     /// The SMs that may hold blocks of it.
     pub share: Range<usize>,
-    /// How many blocks of it each of these may hold at a time, room permitting.
+    /// Maximum number of its blocks on each of these at a time, room permitting.
     pub most_per_sm: u32,
     /// Blocks placed so far; they are placed in the order of their index.
     pub placed: u32,
@@ -36,7 +36,7 @@ pub struct Running {
     pub(super) span: SpanId,
     pub(super) stats: Rc<KernelStats>,
     pub(super) stream_stats: Rc<StreamStats>,
-    /// What its blocks came to, if its end is to say so.
+    /// Counts of its blocks, if its end reports them.
     pub(super) counts: Option<Box<CtaCounts>>,
     /// Where it is added up with other launches, if it has no row of its own.
     pub(super) others: Option<Rc<KernelStats>>,
@@ -48,7 +48,7 @@ impl Running {
         matches!(self.launch.precedence, Precedence::Helper(_))
     }
 
-    /// All that counts what the launch comes to.
+    /// All statistics in which the launch is counted.
     pub(super) fn works(&self) -> impl Iterator<Item = &Work> {
         let others = self.others.iter().map(|others| &others.work);
         [&self.stats.work, &self.stream_stats.work].into_iter().chain(others)
@@ -60,13 +60,13 @@ impl Running {
     }
 }
 
-/// How many warps these SMs hold.
+/// Number of SMs, and the most warps of one of them.
 pub(in crate::gpu) fn capacity<'a>(sms: impl ExactSizeIterator<Item = &'a SmResources>) -> Capacity {
     let count = sms.len() as u32;
     Capacity { sms: count, warps: sms.map(|sm| sm.threads / 32).max().unwrap_or(0) }
 }
 
-/// What each of these SMs offers at least.
+/// Minimum of these SMs' resources.
 pub(in crate::gpu) fn least<'a>(sms: impl Iterator<Item = &'a SmResources>) -> SmResources {
     let least = |a: SmResources, b: SmResources| SmResources {
         threads: a.threads.min(b.threads),
@@ -80,18 +80,18 @@ pub(in crate::gpu) fn least<'a>(sms: impl Iterator<Item = &'a SmResources>) -> S
 /// An SM.
 #[derive(Clone, Debug, Default)]
 pub struct Sm {
-    /// What is left of its resources.
+    /// Resources that are free.
     pub free: SmResources,
     /// Blocks on it, per launch.
     pub resident: BTreeMap<LaunchId, u32>,
     /// It can take a block in this cycle: one block a cycle, and a credit for the message.
     pub ready: bool,
-    /// What it has.
+    /// Resources in all.
     pub total: SmResources,
 }
 
 impl Sm {
-    /// How many blocks of a launch it holds.
+    /// Number of resident blocks of a launch.
     pub fn blocks_of(&self, launch: LaunchId) -> u32 {
         self.resident.get(&launch).copied().unwrap_or(0)
     }

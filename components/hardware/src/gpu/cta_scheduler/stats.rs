@@ -1,4 +1,4 @@
-//! What a CTA scheduler counts: in all, of each launch, and of each stream.
+//! Statistics of a CTA scheduler: in all, of each launch, and of each stream.
 
 use std::fmt;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use counterpoint_protocols::launch_rows::{LaunchRows, Row};
 
 use crate::gpu::issue_slots::IssueSlots;
 
-/// What a CTA scheduler counts.
+/// Statistics of a CTA scheduler.
 #[derive(Default, Stats)]
 pub struct CtaSchedulerStats {
     /// Launches that have ended.
@@ -86,7 +86,7 @@ impl fmt::Display for LaunchKey {
     }
 }
 
-/// What is counted of a launch.
+/// Statistics of a launch.
 #[derive(Default, Stats)]
 pub(super) struct KernelStats {
     /// Number of its stream; several launches that are added up have none, nor the two below.
@@ -97,12 +97,12 @@ pub(super) struct KernelStats {
     /// Blocks that one of its SMs holds at most, by what they are allotted.
     #[stat(unit = "CTAs")]
     pub(super) ctas_per_sm: Setting,
-    /// What it has come to.
+    /// Its work.
     pub(super) work: Work,
 }
 
 impl KernelStats {
-    /// What a launch that has ended shows in its span; so many SMs could hold its blocks.
+    /// Attributes of the span of a launch that has ended; `sms` SMs could hold its blocks.
     pub(super) fn attributes(&self, launch: &Launch, sms: usize) -> Attributes {
         let (work, number) = (&self.work, |number: u32| Attribute::Number(number.into()));
         let amount = |counter: &Counter| Attribute::Amount(counter.get());
@@ -127,18 +127,18 @@ impl KernelStats {
     }
 }
 
-/// What is counted of a stream, whose launches come one after another.
+/// Statistics of a stream, whose launches come one after another.
 #[derive(Default, Stats)]
 pub(super) struct StreamStats {
     /// Launches that have ended.
     #[stat(unit = "launches")]
     pub(super) launches: Counter,
-    /// What its launches have come to.
+    /// Work of its launches.
     pub(super) work: Work,
 }
 
-/// What launches have come to. Cycles are those of the scheduler, and of launches that have ended; what blocks come to on
-/// their SMs is that of blocks that have ended.
+/// Work of launches. Cycles are those of the scheduler, and of launches that have ended; counts of blocks on
+/// their SMs are those of blocks that have ended.
 #[derive(Default, Stats)]
 pub(super) struct Work {
     /// Blocks placed.
@@ -210,7 +210,8 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// A launch has ended, so many cycles after it came, and after its first block was placed.
+    /// A launch has ended, `whole` cycles after its arrival and `active` cycles after its first block was
+    /// placed.
     pub(super) fn add_launch(&self, whole: u64, active: u64) {
         self.gpu_sim_cycle.add(whole);
         self.active_cycles.add(active);

@@ -33,7 +33,7 @@ pub struct Tables {
     pub latency: u64,
 }
 
-/// What leaves an MMU.
+/// Messages that leave an MMU.
 #[derive(Debug, Default)]
 pub struct Outbox {
     /// By SM.
@@ -84,8 +84,8 @@ pub trait Authority {
     /// Memory has answered a request of its own.
     fn answered(&mut self, _number: u32, _cycle: u64, _outbox: &mut Outbox) {}
 
-    /// Whether a launch may access a page now; 0 stands for launches that are not gated, which always may. If not, the SM gets
-    /// another [`MmuReply::Page`] when it may.
+    /// Whether a launch may access a page now; 0 is for launches that are not gated, which always may. If
+    /// not, the SM gets another [`MmuReply::Page`] when it may.
     fn ask(&mut self, page: u64, launch: LaunchId, sm: usize) -> bool;
 
     /// Does the work of this cycle.
@@ -104,7 +104,7 @@ pub trait Authority {
         None
     }
 
-    /// What at its ports wakes the MMU.
+    /// Inputs of its ports that wake the MMU.
     fn awaits(&self) -> Vec<Option<&dyn Source>> {
         Vec::new()
     }

@@ -25,7 +25,7 @@ use authority::{Authority, OWN_TAGS, Outbox, Tables};
 const TABLE: u64 = 512;
 const ENTRY: u64 = 8;
 
-/// What can be set of an MMU.
+/// Parameters of an MMU.
 #[derive(Clone, Debug, Params)]
 pub struct MmuParams {
     /// Bytes of a page; those of the SMs' TLBs.
@@ -92,7 +92,7 @@ struct Walk {
     level: usize,
 }
 
-/// Who waits for a page, and since when.
+/// Those that wait for a page, and since when.
 struct Waiting {
     asked: Vec<(usize, LaunchId)>,
     since: u64,
@@ -117,7 +117,7 @@ struct Running {
     outbox: Outbox,
 }
 
-/// The levels of tables for so many pages, the root first, and where the tables end.
+/// The levels of tables for this number of pages, the root first, and the end of the tables.
 fn levels(pages: u64, base: u64) -> (Vec<Level>, u64) {
     let mut entries = vec![pages];
     while entries.last().is_some_and(|&entries| entries > TABLE) {

@@ -1,4 +1,5 @@
-//! What instructions take on the model's SMs: what the SM's parameters say, and what its pipeline adds.
+//! Costs of instructions on the model's SMs: the SM's parameters, and the additional latencies of its
+//! pipeline.
 
 use counterpoint_framework::model::{Invalid, Params};
 use counterpoint_framework::time::Cycles;
@@ -10,7 +11,7 @@ use crate::gpu::sm::params::{GlobalLoads, SmParams};
 use crate::gpu::sm::units::Units;
 use crate::memory::address_map::{AddressMap, AddressMapParams};
 
-/// What the pipeline adds to the latencies of an SM's parameters, and what memory takes.
+/// Latencies of the pipeline beyond an SM's parameters, and those of memory.
 #[derive(Clone, Debug, Params)]
 pub(super) struct CostParams {
     /// From the issue of an instruction that computes to that of one which needs its value, beyond the latency of its class, if no two of

@@ -2,7 +2,7 @@
 
 use super::traffic::{Traffic, Wait};
 
-/// What warps of an SM take turns at.
+/// Resource for which warps of an SM take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// Instructions issued.
@@ -23,7 +23,8 @@ pub enum Resource {
     Collectors,
     /// The way to memory, on which nobody takes turns and what goes there may be held back by a state machine (`Device::delay`).
     Way,
-    /// What is between the port and the answer, on which nobody takes turns and messages wait for those of other SMs.
+    /// The way between the port and the answer, on which nobody takes turns and messages wait for those of
+    /// other SMs.
     Network,
 }
 
@@ -43,7 +44,7 @@ impl Resource {
     }
 }
 
-/// How many there are.
+/// Number of resources.
 pub(super) const RESOURCES: usize = 10;
 
 /// An amount of each.
@@ -56,14 +57,15 @@ pub struct Demands {
     pub(super) turns: Turns,
     /// How often it comes for them.
     pub(super) visits: Turns,
-    /// The squares of the turns of each visit, summed up: who comes meets long visits more often than short ones.
+    /// The squares of the turns of each visit, summed up: an arrival meets long visits more often than short
+    /// ones.
     pub(super) squares: Turns,
-    /// What it asks of each slice of the L2 or writes there; nothing of those behind the last.
+    /// Its traffic to each slice of the L2, reads and writes; none to slices beyond the last.
     pub(super) traffic: Vec<Traffic>,
 }
 
 impl Demands {
-    /// So many visits more, each for so many turns.
+    /// Adds `times` visits of `turns` turns each.
     #[inline]
     pub fn visit(&mut self, resource: Resource, turns: u64, times: u64) {
         self.turns[resource as usize] += (turns * times) as f64;
@@ -71,7 +73,7 @@ impl Demands {
         self.squares[resource as usize] += (turns * turns * times) as f64;
     }
 
-    /// So many visits more, each for several turns of one cycle side by side, if there are any.
+    /// Adds `times` visits, each of several turns in parallel within one cycle, if there are any.
     #[inline]
     pub(super) fn visit_together(&mut self, resource: Resource, turns: u64, times: u64) {
         self.turns[resource as usize] += (turns * times) as f64;
@@ -79,7 +81,7 @@ impl Demands {
         self.squares[resource as usize] += (turns * times) as f64;
     }
 
-    /// Visits of a turn each, so many of each resource.
+    /// Visits of one turn each: this number for each resource.
     #[cfg(test)]
     pub(super) fn single(turns: Turns) -> Self {
         Demands { turns, visits: turns, squares: turns, traffic: Vec::new() }
@@ -112,7 +114,7 @@ impl Demands {
         self.visits[Resource::Network as usize] = away;
     }
 
-    /// With so much of something else.
+    /// Adds `other`, `times` times.
     #[must_use]
     pub fn with(mut self, other: &Demands, times: f64) -> Self {
         for resource in 0..RESOURCES {
@@ -132,7 +134,7 @@ impl Demands {
         Demands::default().with(self, 1.0 / cycles)
     }
 
-    /// How many cycles the warp takes for what is one cycle alone.
+    /// Cycles of the warp for each cycle that it would need alone.
     pub(super) fn slowdown(&self, waits: &Turns) -> f64 {
         self.visits.iter().zip(waits).fold(1.0, |sum, (visits, wait)| sum + visits * wait)
     }

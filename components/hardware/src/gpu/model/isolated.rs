@@ -15,7 +15,7 @@ use crate::gpu::sm::units::MEMORY;
 
 /// Named barriers of a block (PTX ISA, bar).
 const BARRIERS: usize = 16;
-/// What an instruction of a way takes a turn at.
+/// Resource that an instruction of a way uses.
 const RESOURCE_OF_WAY: [Resource; 4] = [Resource::Sp, Resource::Sfu, Resource::Dp, Resource::LoadStore];
 
 /// An instruction as a warp alone meets it.
@@ -104,14 +104,15 @@ pub(super) struct Isolated<'a> {
 }
 
 impl<'a> Isolated<'a> {
-    /// So many warps of a kernel of these steps.
+    /// This number of warps of a kernel with these steps.
     pub(super) fn new(kernel: &Kernel, steps: &'a [Step], costs: &'a Costs, warps: u32) -> Self {
         let ready = vec![0; kernel.scoreboard_registers().into()];
         let clock = Clock { ready, computed: vec![0; steps.len() + 1], ..Clock::default() };
         Isolated { steps, costs, warps: vec![clock; warps as usize], arrived: [0; BARRIERS] }
     }
 
-    /// What the warps of the block came to, and what they found in the end: a block has ended when its stores are acknowledged.
+    /// The warps of the block with their cycles, demands and final state: a block has ended when its stores
+    /// are acknowledged.
     pub(super) fn warps(&self) -> impl Iterator<Item = Warp> + '_ {
         self.warps.iter().map(|clock| {
             let cycles = (clock.issued + 1).max(clock.stored).max(1);
@@ -207,7 +208,8 @@ impl Clock {
         self.issue(pc, step, costs)
     }
 
-    /// The load-store unit works on an access for so many cycles, from a cycle on; gives when it has begun.
+    /// Occupies the load-store unit for `cycles` with an access, from cycle `at` on at the earliest; returns
+    /// the cycle in which it begins.
     fn load_store(&mut self, at: u64, cycles: u64) -> u64 {
         let begun = at.max(self.free[MEMORY]);
         self.free[MEMORY] = begun + cycles;
@@ -230,7 +232,7 @@ impl Clock {
             let line = line_of(access.addresses[rest.trailing_zeros() as usize]);
             let group = access.lanes_within(rest, line, LINE_BYTES);
             if group == 0 {
-                // What lies in two lines is a fault; whoever executes says so.
+                // An access across two lines is a fault, which the execution reports.
                 return count.max(1);
             }
             let touched = u64::from(sectors(access.bytes_within(group, line)));

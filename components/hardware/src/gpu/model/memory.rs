@@ -30,7 +30,7 @@ pub(super) struct CopyParams {
 /// The memory, and the answers on their way to the copy engine.
 pub(super) struct DeviceMemory {
     pub(super) flat: FlatMemory,
-    /// What is mapped in it.
+    /// Allocations mapped in it.
     mapped: Option<Arc<Allocations>>,
     copies: CopyParams,
     /// The sector of the copy engine's port that is free next.
@@ -110,7 +110,7 @@ impl DeviceMemory {
     }
 }
 
-/// What memory holds that nobody has written.
+/// Contents of memory that nobody has written.
 fn first_bytes(before: Option<Arc<Preloaded>>, path: &str) -> FirstBytes {
     let path = path.to_owned();
     Arc::new(move |address, page| {

@@ -1,10 +1,11 @@
-//! A GPU behind its CTA scheduler and its copy engine as a model of throughput: for so many tasks that an SM which is stepped would take
-//! hours.
+//! A GPU behind its CTA scheduler and its copy engine as a model of throughput: for task counts at which
+//! cycle-level SMs would take hours.
 //!
-//! It ends the CTA scheduler's ports as that many SMs, and the copy engine's as a flat memory. A block is executed without time when
-//! it comes to an SM, so its values are real; while it is, `alone` reckons how long each of its warps would take if it had the SM to
-//! itself. Then the warps share the SM (`sm`, `share`), SMs share network and L2 (`network`), and the block ends with the last of its warps. What is
-//! not there: caches, DRAM, and which warp a scheduler prefers.
+//! It ends the CTA scheduler's ports as that many SMs, and the copy engine's as a flat memory. A block is
+//! executed without time when it comes to an SM, so its values are real; meanwhile, `alone` computes the time
+//! of each of its warps if it had the SM to itself. Then the warps share the SM (`sm`, `share`), SMs share
+//! network and L2 (`network`), and the block ends with the last of its warps. Not modelled: caches, DRAM, and
+//! the warp that a scheduler prefers.
 //!
 //! Blocks that wait for each other in a loop never end when they are executed one after another: that is an error which says so. Blocks
 //! that share out work by atomics as they go leave all of it to the first. Extensions may serve such kernels as state machines
@@ -41,12 +42,13 @@ use network::Network;
 use sm::{Sm, Worker};
 use state_machine::{Device, StateMachine};
 
-/// What the SMs are, and what things cost.
+/// The SMs, and the costs of the model.
 #[derive(Clone, Debug, Params)]
 pub struct ThroughputModelParams {
-    /// Each SM: what it holds, its units and their latencies. What tells of buffers, caches and schedulers is not looked at.
+    /// Each SM: what it holds, its units and their latencies. Parameters of buffers, caches and schedulers
+    /// are ignored.
     sm: SmParams,
-    /// What the SM's parameters do not say.
+    /// Costs beyond the SM's parameters.
     costs: CostParams,
     /// Which slice of the L2 has an address.
     map: AddressMapParams,
@@ -65,7 +67,7 @@ pub struct ThroughputModelPorts {
     copies: MemoryServer,
 }
 
-/// What the model counts.
+/// Statistics of the model.
 #[derive(Default, Stats)]
 pub struct ThroughputModelStats {
     /// Cycles of blocks that have ended, from their arrival to their end, summed up.
@@ -98,7 +100,7 @@ pub struct ThroughputModel {
     events: Vec<VecDeque<SmEvent>>,
 }
 
-/// What blocks are executed on and take their time on.
+/// Surroundings in which blocks are executed and take their time.
 struct Around<'a> {
     sms: &'a mut [Sm],
     memory: &'a mut DeviceMemory,
@@ -192,7 +194,7 @@ impl ThroughputModel {
         Ok(())
     }
 
-    /// What has been done on an SM.
+    /// Ends the work that has been done on an SM.
     fn finish(&mut self, number: usize, sim: &Context<ThroughputModelStats>) -> Result<(), Fault> {
         let cycle = sim.cycle();
         self.sms[number].advance(cycle);

@@ -12,14 +12,15 @@
 //! Messages leave a port one after another, and where all find their slices idle, their answers come so, too. Two answers meet only if one of
 //! their messages found its slice busy with another, or held by the answer of another.
 //!
-//! How often SMs ask follows from how long they wait. An SM is here as one rate at which it asks, and how that answers to a longer wait;
-//! whenever that has led to waits that are not those with which the SM reckoned, it reckons again.
+//! How often SMs ask follows from how long they wait. Here an SM is one rate of requests, and the response of
+//! that rate to a longer wait; whenever the waits found differ from those assumed by the SM, it computes its
+//! rate again.
 
 use super::search::{Grid, first};
 use super::sm::{Load, Sm};
 use super::traffic::{Traffic, Wait};
 
-/// Times that SMs reckon again before time goes on.
+/// Rounds in which SMs compute their rates again before time goes on.
 const ROUNDS: usize = 16;
 /// Of these, the ones in which they take the waits as they are found; then half of the way, if two of them lead to each other.
 const WHOLE: usize = 4;
@@ -27,9 +28,9 @@ const WHOLE: usize = 4;
 const SWEEPS: usize = 16;
 /// Rates are as exact as this part of them.
 const EXACT: f64 = 2e-3;
-/// What has no limit in theory has one here: the part of an output that others take at most.
+/// Limit where theory has none: the utilisation of an output by others at most.
 const MOST: f64 = 0.999;
-/// What is taken of a slice is found to this part of what there is.
+/// Resolution of a slice's throughput, in parts of its capacity.
 const PARTS: u32 = 1 << 16;
 /// How long heads wait at a slice that is wanted more often than it can serve.
 const HEADS: Grid = Grid { spacing: 1.0 / 65536.0, even: 16, doublings: 20 };
@@ -44,23 +45,23 @@ pub(super) struct Network {
 /// Where what is looked for at a slice was found last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slice {
-    /// What is taken of it, in [`PARTS`].
+    /// Throughput of the slice, in [`PARTS`].
     taken: u32,
     /// How much longer heads wait if all of it is, a point of [`HEADS`].
     more: u32,
 }
 
-/// What is known of an SM.
+/// State of an SM in the network.
 #[derive(Clone, Debug, Default)]
 struct Client {
     /// By slice, what it asks there with each of its messages, on average; and in all.
     shares: Vec<Traffic>,
     share: Traffic,
-    /// Messages in a cycle when it reckoned, and what else it told then.
+    /// Messages in a cycle at the last computation, and the other results of it.
     reckoned_rate: f64,
     response: f64,
     full: bool,
-    /// The waits that are, by slice. Those with which it has reckoned are with the SM.
+    /// The current waits, by slice. Those that its rate assumes are with the SM.
     waits: Vec<Wait>,
     /// By slice, the part of its messages there that find it busy; and the part of all of them that do.
     late: Vec<f64>,
@@ -81,7 +82,7 @@ fn behind(others: &Traffic, packet: f64) -> f64 {
     queue(packet * others.squares / others.sectors / 2.0, packet * others.sectors)
 }
 
-/// How long who comes at random waits behind messages that take such a part of all cycles, if half of one takes so many.
+/// M/G/1 waiting time at utilisation `taken`, with a mean residual service time of `half` cycles.
 fn queue(half: f64, taken: f64) -> f64 {
     let taken = taken.min(MOST);
     half * taken / (1.0 - taken)
@@ -163,10 +164,10 @@ fn find_answers(clients: &mut [&mut Client], slice: usize) -> f64 {
     held
 }
 
-/// So many SMs are looked at together, as a processor may.
+/// SMs that are computed together, as a processor may.
 const TOGETHER: usize = 4;
 
-/// What SMs ask of a slice by how long heads wait there.
+/// Requests of SMs to a slice as a function of the wait at its heads.
 #[derive(Clone, Copy, Default)]
 struct Asking {
     /// For what part of a cycle switches have what the others ask, if a sector is taken; and half a message of theirs, in cycles.
@@ -180,13 +181,13 @@ struct Asking {
 }
 
 impl Asking {
-    /// How long heads of an SM wait behind others if so much is taken of what is asked.
+    /// Wait of an SM's heads behind others at throughput `taken`.
     fn behind(&self, at: usize, taken: f64) -> f64 {
         queue(self.half[at], self.others[at] * taken)
     }
 }
 
-/// What is asked of a slice if so much is taken of it, and heads wait so much longer than behind others.
+/// Demand for a slice at throughput `taken`, if heads wait `more` longer than behind others.
 fn asked(all: &[Asking], taken: f64, more: f64) -> f64 {
     let mut sums = [0.0; TOGETHER];
     for asking in all {
@@ -198,14 +199,15 @@ fn asked(all: &[Asking], taken: f64, more: f64) -> f64 {
     sums.iter().sum()
 }
 
-/// How much more time an SM needs for a message where the time of one becomes longer by such a part.
+/// Slowdown of an SM whose time for a message becomes longer by this part.
 fn slower(longer: f64) -> f64 {
     (1.0 + longer).max(EXACT)
 }
 
 impl Slice {
-    /// Finds how long messages to a slice of a number wait at the heads of ports, if all ask this of it and it gives so many sectors a cycle.
-    /// Longer waits bring fewer messages: there is one wait at which both agree.
+    /// Finds how long messages to a slice of a number wait at the heads of ports, if `all` is the demand and
+    /// it serves `capacity` sectors a cycle. Longer waits bring fewer messages: there is one wait at which
+    /// both agree.
     fn find_heads(&mut self, clients: &mut [&mut Client], number: usize, all: &Traffic, capacity: f64) {
         let asking = |clients: &[&mut Client]| {
             let mut asking = Asking::default();
@@ -274,7 +276,7 @@ impl Client {
         self.lateness = self.shares.iter().zip(&self.late).map(|(share, late)| share.messages * late).sum();
     }
 
-    /// What it asks of a slice in a cycle.
+    /// Its traffic to a slice in a cycle.
     fn traffic(&self, slice: usize) -> Traffic {
         self.shares[slice].times(self.rate)
     }
@@ -292,24 +294,24 @@ impl Client {
         behind(&others, self.packet) * (1.0 - in_step)
     }
 
-    /// What a wait is of a message's time.
+    /// Part of a wait that lengthens a message.
     fn cycles(&self, wait: Wait) -> f64 {
         if self.full { wait.head } else { wait.head + wait.answer }
     }
 
-    /// Messages in a cycle where each takes so much longer than what was reckoned with.
+    /// Messages in a cycle if each takes `longer` cycles more than assumed.
     fn rate_if(&self, longer: f64) -> f64 {
         self.reckoned_rate / slower(self.response * longer)
     }
 
-    /// Messages to a slice wait so long.
+    /// Sets the wait of messages to a slice.
     fn wait(&mut self, slice: usize, wait: Wait) {
         self.longer += self.shares[slice].messages * (self.cycles(wait) - self.cycles(self.waits[slice]));
         self.waits[slice] = wait;
         self.rate = self.rate_if(self.longer);
     }
 
-    /// Whether the SM would be noticeably faster or slower by the waits that are than by those with which it has reckoned.
+    /// Whether the current waits make the SM noticeably faster or slower than those that its rate assumes.
     fn is_elsewhere(&self, reckoned: &[Wait]) -> bool {
         let waits = self.waits.iter().zip(reckoned).zip(&self.shares);
         let moved =
@@ -324,7 +326,8 @@ mod tests {
     use super::super::sm::Worker;
     use super::*;
 
-    /// Sectors in a cycle of each SM, if 64 warps of it are always on their way to one of its slices, with messages of so many sectors.
+    /// Sectors in a cycle of each SM, if 64 warps of it are always on their way to one of its slices, with
+    /// messages of `sectors` sectors.
     fn saturated(sms: usize, slices: usize, sectors: u64, of: impl Fn(usize) -> Vec<usize>) -> Vec<f64> {
         let mut all = vec![Sm::new([1.0; RESOURCES], slices); sms];
         let mut network = Network::new(sms, slices, 1.0);

@@ -1,21 +1,21 @@
 //! Where what falls along a grid of points is no longer above nothing.
 //!
-//! What is looked for on a grid is found there to the bit from wherever the search begins. So it may begin where the last one ended, which
-//! is seldom far away, and still nothing depends on what was before.
+//! The result of a search on a grid is the same to the bit wherever the search begins. It may begin where the
+//! last one ended, which is seldom far away, and still nothing depends on earlier searches.
 
 /// Points from 0 up: evenly spaced at first, then twice as far apart whenever they are twice as far up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
     /// How far apart the first ones are.
     pub(super) spacing: f64,
-    /// How many these are, as a power of two.
+    /// Number of these, as a power of two.
     pub(super) even: u32,
     /// How often the spacing doubles.
     pub(super) doublings: u32,
 }
 
 impl Grid {
-    /// How many points there are.
+    /// Number of points.
     pub(super) const fn points(self) -> u32 {
         1 + (1 << self.even) + (self.doublings << (self.even - 1))
     }
@@ -31,8 +31,8 @@ impl Grid {
     }
 }
 
-/// The first of so many points at which what falls along them is not above nothing, or the last if it is above nothing at all of them.
-/// The search is short if that is close to where it begins.
+/// The first of `points` points at which `excess`, which falls along them, is not above 0, or the last if it
+/// is above 0 at all of them. The search is short if that is close to where it begins.
 ///
 /// It looks at two neighbours. If the point does not lie there, their slope says where it may be (Newton's method); every fifth time
 /// half of what is left goes, in case that leads nowhere.

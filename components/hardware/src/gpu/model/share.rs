@@ -1,4 +1,4 @@
-//! How the warps on an SM share what there is only so much of: the equilibrium of a closed network of queues.
+//! Sharing of an SM's limited resources by its warps: the equilibrium of a closed network of queues.
 //!
 //! A warp alone comes to a resource `n` times in each cycle of its life, and takes one or more turns there each time. Where several warps
 //! come, they meet: a visit waits as in a queue that is first come, first served, with arrivals at random and turns of fixed length
@@ -6,13 +6,13 @@
 //! less often: the waits are those which the warps, so slowed down, cause. No resource gives more turns than it has, however few warps
 //! want them.
 //!
-//! What comes out of one resource in step does not meet at the next: where all that comes has passed a scheduler or the load-store unit,
-//! nothing waits until there are more turns wanted than there are ([`Resource::meets`]).
+//! Visits that leave one resource in step do not meet at the next: where all have passed a scheduler or the
+//! load-store unit, nothing waits until demand exceeds the turns that there are ([`Resource::meets`]).
 
 use super::demands::{Demands, RESOURCES, Resource, Turns};
 use super::search::{Grid, first};
 
-/// So many warps that want the same in each cycle that they would need alone.
+/// Warps with the same demand in each cycle that they would need alone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demand<'a> {
     /// Warps.
@@ -25,7 +25,7 @@ pub(super) struct Demand<'a> {
 const ROUNDS: usize = 4;
 /// Waits are as exact as a part in a thousand of a turn, or in ten thousand of themselves.
 const WAITS: Grid = Grid { spacing: 1.0 / 1024.0, even: 15, doublings: 40 };
-/// What is less than this is what rounding has left of nothing.
+/// Amounts below this are the rounding error of 0.
 const ROUNDING: f64 = 1e-9;
 
 /// How long visits of an SM waited at each resource in each round when that was found last: points of [`WAITS`].
@@ -65,7 +65,7 @@ impl Waits {
     }
 }
 
-/// So many warps are looked at together, as a processor may.
+/// Warps that are computed together, as a processor may.
 const TOGETHER: usize = 4;
 
 /// Warps that come to a resource.
@@ -79,8 +79,8 @@ struct Visitors {
     squares: [f64; TOGETHER],
 }
 
-/// Puts together the warps that come to a resource, whose times have waits of such a length in them, and whose visits keep it so much longer
-/// than they would alone.
+/// Gathers the warps that come to a resource. Their times contain waits of `wait` there, and each visit keeps
+/// the resource `kept` longer than alone.
 fn gather(
     visitors: &mut Vec<Visitors>,
     demands: &[Demand<'_>],
@@ -108,7 +108,7 @@ fn gather(
     }
 }
 
-/// Something above nothing if visits have to wait longer than so long, as they bring too much; it falls as they wait longer.
+/// Excess demand at this wait: above 0 if visits have to wait longer; it falls with a longer wait.
 fn excess(visitors: &[Visitors], resource: Resource, capacity: f64, wait: f64) -> f64 {
     let (mut taken, mut own, mut size) = ([0.0; TOGETHER], [0.0; TOGETHER], [0.0; TOGETHER]);
     for Visitors { warps, time, turns, visits, squares } in visitors {
@@ -142,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    /// So many warps that want the same.
+    /// Warps with the same demand.
     struct Alike {
         warps: f64,
         demands: Demands,

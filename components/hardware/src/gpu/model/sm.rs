@@ -1,14 +1,15 @@
 //! An SM as what its warps share: how far each has come, and when the next one ends.
 //!
-//! A warp is so many cycles of work alone. While the warps on the SM stay the same, each goes on at a constant speed, which follows
-//! from what all of them want (`share.rs`); so nothing happens between the beginnings and ends of warps.
+//! A warp is an amount of work: the cycles that it needs alone. While the warps on the SM stay the same, each
+//! goes on at a constant speed, which follows from what all of them want (`share.rs`); so nothing happens
+//! between the beginnings and ends of warps.
 
 use super::demands::{Demands, RESOURCES, Resource, Turns};
 use super::share::{Demand, Waits};
 use super::state_machine::Work;
 use super::traffic::{Traffic, Wait};
 
-/// Names what is at work to whoever put it there.
+/// Identifies work to the caller that put it there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Worker {
     /// A warp of an ordinary block, which the model names by a number.
@@ -51,7 +52,7 @@ pub(super) struct Sm {
     waits: Vec<Wait>,
     /// For how much of a cycle a packet has a switch of the network.
     packet: f64,
-    /// Who is there asks memory for something else than when that was last told.
+    /// The residents' requests to memory may differ from the last report.
     untold: bool,
     /// Whether the port gives all that it has.
     full: bool,
@@ -65,10 +66,10 @@ pub(super) struct Sm {
     due: Option<Due>,
 }
 
-/// What an SM brings to the network.
+/// Load of an SM on the network.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Load {
-    /// What it asks of each slice in a cycle.
+    /// Its traffic to each slice in a cycle.
     pub(super) traffic: Vec<Traffic>,
     /// By which part the SM asks less often for each cycle that a message takes longer, as a closed system of waiting warps does.
     pub(super) response: f64,
@@ -136,14 +137,14 @@ impl Sm {
         Some(self.residents.remove(place).left)
     }
 
-    /// So many warps more, or fewer, poll.
+    /// Adds `more` polling warps, or removes some.
     pub(super) fn poll(&mut self, more: i32, demands: &Demands) {
         self.pollers = self.pollers.saturating_add_signed(more);
         self.poll.clone_from(demands);
         self.change();
     }
 
-    /// From now on an access to memory waits so long on its way there.
+    /// From now on an access to memory waits `delay` cycles on its way there.
     pub(super) fn delay(&mut self, delay: f64) {
         if self.delay != delay {
             self.delay = delay;
@@ -156,7 +157,7 @@ impl Sm {
         &self.waits
     }
 
-    /// From now on it is taken to wait so long, or a part of the way to that.
+    /// Moves the assumed waits to `waits`, or by `part` of the way to them.
     pub(super) fn route(&mut self, waits: &[Wait], part: f64) {
         self.waits.iter_mut().zip(waits).for_each(|(known, wait)| *known = known.towards(wait, part));
         let Sm { residents, waits, packet, .. } = self;
@@ -164,7 +165,7 @@ impl Sm {
         self.change();
     }
 
-    /// What the SM brings to the network, if that may be something else than what was told last.
+    /// The SM's load on the network, if it may differ from the last report.
     pub(super) fn load(&mut self) -> Option<Load> {
         if !std::mem::replace(&mut self.untold, false) {
             return None;
@@ -190,7 +191,7 @@ impl Sm {
         Some(self.residents.remove(place).worker)
     }
 
-    /// Who works here is no longer who did, or at another speed.
+    /// The residents, or their speeds, have changed.
     fn change(&mut self) {
         (self.known, self.untold) = (false, true);
         self.due = None;
@@ -231,7 +232,7 @@ mod tests {
 
     use super::*;
 
-    /// What is given in step, so that all is exact: nobody waits until there is not enough.
+    /// Requests in step, so that all is exact: nobody waits until there is not enough.
     fn asking(rate: f64) -> Demands {
         let mut turns = [0.0; RESOURCES];
         turns[Resource::Port as usize] = rate;

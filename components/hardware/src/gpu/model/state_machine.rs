@@ -1,10 +1,11 @@
 //! Kernels executed as state machines: an extension says what the blocks of a kernel do to memory, and when, in the place of their
 //! instructions.
 //!
-//! Blocks of an ordinary kernel are executed one after another, without time, when they come to an SM. A kernel whose blocks wait for each
-//! other, or for the host, never ends so, and one whose blocks share out work as they go leaves all of it to the first. A [`StateMachine`]
-//! serves such a kernel: it is told when a block comes, when work ends that it has put on an SM, and when the copy engine has written to
-//! memory. What the kernel computes on the way, such as tasks that it takes from a queue, is executed as ordinary blocks are
+//! Blocks of an ordinary kernel are executed one after another, without time, when they come to an SM. A
+//! kernel whose blocks wait for each other, or for the host, never ends so, and one whose blocks share out
+//! work as they go leaves all of it to the first. A [`StateMachine`] serves such a kernel: it is called when
+//! a block comes, when its work on an SM ends, and when the copy engine has written to memory. Computation of
+//! the kernel on the way, such as tasks from a queue, is executed as ordinary blocks are
 //! ([`Device::execute`]).
 //!
 //! Unstable: this interface follows the model, and may change with any version of the crate.
@@ -87,7 +88,7 @@ impl Device<'_> {
         self.around.cycle
     }
 
-    /// How many SMs there are.
+    /// Number of SMs.
     pub fn sms(&self) -> usize {
         self.around.sms.len()
     }
@@ -115,12 +116,13 @@ impl Device<'_> {
         self.at(sm).stop(worker)
     }
 
-    /// So many warps more, or fewer, of an SM turn in circles until they get something to do, each with these demands in a cycle.
+    /// Adds `more` warps of an SM, or removes some, that poll until they get something to do, each with these
+    /// demands in a cycle.
     pub fn poll(&mut self, sm: usize, more: i32, rates: &Demands) {
         self.at(sm).poll(more, rates);
     }
 
-    /// From now on accesses to memory of an SM wait for so many cycles on their way.
+    /// From now on accesses of an SM to memory wait `cycles` on their way.
     pub fn delay(&mut self, sm: usize, cycles: f64) {
         self.at(sm).delay(cycles);
     }

@@ -1,32 +1,32 @@
-//! What SMs and slices of the L2 have to do with each other: how much goes between them, and how long that waits.
+//! Traffic between SMs and slices of the L2: its amount and its waits.
 
 /// Messages between an SM and a slice of the L2, in all or in a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Traffic {
     /// Messages: the sectors of a line that an access touches are one.
     pub(super) messages: f64,
-    /// Their sectors, each of which takes a cycle.
+    /// Their sectors: one cycle each.
     pub(super) sectors: f64,
     /// The squares of the sectors of each, summed up.
     pub(super) squares: f64,
 }
 
 impl Traffic {
-    /// So many times as much of something more.
+    /// Adds `more`, `times` times.
     pub(super) fn add(&mut self, more: &Traffic, times: f64) {
         self.messages += more.messages * times;
         self.sectors += more.sectors * times;
         self.squares += more.squares * times;
     }
 
-    /// So many times as much.
+    /// `times` times as much.
     pub(super) fn times(&self, times: f64) -> Traffic {
         let mut traffic = Traffic::default();
         traffic.add(self, times);
         traffic
     }
 
-    /// What is left without some of it.
+    /// The rest without `some`.
     pub(super) fn without(mut self, some: &Traffic) -> Traffic {
         self.add(some, -1.0);
         self

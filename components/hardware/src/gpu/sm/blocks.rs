@@ -65,7 +65,7 @@ impl Sm {
                 warp.warp = None;
             }
         }
-        // Issue slots are by scheduler, each of which has its share of the places for warps.
+        // Issue slots are by scheduler, and each has its share of the places for warps.
         let places = self.warps.slots.len() as u64 / self.schedulers.len() as u64;
         cta.counts.warp_slots = cta.counts.slots.total() * places;
         sim.stats.ctas.add(1);
@@ -110,7 +110,7 @@ impl Sm {
         }
     }
 
-    /// A block of which every living warp waits at a barrier waits forever.
+    /// A block waits forever if every living warp waits at a barrier.
     pub(super) fn check_standstill(&self, place: usize) -> Result<(), Fault> {
         match &self.ctas[place] {
             Some(cta) if cta.stands_still() => Err(cta.standstill()),

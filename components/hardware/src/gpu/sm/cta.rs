@@ -31,7 +31,7 @@ pub(super) struct Cta {
     pub(super) outstanding: u32,
     /// The barrier at which each warp waits.
     pub(super) waiting: Vec<Option<Waiting>>,
-    /// What it has come to.
+    /// Its counts.
     pub(super) counts: CtaCounts,
     /// The cycle in which it began.
     pub(super) since: u64,
@@ -122,7 +122,7 @@ impl Cta {
         (waiting, votes)
     }
 
-    /// How many warps a barrier waits for.
+    /// Number of warps that a barrier waits for.
     fn needed(&self, id: usize) -> u32 {
         self.barriers[id].count.map_or(self.live, |threads| threads.div_ceil(32))
     }
@@ -133,7 +133,7 @@ impl Cta {
         self.live > 0 && waiting == self.live as usize
     }
 
-    /// What is wrong with a block that stands still.
+    /// The fault of a block that stands still.
     #[cold]
     pub(super) fn standstill(&self) -> Fault {
         let arrived = |id: u32| (32 * self.barriers[id as usize].arrived, 32 * self.needed(id as usize));
@@ -141,13 +141,13 @@ impl Cta {
         self.fault(Failure::of_block(self.environment.ctaid, message))
     }
 
-    /// What the block must not do, with the launch.
+    /// A fault of the block, with the launch.
     #[cold]
     pub(super) fn fault(&self, failure: Failure) -> Fault {
         Fault::new(format!("{}, {failure}", self.launch.name()))
     }
 
-    /// What a lane must not do at an instruction.
+    /// A fault of a lane at an instruction.
     #[cold]
     pub(super) fn fault_at(&self, warp: u32, lane: u32, pc: u32, message: String) -> Fault {
         let kernel = &self.launch.kernel;

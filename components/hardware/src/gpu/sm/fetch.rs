@@ -24,7 +24,7 @@ pub(in crate::gpu) const FETCHED: u8 = 2;
 pub(super) struct Code {
     /// Where its instructions lie.
     pub(super) address: u64,
-    /// How many there are.
+    /// Their number.
     pub(super) instructions: u32,
     /// On whose behalf they are fetched.
     pub(super) label: Label,
@@ -215,7 +215,7 @@ mod tests {
 
     use super::*;
 
-    /// Fills so many buffers a cycle, and never misses.
+    /// Fills `width` buffers a cycle, and never misses.
     fn fetch(width: u32) -> Fetch {
         let capacity = Bytes::new(1024);
         let perfect = ReadCacheParams { capacity, ways: 1, mshrs: 1, merges: 1, perfect: true };

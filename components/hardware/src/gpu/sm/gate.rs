@@ -116,7 +116,7 @@ impl Sm {
                 )));
             }
         };
-        // What lies outside of the array's allocation is nobody's.
+        // An address outside of the array's allocation belongs to nobody.
         let Some(array) = launch.memory.around(call.array) else { return Ok(()) };
         let (start, end) = (call.low.max(array.start), call.high.min(array.end));
         if start >= end {

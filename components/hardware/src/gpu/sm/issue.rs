@@ -241,7 +241,7 @@ impl Sm {
         self.fetch.issued(slot, pc, self.warps.pc(slot));
     }
 
-    /// What an instruction means for its warp's state: barriers, fences, the end.
+    /// Effect of an instruction on its warp's state: barriers, fences, the end.
     #[inline]
     fn meet(&mut self, slot: u32, place: usize, kind: Issue, sim: &Context<SmStats>) -> Result<(), Fault> {
         let warp_slot = &mut self.warps.slots[slot as usize];

@@ -1,10 +1,10 @@
 //! A streaming multiprocessor: warps, their schedulers, execution units, load-store unit with L1, shared memory.
 //!
-//! One process with a plain step from cycle to cycle; its parts are structs in this folder. A step takes an answer of
-//! memory, makes a memory transaction and a lookup in the L1, takes results, issues, fetches, and starts a block: the
-//! stages of a pipeline from its end to its beginning, as GPGPU-Sim has them. Values are computed at issue; a load's
-//! values reach the registers when memory answers. What a step could not do because nothing was ready tells when the
-//! next step is due: an SM that only waits costs nothing.
+//! One process with a plain step from cycle to cycle; its parts are structs in this folder. A step takes an
+//! answer of memory, makes a memory transaction and a lookup in the L1, takes results, issues, fetches, and
+//! starts a block: the stages of a pipeline from its end to its beginning, as GPGPU-Sim has them. Values are
+//! computed at issue; a load's values reach the registers when memory answers. The next step follows from the
+//! work that was not ready in this one: an SM that only waits costs nothing.
 
 mod answer;
 mod blocks;
@@ -66,7 +66,7 @@ pub struct SmPorts {
     translation: Option<TranslationClient>,
 }
 
-/// What an SM counts.
+/// Statistics of an SM.
 #[derive(Default, Stats)]
 pub struct SmStats {
     /// Cycles during which a block was on the SM.
@@ -189,7 +189,7 @@ pub struct Sm {
     at_page: u64,
     /// Blocks release their pages behind their stores.
     release_behind_stores: bool,
-    /// Who wants to know when pages are accessed and blocks end.
+    /// Observer of accesses to pages and of ends of blocks.
     page_log: Option<Arc<PageLog>>,
     /// The launch whose data the L1 holds.
     launch: Option<LaunchId>,

@@ -13,7 +13,7 @@ use super::params::{SmParams, WayParams};
 use super::units::MEMORY;
 use super::way::{Units, Way, earliest};
 
-/// Turns and cycles ahead for which banks and results are booked. What lies beyond finds its place free.
+/// Turns and cycles ahead for which banks and results are booked. Later bookings find their place free.
 pub(super) const WINDOW: u64 = 64;
 
 /// From the end of execution to the registers: a pipeline register, and the write.
@@ -326,7 +326,8 @@ mod tests {
         let single = WayParams { units: 1, ..way };
         assert_eq!(starts(&single, 4, 2), [16, 14]);
         assert_eq!(starts(&single, 4, 3), [16, 17]);
-        // So it is still in front of the unit when the first one comes, for which there is no other place.
+        // The second one is still in front of the unit when the first one comes, for which there is no other
+        // place.
         let narrow = WayParams { dispatch_width: 1, ..single };
         assert_eq!(starts(&narrow, 4, 3), [16, 17]);
     }

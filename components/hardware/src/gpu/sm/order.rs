@@ -1,9 +1,10 @@
 //! Memory order on an SM: what releases and acquires wait for, and what they do to the L1.
 //!
-//! A release waits until the accesses before it are performed: those of its warp, and beyond the block those of all warps of the
-//! block, because a barrier or a release within the block may have put them before it. Which ones these are, two epochs tell: an
-//! access belongs to the epoch in which it was issued, and a release ends the epoch and waits until nothing of it is in flight.
-//! So what other warps issue meanwhile does not hold it up.
+//! A release waits until the accesses before it are performed: those of its warp, and beyond the block those
+//! of all warps of the block, because a barrier or a release within the block may have put them before it.
+//! Two epochs separate them: an access belongs to the epoch in which it was issued, and a release ends the
+//! epoch and waits until nothing of it is in flight. Accesses that other warps issue meanwhile do not hold it
+//! up.
 //!
 //! An acquire holds its warp until its value is there; then, if it reaches beyond the block, the L1 invalidates what memory has,
 //! too, and lines that were requested before serve nobody else. Within a block the L1 is coherent by itself: a store evicts its
@@ -66,7 +67,7 @@ impl Drain {
     }
 }
 
-/// What a warp waits for at a fence, a release or an acquire.
+/// Reason for which a warp pauses at a fence, a release or an acquire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Pause {
     /// Accesses before a fence that orders so far, and after which it goes on.

@@ -1,4 +1,4 @@
-//! What can be set of an SM.
+//! Parameters of an SM.
 
 use counterpoint_framework::model::{Choice, Invalid, Params, Slot};
 use counterpoint_framework::time::{Bytes, Cycles};
@@ -16,7 +16,7 @@ pub enum L1Flush {
     Never,
 }
 
-/// What global loads do with the L1 data cache.
+/// Treatment of global loads by the L1 data cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum GlobalLoads {
     /// They look there.
@@ -25,7 +25,7 @@ pub enum GlobalLoads {
     Bypass,
 }
 
-/// What a store to local memory does when its line is not in the L1 data cache.
+/// Treatment of a store to local memory whose line is not in the L1 data cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum LocalStores {
     /// It goes to memory.
@@ -67,7 +67,7 @@ pub struct L1Params {
     /// Which global loads look here. Local memory is always cached.
     #[param(default = "cached")]
     pub global: GlobalLoads,
-    /// What a store to local memory does when its line is not here.
+    /// Treatment of a store to local memory whose line is not here.
     #[param(default = "no-allocate")]
     pub local_stores: LocalStores,
     /// From the access to the lookup: what a hit takes, and what a miss takes before its request leaves.
@@ -219,7 +219,7 @@ pub enum Coalescing {
     Segments,
 }
 
-/// What the two instructions that one scheduler issues in a cycle may have in common.
+/// Restriction on the two instructions that one scheduler issues in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Pairing {
     /// They go to different sorts of units.
@@ -353,7 +353,7 @@ pub struct SmParams {
 }
 
 impl SmParams {
-    /// What blocks share out among themselves.
+    /// Resources that blocks share.
     pub fn resources(&self) -> Result<SmResources, Invalid> {
         Ok(SmResources {
             threads: self.threads,

@@ -10,7 +10,7 @@ use super::answer::Answer;
 use super::params::ReadCacheParams;
 use crate::memory::cache::{Cache, CacheParams, Found, SetIndex, WayId};
 
-/// What a lookup came to.
+/// Result of a lookup.
 pub(super) enum Lookup<'a> {
     /// The line is there.
     Hit(&'a Line),
@@ -22,7 +22,7 @@ pub(super) enum Lookup<'a> {
     Blocked,
 }
 
-/// What a cache that is only read counts, under GPGPU-Sim's names.
+/// Statistics of a read-only cache, under GPGPU-Sim's names.
 #[derive(Default, Stats)]
 pub(super) struct ReadCacheStats {
     /// Lookups.

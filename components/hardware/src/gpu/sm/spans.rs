@@ -38,7 +38,7 @@ impl Spans {
         Spans { block: Some(block), warps }
     }
 
-    /// A warp has ended after so many instructions.
+    /// A warp has ended after `issued` instructions.
     pub(super) fn end_warp(&self, warp: u32, issued: u64, sim: &Context<SmStats>) {
         if let Some(&span) = self.warps.get(warp as usize) {
             sim.close_span(span, vec![("warp_insn", Attribute::Amount(issued))]);

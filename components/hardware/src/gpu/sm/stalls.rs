@@ -20,7 +20,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// What keeps the warps back that come nearest to issuing, and which these are.
+    /// The stall of the warps that come nearest to issuing, and these warps.
     #[inline]
     pub(super) fn stall(&self) -> (IssueSlot, u64) {
         let held_back = self.ready & self.buffered;

@@ -1,6 +1,7 @@
 //! The warps of an SM: which of them may issue, and on which unit.
 //!
-//! A bit of a mask stands for a warp slot. The masks follow events (an issue, a result, a barrier); nothing polls.
+//! A mask has a bit for each warp slot. The masks follow events (an issue, a result, a barrier); nothing
+//! polls.
 
 use counterpoint_ptx::{Class, FileAccesses, Kernel, Reach, RegisterSet, Warp};
 
@@ -10,7 +11,7 @@ use super::scheduler::View;
 use super::units::{MEMORY, Units, WAYS};
 use super::writeback::Writeback;
 
-/// What keeps a warp from going on, besides its registers.
+/// State of a warp besides its registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// The slot is empty, or its warp has ended.
@@ -25,7 +26,7 @@ pub(super) enum State {
     AtPage,
 }
 
-/// A warp slot. What every issue looks at lies in front.
+/// A warp slot. The fields that every issue looks at lie in front.
 #[repr(C, align(64))]
 pub(super) struct WarpSlot {
     pub(super) next: Next,
@@ -35,13 +36,13 @@ pub(super) struct WarpSlot {
     pub(super) state: State,
     /// Instructions that it has issued.
     pub(super) issued: u64,
-    /// After so many of them it is looked at.
+    /// Number of them after which the warp needs attention.
     pub(super) attention: u64,
     /// Instructions whose results have not arrived.
     awaited: u32,
     /// Memory transactions that have not been acknowledged.
     pub(super) outstanding: u32,
-    /// What it waits for at a fence, a release or an acquire.
+    /// Its pause at a fence, a release or an acquire.
     pub(super) pause: Pause,
     /// The value of its acquire has not come.
     pub(super) acquiring: bool,
@@ -52,7 +53,7 @@ pub(super) struct WarpSlot {
     pub(super) warp: Option<Warp>,
 }
 
-/// What the SM must know of a warp's next instruction to issue it.
+/// Facts of a warp's next instruction that the SM needs to issue it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Next {
     pub(super) reads: RegisterSet,
@@ -77,7 +78,7 @@ struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Makes room for a warp with so many registers, of which none is awaited.
+    /// Makes room for a warp with this number of registers, none of them awaited.
     fn start(&mut self, warp: usize, registers: u16) {
         let words = (registers as usize).div_ceil(64) * self.warps;
         self.words.resize(words.max(self.words.len()), 0);
@@ -135,7 +136,7 @@ pub(super) struct Warps {
 }
 
 impl Warps {
-    /// The slots of an SM of so many parts, which take turns with them.
+    /// The slots of an SM of this many parts (`cores`), which take turns with them.
     pub(super) fn new(count: usize, cores: usize, units: Units) -> Self {
         let empty = |slot: usize| WarpSlot {
             warp: None,
@@ -166,7 +167,7 @@ impl Warps {
         }
     }
 
-    /// What a policy sees of a scheduler's share of the warps, of which these are ready.
+    /// A policy's view of a scheduler's share of the warps; `ready` are those that are ready.
     #[inline]
     pub(super) fn view(&self, ready: u64, share: u64) -> View<'_> {
         let live = self.live & share;
@@ -210,7 +211,8 @@ impl Warps {
         (self.ready >> slot & 1 != 0).then(|| self.slots[slot as usize].next.way.into())
     }
 
-    /// The next instruction of the warp in a slot is issued. What it writes has no value for now, if it `writes` at all.
+    /// The next instruction of the warp in a slot is issued. Its results, if it `writes` any, are pending
+    /// from now on.
     #[inline]
     pub(super) fn take(&mut self, slot: u32, writes: bool) -> &Next {
         let place = &mut self.slots[slot as usize];
@@ -230,7 +232,7 @@ impl Warps {
             self.scoreboard.clear(warp, &writes);
             place.awaited -= 1;
         }
-        // What was ready before is ready still.
+        // A warp that was ready before is ready still.
         let bit = 1 << warp;
         let cta = place.cta;
         if self.running & !self.ready & bit != 0 && self.has_operands(warp) {

@@ -8,7 +8,7 @@
 use super::operands::WINDOW;
 use super::params::WayParams;
 
-/// What happens in each of the next turns or cycles, as a number for each.
+/// A calendar of the next turns or cycles, with a number for each.
 struct Calendar([(u64, u64); WINDOW as usize]);
 
 impl Calendar {
@@ -34,7 +34,7 @@ impl Calendar {
 
 /// Bookings of the execution units of a part of an SM in the next cycles.
 pub(super) struct Units {
-    /// By cycle, the units that begin an instruction of which they can take another one in the next cycle.
+    /// By cycle, the units that begin an instruction and can begin another one in the next cycle.
     begins: Calendar,
     /// By cycle, the units with a result that is complete in it.
     results: Calendar,
@@ -45,7 +45,7 @@ pub(super) struct Units {
 }
 
 impl Units {
-    /// Units of which `width` complete a result in a cycle at most.
+    /// Units with at most `width` results complete in a cycle.
     pub(super) fn new(width: u32) -> Self {
         Units { begins: Calendar::new(), results: Calendar::new(), width, last: 0 }
     }

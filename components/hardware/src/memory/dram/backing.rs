@@ -1,7 +1,7 @@
 //! The bytes of one channel: sparse pages, allocated when first written.
 //!
-//! What nobody wrote reads as poison, a pattern that depends on the address, so that a program that relies on it is
-//! caught by its values; unless a state was loaded before the run.
+//! Memory that nobody wrote reads as poison, a pattern that depends on the address, so that a program that
+//! relies on it is caught by its values; unless a state was loaded before the run.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub struct Backing {
     pages: Vec<Option<Box<Page>>>,
     /// The lines that somebody has written to, in chunks of [`CHUNK`].
     kept: Vec<Space>,
-    /// How many there are.
+    /// Their number.
     count: usize,
     lines: u64,
     before: Option<Before>,
@@ -73,7 +73,7 @@ impl Backing {
         }
     }
 
-    /// What a line holds before anything was written to it.
+    /// Contents of a line before anything was written to it.
     #[cold]
     fn first(&self, line: u64, address: u64) -> Line {
         let mut values = poison(line);
@@ -113,7 +113,7 @@ impl Backing {
     }
 }
 
-/// What a line holds that nobody cares for.
+/// Contents of a line that nobody wrote: poison.
 pub(crate) fn poison(line: u64) -> Line {
     std::array::from_fn(|byte| {
         let mixed = (line * LINE_BYTES + byte as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);

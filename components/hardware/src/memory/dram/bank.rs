@@ -45,7 +45,8 @@ struct Want {
     shared: usize,
 }
 
-/// What the banks share: the first cycle for an activate of any bank, then for precharge, read and write in each group.
+/// State that the banks share: the first cycle for an activate of any bank, then for precharge, read and
+/// write in each group.
 #[derive(Clone, Debug)]
 struct Shared {
     first: Vec<u64>,

@@ -57,7 +57,7 @@ pub struct DramPorts {
     clients: Vec<MemoryServer>,
 }
 
-/// What a controller counts.
+/// Statistics of a controller.
 #[derive(Default, Stats)]
 pub struct DramStats {
     /// Of each launch and stream.
@@ -79,8 +79,8 @@ pub struct DramStats {
     mrq_latency: Distribution,
 }
 
-/// What is counted of requests. A command is counted for the request that it brings forward; lines that are written back
-/// are requests of who wrote to them last.
+/// Statistics of requests. A command is counted for the request that it brings forward; lines that are
+/// written back are requests of their last writer.
 #[derive(Default, Stats)]
 struct DramCounts {
     /// Reads, counted in parts of `access` bytes.
@@ -258,7 +258,7 @@ impl DramController {
     }
 }
 
-/// How many parts of `size` bytes of a line hold some of these bytes; an access of none touches one.
+/// Number of parts of `size` bytes of a line with some of these bytes; an access of none touches one.
 fn parts(mask: ByteMask, size: u64) -> u64 {
     if mask == ByteMask::MAX {
         return LINE_BYTES / size;

@@ -1,9 +1,9 @@
 //! Which bits of an address choose what in a DRAM, as GPGPU-Sim's `-gpgpu_mem_addr_mapping` writes it:
 //! `dramid@8;00000000.00000000.00000000.00000000.0000RRRR.RRRRRRRR.BBBCCCCB.CCSSSSSS`.
 //!
-//! The channel lies at the bit after `@`; its share of the address is divided out first, so that any number of channels
-//! leaves no gaps. The letters stand for the 64 bits of what remains, the highest first: `R` row, `B` bank, `C` column,
-//! `S` column within a burst, `0` ignored. Dots, bars and blanks only separate.
+//! The channel lies at the bit after `@`; its share of the address is divided out first, so that any number
+//! of channels leaves no gaps. The letters are the 64 bits of the rest, the highest first: `R` row, `B` bank,
+//! `C` column, `S` column within a burst, `0` ignored. Dots, bars and blanks only separate.
 
 use counterpoint_framework::model::{Diagnostic, Node, Parameter, Reader, TypeInfo};
 
@@ -12,7 +12,7 @@ use counterpoint_framework::model::{Diagnostic, Node, Parameter, Reader, TypeInf
 pub struct Bits(u64);
 
 impl Bits {
-    /// How many there are.
+    /// Number of bits.
     pub const fn count(self) -> u32 {
         self.0.count_ones()
     }
@@ -42,7 +42,7 @@ impl Bits {
     }
 }
 
-/// Neighbouring bits of an address: shifted to where they stand in the number, and which they are there.
+/// Neighbouring bits of an address: their shift to their place in the number, and their mask there.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     shift: u32,
@@ -80,7 +80,7 @@ pub struct AddressMask {
     pub column: Bits,
 }
 
-/// What is wrong with a mask: where its text is, and what was expected there.
+/// An error in a mask: its place in the text, and the text expected there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaskError {
     start: usize,

@@ -1,9 +1,10 @@
 //! First ready, first come, first served (FR-FCFS), after GPGPU-Sim's `frfcfs_scheduler`.
 //!
-//! Each bank has a queue and wants one access at a time: the oldest to its open row, or the oldest of all where none is
-//! or where so many have overtaken that one that it has its turn. Among the banks whose next command is allowed, column
-//! commands go before row commands, then the older access. A bank's choice is kept until something changes it, so a
-//! step looks at one access a bank, and tells when the next step can issue something.
+//! Each bank has a queue and wants one access at a time: the oldest to its open row, or the oldest of all
+//! where none is or where the limit of overtaking accesses is reached. Among the banks whose next command is
+//! allowed, column commands go before row commands, then the older access. A bank's choice is kept until
+//! something changes it, so a step looks at one access a bank, and returns the cycle of the next step that
+//! can issue something.
 
 use counterpoint_protocols::memory::Label;
 
@@ -48,11 +49,11 @@ pub struct Finished<T> {
     pub since: u64,
     /// The cycle after its last data.
     pub end: u64,
-    /// What was given with it.
+    /// Payload that was given with it.
     pub payload: T,
 }
 
-/// What a step did.
+/// Result of a step.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Step<T> {
     /// Refreshes since the last step.

@@ -301,7 +301,7 @@ impl Timing {
         bytes as u64
     }
 
-    /// Column accesses for a request that touches so many parts of `access` bytes.
+    /// Column accesses for a request that touches `parts` parts of `access` bytes.
     pub const fn columns(&self, parts: u64, write: bool) -> u64 {
         if write { (parts * self.access).div_ceil(self.burst) } else { parts }
     }

@@ -13,7 +13,7 @@ counterpoint_framework::variants! {
 use counterpoint_framework::kernel::Source;
 use counterpoint_protocols::extra::LineTag;
 
-/// What an L2 slice does with lines by their tags.
+/// Rule by which an L2 slice treats lines with tags.
 pub trait LineRule {
     /// It looks at no tag: the slice does without it.
     fn is_idle(&self) -> bool {
@@ -31,7 +31,7 @@ pub trait LineRule {
         None
     }
 
-    /// What at the rule's ports wakes the slice.
+    /// Inputs of the rule's ports that wake the slice.
     fn awaits(&self) -> Vec<Option<&dyn Source>> {
         Vec::new()
     }

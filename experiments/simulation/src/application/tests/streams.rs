@@ -66,7 +66,7 @@ fn rounds_may_have_streams_of_their_own() {
     let app = loaded(&with(&rounds), &[]).unwrap().application;
     let streams: Vec<u32> = Step::launches(&app.steps).iter().map(|launch| launch.stream).collect();
     assert_eq!((streams, app.streams.len()), (vec![1, 2, 1], 3));
-    // What is wrong in one round is told once.
+    // A mistake in one round is reported once.
     let untied = format!(
         "  - repeat: 3\n    index: i\n    do: [{{ wait: {{ event: \"e${{i}}\" }} }}]\n  - {LAUNCH} }}\n"
     );

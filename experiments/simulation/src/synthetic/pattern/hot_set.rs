@@ -5,7 +5,7 @@ use counterpoint_framework::time::Bytes;
 
 use super::{Pattern, Walk};
 
-/// What can be set.
+/// Parameters of the pattern.
 #[derive(Clone, Debug, Params)]
 pub(super) struct HotSetParams {
     /// Bytes of the part that is used most; a multiple of a line.

@@ -15,8 +15,8 @@ counterpoint_framework::variants! {
 
 /// A pattern of global accesses.
 pub trait Pattern {
-    /// How addresses follow each other in a buffer of `footprint` bytes, of which a warp's access takes `record`. Both
-    /// are powers of two.
+    /// How addresses follow each other in a buffer of `footprint` bytes, where a warp's access takes `record`
+    /// bytes. Both are powers of two.
     ///
     /// # Errors
     /// A sentence that says what does not fit.
@@ -51,6 +51,6 @@ pub enum Step {
     Grid,
     /// All that the warps of a block access at a time.
     Block,
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
 }

@@ -5,7 +5,7 @@ use counterpoint_framework::time::Bytes;
 
 use super::{Pattern, Step, Walk};
 
-/// What can be set.
+/// Parameters of the pattern.
 #[derive(Clone, Debug, Params)]
 pub(super) struct StridedParams {
     /// From an access of a warp to its next; a multiple of 4.

@@ -5,7 +5,7 @@ use counterpoint_framework::time::Bytes;
 
 use super::{Pattern, Step, Walk};
 
-/// What can be set.
+/// Parameters of the pattern.
 #[derive(Clone, Debug, Params)]
 pub(super) struct TileParams {
     /// Bytes of a block's tile, a power of two; blocks share tiles where the buffer has fewer.

@@ -20,7 +20,7 @@ pub(crate) struct New {
     what: What,
 }
 
-/// What is begun.
+/// Kind of the starter.
 #[derive(Subcommand)]
 enum What {
     /// A machine of built-in modules: NAME.yaml.
@@ -101,7 +101,7 @@ const WORDS_OF_RUST: [&str; 22] = [
     "match", "mod", "move", "static", "std", "struct", "test", "trait", "type", "use",
 ];
 
-/// What is wrong with a name.
+/// The mistake in a name.
 fn problem(name: &str, is_crate: bool) -> Option<String> {
     let expected = "expected a lower-case letter and then lower-case letters, digits and single `-`";
     let letters = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');

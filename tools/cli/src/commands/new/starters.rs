@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::crate_files;
 
-/// What is written for a name.
+/// Files for a name.
 pub(super) struct Starter {
     /// Paths from the working directory, and texts.
     pub(super) files: Vec<(String, String)>,

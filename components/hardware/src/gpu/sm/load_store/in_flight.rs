@@ -13,7 +13,7 @@ pub(super) struct InFlight {
     pub(super) translated: bool,
     /// The cycle of its issue, unless it loads a parameter.
     pub(super) since: Option<u64>,
-    /// For textures: the lines that hold texels, and what has come of them.
+    /// For textures: the lines that hold texels, and their data as they arrive.
     pub(super) texels: Vec<(u64, Line)>,
     /// Transactions made.
     pub(super) made: u32,

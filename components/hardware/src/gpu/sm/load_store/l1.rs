@@ -35,7 +35,7 @@ pub(super) struct Transaction {
     pub(super) translated: bool,
 }
 
-/// What a lookup came to.
+/// Result of a lookup.
 pub(super) enum Outcome {
     /// It must wait for a credit.
     NoCredit,
@@ -106,8 +106,8 @@ impl L1 {
         })
     }
 
-    /// Another launch begins here; gives whether what the last one read is forgotten. What local memory holds is not: its
-    /// warps may live.
+    /// Another launch begins here; returns whether the lines that the last one read are forgotten. Lines of
+    /// local memory are kept: their warps may live.
     pub(super) fn launch_changed(&mut self) -> bool {
         let flushes = self.flush == L1Flush::LaunchChange;
         if flushes {
@@ -269,7 +269,7 @@ impl L1 {
         Err(Outcome::Missed)
     }
 
-    /// Stores to local memory. What waits for its line waits for what it held before.
+    /// Stores to local memory. Loads that wait for its line wait for its earlier contents.
     fn store_local(
         &mut self,
         access: &Access,
@@ -294,7 +294,8 @@ impl L1 {
         Outcome::Stored
     }
 
-    /// Makes room for a line, if its set has a way that does not wait. What lay there is sent with the next credit.
+    /// Makes room for a line, if its set has a way that does not wait. The victim is sent with the next
+    /// credit.
     fn allocate(&mut self, line: u64, label: Label) -> Option<WayId> {
         let (way, evicted) = self.cache.allocate(line, line / LINE_BYTES)?;
         self.evicted = evicted.map(|evicted| MemRequest {
@@ -342,7 +343,7 @@ impl L1 {
         Some((self.cache.valid(way), self.cache.data(way)))
     }
 
-    /// What a way holds.
+    /// Data of a way.
     pub(super) fn data(&self, way: WayId) -> &Line {
         self.cache.data(way)
     }
@@ -357,7 +358,7 @@ fn send(permit: Permit<'_, MemRequest>, line: u64, label: Label, answer: Answer,
     permit.send(MemRequest { line, tag: answer.tag(), client: 0, label, access });
 }
 
-/// What lanes ask of a line past the cache.
+/// Request of lanes for a line, past the cache.
 fn past(access: &Access, lanes: u32, line: u64) -> MemAccess {
     let AccessKind::Atomic(operation, kind) = access.kind else {
         return MemAccess::Read(access.bytes_within(lanes, line));

@@ -159,7 +159,7 @@ impl LoadStore {
         for waiter in waiting.drain(..) {
             let access = &mut self.instructions.get(waiter.instruction).access;
             if access.space == Space::Local {
-                // What the cache had of the line is newer than what has come.
+                // The cache's copy of the line is newer than the data that arrived.
                 let data = way.map_or(data, |way| self.l1.data(way));
                 local::gather(access, waiter.part, waiter.lanes, data);
                 self.served(waiter.instruction, around);

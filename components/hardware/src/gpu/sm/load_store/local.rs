@@ -21,7 +21,7 @@ pub(in crate::gpu::sm) fn translate(access: &mut Access, local: &LocalMemory, sm
     access.contiguous = false;
 }
 
-/// How many words a lane accesses.
+/// Number of words that a lane accesses.
 pub(super) fn parts(access: &Access) -> u32 {
     access.width.div_ceil(WORD).into()
 }

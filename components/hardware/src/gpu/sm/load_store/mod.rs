@@ -1,9 +1,10 @@
 //! The load-store unit: memory instructions in the order of their issue, one transaction a cycle.
 //!
-//! Shared memory is read and written here at once and takes as many cycles as its banks conflict; constants are looked up
-//! here in their cache, and texels in theirs. Accesses to global and local memory are coalesced into lines and pass the L1's pipeline in order;
-//! there loads look up their line, stores evict it and go on, and atomics and volatile loads forget it and go on. What must
-//! wait for memory waits in the misses of the caches or in the table of accesses that pass the L1 by.
+//! Shared memory is read and written here at once and takes as many cycles as its banks conflict; constants
+//! are looked up here in their cache, and texels in theirs. Accesses to global and local memory are coalesced
+//! into lines and pass the L1's pipeline in order; there loads look up their line, stores evict it and go on,
+//! and atomics and volatile loads forget it and go on. Accesses that must wait for memory wait in the misses
+//! of the caches or in the table of accesses that bypass the L1.
 
 mod coalescer;
 mod constants;
@@ -43,7 +44,7 @@ pub(super) use tlb::TlbStats;
 /// From the arrival of a load's last value to its register.
 const TO_REGISTER: u64 = 2;
 
-/// What the MMU says to blocks and warps.
+/// News of the MMU for blocks and warps.
 pub(super) enum PageNews {
     /// A page may be accessed now.
     Granted(u64),
@@ -51,7 +52,7 @@ pub(super) enum PageNews {
     Claimed(usize),
 }
 
-/// What an instruction took of the unit's time, and what of it is left.
+/// Time that an instruction took of the unit, and the rest of its work.
 struct Taken {
     cycles: u64,
     rest: Option<Work>,
@@ -93,7 +94,7 @@ pub(super) struct LoadStore {
     lock_round: Option<u64>,
     /// The last cycle in which a value of memory reached a register: one does in a cycle.
     delivered: u64,
-    /// Loaded words on their way to registers. What lanes hold that a load does not serve is of no meaning.
+    /// Loaded words on their way to registers. Words of lanes that a load does not serve have no meaning.
     words: Box<[Row; 4]>,
     /// Accesses that nothing uses; they move by pointer between here and the instructions.
     #[allow(clippy::vec_box, reason = "an access is 800 bytes and moves often")]
@@ -194,12 +195,12 @@ impl LoadStore {
 
     /// Another launch begins here; gives whether the L1 has forgotten everything for it.
     pub(super) fn launch_changed(&mut self) -> bool {
-        // What lies behind a texture may have been written by the launch before.
+        // Memory behind a texture may have been written by the launch before.
         self.textures.forget();
         self.l1.launch_changed()
     }
 
-    /// What is in the L1, or requested for it, answers no load from now on, if memory may hold something else.
+    /// From now on lines in the L1, or requested for it, answer no load, if memory may hold something else.
     pub(super) fn acquire(&mut self) {
         self.l1.acquire();
     }

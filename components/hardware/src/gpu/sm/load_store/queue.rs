@@ -10,7 +10,7 @@ use counterpoint_ptx::{Access, FileAccesses};
 use crate::gpu::sm::operands::{OperandCollector, RegisterFile};
 use crate::gpu::sm::params::SmParams;
 
-/// What an instruction asks of the unit.
+/// Work of the unit for an instruction.
 pub(super) enum Work {
     /// A kernel parameter, whose value the register has, in this line; none if no lane takes part.
     Parameter(Option<u64>),

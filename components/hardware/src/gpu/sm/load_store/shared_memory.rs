@@ -133,7 +133,7 @@ fn turns(access: &Access, banks: u32, mut known: impl FnMut(u64) -> bool) -> u64
     turns.into_iter().max().unwrap_or(1).max(1)
 }
 
-/// What an atomic takes that is done with locks.
+/// Cost of an atomic that is done with locks.
 struct Locked {
     /// Rounds: lanes on the most wanted word.
     rounds: u64,

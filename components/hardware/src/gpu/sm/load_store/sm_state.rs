@@ -1,4 +1,4 @@
-//! What the load-store unit reaches in its SM beside itself.
+//! The parts of the SM that the load-store unit uses.
 
 use counterpoint_framework::model::Context;
 use counterpoint_protocols::memory::Label;
@@ -10,7 +10,7 @@ use crate::gpu::sm::operands::{OperandCollector, RegisterFile};
 use crate::gpu::sm::warp::{WarpSlot, Warps};
 use crate::gpu::sm::writeback::{Writeback, WritebackRing};
 
-/// What the unit reaches in its SM.
+/// The parts of its SM that the unit uses.
 pub(in crate::gpu::sm) struct SmState<'a> {
     pub(in crate::gpu::sm) warps: &'a mut Warps,
     pub(in crate::gpu::sm) ctas: &'a mut [Option<Cta>],

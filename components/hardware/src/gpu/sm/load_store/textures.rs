@@ -11,7 +11,7 @@ use super::queue::Work;
 use super::{LoadStore, SmState, Taken};
 use crate::gpu::sm::read_cache::Lookup;
 
-/// What a fetch of a warp gives, where its texels are read as `read` says.
+/// Result of a warp's fetch, with texels read by `read`.
 fn fetch(
     (warp, access): (u32, &Access),
     around: &mut SmState<'_>,

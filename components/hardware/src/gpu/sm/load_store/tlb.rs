@@ -13,7 +13,7 @@ use counterpoint_ptx::Access;
 use crate::gpu::pages::Pages;
 use crate::gpu::sm::params::TlbParams;
 
-/// What a TLB counts.
+/// Statistics of a TLB.
 #[derive(Default, Stats)]
 pub(in crate::gpu::sm) struct TlbStats {
     /// Transactions whose page was looked up.
@@ -33,7 +33,7 @@ pub(super) struct Tlb {
     shift: u32,
     /// Pages that have been asked for and have not come.
     pending: Vec<u64>,
-    /// How many of these there may be.
+    /// Maximum number of these.
     most: usize,
     /// Pages that have been asked for on behalf of the kernel that is here, and that it may not access yet.
     awaited: Vec<u64>,

@@ -20,7 +20,7 @@ impl Variant<dyn WarpPolicy> for LooseRoundRobin {
     }
 }
 
-/// The next of the slots, of which there is one at least, after the last one.
+/// The next of the slots after the last one; there must be one at least.
 pub(super) fn next_after(last: u32, slots: u64) -> u32 {
     let after = slots.checked_shr(last + 1).unwrap_or(0);
     if after == 0 { slots.trailing_zeros() } else { last + 1 + after.trailing_zeros() }

@@ -11,7 +11,7 @@ counterpoint_framework::variants! {
     mod two_level::TwoLevel;
 }
 
-/// What a policy sees of its scheduler's warps: bits of their slots.
+/// A policy's view of its scheduler's warps: bits of their slots.
 #[derive(Clone, Copy, Default)]
 pub struct View<'a> {
     /// Warps that can issue now; one at least where one is picked.

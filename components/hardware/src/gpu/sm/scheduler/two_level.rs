@@ -7,7 +7,7 @@ use counterpoint_framework::model::{Params, Variant};
 use super::lrr::{between, next_after};
 use super::{View, WarpPolicy};
 
-/// How many warps are active.
+/// Number of active warps.
 #[derive(Clone, Debug, Params)]
 pub(super) struct TwoLevelParams {
     /// Active warps of a scheduler at most (GPGPU-Sim's two_level_active:6).

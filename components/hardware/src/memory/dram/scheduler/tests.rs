@@ -126,7 +126,7 @@ fn timings() -> impl Strategy<Value = Timing> {
     })
 }
 
-/// What the scheduler does with the traffic, asked only when it says so or something arrives.
+/// The scheduler's behaviour with the traffic, asked only when it says so or something arrives.
 fn jumping(timing: Timing, overtaking: u32, traffic: &[(u64, Plain)]) -> (Vec<Traced>, Vec<(u64, u64)>, u64) {
     let mut scheduler = Scheduler::new(timing, overtaking);
     let (mut trace, mut finished, mut refreshes) = (Vec::new(), Vec::new(), 0);
