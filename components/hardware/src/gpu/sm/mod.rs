@@ -208,9 +208,8 @@ impl Sm {
         sim: &'a Context<SmStats>,
         cycle: u64,
     ) -> (&'a mut LoadStore, SmState<'a>) {
-        let stats = &sim.stats;
         let Sm { load_store, warps, ctas, registers, collectors, ring, ended, .. } = self;
-        (load_store, SmState { warps, ctas, registers, collectors, ring, ended, sim, stats, cycle })
+        (load_store, SmState { warps, ctas, registers, collectors, ring, ended, sim, cycle })
     }
 
     /// Everything that happens in one cycle.

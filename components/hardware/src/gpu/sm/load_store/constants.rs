@@ -32,7 +32,7 @@ impl LoadStore {
         };
         let found = self.constants.look_up(line, label, waiter);
         let hit = matches!(found, Lookup::Hit(_));
-        if !around.stats.l1c.count(&found) {
+        if !around.sim.stats.l1c.count(&found) {
             self.starved = true;
             return Taken::part(0, Work::Parameter(Some(line)));
         }
@@ -54,7 +54,7 @@ impl LoadStore {
         let line = line_of(address);
         let found =
             self.constants.look_up(line, label, || Waiter { instruction: index, lanes: group, part: 0 });
-        if !around.stats.l1c.count(&found) {
+        if !around.sim.stats.l1c.count(&found) {
             self.starved = true;
             return Taken::part(0, Work::Constant(index, lanes));
         }

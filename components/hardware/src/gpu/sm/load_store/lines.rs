@@ -40,7 +40,7 @@ impl LoadStore {
             counts.global_insn += 1;
             counts.uncoalesced_insn += u64::from(is_uncoalesced);
         }
-        let stats = &around.stats.tlb;
+        let stats = &around.sim.stats.tlb;
         let translated = instruction.translated || self.tlb.as_mut().is_none_or(|tlb| tlb.enter(line, stats));
         let waiter = Waiter { instruction: index, lanes: group, part };
         let cycles = self.l1.enter(waiter, access, (line, translated), around.cycle);
@@ -51,7 +51,7 @@ impl LoadStore {
     pub(super) fn look_up(&mut self, memory: &mut Out<MemRequest>, around: &mut SmState<'_>) {
         let Some(transaction) = self.l1.first() else { return };
         if !transaction.translated {
-            let translate = |tlb: &mut Tlb| tlb.translate(transaction.line, &around.stats.tlb);
+            let translate = |tlb: &mut Tlb| tlb.translate(transaction.line, &around.sim.stats.tlb);
             if !self.tlb.as_mut().is_none_or(translate) {
                 self.blocked = true;
                 return;
@@ -75,7 +75,7 @@ impl LoadStore {
                 return;
             }
             Outcome::Hit => {
-                around.stats.l1_accesses.add(1);
+                around.sim.stats.l1_accesses.add(1);
                 around.cta(warp).counts.l1_accesses += 1;
                 if !is_local {
                     around.deliver(warp, pc, transaction.lanes, words);
@@ -83,13 +83,13 @@ impl LoadStore {
                 self.served(transaction.instruction, around);
             }
             Outcome::Joined => {
-                around.stats.l1_accesses.add(1);
+                around.sim.stats.l1_accesses.add(1);
                 around.cta(warp).counts.l1_accesses += 1;
-                around.stats.l1_pending_hits.add(1);
+                around.sim.stats.l1_pending_hits.add(1);
             }
             Outcome::Missed => {
-                around.stats.l1_accesses.add(1);
-                around.stats.l1_misses.add(1);
+                around.sim.stats.l1_accesses.add(1);
+                around.sim.stats.l1_misses.add(1);
                 let counts = &mut around.cta(warp).counts;
                 counts.l1_accesses += 1;
                 counts.l1_misses += 1;
@@ -98,19 +98,19 @@ impl LoadStore {
             Outcome::Bypassed => {
                 around.cta(warp).counts.global_requests += 1;
                 match self.instructions.get(transaction.instruction).access.kind {
-                    AccessKind::Atomic(..) => around.stats.atomics.add(1),
-                    _ => around.stats.l1_bypasses.add(1),
+                    AccessKind::Atomic(..) => around.sim.stats.atomics.add(1),
+                    _ => around.sim.stats.l1_bypasses.add(1),
                 }
             }
             Outcome::Stored => {
-                around.stats.l1_writes.add(1);
+                around.sim.stats.l1_writes.add(1);
                 around.cta(warp).counts.global_requests += 1;
                 around.expect(warp);
                 around.cta(warp).drain.begin_in(epoch);
                 self.served(transaction.instruction, around);
             }
             Outcome::Kept => {
-                around.stats.l1_writes.add(1);
+                around.sim.stats.l1_writes.add(1);
                 self.served(transaction.instruction, around);
             }
         }
@@ -134,7 +134,7 @@ impl LoadStore {
                 Space::Global => {
                     since
                         .into_iter()
-                        .for_each(|since| around.stats.load_latency.record(around.cycle - since));
+                        .for_each(|since| around.sim.stats.load_latency.record(around.cycle - since));
                 }
                 Space::Shared | Space::Const => {}
             }

@@ -320,7 +320,7 @@ impl LoadStore {
         self.l1.write_back(memory);
         self.constants.send(memory);
         self.textures.send(memory);
-        around.stats.lsu_stalls.add(u64::from(self.is_blocked()));
+        around.sim.stats.lsu_stalls.add(u64::from(self.is_blocked()));
         Ok(())
     }
 
@@ -356,7 +356,7 @@ impl LoadStore {
                 around.cta(warp).drain.end(epoch);
                 around.done(warp);
             }
-            (Answer::WriteBack, _) => around.stats.l1_write_backs.add(1),
+            (Answer::WriteBack, _) => around.sim.stats.l1_write_backs.add(1),
             (Answer::Miss(miss), MemResult::Line(mask, data)) => {
                 self.fill_l1(miss, (line, mask, bytes), &data, around)
             }

@@ -31,8 +31,8 @@ impl LoadStore {
         }
         let degree = conflict_degree(&access, (low, high), self.banks);
         cta.counts.shared_conflicts += degree - 1;
-        around.stats.shared_accesses.add(1);
-        around.stats.shared_conflicts.add(degree - 1);
+        around.sim.stats.shared_accesses.add(1);
+        around.sim.stats.shared_conflicts.add(degree - 1);
         if access.wants_value {
             around.deliver(warp, access.pc, access.mask, &self.words);
             around.write_back(warp, access.pc, Some(since), around.cycle + degree - 1 + self.shared_latency);
@@ -51,8 +51,8 @@ impl LoadStore {
     ) -> Taken {
         let Locked { rounds, cycles } = locked(&access, self.banks);
         around.cta(warp).counts.shared_conflicts += cycles - 2;
-        around.stats.shared_accesses.add(1);
-        around.stats.shared_conflicts.add(cycles - 2);
+        around.sim.stats.shared_accesses.add(1);
+        around.sim.stats.shared_conflicts.add(cycles - 2);
         // The value is that of the last round; the store behind it is nobody's to wait for.
         let latency = self.shared_latency;
         let end = around.cycle + (rounds * (latency + round) - round).max(cycles - 2 + latency);
@@ -74,7 +74,7 @@ impl LoadStore {
         around: &mut SmState<'_>,
     ) -> Taken {
         let word = word(&around.cta(warp).shared, address);
-        around.stats.shared_accesses.add(1);
+        around.sim.stats.shared_accesses.add(1);
         around.polled(warp, word);
         around.write_back(warp, pc, Some(since), around.cycle + self.shared_latency);
         around.done(warp);

@@ -20,7 +20,6 @@ pub(in crate::gpu::sm) struct SmState<'a> {
     /// Bits of the blocks that may have ended.
     pub(in crate::gpu::sm) ended: &'a mut u32,
     pub(in crate::gpu::sm) sim: &'a Context<SmStats>,
-    pub(in crate::gpu::sm) stats: &'a SmStats,
     pub(in crate::gpu::sm) cycle: u64,
 }
 

@@ -58,7 +58,7 @@ impl LoadStore {
         if let Some((address, texels)) = instruction.texels.get_mut(line as usize) {
             let waiter = || Waiter { instruction: index, lanes: 0, part: line };
             let found = self.textures.look_up(*address, label, waiter);
-            if !around.stats.l1t.count(&found) {
+            if !around.sim.stats.l1t.count(&found) {
                 self.starved = true;
                 return Ok(Taken::part(0, Work::Texels(index, line)));
             }
