@@ -119,7 +119,7 @@ pub struct RunSummary {
     pub threads: Option<String>,
     /// Wall-clock time of the simulation alone.
     pub wall: Duration,
-    /// Processor seconds of the simulation alone, of all threads, in the ticks of [`cpu_seconds`].
+    /// Processor seconds of the simulation alone, of all threads, in the ticks of [`cpu_seconds`](crate::cpu_time::cpu_seconds).
     pub cpu_seconds: f64,
 }
 

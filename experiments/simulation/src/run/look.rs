@@ -60,7 +60,7 @@ impl Look {
         let paths: Vec<&str> = self.statistics.iter().map(|row| row.path.as_str()).collect();
         // Parts, such as launches, come up while the run goes on.
         let is_part = |known: &&str| path.strip_prefix(known).is_some_and(|rest| rest.starts_with('.'));
-        match paths.iter().any(|known| is_part(&known)) {
+        match paths.iter().any(is_part) {
             true => Ok(()),
             false => Err(unknown(format!("no component `{path}` has statistics"), path, &paths)),
         }
