@@ -1,6 +1,6 @@
 //! A run of an application on a machine: loading both, simulating, checking and writing what came out.
 //!
-//! [`run`] does all of it. [`start`] gives a [`Simulation`] that goes as far as it is told to and is looked at in between; its
+//! [`run`] does all of it. [`start`] gives a [`Simulation`] that advances on command and is looked at in between; its
 //! end gives the same [`RunSummary`].
 
 mod choices;
@@ -136,8 +136,8 @@ impl RunSummary {
     }
 }
 
-/// Runs an application on a machine: [`start`] and [`Simulation::finish`]. Whoever watches does it through `progress`; what
-/// the watchdog says goes to the log.
+/// Runs an application on a machine: [`start`] and [`Simulation::finish`], with progress and interrupts through `progress`.
+/// Reports of the watchdog go to the log.
 ///
 /// # Errors
 /// When the run cannot begin. A run that ends badly, or whose results cannot be written, is a summary.
@@ -149,7 +149,7 @@ pub fn run(
     Ok(start_watched(request, registry, progress)?.finish())
 }
 
-/// Like [`run`], with someone who listens to the watchdog, on the thread that calls.
+/// Like [`run`], with reports of the watchdog to `alarm`, on the calling thread.
 ///
 /// # Errors
 /// As [`run`].

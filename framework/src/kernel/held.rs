@@ -1,4 +1,4 @@
-//! A run in the hands of someone: it goes on when it is told to, and stands still in between.
+//! A held run: it advances on command and pauses in between.
 //!
 //! The machine runs on threads of its own; see [`reins`](super::reins) for how they stop.
 
@@ -27,17 +27,17 @@ pub enum State {
 }
 
 impl State {
-    /// It goes on when it is told to.
+    /// Whether the run is held, and can advance.
     pub fn is_held(&self) -> bool {
         matches!(self, State::Held(_))
     }
 }
 
-/// A machine that runs on threads of its own, as far as it is told to. Holds change no result: statistics, snapshots,
+/// A machine that runs on threads of its own and advances on command. Holds change no result: statistics, snapshots,
 /// samples and hash are those of a run that was not held, for any number of threads. To drop it ends the run.
 pub struct Held {
     state: State,
-    /// Up to where it was told to go.
+    /// The time of the last command, in picoseconds.
     time: u64,
     commands: Option<Sender<Command>>,
     news: Receiver<News>,
@@ -59,7 +59,7 @@ impl Drop for Bell {
 }
 
 impl Machine {
-    /// Starts the machine and holds it before anything has happened. What the watchdog of the options reports comes to the
+    /// Starts the machine and holds it before anything has happened. Reports of the watchdog go to the
     /// `alarm` of the call that waits for the run.
     pub fn start(self, options: &RunOptions) -> Held {
         let (tell, news) = mpsc::channel();

@@ -223,7 +223,7 @@ impl<'a> Worker<'a> {
         if all.look
             && let Some(looks) = &plan.looks
         {
-            // Whoever asked may have gone.
+            // The holder may have gone.
             let _ = looks.send(self.look(all.hold));
         }
         if all.mail && all.next >= self.guard.limit().min(self.stop_at).min(all.hold) {

@@ -1,4 +1,4 @@
-//! A simulation in the hands of someone: it goes on when it is told to, is looked at, and ends with its summary.
+//! A held simulation: it advances on command, is looked at, and ends with its summary.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::application::LoadedApplication;
 use crate::cpu_time::cpu_seconds;
 use crate::output::Folder;
 
-/// A simulation that goes as far as it is told to, and stands still in between: its threads then compute nothing.
+/// A simulation that advances on command and pauses in between: its threads then compute nothing.
 ///
 /// Steps, looks and pauses change nothing: the result, with its hash, is that of [`run`](super::run). To drop a simulation
 /// ends its threads; its folder then stays without results.
@@ -85,7 +85,7 @@ pub(super) enum Course {
     Failed(Box<RunReport>),
     /// It has ended.
     Ended(Box<RunReport>),
-    /// A component hangs, and whoever watched did not want to wait for it. Statistics and spans are on its thread.
+    /// A component hangs, and the run was abandoned. Statistics and spans are on its thread.
     LeftBehind(Box<RunReport>),
 }
 
@@ -97,7 +97,7 @@ pub fn start(request: &RunRequest, registry: &Arc<Registry>) -> Result<Simulatio
     start_watched(request, registry, &Progress::default())
 }
 
-/// Like [`start`], for one who watches or interrupts it through `progress`.
+/// Like [`start`], with progress and interrupts through `progress`.
 ///
 /// # Errors
 /// As [`start`].
@@ -273,7 +273,7 @@ impl Simulation {
         self.finish_watched(&mut log)
     }
 
-    /// The same with someone who listens to the watchdog, on the thread that calls.
+    /// The same, with reports of the watchdog to `alarm`, on the calling thread.
     pub fn finish_watched(mut self, alarm: &mut dyn FnMut(Stuck)) -> RunSummary {
         self.go_on(SimTime::MAX, alarm);
         self.conclude()
