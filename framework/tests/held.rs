@@ -1,4 +1,4 @@
-//! A machine in the hands of someone: what there is to see of it, and how it ends.
+//! A held machine: its looks, and its ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

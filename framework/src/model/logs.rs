@@ -60,7 +60,7 @@ impl FromStr for LogLevel {
 pub struct Logs {
     /// The level of components that no rule names.
     pub base: LogLevel,
-    /// Patterns of paths with their levels. `[*]` stands for any index, `*` for any text; a pattern also names all that lies
+    /// Patterns of paths with their levels. `[*]` matches any index, `*` for any text; a pattern also names all that lies
     /// below it, and an array names all its elements.
     pub rules: Vec<(String, LogLevel)>,
 }

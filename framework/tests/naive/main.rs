@@ -158,7 +158,7 @@ proptest! {
     }
 }
 
-/// Holds a plan whenever so many picoseconds have passed, looks at it where that is asked for, and lets it go. The result
+/// Holds a plan after each step of picoseconds, looks at it where the step asks for it, and runs it to its end. The result
 /// has the states, and the looks with their times.
 fn held(plan: &Plan, options: &RunOptions, steps: &[(u64, bool)]) -> (Vec<State>, Vec<Look>, Finished) {
     let mut run = on_kernel::start(plan, options);

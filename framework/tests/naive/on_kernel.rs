@@ -94,7 +94,7 @@ pub(crate) fn finish(plan: &Plan, options: &RunOptions) -> Finished {
     machine(plan, &Order::plain(plan), &logs).run(options)
 }
 
-/// Starts a plan, for one who holds it.
+/// Starts a plan and holds it.
 pub(crate) fn start(plan: &Plan, options: &RunOptions) -> Held {
     let logs: Vec<Log> = plan.actors.iter().map(|_| Log::default()).collect();
     machine(plan, &Order::plain(plan), &logs).start(options)
