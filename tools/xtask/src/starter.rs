@@ -28,6 +28,13 @@ fn build(root: &Path, target: &Path, command: &Path, folder: &Path) -> Result<()
     // With the extension's lock file the libraries are of the versions that it has.
     std::fs::copy(root.join("tools/extension/Cargo.lock"), own.join("Cargo.lock"))
         .map_err(|error| format!("tools/extension/Cargo.lock: {error}"))?;
+    // And with its features, so that they are not built a second time.
+    let manifest = own.join("Cargo.toml");
+    let wrong = |error: std::io::Error| format!("{}: {error}", manifest.display());
+    let text = std::fs::read_to_string(&manifest).map_err(wrong)?;
+    let command = text.lines().find(|line| line.starts_with("counterpoint = ")).unwrap_or_default();
+    let plain = command.replace(" }", ", default-features = false }");
+    std::fs::write(&manifest, text.replace(command, &plain)).map_err(wrong)?;
     let cargo = |arguments: &[&str]| {
         let mut cargo = Command::new("cargo");
         output(cargo.current_dir(&own).args(arguments).env("CARGO_TARGET_DIR", target))
