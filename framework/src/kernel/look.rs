@@ -1,6 +1,6 @@
 //! A look at a run that is held: statistics, levels of ports, and the waits between processes.
 //!
-//! Each share gives what it knows; only the sum is shown, so that a look is the same on any number of threads.
+//! Each share contributes its part, and only the sum is shown, so a look is the same on any number of threads.
 
 use std::any::Any;
 use std::fmt;

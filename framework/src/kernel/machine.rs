@@ -129,8 +129,8 @@ impl Machine {
 
     /// Runs the machine up to `until` to see what its processes weigh: nanoseconds of computing per cycle,
     /// for [`RunOptions::weights`] of the runs that count. Only the time in which a process has something to
-    /// do counts: a phase in which it rests makes it no lighter, and a process that rests all the time weighs
-    /// what it says. These are measured times and differ from call to call; no result depends on them.
+    /// do counts: a phase in which it rests makes it no lighter, and a process that rests all the time has
+    /// its declared weight. These are measured times and differ from call to call; no result depends on them.
     /// `interrupt` ends it early.
     pub fn warm_up(self, until: SimTime, interrupt: Arc<AtomicBool>) -> Arc<[u32]> {
         let cycles = |process: &ProcessSpec| process.clock.index(SimTime::from_ps(SPAN)).max(1);

@@ -1,7 +1,6 @@
 //! Samples of a run: what the processes have counted up to certain times.
 //!
-//! As a [snapshot](super::snapshot), a sample holds what has happened before its time and nothing of what
-//! happens at it. Counts that a process makes only when it wakes, such as the cycles that it slept, are made
+//! Like a [snapshot](super::snapshot), a sample includes the events before its time and none at it. Counts that a process makes only when it wakes, such as the cycles that it slept, are made
 //! then.
 //!
 //! Samples are kept until the end of the run, so their number has a limit: beyond it, two neighbours become one, and the

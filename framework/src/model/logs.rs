@@ -13,11 +13,11 @@ pub enum LogLevel {
     /// What ends a run.
     #[default]
     Error,
-    /// What needs a look.
+    /// Possible problems.
     Warn,
-    /// What a user wants to know.
+    /// Progress, for users.
     Info,
-    /// What happens rarely: launches, copies, thread blocks.
+    /// Rare events: launches, copies, thread blocks.
     Debug,
     /// Every message, miss and command.
     Trace,

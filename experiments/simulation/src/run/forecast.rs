@@ -1,11 +1,11 @@
 //! How long the rest of a run takes, in wall-clock time.
 //!
 //! Simulated time says little of it: reading a file passes quickly, a kernel slowly. Copied bytes and thread
-//! blocks take time, and a block of one kernel may take a thousand times that of another. So time is booked
-//! to what was done in it: to the kernel whose blocks were under way, else to copies; and what is left is
-//! multiplied by what it has cost so far. Blocks count half while they are under way. Nothing is said before
-//! that is known: while a kernel that has a good part of the rest has not ended as many blocks as are under
-//! way, or while nobody knows how often a loop goes round.
+//! blocks take time, and a block of one kernel may take a thousand times that of another. So wall-clock
+//! time is attributed to the kernel whose blocks are in flight, else to copies, and the remaining blocks and bytes
+//! are multiplied by their cost so far. A block in flight counts half. There is no forecast while its costs are
+//! unknown: until a kernel with a large remaining share has ended as many blocks as are in flight, and while the
+//! number of iterations of a loop is unknown.
 //!
 //! Blocks of later launches may find less to do than those of the first, as in `gaussian`, or more. Where what a kernel's
 //! blocks take has clearly changed over several of its launches, it is taken to change on in a straight line.

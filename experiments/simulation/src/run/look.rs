@@ -125,7 +125,7 @@ impl<'a> Condition<'a> {
 }
 
 impl Test<'_> {
-    /// An error if the test names what is not there.
+    /// An error if the test names a missing component or statistic.
     pub(super) fn check(&self, look: &Look) -> Result<(), RunErrors> {
         match self {
             Test::Statistic { path, name, .. } => look.knows(path, name),

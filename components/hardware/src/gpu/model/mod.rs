@@ -45,7 +45,7 @@ use state_machine::{Device, StateMachine};
 /// The SMs, and the costs of the model.
 #[derive(Clone, Debug, Params)]
 pub struct ThroughputModelParams {
-    /// Each SM: what it holds, its units and their latencies. Parameters of buffers, caches and schedulers
+    /// Each SM: its capacity, units and latencies. Parameters of buffers, caches and schedulers
     /// are ignored.
     sm: SmParams,
     /// Costs beyond the SM's parameters.
