@@ -239,15 +239,14 @@ impl Simulation {
     pub fn advance_until(&mut self, condition: Condition<'_>) -> Result<State, RunErrors> {
         self.timed()?;
         let Condition { mut test, every } = condition;
-        test.check(&self.look_for(&test))?;
-        loop {
-            let state = self.state();
-            if !state.is_held() || test.holds(&self.look_for(&test)) {
-                return Ok(state);
-            }
+        let mut look = self.look_for(&test);
+        test.check(&look)?;
+        while self.state().is_held() && !test.holds(&look) {
             let passed = self.time().as_ps() / every.as_ps();
             self.go_on(SimTime::from_ps((passed + 1).saturating_mul(every.as_ps())), &mut log);
+            look = self.look_for(&test);
         }
+        Ok(self.state())
     }
 
     /// The view now. Without a call nothing is computed for it. A run that has ended, and one without time,
