@@ -86,6 +86,11 @@ pub enum Issue {
         /// No lane is left.
         finished: bool,
     },
+    /// Lanes sleep for as long as the longest sleep of theirs.
+    Sleep {
+        /// The time, at most a millisecond.
+        nanoseconds: u32,
+    },
     /// The guard was false in all lanes.
     Nothing,
 }
@@ -309,8 +314,19 @@ impl Warp {
             Action::Assert => {
                 return Err(fault(instruction, lanes, "an assertion of the program failed".into()));
             }
+            Action::Sleep => {
+                // The manual's longest sleep is a millisecond (PTX ISA 9.7.19.2).
+                const LONGEST: u32 = 1_000_000;
+                let times = self.row(kernel, instruction.sources[0]).0;
+                let asked = (0..32).filter(|lane| lanes >> lane & 1 != 0).map(|lane| times[lane]);
+                kind = Issue::Sleep { nanoseconds: asked.max().unwrap_or_default().min(LONGEST) };
+            }
+            Action::Breakpoint => {
+                let message = "the program executed `brkpt`, and there is no debugger".into();
+                return Err(fault(instruction, lanes, message));
+            }
             Action::Trap => return Err(fault(instruction, lanes, "the program executed `trap`".into())),
-            _ => self.move_special(kernel, env, instruction, lanes, access.clock),
+            _ => self.move_special(kernel, env, instruction, lanes, access),
         }
         self.advance(kernel);
         Ok(Issued { kind, lanes })

@@ -21,7 +21,9 @@ pub(crate) enum Part {
 /// The part that an action plays. Every action has its line, so that a new one must be given its part.
 pub(crate) fn part(action: Action) -> Part {
     match action {
-        Action::Special(Special::Clock | Special::ClockHigh) => Part::Outside,
+        Action::Special(
+            Special::Clock | Special::ClockHigh | Special::GlobalTimer | Special::GlobalTimerHigh,
+        ) => Part::Outside,
         Action::Lane
         | Action::LaneWide
         | Action::Carry(_)
@@ -34,13 +36,15 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::FromGeneric(_)
         | Action::InSpace(_)
         | Action::Pack
-        | Action::Unpack => Part::Computes,
+        | Action::Unpack
+        | Action::Hint => Part::Computes,
         // The memory accessed is looked at when the address is known. Lanes that a mask names must be there.
         Action::Memory
         | Action::LoadParam
         | Action::Branch
         | Action::Warp(_)
         | Action::Fence
+        | Action::Sleep
         | Action::LoadFrame
         | Action::StoreFrame
         | Action::Call
@@ -52,6 +56,7 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::Print
         | Action::Range(_)
         | Action::Trap
+        | Action::Breakpoint
         | Action::Assert => Part::Outside,
     }
 }

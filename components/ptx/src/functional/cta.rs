@@ -157,12 +157,20 @@ impl<'a> Cta<'a> {
             }
             left -= 1;
             let pc = self.warps[index].pc().unwrap_or_default();
+            // Without time, a clock counts the instructions of all blocks so far, at a gigahertz.
+            self.access.clock = self.statistics.warp_instructions;
+            self.access.picoseconds = 1000 * self.statistics.warp_instructions;
             let issued = self.warps[index].issue(self.kernel, env, &mut self.access)?;
             observer.issued(index, pc, issued, &self.access);
             self.statistics.warp_instructions += 1;
             self.statistics.thread_instructions += u64::from(issued.lanes.count_ones());
             match issued.kind {
-                Issue::Done | Issue::Branch | Issue::Fence(_) | Issue::Parameter | Issue::Nothing => {}
+                Issue::Done
+                | Issue::Branch
+                | Issue::Fence(_)
+                | Issue::Parameter
+                | Issue::Sleep { .. }
+                | Issue::Nothing => {}
                 Issue::Memory => self.memory(index, env, memory)?,
                 Issue::Print => self.print(index, env, memory)?,
                 Issue::Texture => self.texture(index, env, memory)?,

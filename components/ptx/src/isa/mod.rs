@@ -9,7 +9,9 @@ pub(crate) mod memory;
 pub(crate) mod order;
 pub(crate) mod range;
 pub(crate) mod space;
+pub(crate) mod spelling;
 pub(crate) mod table;
+pub(crate) mod unsupported;
 pub(crate) mod warp;
 
 use std::collections::BTreeMap;
@@ -173,7 +175,7 @@ pub(crate) enum Known {
     Form(&'static FormRow),
 }
 
-/// The row that an opcode names.
+/// The row that an opcode in its canonical spelling names.
 pub(crate) fn find(opcode: &str) -> Option<Known> {
     let dictionary = dictionary();
     // A memory instruction is listed by its first word.

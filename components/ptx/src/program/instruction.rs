@@ -52,6 +52,18 @@ pub(crate) enum Special {
     LaneMaskGt,
     DynamicShared,
     TotalShared,
+    /// `%envreg<n>`, `%reserved_smem_offset_<n>` and the like: the driver sets nothing and reserves nothing.
+    Zero,
+    /// `%globaltimer`: nanoseconds of the run.
+    GlobalTimer,
+    GlobalTimerHigh,
+}
+
+impl Special {
+    /// Whether it has 64 bits.
+    pub(crate) fn is_wide(self) -> bool {
+        matches!(self, Special::Clock | Special::GridId | Special::GlobalTimer)
+    }
 }
 
 /// The action of an instruction, beyond the lane-wise table.
@@ -110,6 +122,12 @@ pub(crate) enum Action {
     Range(RangeAction),
     Exit,
     Trap,
+    /// `brkpt`
+    Breakpoint,
+    /// An instruction without an effect on values.
+    Hint,
+    /// `nanosleep`
+    Sleep,
     /// `__assertfail`
     Assert,
 }

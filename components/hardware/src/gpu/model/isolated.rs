@@ -319,6 +319,7 @@ impl Observer for Isolated<'_> {
             | Issue::Branch
             | Issue::Print
             | Issue::Range(_)
+            | Issue::Sleep { .. }
             | Issue::Exit { .. }
             | Issue::Nothing => {
                 clock.compute(steps, pc, 1, costs);

@@ -174,6 +174,7 @@ impl Sm {
         }
         let kernel = &*cta.launch.kernel;
         self.scratch.clock = cycle;
+        self.scratch.picoseconds = sim.now().as_ps();
         let issued = warp.issue(kernel, &cta.environment, &mut self.scratch).map_err(|error| {
             cta.fault(Failure::of_warp(kernel, cta.environment.ctaid, warp.index(), *error))
         })?;
@@ -271,6 +272,7 @@ impl Sm {
                 self.claim_range(place, action, call)?;
             }
             Issue::Fence(order) => self.meet_fence(slot, order),
+            Issue::Sleep { nanoseconds } => self.put_to_sleep(slot, nanoseconds, sim),
             Issue::Exit { finished: true } => {
                 warp_slot.state = State::Ended;
                 self.warps.live &= !(1 << slot);

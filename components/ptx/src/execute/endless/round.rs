@@ -153,7 +153,12 @@ pub(super) fn find(
         // A mistake that comes is reported when it has come.
         let issued = ahead.warp.issue(kernel, env, &mut access).map_err(|_| Unproven::Open)?;
         match issued.kind {
-            Issue::Done | Issue::Branch | Issue::Fence(_) | Issue::Parameter | Issue::Nothing => {}
+            Issue::Done
+            | Issue::Branch
+            | Issue::Fence(_)
+            | Issue::Parameter
+            | Issue::Sleep { .. }
+            | Issue::Nothing => {}
             Issue::Exit { finished: false } => {}
             Issue::Memory => {
                 let mut words = [Row::ZERO; 4];

@@ -96,6 +96,7 @@ where
         "sqrt" => root(number(0), round),
         "abs" => number(0).abs(),
         "neg" => -number(0),
+        "min" | "max" if op.has("NaN") && (number(0).is_nan() || number(1).is_nan()) => N::NAN,
         "min" => extremum(number(0), number(1), true),
         "max" => extremum(number(0), number(1), false),
         _ => panic!("`{}` is no instruction of floats", op.text),
