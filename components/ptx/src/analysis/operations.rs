@@ -11,7 +11,9 @@ const DEEPEST: u32 = 6;
 pub(super) fn result(opcode: &str, operands: &[Vec<Polynomial>]) -> Option<Vec<Polynomial>> {
     let words: Vec<&str> = opcode.split('.').collect();
     let (name, kind) = (*words.first()?, *words.last()?);
-    if kind.starts_with('f') || kind == "pred" {
+    // Pairs, and formats whose names begin like that of untyped bits.
+    let other = kind.contains('x') || matches!(kind, "bf16" | "tf32");
+    if kind.starts_with('f') || kind == "pred" || other || words.get(1) == Some(&"pack") {
         return None;
     }
     let has = |word: &str| words.contains(&word);
@@ -140,6 +142,9 @@ mod tests {
         assert_eq!(text("min.s32", &[tid(), number(7)]), "7 or tid.x");
         assert!(result("add.f32", &[tid(), tid()]).is_none());
         assert!(result("cvt.s8.s32", &[tid()]).is_none());
+        for opcode in ["add.bf16", "min.bf16x2", "add.u16x2", "cvt.pack.sat.u8.s32.b32", "cvt.rn.bf16.u32"] {
+            assert!(result(opcode, &[tid(), tid(), tid()]).is_none(), "{opcode}");
+        }
     }
 
     #[test]

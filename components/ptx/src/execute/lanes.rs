@@ -9,6 +9,9 @@
 use std::mem::MaybeUninit;
 
 use crate::isa::float::{self, Mode};
+use crate::isa::narrow::{
+    self, Brain, E4M3, E5M2, Half, Rounding, Tensor, decode, each, each2, each3, encode,
+};
 use crate::isa::{LaneOp, integer, table};
 use crate::program::{Action, CONSTANT, Instruction, Row};
 
@@ -41,8 +44,9 @@ impl Operands {
     }
 }
 
-/// Runs one table instruction; a comparison returns its truth in all lanes as a mask.
-pub(crate) type LaneFunction = unsafe fn(Operands, &Instruction, u32) -> u32;
+/// Runs one table instruction; a comparison returns its truth in all lanes as a mask, one of pairs that of the low
+/// halves below that of the high ones.
+pub(crate) type LaneFunction = unsafe fn(Operands, &Instruction, u32) -> u64;
 
 /// The best version for this host.
 pub(crate) fn best() -> LaneFunction {
@@ -57,7 +61,7 @@ pub(crate) fn best() -> LaneFunction {
 ///
 /// # Safety
 /// See [`Operands::row`]; all operands of the instruction must fit.
-pub(crate) unsafe fn baseline(operands: Operands, instruction: &Instruction, mask: u32) -> u32 {
+pub(crate) unsafe fn baseline(operands: Operands, instruction: &Instruction, mask: u32) -> u64 {
     // SAFETY: handed on to the caller.
     unsafe { body(operands, instruction, mask) }
 }
@@ -68,7 +72,7 @@ pub(crate) unsafe fn baseline(operands: Operands, instruction: &Instruction, mas
 /// As for [`baseline`], and the host must have both.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn with_avx2(operands: Operands, instruction: &Instruction, mask: u32) -> u32 {
+unsafe fn with_avx2(operands: Operands, instruction: &Instruction, mask: u32) -> u64 {
     // SAFETY: handed on to the caller.
     unsafe { body(operands, instruction, mask) }
 }
@@ -173,6 +177,92 @@ floats! {
     D f64, u64, 0x7ff8_0000_0000_0000, |v: f64| v;
 }
 
+/// `.f16`
+struct H;
+/// `.f16`, subnormals flushed to zero.
+struct HZ;
+/// `.bf16`
+struct B;
+/// `.bf16`, subnormals flushed to zero.
+struct BZ;
+/// `.f16x2`
+struct H2;
+/// `.f16x2`, subnormals flushed to zero.
+struct HZ2;
+/// `.bf16x2`
+struct B2;
+/// `.bf16x2`, subnormals flushed to zero.
+struct BZ2;
+/// `.e4m3x2`
+struct M2;
+/// `.e5m2x2`
+struct N2;
+
+macro_rules! narrow_floats {
+    ($($name:ident $pair:ident $format:ident $bits:literal $flush:literal;)*) => { $(
+        impl Source for $name {
+            type Value = f64;
+            type Place = *const u32;
+            #[inline(always)]
+            unsafe fn place(operands: Operands, operand: u16) -> *const u32 {
+                // SAFETY: the caller's.
+                unsafe { operands.row(operand).cast() }
+            }
+            #[inline(always)]
+            unsafe fn get(place: *const u32, lane: usize) -> f64 {
+                // SAFETY: a lane is below 32 and the row has 32 words.
+                decode::<$format>(unsafe { *place.add(lane) }, $flush)
+            }
+        }
+        impl Sink for $name {
+            type Value = f64;
+            #[inline(always)]
+            unsafe fn put(scratch: *mut u32, lane: usize, value: f64) {
+                let rounded = narrow::round::<$format>(value, Rounding::Nearest);
+                // SAFETY: scratch has 32 words.
+                unsafe { *scratch.add(lane) = encode::<$format>(rounded, $flush) }
+            }
+        }
+        narrow_floats! { @pair $pair $format $bits $flush }
+    )* };
+    (@pair $pair:ident $format:ident $bits:literal $flush:literal) => {
+        impl Source for $pair {
+            type Value = [f64; 2];
+            type Place = *const u32;
+            #[inline(always)]
+            unsafe fn place(operands: Operands, operand: u16) -> *const u32 {
+                // SAFETY: the caller's.
+                unsafe { operands.row(operand).cast() }
+            }
+            #[inline(always)]
+            unsafe fn get(place: *const u32, lane: usize) -> [f64; 2] {
+                // SAFETY: a lane is below 32 and the row has 32 words.
+                let word = unsafe { *place.add(lane) };
+                [decode::<$format>(word, $flush), decode::<$format>(word >> $bits, $flush)]
+            }
+        }
+        impl Sink for $pair {
+            type Value = [f64; 2];
+            #[inline(always)]
+            unsafe fn put(scratch: *mut u32, lane: usize, value: [f64; 2]) {
+                let half = |value| {
+                    encode::<$format>(narrow::round::<$format>(value, Rounding::Nearest), $flush)
+                };
+                // SAFETY: scratch has 32 words.
+                unsafe { *scratch.add(lane) = half(value[0]) | half(value[1]) << $bits }
+            }
+        }
+    };
+}
+narrow_floats! {
+    H H2 Half 16 false;
+    HZ HZ2 Half 16 true;
+    B B2 Brain 16 false;
+    BZ BZ2 Brain 16 true;
+}
+narrow_floats! { @pair M2 E4M3 8 false }
+narrow_floats! { @pair N2 E5M2 8 false }
+
 impl Source for P {
     type Value = bool;
     type Place = u32;
@@ -193,6 +283,22 @@ impl Sink for bool {
     unsafe fn put(scratch: *mut u32, lane: usize, value: bool) {
         // SAFETY: scratch has 32 words.
         unsafe { *scratch.add(lane) = if value { 1 << lane } else { 0 } }
+    }
+}
+
+/// Two truths, of the halves of pairs.
+struct Both;
+
+impl Sink for Both {
+    type Value = [bool; 2];
+    #[inline(always)]
+    unsafe fn put(scratch: *mut u32, lane: usize, value: [bool; 2]) {
+        let bit = |truth| if truth { 1 << lane } else { 0 };
+        // SAFETY: scratch has two rows of 32 words.
+        unsafe {
+            *scratch.add(lane) = bit(value[0]);
+            *scratch.add(32 + lane) = bit(value[1]);
+        }
     }
 }
 
@@ -233,13 +339,13 @@ macro_rules! dispatch {
 table::for_each_lane_op!(dispatch);
 
 #[inline(always)]
-unsafe fn body(operands: Operands, instruction: &Instruction, mask: u32) -> u32 {
+unsafe fn body(operands: Operands, instruction: &Instruction, mask: u32) -> u64 {
     let mut scratch = MaybeUninit::<[Row; 2]>::uninit();
     let words: *mut u32 = scratch.as_mut_ptr().cast();
     // SAFETY: scratch is two rows, enough for 32 words of 64 bits.
     unsafe { compute(operands, instruction, words) };
     let destination = instruction.destinations[0];
-    // SAFETY: `compute` filled one row, or two for `LaneWide`; the destination is a register.
+    // SAFETY: `compute` filled one row, or two for `LaneWide` and of pairs' truths; the destination is a register.
     unsafe {
         match instruction.action {
             Action::Lane => {
@@ -252,16 +358,23 @@ unsafe fn body(operands: Operands, instruction: &Instruction, mask: u32) -> u32 
                 blend(&mut *to, &*words.cast::<[u64; 32]>(), mask);
                 0
             }
-            _ => {
-                let bits = &*words.cast::<[u32; 32]>();
-                let mut truth = 0;
-                for lane in bits {
-                    truth |= lane;
-                }
-                truth
+            Action::ComparePair(_) | Action::SetPair(..) => {
+                let bits = &*words.cast::<[[u32; 32]; 2]>();
+                u64::from(union(&bits[0])) | u64::from(union(&bits[1])) << 32
             }
+            _ => union(&*words.cast::<[u32; 32]>()).into(),
         }
     }
+}
+
+/// The bits that any lane has.
+#[inline(always)]
+fn union(lanes: &[u32; 32]) -> u32 {
+    let mut all = 0;
+    for lane in lanes {
+        all |= lane;
+    }
+    all
 }
 
 /// Writes the lanes in `mask`.

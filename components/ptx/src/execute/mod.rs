@@ -43,7 +43,7 @@ pub use warp::Votes;
 use crate::analysis::cfg::NO_PC;
 use crate::isa::forms::PredicateOp;
 use crate::isa::{Base, LaneOp, Order, RangeAction};
-use crate::program::{Action, CONSTANT, Combine, Instruction, Kernel, NONE, Row, SetValue};
+use crate::program::{Action, CONSTANT, Combine, Instruction, Kernel, NONE, Row};
 use lanes::{LaneFunction, Operands, blend};
 
 /// The kind of an instruction issued.
@@ -274,8 +274,22 @@ impl Warp {
             Action::Set(combine, value) => {
                 let truth = self.truth(kernel, instruction, lanes);
                 let (truth, _) = self.combine(instruction, combine, truth);
-                let one = if value == SetValue::One { 1f32.to_bits() } else { u32::MAX };
-                let row = std::array::from_fn(|lane| if truth & (1 << lane) != 0 { one } else { 0 });
+                let row = std::array::from_fn(|lane| if truth & (1 << lane) != 0 { value } else { 0 });
+                blend(&mut self.rows[instruction.destinations[0] as usize].0, &row, lanes);
+            }
+            Action::ComparePair(combine) => {
+                let truths = self.truths(kernel, instruction, combine, lanes);
+                for (destination, value) in instruction.destinations.into_iter().zip(truths) {
+                    if destination != NONE {
+                        self.set_predicate(destination, value, lanes);
+                    }
+                }
+            }
+            Action::SetPair(combine, value) => {
+                let truths = self.truths(kernel, instruction, combine, lanes);
+                let half =
+                    |truth: u32, lane: usize| if truth & (1 << lane) != 0 { u32::from(value) } else { 0 };
+                let row = std::array::from_fn(|lane| half(truths[0], lane) | half(truths[1], lane) << 16);
                 blend(&mut self.rows[instruction.destinations[0] as usize].0, &row, lanes);
             }
             Action::Predicate(operation) => self.predicate(instruction, operation, lanes),
@@ -491,7 +505,20 @@ impl Warp {
     #[inline]
     fn truth(&mut self, kernel: &Kernel, instruction: &Instruction, lanes: u32) -> u32 {
         // SAFETY: `issue` asserted that the warp has the kernel's rows.
-        unsafe { (self.lanes)(self.operands(kernel), instruction, lanes) }
+        unsafe { (self.lanes)(self.operands(kernel), instruction, lanes) as u32 }
+    }
+
+    /// The truths of a comparison of pairs, low half first, each combined with the third predicate.
+    fn truths(
+        &mut self,
+        kernel: &Kernel,
+        instruction: &Instruction,
+        combine: Combine,
+        lanes: u32,
+    ) -> [u32; 2] {
+        // SAFETY: `issue` asserted that the warp has the kernel's rows.
+        let both = unsafe { (self.lanes)(self.operands(kernel), instruction, lanes) };
+        [both as u32, (both >> 32) as u32].map(|truth| self.combine(instruction, combine, truth).0)
     }
 
     /// An operation and its carry. The carry comes first: the destination may be a source.

@@ -28,7 +28,9 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::LaneWide
         | Action::Carry(_)
         | Action::Compare(_)
+        | Action::ComparePair(_)
         | Action::Set(..)
+        | Action::SetPair(..)
         | Action::Predicate(_)
         | Action::Special(_)
         | Action::SymbolAddress(_)

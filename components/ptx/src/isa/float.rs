@@ -89,7 +89,8 @@ directed!(directed32 f32);
 directed!(directed64 f64);
 
 /// The exact error of a sum to nearest (Knuth's two-sum).
-fn sum_error(a: f64, b: f64, sum: f64) -> f64 {
+#[inline(always)]
+pub(crate) fn sum_error(a: f64, b: f64, sum: f64) -> f64 {
     if !sum.is_finite() {
         return 0.0;
     }

@@ -4,8 +4,12 @@
 pub(crate) mod conversions;
 pub(crate) mod float;
 pub(crate) mod forms;
+pub(crate) mod half_comparisons;
+pub(crate) mod half_conversions;
+pub(crate) mod halves;
 pub(crate) mod integer;
 pub(crate) mod memory;
+pub(crate) mod narrow;
 pub(crate) mod order;
 pub(crate) mod range;
 pub(crate) mod space;
@@ -87,6 +91,8 @@ pub(crate) enum LaneType {
     Bits(u8),
     /// A predicate.
     Predicate,
+    /// A predicate for each half of a pair.
+    Predicates,
 }
 
 /// One row of the table, as data.
@@ -141,6 +147,39 @@ macro_rules! lane_type {
     };
     (bool) => {
         LaneType::Predicate
+    };
+    (H) => {
+        LaneType::Bits(16)
+    };
+    (HZ) => {
+        LaneType::Bits(16)
+    };
+    (B) => {
+        LaneType::Bits(16)
+    };
+    (BZ) => {
+        LaneType::Bits(16)
+    };
+    (M2) => {
+        LaneType::Bits(16)
+    };
+    (N2) => {
+        LaneType::Bits(16)
+    };
+    (H2) => {
+        LaneType::Bits(32)
+    };
+    (HZ2) => {
+        LaneType::Bits(32)
+    };
+    (B2) => {
+        LaneType::Bits(32)
+    };
+    (BZ2) => {
+        LaneType::Bits(32)
+    };
+    (Both) => {
+        LaneType::Predicates
     };
 }
 

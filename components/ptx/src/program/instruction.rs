@@ -23,13 +23,6 @@ pub(crate) enum Combine {
     Xor,
 }
 
-/// The value that a `set` writes for true.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SetValue {
-    Ones,
-    One,
-}
-
 /// Special registers, PTX ISA 10.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Special {
@@ -78,8 +71,12 @@ pub(crate) enum Action {
     Carry(LaneOp),
     /// The table's comparison into predicates.
     Compare(Combine),
-    /// The table's comparison into a number.
-    Set(Combine, SetValue),
+    /// The table's comparison of pairs into a predicate for each half.
+    ComparePair(Combine),
+    /// The table's comparison into a number, with the word that it writes for true.
+    Set(Combine, u32),
+    /// The table's comparison of pairs into two numbers of 16 bits.
+    SetPair(Combine, u16),
     Predicate(PredicateOp),
     Special(Special),
     /// Address of a module variable: base in the environment plus `offset`.

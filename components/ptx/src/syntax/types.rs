@@ -31,6 +31,15 @@ pub(crate) fn element_size(name: &str) -> Option<u32> {
     })
 }
 
+/// Bytes of an instruction's type; some formats are types of instructions only, and no variable has them.
+pub(crate) fn operand_size(name: &str) -> Option<u32> {
+    match name {
+        "bf16" | "e4m3x2" | "e5m2x2" => Some(2),
+        "bf16x2" | "tf32" => Some(4),
+        _ => element_size(name),
+    }
+}
+
 /// Bytes and alignment of a variable.
 pub(crate) fn extent(variable: &Variable) -> Result<(u64, u64), PtxError> {
     let place = variable.span.place;

@@ -5,17 +5,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_apfloat::Float;
+use rustc_apfloat::ieee::{BFloat, Float8E4M3FN, Float8E5M2, Half};
+
 use crate::alone::{alone, run_alone};
 use crate::random::UNTESTED;
 use crate::scalar::{Class, Opcode, Outcome, Type, evaluate};
 
-const TABLES: [(&str, &str); 6] = [
+const TABLES: [(&str, &str); 8] = [
     ("integer.txt", include_str!("values/integer.txt")),
     ("carry.txt", include_str!("values/carry.txt")),
     ("float.txt", include_str!("values/float.txt")),
     ("compare.txt", include_str!("values/compare.txt")),
     ("logic.txt", include_str!("values/logic.txt")),
     ("convert.txt", include_str!("values/convert.txt")),
+    ("half.txt", include_str!("values/half.txt")),
+    ("half_convert.txt", include_str!("values/half_convert.txt")),
 ];
 
 /// Instructions that are no function of a thread's registers, and are tested elsewhere.
@@ -77,15 +82,22 @@ fn expand(pattern: &str) -> Vec<String> {
         .collect()
 }
 
-/// A value as it is written, as bits of its type.
+/// A value as it is written, as bits of its type. The low half of a pair stands before the high one.
 fn value(text: &str, ty: Type) -> u64 {
+    if let Some(part) = ty.part().filter(|_| !text.starts_with("0x")) {
+        let (low, high) = text.split_once(',').unwrap_or((text, text));
+        return value(low, part) | value(high, part) << part.bits;
+    }
     let wide = ty.bits == 64;
     let (negative, name) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     if let Some(digits) = text.strip_prefix("0x") {
         return u64::from_str_radix(digits, 16).expect(text);
     }
-    if ty.class != Class::Float {
+    if !ty.is_float() {
         return ty.cut(text.parse::<i128>().expect(text) as u64);
+    }
+    if ty.bits < 32 {
+        return narrow(name, ty) | u64::from(negative) << (ty.bits - 1);
     }
     let named = match name {
         "nan" => Some((0x7fff_ffff, 0x7ff8_0000_0000_0000)),
@@ -100,6 +112,30 @@ fn value(text: &str, ty: Type) -> u64 {
         Some((bits, _)) => bits | u64::from(negative) << 31,
         None if wide => text.parse::<f64>().expect(text).to_bits(),
         None => u64::from(text.parse::<f32>().expect(text).to_bits()),
+    }
+}
+
+/// A positive number of at most 16 bits.
+fn narrow(name: &str, ty: Type) -> u64 {
+    let [nan, inf, least, most] = match ty.class {
+        Class::Brain => [0x7fff, 0x7f80, 0x0080, 0x7f7f],
+        Class::E4M3 => [0x7f, 0x7f, 0x08, 0x7e],
+        Class::E5M2 => [0x7f, 0x7c, 0x04, 0x7b],
+        _ => [0x7fff, 0x7c00, 0x0400, 0x7bff],
+    };
+    let bits = |text: &str| match ty.class {
+        Class::Brain => text.parse::<BFloat>().expect(text).to_bits(),
+        Class::E4M3 => text.parse::<Float8E4M3FN>().expect(text).to_bits(),
+        Class::E5M2 => text.parse::<Float8E5M2>().expect(text).to_bits(),
+        _ => text.parse::<Half>().expect(text).to_bits(),
+    };
+    match name {
+        "nan" => nan,
+        "inf" => inf,
+        "tiny" => 1,
+        "least" => least,
+        "most" => most,
+        _ => bits(name) as u64,
     }
 }
 

@@ -7,10 +7,10 @@ use super::{RegisterType, blank};
 use crate::analysis::liveness::Effects;
 use crate::isa::forms::PredicateOp;
 use crate::isa::{self, LaneOp, LaneRow, LaneType, Latency, Unit};
-use crate::program::{Action, Combine, Instruction, SetValue};
+use crate::program::{Action, Combine, Instruction};
 use crate::syntax::ast::{Operand, OperandKind, Span};
 use crate::syntax::error::PtxError;
-use crate::syntax::types::element_size;
+use crate::syntax::types::operand_size;
 
 impl Line<'_, '_, '_> {
     pub(super) fn lanes(&mut self, row: &'static LaneRow) -> Result<(), PtxError> {
@@ -20,7 +20,7 @@ impl Line<'_, '_, '_> {
         let count = row.sources.len() + usize::from(!carries_in);
         let operands = self.operands(count..=count)?;
         // The last word is the type, of a conversion that of the source.
-        let mut words = opcode.rsplit('.').filter(|word| element_size(word).is_some());
+        let mut words = opcode.rsplit('.').filter(|word| operand_size(word).is_some());
         let (source_type, before) = (words.next().unwrap_or(""), words.next());
         let result_type = match opcode.split('.').next() {
             Some("popc" | "clz" | "bfind") => "u32",
@@ -40,6 +40,7 @@ impl Line<'_, '_, '_> {
                 LaneType::Predicate => self.read_any_predicate(operand)?,
                 LaneType::Bits(bits) if conversion => self.read_low(operand, source_type, bits)?,
                 LaneType::Bits(bits) => self.read(operand, wanted.of(bits))?,
+                LaneType::Predicates => return Err(self.unknown()),
             };
         }
         match row.result {
@@ -67,6 +68,7 @@ impl Line<'_, '_, '_> {
                     self.out.action = Action::Carry(carry.op);
                 }
             }
+            LaneType::Predicates => return Err(self.unknown()),
         }
         Ok(())
     }
@@ -133,12 +135,19 @@ impl Line<'_, '_, '_> {
             self.out.sources[2] = self.read_predicate_or_not(&operands[3])?;
         }
         let place = operands[0].span.place;
+        let pairs = row.result == LaneType::Predicates;
         if opcode.starts_with("set.") {
             let kind = if combine == Combine::None { word } else { words.next().unwrap_or("") };
             let kind = if kind == "ftz" { words.next().unwrap_or("") } else { kind };
             self.out.destinations[0] = self.write(&operands[0].kind, place, Wanted::exactly(kind))?.id;
-            let value = if kind == "f32" { SetValue::One } else { SetValue::Ones };
-            self.row(row, Action::Set(combine, value));
+            self.row(
+                row,
+                if pairs {
+                    Action::SetPair(combine, truth(kind) as u16)
+                } else {
+                    Action::Set(combine, truth(kind))
+                },
+            );
             return Ok(());
         }
         match &operands[0].kind {
@@ -152,7 +161,7 @@ impl Line<'_, '_, '_> {
             }
             _ => return Err(PtxError::new(place, "this operand does not fit here").expecting("a predicate")),
         }
-        self.row(row, Action::Compare(combine));
+        self.row(row, if pairs { Action::ComparePair(combine) } else { Action::Compare(combine) });
         Ok(())
     }
 
@@ -174,6 +183,17 @@ impl Line<'_, '_, '_> {
         self.out.destinations[0] = self.write_predicate(name, operands[0].span.place)?;
         self.out.action = Action::Predicate(operation);
         Ok(())
+    }
+}
+
+/// The word that `set` writes for true, by the type of its result.
+fn truth(element: &str) -> u32 {
+    match element {
+        "f32" => 0x3f80_0000,
+        "f16" | "f16x2" => 0x3c00,
+        "bf16" | "bf16x2" => 0x3f80,
+        "u16" => 0xffff,
+        _ => 0xffff_ffff,
     }
 }
 

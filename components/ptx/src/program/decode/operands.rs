@@ -10,7 +10,7 @@ use crate::isa::{Latency, Unit};
 use crate::program::{Action, Instruction, NONE, Special};
 use crate::syntax::ast::{Operand, OperandKind, StorageSpace};
 use crate::syntax::error::{Place, PtxError};
-use crate::syntax::types::element_size;
+use crate::syntax::types::operand_size;
 
 /// Requirements on an operand (PTX ISA 9.2 to 9.4).
 #[derive(Clone, Copy)]
@@ -25,7 +25,7 @@ pub(super) struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     /// A value of this type, in a register of its size.
     pub(super) fn exactly(element: &'a str) -> Self {
-        Wanted { element, bits: element_size(element).unwrap_or(0) as u8 * 8, wider: false }
+        Wanted { element, bits: operand_size(element).unwrap_or(0) as u8 * 8, wider: false }
     }
 
     /// A value of this type, in a register of its size or a larger one.
@@ -47,6 +47,10 @@ impl<'a> Wanted<'a> {
             (OperandKind::Float32(_) | OperandKind::Float64(_), Class::Integer) => {
                 ("a floating-point number", "an integer")
             }
+            (
+                OperandKind::Integer(_) | OperandKind::Float32(_) | OperandKind::Float64(_),
+                Class::Half | Class::Halves | Class::Format,
+            ) => ("a number", "a register: this type has no constants"),
             _ => return Ok(()),
         };
         let message = format!("this constant is {is}, and the type here is `.{}`", self.element);
@@ -210,19 +214,19 @@ impl Line<'_, '_, '_> {
         if register.kind == RegisterType::Predicate {
             return Err(PtxError::new(place, format!("`{name}` is a predicate")).expecting(width));
         }
-        let (is, expected) = match (Class::of(element), register.class) {
-            (Class::Integer, Class::Float) => ("a floating-point register", "an integer or untyped one"),
-            (Class::Float, Class::Integer) => ("an integer register", "a floating-point or untyped one"),
-            // Floats have one size: no register widens or narrows them.
-            (Class::Float, Class::Float) if have != bits => {
-                return Err(PtxError::new(place, format!("`{name}` has {have} bits"))
-                    .expecting(format!("{bits} bits")));
+        match (Class::of(element), register.class) {
+            (wants, is) if wants != is && wants != Class::Bits && is != Class::Bits => {
+                let message = format!("`{name}` is {}, and the type here is `.{element}`", is.words().0);
+                Err(PtxError::new(place, message).expecting(wants.words().1))
             }
-            _ if have == bits || wider && have > bits => return Ok(()),
-            _ => return Err(PtxError::new(place, format!("`{name}` has {have} bits")).expecting(width)),
-        };
-        let message = format!("`{name}` is {is}, and the type here is `.{element}`");
-        Err(PtxError::new(place, message).expecting(expected))
+            // Floats have one size: no register widens or narrows them.
+            (Class::Float, Class::Float) | (Class::Format, _) if have != bits => {
+                let error = PtxError::new(place, format!("`{name}` has {have} bits"));
+                Err(error.expecting(format!("{bits} bits")))
+            }
+            _ if have == bits || wider && have > bits => Ok(()),
+            _ => Err(PtxError::new(place, format!("`{name}` has {have} bits")).expecting(width)),
+        }
     }
 
     pub(super) fn write(

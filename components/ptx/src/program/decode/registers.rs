@@ -52,21 +52,40 @@ pub(super) struct Declared {
 /// The names of a vector's parts; the second half is that of colours.
 const PARTS: [&str; 8] = ["x", "y", "z", "w", "r", "g", "b", "a"];
 
-/// Class of a type (PTX ISA 9.2): integer and floating-point types do not mix, untyped bits go with both.
+/// Class of a type (PTX ISA 9.2): types of different classes do not mix, untyped bits go with all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     Bits,
     Integer,
     Float,
+    /// `.f16`, and `.f16x2`.
+    Half,
+    Halves,
+    /// A format that registers do not have: its values lie in untyped ones.
+    Format,
 }
 
 impl Class {
     /// The class of a type such as `u32`.
     pub(crate) fn of(element: &str) -> Class {
-        match element.as_bytes().first() {
-            Some(b'u' | b's') => Class::Integer,
-            Some(b'f') => Class::Float,
+        match element.as_bytes() {
+            b"f16" => Class::Half,
+            b"f16x2" => Class::Halves,
+            b"bf16" | b"bf16x2" | b"tf32" | b"e4m3x2" | b"e5m2x2" => Class::Format,
+            [b'u' | b's', ..] => Class::Integer,
+            [b'f', ..] => Class::Float,
             _ => Class::Bits,
+        }
+    }
+
+    /// A register of this class, in words; and that together with an untyped one.
+    pub(super) fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Class::Bits | Class::Format => ("an untyped register", "an untyped one"),
+            Class::Integer => ("an integer register", "an integer or untyped one"),
+            Class::Float => ("a floating-point register", "a floating-point or untyped one"),
+            Class::Half => ("an `.f16` register", "an `.f16` or untyped one"),
+            Class::Halves => ("an `.f16x2` register", "an `.f16x2` or untyped one"),
         }
     }
 }

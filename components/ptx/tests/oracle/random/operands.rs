@@ -4,7 +4,7 @@ use super::Choices;
 use crate::scalar::{Class, PREDICATE, Type};
 
 /// Registers that programs compute in: type, name, how many.
-pub(crate) const REGISTERS: [(&str, &str, usize); 13] = [
+pub(crate) const REGISTERS: [(&str, &str, usize); 15] = [
     ("pred", "%p", 8),
     ("b16", "%h", 4),
     ("u16", "%hu", 2),
@@ -18,6 +18,8 @@ pub(crate) const REGISTERS: [(&str, &str, usize); 13] = [
     ("s64", "%rs", 2),
     ("f64", "%fd", 6),
     ("b32", "%w", 2),
+    ("f16", "%hf", 2),
+    ("f16x2", "%hh", 2),
 ];
 
 /// The numbers of a node, read one after another; zero behind the last.
@@ -60,13 +62,13 @@ impl<'c> Chooser<'c> {
                 (Class::Predicate, other) | (other, Class::Predicate) => {
                     other == ty.class && other == register.class
                 }
-                (Class::Float, Class::Unsigned | Class::Signed) => false,
-                (Class::Unsigned | Class::Signed, Class::Float) => false,
-                _ => true,
+                (Class::Bits, _) | (_, Class::Bits) => true,
+                (Class::Unsigned | Class::Signed, Class::Unsigned | Class::Signed) => true,
+                (class, other) => class == other,
             };
             let narrowest = ty.bits.max(if register == PREDICATE { 1 } else { 16 });
             // Nothing but integers and bits grows.
-            let grows = !ty.is_float() && register.class != Class::Float;
+            let grows = !ty.is_float() && !register.is_float();
             alike
                 && (narrowest..=widest.max(narrowest)).contains(&register.bits)
                 && (register.bits == ty.bits || grows)
@@ -90,7 +92,11 @@ impl<'c> Chooser<'c> {
 
     /// A register or a constant.
     pub(crate) fn source(&mut self, ty: Type, widest: u32) -> String {
-        if ty != PREDICATE && self.once_in(4) { self.constant(ty) } else { self.register(ty, widest) }
+        if ty != PREDICATE && ty.has_constants() && self.once_in(4) {
+            self.constant(ty)
+        } else {
+            self.register(ty, widest)
+        }
     }
 
     /// Usually nothing, sometimes `@%p1 ` or `@!%p1 `.
@@ -157,14 +163,32 @@ const DOUBLE: [u64; 24] = [
     0x3ff0_0000_1000_0000,
 ];
 
+const HALF: [u64; 24] = [
+    0, 0x8000, 0x3c00, 0xbc00, 0x3800, 0x4100, 0x7c00, 0xfc00, 0x7fff, 0x7e00, 0xfe12, 0x7c01, 1, 0x8001,
+    0x03ff, 0x0400, 0x8400, 0x7bff, 0xfbff, 0x3bff, 0x6801, 0x7800, 0x2401, 0x0401,
+];
+
+const BRAIN: [u64; 24] = [
+    0, 0x8000, 0x3f80, 0xbf80, 0x3f00, 0x4020, 0x7f80, 0xff80, 0x7fff, 0x7fc0, 0xffc1, 0x7f81, 1, 0x8001,
+    0x007f, 0x0080, 0x8080, 0x7f7f, 0xff7f, 0x3f7f, 0x4f00, 0xcf00, 0x3c01, 0x0081,
+];
+
 /// The bits of a value where something is special, or of any value, as a number chooses.
 pub(crate) fn edge(ty: Type, number: usize) -> u64 {
+    if let Some(part) = ty.part() {
+        // Pairs are of unlike numbers.
+        return edge(part, number) | edge(part, number / 7 + 3) << part.bits;
+    }
     let mut scrambled = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     scrambled ^= scrambled >> 29;
     let special = number / 4;
     let bits = match (number % 4, ty.class, ty.bits) {
         (0, ..) => scrambled.rotate_left(17),
-        (_, Class::Float, 32) => u64::from(SINGLE[special % SINGLE.len()]),
+        (_, Class::Float, 16) => HALF[special % HALF.len()],
+        (_, Class::Brain, _) => BRAIN[special % BRAIN.len()],
+        // Of the formats of 8 bits, every value is near an edge.
+        (_, Class::E4M3 | Class::E5M2, _) => scrambled,
+        (_, Class::Float | Class::Tensor, 32) => u64::from(SINGLE[special % SINGLE.len()]),
         (_, Class::Float, _) => DOUBLE[special % DOUBLE.len()],
         (1, _, bits) => [0, 1, !0, 1 << (bits - 1), (1 << (bits - 1)) - 1, !1, 2, 7][special % 8],
         // Powers of two, and around the widths of types, where shifts and fields end.

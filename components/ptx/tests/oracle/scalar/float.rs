@@ -3,10 +3,10 @@
 //! Cases that the manual leaves open are as the executor documents them: a NaN that arithmetic makes is the
 //! canonical one, and `.approx` is the result rounded to nearest.
 
-use rustc_apfloat::ieee::{Double, Quad, Single};
+use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2, Half, Quad, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
-use super::opcode::{Opcode, Type};
+use super::opcode::{Class, Opcode, Type};
 
 /// The arithmetic of a type.
 trait Number: Float + FloatConvert<Single> + FloatConvert<Double> + FloatConvert<Quad> {
@@ -25,17 +25,50 @@ impl Number for Double {
     const WIDTH: u32 = 64;
 }
 
+impl Number for Half {
+    const CANONICAL: u64 = 0x7fff;
+    const WIDTH: u32 = 16;
+}
+
+impl Number for BFloat {
+    const CANONICAL: u64 = 0x7fff;
+    const WIDTH: u32 = 16;
+}
+
+impl Number for Float8E4M3FN {
+    const CANONICAL: u64 = 0x7f;
+    const WIDTH: u32 = 8;
+}
+
+impl Number for Float8E5M2 {
+    const CANONICAL: u64 = 0x7f;
+    const WIDTH: u32 = 8;
+}
+
+/// Calls a function with the arithmetic of a type.
+macro_rules! in_type {
+    ($ty:expr, $function:ident($($argument:expr),*)) => {
+        match ($ty.class, $ty.bits) {
+            (Class::Brain, _) => $function::<BFloat>($($argument),*),
+            (_, 16) => $function::<Half>($($argument),*),
+            (_, 32) => $function::<Single>($($argument),*),
+            _ => $function::<Double>($($argument),*),
+        }
+    };
+}
+
 /// The result of a floating-point instruction.
 pub(crate) fn evaluate(op: &Opcode<'_>, ty: Type, sources: &[u64]) -> u64 {
-    if ty.bits == 32 { compute::<Single>(op, sources) } else { compute::<Double>(op, sources) }
+    in_type!(ty, compute(op, sources))
 }
 
 /// The rounding of a result.
 fn rounding(op: &Opcode<'_>) -> Round {
-    match op.one_of(&["rz", "rm", "rp", "rzi", "rmi", "rpi"]) {
+    match op.one_of(&["rz", "rm", "rp", "rzi", "rmi", "rpi", "rna"]) {
         Some("rz" | "rzi") => Round::TowardZero,
         Some("rm" | "rmi") => Round::TowardNegative,
         Some("rp" | "rpi") => Round::TowardPositive,
+        Some("rna") => Round::NearestTiesToAway,
         _ => Round::NearestTiesToEven,
     }
 }
@@ -60,7 +93,11 @@ fn write<N: Number>(op: &Opcode<'_>, value: N) -> u64 {
             () => finish(op, value),
         };
     }
-    if value.is_nan() { N::CANONICAL } else { finish(op, value) }
+    match () {
+        () if value.is_nan() => N::CANONICAL,
+        () if op.has("relu") && value.is_negative() => 0,
+        () => finish(op, value),
+    }
 }
 
 fn finish<N: Number>(op: &Opcode<'_>, value: N) -> u64 {
@@ -96,9 +133,16 @@ where
         "sqrt" => root(number(0), round),
         "abs" => number(0).abs(),
         "neg" => -number(0),
-        "min" | "max" if op.has("NaN") && (number(0).is_nan() || number(1).is_nan()) => N::NAN,
-        "min" => extremum(number(0), number(1), true),
-        "max" => extremum(number(0), number(1), false),
+        "min" | "max" => {
+            let (a, b) = (number(0), number(1));
+            let negative = a.is_negative() != b.is_negative();
+            let (a, b) = if op.has("xorsign") { (a.abs(), b.abs()) } else { (a, b) };
+            match extremum(a, b, op.head == "min") {
+                _ if op.has("NaN") && (a.is_nan() || b.is_nan()) => N::NAN,
+                found if op.has("xorsign") && negative => -found,
+                found => found,
+            }
+        }
         _ => panic!("`{}` is no instruction of floats", op.text),
     };
     write(op, result)
@@ -144,8 +188,7 @@ where
 
 /// A comparison; those that end in `u` are true of NaN too.
 pub(crate) fn compare(op: &Opcode<'_>, ty: Type, sources: &[u64]) -> bool {
-    let ask = if ty.bits == 32 { compare_in::<Single> } else { compare_in::<Double> };
-    ask(op, sources)
+    in_type!(ty, compare_in(op, sources))
 }
 
 fn compare_in<N: Number>(op: &Opcode<'_>, sources: &[u64]) -> bool {
@@ -172,7 +215,7 @@ fn compare_in<N: Number>(op: &Opcode<'_>, sources: &[u64]) -> bool {
 
 /// `testp`
 pub(crate) fn test(op: &Opcode<'_>, ty: Type, source: u64) -> bool {
-    if ty.bits == 32 { test_in::<Single>(op, source) } else { test_in::<Double>(op, source) }
+    in_type!(ty, test_in(op, source))
 }
 
 fn test_in<N: Number>(op: &Opcode<'_>, source: u64) -> bool {
@@ -196,32 +239,72 @@ pub(crate) fn is_not_negative(op: &Opcode<'_>, source: u64) -> bool {
 
 /// `cvt` between two types, at least one of them a float.
 pub(crate) fn convert(op: &Opcode<'_>, to: Type, from: Type, source: u64) -> u64 {
-    match (from.is_float(), from.bits, to.bits) {
-        (false, _, 32) => finish(op, Single::from_i128_r(from.number(source), rounding(op)).value),
-        (false, ..) => finish(op, Double::from_i128_r(from.number(source), rounding(op)).value),
-        (true, 32, _) => from_float::<Single>(op, to, source),
-        (true, ..) => from_float::<Double>(op, to, source),
+    if to.class == Class::Tensor {
+        return tensor(op, source as u32).into();
+    }
+    if !from.is_float() {
+        return from_value(op, to, from, Quad::from_i128(from.number(source)).value);
+    }
+    match from.class {
+        Class::E4M3 => from_float::<Float8E4M3FN>(op, to, from, source),
+        Class::E5M2 => from_float::<Float8E5M2>(op, to, from, source),
+        _ => in_type!(from, from_float(op, to, from, source)),
     }
 }
 
-fn from_float<N: Number>(op: &Opcode<'_>, to: Type, source: u64) -> u64 {
-    // Single precision is flushed only; the modifier says nothing about doubles.
+fn from_float<N: Number>(op: &Opcode<'_>, to: Type, from: Type, source: u64) -> u64 {
+    // Single precision is flushed only; the modifier says nothing about other types.
     let value = if N::WIDTH == 32 { read::<N>(op, source) } else { N::from_bits(u128::from(source)) };
+    from_value(op, to, from, value.convert(&mut false).value)
+}
+
+/// A value of another type, which is exact in 113 bits.
+fn from_value(op: &Opcode<'_>, to: Type, from: Type, value: Quad) -> u64 {
     let rounds = op.one_of(&["rni", "rzi", "rmi", "rpi"]).is_some();
     if !to.is_float() {
         let (least, greatest) = to.range();
-        // The manual's integer notes: zero only from single precision to at most 32 bits.
+        // The manual's integer notes: the highest bit alone from doubles and to 64 bits.
         if value.is_nan() {
-            return if N::WIDTH == 64 || to.bits == 64 { 1 << (to.bits - 1) } else { 0 };
+            return if from.bits == 64 || to.bits == 64 { 1 << (to.bits - 1) } else { 0 };
         }
         // The number is clamped to 128 bits first and then to the type.
         let whole = value.to_i128_r(128, rounding(op), &mut false).value;
         return whole.clamp(least, greatest) as u64;
     }
     let value = if rounds { value.round_to_integral(rounding(op)).value } else { value };
-    if to.bits == 32 {
-        write::<Single>(op, value.convert_r(rounding(op), &mut false).value)
-    } else {
-        write::<Double>(op, value.convert_r(rounding(op), &mut false).value)
+    match to.class {
+        Class::E4M3 => to_float::<Float8E4M3FN>(op, value),
+        Class::E5M2 => to_float::<Float8E5M2>(op, value),
+        _ => in_type!(to, to_float(op, value)),
     }
+}
+
+fn to_float<N: Number>(op: &Opcode<'_>, value: Quad) -> u64
+where
+    Quad: FloatConvert<N>,
+{
+    let most: Quad = N::largest().convert(&mut false).value;
+    let value = if op.has("satfinite") && value.abs() > most { most.copy_sign(value) } else { value };
+    let result: N = value.convert_r(rounding(op), &mut false).value;
+    // Only results of single precision are flushed.
+    let plain = op.text.replace(".ftz", "");
+    if N::WIDTH == 32 { write(op, result) } else { write(&Opcode::new(&plain), result) }
+}
+
+/// `.tf32` has ten bits behind the leading one: the others are rounded off as an integer.
+fn tensor(op: &Opcode<'_>, source: u32) -> u32 {
+    let (sign, magnitude) = (source & 1 << 31, source & !(1 << 31));
+    if magnitude > 0x7f80_0000 {
+        return 0x7fff_ffff;
+    }
+    if op.has("relu") && sign != 0 {
+        return 0;
+    }
+    let added = match op.word(0) {
+        "rna" => 0x1000,
+        "rn" => 0xfff + (magnitude >> 13 & 1),
+        _ => 0,
+    };
+    let rounded = if magnitude == 0x7f80_0000 { magnitude } else { (magnitude + added) & !0x1fff };
+    sign | if op.has("satfinite") { rounded.min(0x7f7f_e000) } else { rounded }
 }

@@ -7,6 +7,18 @@ pub(crate) enum Class {
     Unsigned,
     Signed,
     Float,
+    /// `.bf16`
+    Brain,
+    /// `.tf32`
+    Tensor,
+    /// The two formats of 8 bits.
+    E4M3,
+    E5M2,
+    /// Two numbers of 16 bits, and of 8.
+    Halves,
+    Brains,
+    E4M3s,
+    E5M2s,
     Predicate,
 }
 
@@ -28,6 +40,18 @@ impl Type {
         if name == "pred" {
             return Some(PREDICATE);
         }
+        let format = match name {
+            "f16x2" => Some((Class::Halves, 32)),
+            "bf16" => Some((Class::Brain, 16)),
+            "bf16x2" => Some((Class::Brains, 32)),
+            "tf32" => Some((Class::Tensor, 32)),
+            "e4m3x2" => Some((Class::E4M3s, 16)),
+            "e5m2x2" => Some((Class::E5M2s, 16)),
+            _ => None,
+        };
+        if let Some((class, bits)) = format {
+            return Some(Type { class, bits });
+        }
         let class = match name.as_bytes().first()? {
             b'b' => Class::Bits,
             b'u' => Class::Unsigned,
@@ -45,8 +69,26 @@ impl Type {
         Some(Type { class, bits })
     }
 
+    /// Whether it is a floating-point type, or a pair of one.
     pub(crate) fn is_float(self) -> bool {
-        self.class == Class::Float
+        !matches!(self.class, Class::Bits | Class::Unsigned | Class::Signed | Class::Predicate)
+    }
+
+    /// Whether its values may be written as constants.
+    pub(crate) fn has_constants(self) -> bool {
+        !self.is_float() || self.class == Class::Float && self.bits != 16
+    }
+
+    /// The type of the two numbers in a pair.
+    pub(crate) fn part(self) -> Option<Type> {
+        let class = match self.class {
+            Class::Halves => Class::Float,
+            Class::Brains => Class::Brain,
+            Class::E4M3s => Class::E4M3,
+            Class::E5M2s => Class::E5M2,
+            _ => return None,
+        };
+        Some(Type { class, bits: self.bits / 2 })
     }
 
     pub(crate) fn is_signed(self) -> bool {
@@ -151,6 +193,7 @@ impl<'a> Opcode<'a> {
                 }
                 (if self.head == "set" { first } else { PREDICATE }, sources)
             }
+            "cvt" if first.part().is_some() && last.part().is_none() => (first, vec![last; 2]),
             "cvt" => (first, vec![last]),
             _ => return None,
         })

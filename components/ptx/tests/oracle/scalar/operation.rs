@@ -39,24 +39,67 @@ pub(crate) fn evaluate(op: &Opcode<'_>, sources: &[u64], carry: &mut bool) -> Ou
             Outcome::Truth(truth, !truth)
         }
         "setp" | "set" => {
-            let truth =
-                if ty.is_float() { float::compare(op, ty, sources) } else { compare(op, ty, sources) };
+            let ask = |ty: Type, sources: &[u64]| match ty.is_float() {
+                true => float::compare(op, ty, sources),
+                false => compare(op, ty, sources),
+            };
             let combined = |truth: bool| match (op.combination(), sources.get(2)) {
                 (Some("and"), Some(third)) => truth && *third != 0,
                 (Some("or"), Some(third)) => truth || *third != 0,
                 (Some("xor"), Some(third)) => truth != (*third != 0),
                 _ => truth,
             };
-            match (op.head, combined(truth), result.class) {
-                ("setp", truth_, _) => Outcome::Truth(truth_, combined(!truth)),
-                (_, true, Class::Float) => Outcome::Value(0x3f80_0000),
-                (_, true, _) => Outcome::Value(0xffff_ffff),
-                (_, false, _) => Outcome::Value(0),
+            if let Some(part) = ty.part() {
+                let truths = halves(ty, sources).map(|sources| combined(ask(part, &sources)));
+                let one = written(result.part().unwrap_or(Type { bits: part.bits, ..result }));
+                return match op.head {
+                    "setp" => Outcome::Truth(truths[0], truths[1]),
+                    _ => Outcome::Value(joined(ty, truths.map(|truth| if truth { one } else { 0 }))),
+                };
+            }
+            let truth = ask(ty, sources);
+            match op.head {
+                "setp" => Outcome::Truth(combined(truth), combined(!truth)),
+                _ => Outcome::Value(if combined(truth) { written(result) } else { 0 }),
             }
         }
-        "cvt" => Outcome::Value(convert(op, result, ty, sources[0])),
+        "cvt" => Outcome::Value(match (result.part(), ty.part()) {
+            // The first of two sources goes to the high half.
+            (Some(to), None) => {
+                joined(result, [sources[1], sources[0]].map(|from| convert(op, to, ty, from)))
+            }
+            (Some(to), Some(from)) => {
+                joined(result, halves(ty, sources).map(|sources| convert(op, to, from, sources[0])))
+            }
+            _ => convert(op, result, ty, sources[0]),
+        }),
+        _ if let Some(part) = ty.part() => {
+            Outcome::Value(joined(ty, halves(ty, sources).map(|sources| float::evaluate(op, part, &sources))))
+        }
         _ if ty.is_float() => Outcome::Value(float::evaluate(op, ty, sources)),
         _ => Outcome::Value(integer::evaluate(op, ty, sources, carry)),
+    }
+}
+
+/// The numbers in the low and in the high halves of sources.
+fn halves(ty: Type, sources: &[u64]) -> [Vec<u64>; 2] {
+    let bits = ty.bits / 2;
+    [0, bits].map(|at| sources.iter().map(|source| source >> at & ((1 << bits) - 1)).collect())
+}
+
+/// Two numbers in one register.
+fn joined(ty: Type, [low, high]: [u64; 2]) -> u64 {
+    let bits = ty.bits / 2;
+    low & ((1 << bits) - 1) | high << bits
+}
+
+/// The truth of `set` as a number of a type.
+fn written(ty: Type) -> u64 {
+    match ty.class {
+        Class::Float if ty.bits == 16 => 0x3c00,
+        Class::Float => 0x3f80_0000,
+        Class::Brain => 0x3f80,
+        _ => ty.cut(u64::MAX),
     }
 }
 
