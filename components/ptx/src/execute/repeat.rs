@@ -109,6 +109,7 @@ impl Warp {
             && (self.frame_row, self.local_base) == (earlier.frame_row, earlier.local_base)
             && self.stack == earlier.stack
             && self.frames == earlier.frames
+            && self.paths == earlier.paths
             && deciding.0.iter().all(|place| match *place {
                 RegisterPlace::Predicate(at) => {
                     self.predicates[usize::from(at)] == earlier.predicates[usize::from(at)]

@@ -474,6 +474,7 @@ pub(crate) fn blank(span: Span) -> Instruction {
         aligned: false,
         order: Order::NONE,
         polls: false,
+        spins: false,
         target: NO_PC,
         reconvergence: NO_PC,
         unit: Unit::Control,

@@ -202,6 +202,8 @@ pub struct Instruction {
     pub order: Order,
     /// The branch of a loop that waits for a word of shared memory.
     pub(crate) polls: bool,
+    /// The branch back of a loop that waits for others, whose threads make progress by themselves.
+    pub(crate) spins: bool,
     /// The target of a branch; `NO_PC` for others.
     pub target: u32,
     /// The reconvergence point of a branch; `NO_PC` if only at the end.

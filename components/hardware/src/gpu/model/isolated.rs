@@ -317,6 +317,7 @@ impl Observer for Isolated<'_> {
             }
             Issue::Done
             | Issue::Branch
+            | Issue::Held
             | Issue::Print
             | Issue::Range(_)
             | Issue::Sleep { .. }

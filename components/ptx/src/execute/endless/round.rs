@@ -6,7 +6,6 @@
 
 use super::{Memories, Moment, Unproven};
 use crate::execute::repeat::{Deciding, Part, part};
-use crate::execute::standstill::listed;
 use crate::execute::{Access, AccessKind, Issue, Warp};
 use crate::isa::Space;
 use crate::program::{Kernel, Row};
@@ -175,6 +174,7 @@ pub(super) fn find(
                 }
             }
             Issue::Barrier { .. }
+            | Issue::Held
             | Issue::Texture
             | Issue::Print
             | Issue::Range(_)
@@ -276,10 +276,4 @@ fn constant(access: &Access, words: &mut [Row; 4], memories: &mut impl Memories)
         access.gather(1 << lane, access.addresses[lane], bytes, words);
     }
     Ok(())
-}
-
-/// `lane 3`, `lanes 0 to 15`.
-pub(super) fn lanes_of(mask: u32) -> String {
-    let lanes: Vec<usize> = (0..32).filter(|lane| mask >> lane & 1 != 0).collect();
-    listed(&lanes).replacen("warp", "lane", 1)
 }

@@ -8,7 +8,7 @@ use crate::analysis::cfg::NO_PC;
 use crate::isa::order::{FIRST_TARGET, Order};
 use crate::program::{
     Action, CONSTANT, CallSite, Callable, FramePart, Instruction, Kernel, NONE, Origin, Param, RegisterPlace,
-    Row, polls,
+    Row, polls, spins,
 };
 use crate::syntax::ast::Module;
 use crate::syntax::error::PtxError;
@@ -138,6 +138,9 @@ pub(super) fn link(
         kernel.instructions.iter_mut().for_each(|instruction| instruction.order = Order::NONE);
     }
     polls::mark(&mut kernel.instructions);
+    if origin.target >= FIRST_TARGET {
+        spins::mark(&mut kernel);
+    }
     Ok(kernel)
 }
 
