@@ -24,7 +24,7 @@ const TABLES: [(&str, &str); 8] = [
 ];
 
 /// Instructions that are no function of a thread's registers, and are tested elsewhere.
-const OTHERS: [&str; 34] = [
+const OTHERS: [&str; 39] = [
     "activemask",
     "applypriority",
     "atom",
@@ -45,7 +45,10 @@ const OTHERS: [&str; 34] = [
     "ld",
     "ldu",
     "match",
+    "ldmatrix",
     "membar",
+    "mma",
+    "movmatrix",
     "nanosleep",
     "pmevent",
     "prefetch",
@@ -55,9 +58,11 @@ const OTHERS: [&str; 34] = [
     "ret",
     "shfl",
     "st",
+    "stmatrix",
     "tex",
     "trap",
     "vote",
+    "wmma",
     "mov.pred",
 ];
 

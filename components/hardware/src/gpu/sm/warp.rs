@@ -219,7 +219,8 @@ impl Warps {
     #[cold]
     pub(super) fn pass_apart(&mut self, cta: &mut Cta, barrier: u32, votes: Votes) -> u64 {
         let mut released = 0;
-        for (slot, place) in self.slots.iter_mut().enumerate().filter(|(slot, _)| cta.warps >> slot & 1 != 0) {
+        for (slot, place) in self.slots.iter_mut().enumerate().filter(|(slot, _)| cta.warps >> slot & 1 != 0)
+        {
             let Some(warp) = &mut place.warp else { continue };
             let passes = warp.is_apart() && warp.pass_apart(&cta.launch.kernel, barrier, votes);
             if passes && cta.waiting[warp.index() as usize].take().is_some() {

@@ -59,6 +59,7 @@ fn outlook(kernel: &Kernel, instruction: &Instruction, spinning: u32) -> Outlook
         | Action::Print
         | Action::Range(_)
         | Action::Trap
+        | Action::Breakpoint
         | Action::Assert => Outlook::Helps,
         Action::Exit
         | Action::Warp(_)
@@ -66,7 +67,9 @@ fn outlook(kernel: &Kernel, instruction: &Instruction, spinning: u32) -> Outlook
         | Action::LaneWide
         | Action::Carry(_)
         | Action::Compare(_)
+        | Action::ComparePair(_)
         | Action::Set(..)
+        | Action::SetPair(..)
         | Action::Predicate(_)
         | Action::Special(_)
         | Action::SymbolAddress(_)
@@ -78,6 +81,9 @@ fn outlook(kernel: &Kernel, instruction: &Instruction, spinning: u32) -> Outlook
         | Action::LoadParam
         | Action::Texture { .. }
         | Action::Fence
+        | Action::Hint
+        | Action::Sleep
+        | Action::Matrix
         | Action::LoadFrame
         | Action::StoreFrame => Outlook::GoesOn,
     }
