@@ -186,6 +186,11 @@ impl Kernel {
         self.min_ctas_per_sm
     }
 
+    /// Whether it multiplies matrices somewhere.
+    pub fn multiplies(&self) -> bool {
+        !self.matrices.is_empty()
+    }
+
     /// Whether it calls `vprintf` somewhere.
     pub fn prints(&self) -> bool {
         self.instructions.iter().any(|instruction| matches!(instruction.action, Action::Print))

@@ -272,6 +272,11 @@ impl Warps {
         cta
     }
 
+    /// Whether there are units for products of matrices.
+    pub(super) fn multiplies(&self) -> bool {
+        self.units.multiplies()
+    }
+
     /// Whether the registers of a warp's next instruction have their values, or can take others.
     #[inline]
     fn has_operands(&self, slot: u32) -> bool {
@@ -304,7 +309,7 @@ impl Warps {
                 way: self.units.way(instruction.unit, instruction.latency) as u8,
                 class: instruction.class(),
                 releases: instruction.order.releases,
-                cycles: self.units.cycles(instruction.latency),
+                cycles: self.units.cycles_of(instruction),
                 reads: instruction.reads,
                 writes: instruction.writes,
                 accesses: instruction.accesses,
