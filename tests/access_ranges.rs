@@ -48,6 +48,8 @@ fn block(launch: &LaunchStep, env: &CtaEnvironment, memory: &mut FlatMemory, see
                     | Issue::Fence(_)
                     | Issue::Nothing
                     | Issue::Sleep { .. }
+                    | Issue::CommitCopies
+                    | Issue::AwaitCopies { .. }
                     | Issue::Exit { .. } => {}
                     Issue::Barrier { .. } | Issue::Held => *waiting = true,
                     Issue::Print | Issue::Texture | Issue::Range(_) => {

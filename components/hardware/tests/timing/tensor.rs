@@ -1,7 +1,7 @@
 //! Units for products of matrices, sleeps and the clock of the run, to the cycle.
 
-use super::programs::{Memory, kernel, launch};
-use super::sm::{MARK, MARKED, PIPELINE, SAME_BANK, block, run_blocks};
+use super::programs::{BUFFER, Memory, kernel, launch};
+use super::sm::{MARK, MARKED, MEMORY, PIPELINE, SAME_BANK, block, run_blocks};
 use super::*;
 
 /// One unit that takes a cycle for 256 multiplications and additions of halves.
@@ -95,4 +95,55 @@ fn the_clock_of_the_run_counts_nanoseconds() {
     let stored = run.requests.iter().find_map(|(_, request)| super::programs::stored(request, MARKED));
     let slept = stored.expect("the difference is stored");
     assert!((300..320).contains(&slept), "{slept}");
+}
+
+/// Copies of 16 bytes by each lane, which a memory of [`MEMORY`] cycles answers, and a wait for them.
+fn copied(wait: &str) -> (u64, Vec<u32>) {
+    let body = format!(
+        ".shared .align 16 .b8 to[512];\nmov.u32 %r3, to; mad.lo.u32 %r3, %r1, 16, %r3; mul.wide.u32 %rd3, %r1, 16; add.u64 %rd3, %rd3, %rd1;\n\
+         st.shared.u32 [%r3+12], 7; cp.async.cg.shared.global [%r3], [%rd3+512], 16; cp.async.commit_group;\n{wait}\n\
+         ld.shared.u32 %r4, [%r3+12]; st.global.u32 [%rd2], %r4;\n"
+    );
+    let launch = launch(1, &kernel(&body), 1, 32);
+    let mut memory = Memory::default();
+    for word in 0..128 {
+        memory.set_word(BUFFER + 512 + 4 * word, 1000 + word as u32);
+    }
+    let run = run_blocks(PARAMS, memory, vec![(5, block(&launch, 0))]);
+    assert_finished(&run.report);
+    let store = run.requests.iter().find(|(_, request)| super::programs::stored(request, MARKED).is_some());
+    let (cycle, request) = store.expect("the words are stored");
+    (*cycle, (0..32).filter_map(|lane| super::programs::stored(request, MARKED + 4 * lane)).collect())
+}
+
+#[test]
+fn a_warp_goes_on_until_it_waits_for_its_copies() {
+    let (late, words) = copied("cp.async.wait_group 0;");
+    assert_eq!(words, (0..32).map(|lane| 1003 + 4 * lane).collect::<Vec<u32>>());
+    let (early, words) = copied("cp.async.wait_group 1;");
+    assert_eq!(words, [7; 32], "nothing has landed yet");
+    // Four lines follow each other, each answered when memory has taken its time.
+    assert!((MEMORY..MEMORY + 60).contains(&(late - early)), "{early} {late}");
+}
+
+#[test]
+fn a_copy_beyond_shared_memory_is_a_fault() {
+    let body = "mov.u32 %r3, 8184; cp.async.ca.shared.global [%r3], [%rd1], 16;";
+    let launch = launch(1, &kernel(body), 1, 32);
+    let run = run_blocks(PARAMS, Memory::default(), vec![(5, block(&launch, 0))]);
+    assert!(fault(&run.report).contains("copies 16 bytes to 0x1ff8, outside of the block's shared memory"));
+}
+
+#[test]
+fn barriers_in_memory_hold_warps_until_all_have_arrived() {
+    // The second warp sleeps before it arrives; the first one waits for the phase.
+    let body = ".shared .align 8 .b64 bar;\n.reg .pred %p8, %p9; mov.u32 %r3, %tid.x; setp.eq.u32 %p8, %r3, 0;\n\
+        @%p8 mbarrier.init.shared.b64 [bar], 64; bar.sync 0; setp.lt.u32 %p8, %r3, 32; @!%p8 nanosleep.u32 700;\n\
+        mbarrier.arrive.shared.b64 _, [bar]; again: mbarrier.test_wait.parity.shared.b64 %p9, [bar], 0; @!%p9 bra again;\n\
+        mov.u64 %rd3, %clock64; cvt.u32.u64 %r1, %rd3; @%p8 st.global.u32 [%rd2], %r1;\n";
+    let launch = launch(1, &kernel(body), 1, 64);
+    let run = run_blocks(PARAMS, Memory::default(), vec![(5, block(&launch, 0))]);
+    assert_finished(&run.report);
+    let passed = run.requests.iter().find_map(|(_, request)| super::programs::stored(request, MARKED));
+    assert!(passed.is_some_and(|cycle| (700..1000).contains(&cycle)), "{passed:?}");
 }

@@ -52,6 +52,12 @@ pub struct Access {
     pub wants_value: bool,
     /// All lanes, active or not, lie one behind the other from lane 0 on.
     pub contiguous: bool,
+    /// A load of global memory for shared memory, where its addresses are in the first row of `values`.
+    pub copies: bool,
+    /// The group of a copy among its warp's, which the warp's owner counts.
+    pub group: u32,
+    /// Of a copy, the lanes that write zeros and read nothing.
+    pub zeros: u32,
     /// In: the value of `%clock`.
     pub clock: u64,
     /// In: the time of the run, for `%globaltimer`.
@@ -75,6 +81,9 @@ impl Default for Access {
             element_bytes: 4,
             wants_value: false,
             contiguous: false,
+            copies: false,
+            group: 0,
+            zeros: 0,
             clock: 0,
             picoseconds: 0,
         }

@@ -101,6 +101,7 @@ impl Warp {
             None => AccessKind::Load,
         };
         access.volatile = form.volatile;
+        access.copies = false;
         access.acquires = instruction.order.acquires;
         access.cache = form.cache;
         access.width = width;

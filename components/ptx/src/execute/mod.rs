@@ -12,6 +12,7 @@ compile_error!("64-bit registers are read as pairs of little-endian words");
 mod access;
 pub(crate) mod allocations;
 mod call;
+mod copy;
 pub mod endless;
 mod environment;
 mod failure;
@@ -93,6 +94,13 @@ pub enum Issue {
     Exit {
         /// No lane is left.
         finished: bool,
+    },
+    /// The copies issued since the last commit become a group.
+    CommitCopies,
+    /// The warp waits for its copies.
+    AwaitCopies {
+        /// The newest groups that it does not wait for; none, and not even copies that are in no group, if not given.
+        newest: Option<u32>,
     },
     /// Lanes sleep for as long as the longest sleep of theirs.
     Sleep {
@@ -346,6 +354,12 @@ impl Warp {
             Action::Assert => {
                 return Err(fault(instruction, lanes, "an assertion of the program failed".into()));
             }
+            Action::Copy => {
+                self.access(kernel, env, instruction, lanes, access)?;
+                kind = self.copy(kernel, instruction, access)?;
+            }
+            Action::CommitCopies => kind = Issue::CommitCopies,
+            Action::AwaitCopies => kind = Issue::AwaitCopies { newest: u32::try_from(instruction.offset).ok() },
             Action::Matrix => self.multiply_matrices(kernel, instruction, lanes)?,
             Action::Sleep => {
                 // The manual's longest sleep is a millisecond (PTX ISA 9.7.19.2).

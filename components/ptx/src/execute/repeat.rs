@@ -60,6 +60,9 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::Range(_)
         | Action::Trap
         | Action::Breakpoint
+        | Action::Copy
+        | Action::CommitCopies
+        | Action::AwaitCopies
         | Action::Assert => Part::Outside,
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
+use super::copies::Copies;
 use super::findings::{Check, Findings, mistake};
 use super::races::{Race, Races};
 use super::shadow::Shadow;
@@ -46,6 +47,8 @@ pub(super) struct Cta<'a> {
     shared_shadow: Shadow,
     local_shadow: Shadow,
     races: Option<Box<Races>>,
+    /// Copies of each warp that have not landed in shared memory.
+    copies: Vec<Copies>,
     access: Access,
     words: [Row; 4],
     pub(super) statistics: Statistics,
@@ -74,6 +77,7 @@ impl<'a> Cta<'a> {
             shared_shadow: Shadow::new(shared),
             local_shadow: Shadow::new(local.next_multiple_of(64) * 32 * count),
             races: options.racecheck.then(|| Box::new(Races::new(count, shared, kernel.target()))),
+            copies: vec![Copies::default(); count],
             access: Access::default(),
             words: [Row::ZERO; 4],
             statistics: Statistics::default(),
@@ -95,6 +99,7 @@ impl<'a> Cta<'a> {
             warp.restart(self.kernel, env, index as u32);
         }
         self.waiting.fill(None);
+        self.copies.iter_mut().for_each(Copies::restart);
         self.arrived = [Arrived::default(); 16];
         self.shared.fill(0);
         self.local.fill(0);
@@ -174,6 +179,8 @@ impl<'a> Cta<'a> {
                 | Issue::Sleep { .. }
                 | Issue::Nothing => {}
                 Issue::Memory => self.memory(index, env, memory)?,
+                Issue::CommitCopies => self.copies[index].commit(),
+                Issue::AwaitCopies { newest } => self.land_copies(index, newest, env, memory)?,
                 Issue::Print => self.print(index, env, memory)?,
                 Issue::Texture => self.texture(index, env, memory)?,
                 Issue::Range(action) if self.keeps_ranges => {
@@ -359,7 +366,26 @@ impl<'a> Cta<'a> {
         if unwritten != 0 {
             self.unwritten(index, env, unwritten, || memory.allocations());
         }
+        if self.access.copies {
+            self.copies[index].add(&self.access, &self.words);
+            return Ok(());
+        }
         self.complete(index);
+        Ok(())
+    }
+
+    /// Copies that a warp waits for land in shared memory.
+    fn land_copies(
+        &mut self,
+        index: usize,
+        newest: Option<u32>,
+        env: &CtaEnvironment,
+        memory: &mut FlatMemory,
+    ) -> Result<(), Box<ExecError>> {
+        while let Some(store) = self.copies[index].next(newest) {
+            self.access = store;
+            self.memory(index, env, memory)?;
+        }
         Ok(())
     }
 
@@ -369,6 +395,7 @@ impl<'a> Cta<'a> {
         let Cta { races, access, shared, kernel, findings, warps, .. } = self;
         let Some(races) = races else { return };
         races.meet(index, warps[index].meetings());
+        races.meet_barriers(access, index, shared);
         let line = |pc: u32| kernel.instructions()[pc as usize].line;
         for &Race { lane, byte, other, did } in races.note(access, index, shared) {
             let (here, there) = (line(access.pc), line(other.pc()));

@@ -4,6 +4,7 @@
 //! CTAs run one after another, the warps of a CTA in turns, so a CTA that waits for another one never
 //! ends; [`Options::limit`] and [`Options::interrupt`] stop it.
 
+mod copies;
 mod cta;
 mod findings;
 mod first_touch;

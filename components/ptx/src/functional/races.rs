@@ -3,7 +3,7 @@
 //!
 //! Order comes from barriers, named ones included: a warp's accesses before it arrived happen before the
 //! accesses of others after they waited there. It is kept as a vector clock a warp, so it does not matter in
-//! which order the warps really ran. A warp that has ended counts as arrived wherever all are waited for.
+//! which order the warps really ran. A barrier in memory (`mbarrier`) orders what came before the arrivals that ended its phase. A warp that has ended counts as arrived wherever all are waited for.
 //! Between the threads of a warp the order of the program counts up to sm_6x, where they run in step; from
 //! sm_70 on only `bar.warp.sync` does (of any mask, so as to accuse nobody wrongly). Within one instruction,
 //! threads that store different values to one place race.
@@ -13,7 +13,10 @@
 //! warps are remembered: enough for barriers of a whole block; among partial ones a race with a third may be
 //! missed. No order is ever assumed away, so every report is a race.
 
+use std::collections::BTreeMap;
+
 use crate::execute::{Access, AccessKind};
+use crate::isa::{AtomicOperation, barrier};
 
 /// Warps of a block at most.
 const WARPS: usize = 32;
@@ -94,6 +97,8 @@ pub(super) struct Races {
     independent: bool,
     cells: Vec<Cell>,
     clocks: Vec<Clock>,
+    /// Of each barrier in shared memory, what has arrived at it, and what had when its last phase ended.
+    phases: BTreeMap<u64, (Clock, Clock)>,
     /// Clocks of the warps that have arrived at each barrier, and of those that have ended.
     arrived: [Clock; 16],
     ended: Clock,
@@ -109,6 +114,7 @@ impl Races {
             independent: target >= 70,
             cells: vec![Cell::default(); bytes],
             clocks: vec![[0; WARPS]; warps],
+            phases: BTreeMap::new(),
             arrived: [[0; WARPS]; 16],
             ended: [0; WARPS],
             met: [0; WARPS],
@@ -128,6 +134,7 @@ impl Races {
         self.arrived = [[0; WARPS]; 16];
         self.ended = [0; WARPS];
         self.met = [0; WARPS];
+        self.phases.clear();
     }
 
     /// A warp arrives at a barrier: its later accesses are unknown to others.
@@ -185,6 +192,30 @@ impl Races {
             }
         }
         &self.found
+    }
+
+    /// Barriers in shared memory order what was before their arrivals and what is behind a test of the phase that these end.
+    pub(super) fn meet_barriers(&mut self, access: &Access, warp: usize, shared: &[u8]) {
+        let AccessKind::Atomic(operation, _) = access.kind else { return };
+        // Lanes change a word one after another.
+        let mut changed = BTreeMap::new();
+        for lane in (0..32).filter(|lane| access.mask >> lane & 1 != 0) {
+            let address = access.addresses[lane];
+            let Some(word) = shared.get(address as usize..).and_then(<[u8]>::first_chunk) else { continue };
+            let old = changed.get(&address).copied().unwrap_or(u64::from_le_bytes(*word));
+            let Some(new) = barrier::apply(operation, old, access.atomic_operands(lane).0) else { return };
+            changed.insert(address, new);
+            let known = self.phases.entry(address).or_insert(([0; WARPS], [0; WARPS]));
+            if operation == AtomicOperation::BarrierTest {
+                learn(&mut self.clocks[warp], &known.1);
+                continue;
+            }
+            learn(&mut known.0, &self.clocks[warp]);
+            if barrier::parity(old) != barrier::parity(new) {
+                known.1 = known.0;
+            }
+        }
+        self.clocks[warp][warp] += 1;
     }
 
     /// Lanes that store different values to one place in one instruction.

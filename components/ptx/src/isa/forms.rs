@@ -68,6 +68,16 @@ pub(crate) enum Form {
     },
     /// `movmatrix`
     Transpose,
+    /// `cp.async`
+    Copy,
+    /// `cp.async.commit_group` and the waits for groups.
+    CopyGroup {
+        waits: bool,
+    },
+    /// `cp.async.mbarrier.arrive`
+    ArriveAfterCopies,
+    /// `mbarrier`
+    BarrierInMemory,
     /// A texture of `dimensions` dimensions; its coordinates are floats.
     Texture {
         dimensions: u8,
@@ -132,6 +142,10 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::Policy, Sp IntOther "9.7.9.18"
         "createpolicy.fractional.{L2::evict_last|L2::evict_normal}.{L2::evict_first|L2::evict_unchanged}.b64 createpolicy.fractional.L2::evict_first.L2::evict_unchanged.b64", "d{, fraction}";
 
+    Form::Copy, LdSt Load "9.7.9.25" "cp.async", "[d], [s], bytes{, source bytes}";
+    Form::CopyGroup { waits: false }, Control IntOther "9.7.9.25" "cp.async.commit_group", "";
+    Form::CopyGroup { waits: true }, Control Fence "9.7.9.25" "cp.async.{wait_group|wait_all}", "{n}";
+
     // 9.7.10 Textures.
     Form::Texture { dimensions: 1, floats: true }, LdSt Load "9.7.10.3" "tex.1d.v4.{f32|s32|u32}.f32", "d, [a, c]";
     Form::Texture { dimensions: 2, floats: true }, LdSt Load "9.7.10.3" "tex.2d.v4.{f32|s32|u32}.f32", "d, [a, c]";
@@ -162,6 +176,9 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::Fence, LdSt Fence "9.7.13.4"
         "membar.{cta|gl|sys} fence{|.sc|.acq_rel|.acquire|.release}.{cta|cluster|gpu|sys}", "";
     Form::Fence, LdSt Fence "9.7.13.4" "fence.proxy.alias membar.proxy.alias", "";
+    Form::BarrierInMemory, LdSt Atomic "9.7.13.15" "mbarrier", "[a], …";
+    Form::ArriveAfterCopies, LdSt Atomic "9.7.13.15"
+        "cp.async.mbarrier.arrive{|.noinc}{|.shared|.shared::cta}.b64", "[a]";
     Form::Hint, Control IntOther "9.7.13.13" "griddepcontrol.{launch_dependents|wait}", "";
     Form::Atomic, LdSt Atomic "9.7.13.5" "atom", "d, [a], b{, c}";
     Form::Atomic, LdSt Atomic "9.7.13.7" "red", "[a], b";

@@ -46,6 +46,14 @@ pub enum AtomicOperation {
     CompareAndSwap,
     Increment,
     Decrement,
+    /// Those on the word of a barrier (`mbarrier`): an arrival, one that takes part no more, arrivals and bytes that it has to
+    /// wait for, bytes that have come, and none.
+    BarrierArrive,
+    BarrierDrop,
+    BarrierExpectArrivals,
+    BarrierExpectBytes,
+    BarrierCompleteBytes,
+    BarrierTest,
 }
 
 /// The type an atomic works in.
@@ -164,6 +172,7 @@ impl AtomicOperation {
                     old - 1
                 }
             }
+            barrier => super::barrier::apply(barrier, old, b).unwrap_or(old),
         }
     }
 }

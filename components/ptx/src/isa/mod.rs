@@ -1,6 +1,7 @@
 //! The layer of the instruction set: the table, the units and spaces that instructions use, and the lane-wise
 //! helpers.
 
+pub(crate) mod barrier;
 pub(crate) mod conversions;
 pub(crate) mod float;
 pub(crate) mod forms;
@@ -246,7 +247,15 @@ impl Known {
     fn is_listed_by_head(&self) -> bool {
         let Known::Form(row) = self else { return false };
         let memory = matches!(row.form, Form::Load | Form::Store | Form::Atomic);
-        memory || matches!(row.form, Form::Product | Form::FragmentProduct | Form::Fragment { .. })
+        memory
+            || matches!(
+                row.form,
+                Form::Product
+                    | Form::FragmentProduct
+                    | Form::Fragment { .. }
+                    | Form::Copy
+                    | Form::BarrierInMemory
+            )
     }
 
     fn section(&self) -> &'static str {

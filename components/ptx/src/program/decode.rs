@@ -4,6 +4,7 @@
 
 mod call;
 mod control;
+mod copies;
 mod fragments;
 mod hints;
 mod instruction;

@@ -126,6 +126,11 @@ pub(crate) enum Action {
     Hint,
     /// `nanosleep`
     Sleep,
+    /// `cp.async` from global memory to the address in the first source; the second is the bytes to be read.
+    Copy,
+    CommitCopies,
+    /// Waits for all groups of copies but the newest `offset`, and for all copies if it is negative.
+    AwaitCopies,
     /// A product of matrices; `offset` is its site.
     Matrix,
     /// `__assertfail`
@@ -254,7 +259,7 @@ impl Instruction {
 
     /// Whether it makes a memory access that leaves the core (`ld.param` does not).
     pub fn is_memory(&self) -> bool {
-        self.action == Action::Memory
+        matches!(self.action, Action::Memory | Action::Copy)
     }
 
     /// Whether it is a load or an atomic whose value is wanted.

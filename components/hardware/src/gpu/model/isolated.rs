@@ -307,7 +307,7 @@ impl Observer for Isolated<'_> {
                 let begun = clock.load_store(at, 1);
                 clock.deliver(step, begun + costs.global);
             }
-            Issue::Fence(_) => {
+            Issue::Fence(_) | Issue::AwaitCopies { .. } => {
                 clock.compute(steps, pc, 1, costs);
                 clock.open = clock.stored.max(clock.sector);
             }
@@ -322,6 +322,7 @@ impl Observer for Isolated<'_> {
             | Issue::Print
             | Issue::Range(_)
             | Issue::Sleep { .. }
+            | Issue::CommitCopies
             | Issue::Exit { .. }
             | Issue::Nothing => {
                 clock.compute(steps, pc, 1, costs);

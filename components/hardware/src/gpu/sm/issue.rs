@@ -11,7 +11,7 @@ use super::stalls::Held;
 use super::units::{MEMORY, WAYS};
 use super::warp::{Next, State};
 use super::writeback::Writeback;
-use super::{Scheduler, Sm, SmStats, load_store};
+use super::{Scheduler, Sm, SmStats, copies, load_store};
 
 impl Sm {
     /// Lets every scheduler issue.
@@ -184,7 +184,14 @@ impl Sm {
                 Space::Local => to_local(&mut self.scratch, cta, warp.index(), slot)?,
                 Space::Shared => {}
             }
-            if cta.launch.precedence.is_gated() && self.scratch.space == Space::Global {
+            if self.scratch.copies {
+                copies::begin(&self.scratch, cta, warp.index())?;
+                if self.scratch.mask != 0 {
+                    self.scratch.group = warp_slot.copies.begin();
+                }
+            }
+            if self.scratch.mask != 0
+                && cta.launch.precedence.is_gated() && self.scratch.space == Space::Global {
                 return Ok(self.issue_gated(slot, issued.lanes, sim));
             }
         }
@@ -193,7 +200,7 @@ impl Sm {
             self.fetch.drop_rest(slot);
         }
         self.count_issue(slot, place, (pc, issued.lanes), stats);
-        if issued.kind == Issue::Memory {
+        if issued.kind == Issue::Memory && self.scratch.mask != 0 {
             let accesses = self.warps.take(slot, self.scratch.wants_value).accesses;
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
             self.meet_acquire(slot, access.acquires);
@@ -284,6 +291,8 @@ impl Sm {
                 self.claim_range(place, action, call)?;
             }
             Issue::Fence(order) => self.meet_fence(slot, order),
+            Issue::CommitCopies => warp_slot.copies.commit(),
+            Issue::AwaitCopies { newest } => self.await_copies(slot, newest),
             Issue::Sleep { nanoseconds } => self.put_to_sleep(slot, nanoseconds, sim),
             Issue::Exit { finished: true } => {
                 warp_slot.state = State::Ended;

@@ -8,6 +8,7 @@
 
 mod answer;
 mod blocks;
+mod copies;
 pub(super) mod cta;
 mod endless;
 pub(super) mod fetch;

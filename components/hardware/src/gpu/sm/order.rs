@@ -85,6 +85,8 @@ pub(super) enum Pause {
     AcquireFromDevice,
     /// The end of a `nanosleep`, in this cycle.
     Sleep(u64),
+    /// Copies of the groups before this one.
+    Copies(u32),
 }
 
 impl Sm {
@@ -141,7 +143,7 @@ impl Sm {
         self.pause(slot, Pause::Sleep(end));
     }
 
-    fn pause(&mut self, slot: u32, pause: Pause) {
+    pub(super) fn pause(&mut self, slot: u32, pause: Pause) {
         let warp = &mut self.warps.slots[slot as usize];
         (warp.state, warp.pause) = (State::AtFence, pause);
         self.fenced |= 1 << slot;
@@ -178,6 +180,7 @@ impl Sm {
             let waits = match warp.pause {
                 Pause::Acquire | Pause::AcquireFromDevice => warp.acquiring,
                 Pause::Sleep(end) => cycle < end,
+                Pause::Copies(end) => warp.copies.are_open_before(end),
                 Pause::Fence | Pause::AcquiringFence | Pause::Release => {
                     let holds = self.ctas[place].as_mut().is_some_and(|cta| cta.drain.holds(slot));
                     warp.outstanding > 0 || holds

@@ -6,6 +6,7 @@
 use counterpoint_ptx::{Class, FileAccesses, Kernel, Reach, RegisterSet, Votes, Warp};
 
 use super::cta::Cta;
+use super::copies::Copies;
 use super::gate::Held;
 use super::order::Pause;
 use super::scheduler::View;
@@ -45,6 +46,7 @@ pub(super) struct WarpSlot {
     pub(super) outstanding: u32,
     /// Its pause at a fence, a release or an acquire.
     pub(super) pause: Pause,
+    pub(super) copies: Copies,
     /// The value of its acquire has not come.
     pub(super) acquiring: bool,
     /// Its next instruction is a release that has waited.
@@ -148,6 +150,7 @@ impl Warps {
             attention: 0,
             outstanding: 0,
             pause: Pause::default(),
+            copies: Copies::default(),
             acquiring: false,
             may_release: false,
             held: None,
@@ -192,6 +195,7 @@ impl Warps {
         place.issued = 0;
         place.outstanding = 0;
         (place.acquiring, place.may_release) = (false, false);
+        place.copies.restart();
         place.awaited = 0;
         self.scoreboard.start(slot as usize, kernel.scoreboard_registers());
         self.live |= 1 << slot;

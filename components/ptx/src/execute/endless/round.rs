@@ -174,6 +174,8 @@ pub(super) fn find(
                 }
             }
             Issue::Barrier { .. }
+            | Issue::CommitCopies
+            | Issue::AwaitCopies { .. }
             | Issue::Held
             | Issue::Texture
             | Issue::Print

@@ -60,6 +60,8 @@ fn outlook(kernel: &Kernel, instruction: &Instruction, spinning: u32) -> Outlook
         | Action::Range(_)
         | Action::Trap
         | Action::Breakpoint
+        | Action::Copy
+        | Action::AwaitCopies
         | Action::Assert => Outlook::Helps,
         Action::Exit
         | Action::Warp(_)
@@ -82,6 +84,7 @@ fn outlook(kernel: &Kernel, instruction: &Instruction, spinning: u32) -> Outlook
         | Action::Texture { .. }
         | Action::Fence
         | Action::Hint
+        | Action::CommitCopies
         | Action::Sleep
         | Action::Matrix
         | Action::LoadFrame

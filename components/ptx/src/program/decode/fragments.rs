@@ -10,15 +10,25 @@ use crate::isa::matrix::{Element, Layout, Part, Product};
 use crate::isa::warp::WarpOp;
 use crate::isa::{self, LaneType, Latency, Space, Unit};
 use crate::program::{Action, CONSTANT, Instruction, MemoryForm, NONE, Row};
-use crate::syntax::ast::Operand;
+use crate::syntax::ast::{Operand, Span};
 use crate::syntax::error::PtxError;
 
 /// An address in a register of 64 bits and the bytes to be added to it.
 #[derive(Clone, Copy)]
-struct Address {
-    register: u16,
+pub(super) struct Address {
+    pub(super) register: u16,
     form: MemoryForm,
-    offset: i64,
+    pub(super) offset: i64,
+}
+
+impl Address {
+    /// A load of nothing yet from there.
+    pub(super) fn load(&self, span: Span) -> Instruction {
+        let mut instruction = blank(span);
+        (instruction.unit, instruction.latency) = (Unit::LdSt, Latency::Load);
+        (instruction.address, instruction.offset, instruction.memory) = (self.register, self.offset, self.form);
+        instruction
+    }
 }
 
 fn by_lane(of: impl Fn(u32) -> u32) -> Row {
@@ -120,7 +130,7 @@ impl<'s> Line<'_, 's, '_> {
     }
 
     /// The base address of an operand in brackets.
-    fn fragment_address(&mut self, operand: &Operand, space: Option<Space>) -> Result<Address, PtxError> {
+    pub(super) fn fragment_address(&mut self, operand: &Operand, space: Option<Space>) -> Result<Address, PtxError> {
         self.out.memory.space = space;
         self.address(operand, space)?;
         let base = self.out.memory.base.take();
@@ -278,7 +288,7 @@ impl<'s> Line<'_, 's, '_> {
     }
 
     /// The result of an instruction of the table, in a register of its own.
-    fn compute(&mut self, opcode: &str, sources: &[u16]) -> Result<u16, PtxError> {
+    pub(super) fn compute(&mut self, opcode: &str, sources: &[u16]) -> Result<u16, PtxError> {
         let wide = isa::lane_row(opcode).is_some_and(|row| row.result == LaneType::Bits(64));
         let kind = if wide { RegisterType::Wide } else { RegisterType::Narrow(32) };
         let to = self.decoder.temporary(kind, self.span.place)?;
@@ -286,7 +296,7 @@ impl<'s> Line<'_, 's, '_> {
         Ok(to)
     }
 
-    fn compute_into(&mut self, opcode: &str, sources: &[u16], to: u16) -> Result<(), PtxError> {
+    pub(super) fn compute_into(&mut self, opcode: &str, sources: &[u16], to: u16) -> Result<(), PtxError> {
         let Some(row) = isa::lane_row(opcode) else { return Err(self.unknown()) };
         let wide = row.result == LaneType::Bits(64);
         let mut instruction = blank(self.span);
@@ -331,12 +341,9 @@ impl<'s> Line<'_, 's, '_> {
 
     /// A load or store of up to four registers.
     fn access(&mut self, address: Address, bytes: u8, registers: &[u16], stores: bool) {
-        let mut instruction = blank(self.span);
+        let mut instruction = address.load(self.span);
         instruction.action = Action::Memory;
-        instruction.unit = Unit::LdSt;
         instruction.latency = if stores { Latency::Store } else { Latency::Load };
-        instruction.address = address.register;
-        instruction.offset = address.offset;
         instruction.memory = MemoryForm {
             store: stores,
             elements: registers.len() as u8,

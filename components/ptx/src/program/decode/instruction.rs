@@ -190,6 +190,10 @@ impl<'s> Line<'_, 's, '_> {
             Form::Fragment { stores } => self.fragment(stores),
             Form::MatrixRows { stores } => self.matrix_rows(stores),
             Form::Transpose => self.transpose(),
+            Form::Copy => self.copy(),
+            Form::CopyGroup { waits } => self.copy_group(waits),
+            Form::ArriveAfterCopies => self.arrive_after_copies(),
+            Form::BarrierInMemory => self.barrier_in_memory(),
             Form::Texture { dimensions, floats } => self.texture(dimensions, floats),
         }
     }

@@ -10,7 +10,7 @@ use super::operands::Wanted;
 use crate::analysis::liveness::Effects;
 use crate::isa::matrix::{Element, Layout, Logic, Part, Product};
 use crate::isa::{Latency, Space, Unit, unsupported};
-use crate::program::{Action, MatrixSite, RegisterSet};
+use crate::program::{Action, Instruction, MatrixSite, RegisterSet};
 use crate::syntax::ast::Operand;
 use crate::syntax::error::PtxError;
 
@@ -243,7 +243,7 @@ fn latency(element: Element) -> Latency {
     }
 }
 
-/// Multiplications and additions in units of [`Instruction::WORK`](crate::Instruction::WORK).
+/// Multiplications and additions in units of [`Instruction::WORK`](crate::program::Instruction::WORK).
 fn work(product: &Product) -> u8 {
-    (product.quarters() * product.m * product.n * product.k / crate::Instruction::WORK) as u8
+    (product.quarters() * product.m * product.n * product.k / Instruction::WORK) as u8
 }

@@ -77,7 +77,10 @@ impl LoadStore {
             Outcome::Hit => {
                 around.sim.stats.l1_accesses.add(1);
                 around.cta(warp).counts.l1_accesses += 1;
-                if !is_local {
+                let access = &self.instructions.get(transaction.instruction).access;
+                if access.copies {
+                    around.land(warp, access, transaction.lanes, words);
+                } else if !is_local {
                     around.deliver(warp, pc, transaction.lanes, words);
                 }
                 self.served(transaction.instruction, around);
@@ -139,6 +142,9 @@ impl LoadStore {
                 Space::Shared | Space::Const => {}
             }
         }
+        if access.copies {
+            around.warps.slots[warp as usize].copies.end(access.group);
+        }
         self.retire(warp, access, since, around);
     }
 
@@ -174,7 +180,11 @@ impl LoadStore {
     pub(super) fn fill(&mut self, waiter: Waiter, line: u64, data: &Line, around: &mut SmState<'_>) {
         let instruction = self.instructions.get(waiter.instruction);
         instruction.access.gather(waiter.lanes, line, data, &mut self.words);
-        around.deliver(instruction.warp, instruction.access.pc, waiter.lanes, &self.words);
+        if instruction.access.copies {
+            around.land(instruction.warp, &instruction.access, waiter.lanes, &self.words);
+        } else {
+            around.deliver(instruction.warp, instruction.access.pc, waiter.lanes, &self.words);
+        }
         self.served(waiter.instruction, around);
     }
 

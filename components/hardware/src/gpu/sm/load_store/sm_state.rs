@@ -75,6 +75,12 @@ impl SmState<'_> {
         }
     }
 
+    /// Puts words that a copy has read into the shared memory of a warp's block; that they fit was seen at the issue.
+    pub(super) fn land(&mut self, warp: u32, access: &Access, lanes: u32, words: &[Row; 4]) {
+        let landed = access.land(lanes, words, &mut self.cta(warp).shared);
+        debug_assert!(landed.is_ok(), "the destination of a copy lies in shared memory");
+    }
+
     /// A warp has loaded a word again.
     pub(super) fn polled(&mut self, warp: u32, word: u32) {
         let slot = &mut self.warps.slots[warp as usize];

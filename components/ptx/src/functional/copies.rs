@@ -1,0 +1,54 @@
+//! Asynchronous copies without time: the source is read when the copy is issued, and shared memory is written when the warp waits for
+//! the copy. A program that forgets to wait so finds what was there before.
+
+use std::collections::VecDeque;
+
+use crate::execute::{Access, AccessKind};
+use crate::isa::Space;
+use crate::program::Row;
+
+/// The copies of a warp that have not landed, oldest first, each with the number of its group.
+#[derive(Clone, Default)]
+pub(super) struct Copies {
+    open: VecDeque<(u32, Access)>,
+    /// The number of the group that the next commit makes.
+    group: u32,
+}
+
+impl Copies {
+    pub(super) fn restart(&mut self) {
+        self.open.clear();
+        self.group = 0;
+    }
+
+    /// A copy that has read these words.
+    pub(super) fn add(&mut self, access: &Access, words: &[Row; 4]) {
+        let mut store = Access {
+            addresses: access.values[0].0.map(u64::from),
+            values: *words,
+            mask: access.mask | access.zeros,
+            space: Space::Shared,
+            kind: AccessKind::Store,
+            copies: false,
+            contiguous: false,
+            ..access.clone()
+        };
+        for row in &mut store.values {
+            for lane in (0..32).filter(|lane| access.zeros >> lane & 1 != 0) {
+                row.0[lane] = 0;
+            }
+        }
+        self.open.push_back((self.group, store));
+    }
+
+    pub(super) fn commit(&mut self) {
+        self.group += 1;
+    }
+
+    /// The next copy to land as a store, of those that are in no group or in one of all but the newest.
+    pub(super) fn next(&mut self, newest: Option<u32>) -> Option<Access> {
+        let end = newest.map_or(u32::MAX, |newest| self.group.saturating_sub(newest));
+        let &(group, _) = self.open.front()?;
+        if group < end { self.open.pop_front().map(|(_, store)| store) } else { None }
+    }
+}
