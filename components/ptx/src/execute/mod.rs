@@ -27,6 +27,7 @@ pub(crate) mod standstill;
 mod straight;
 pub mod texture;
 mod vector;
+mod video;
 mod warp;
 
 pub use access::{Access, AccessKind};
@@ -288,6 +289,7 @@ impl Warp {
                 blend(&mut self.rows[instruction.destinations[0] as usize].0, &row, lanes);
             }
             Action::Predicate(operation) => self.predicate(instruction, operation, lanes),
+            Action::Video(ref video) => self.video(kernel, instruction, video, lanes),
             Action::Memory => {
                 self.access(kernel, env, instruction, lanes, access)?;
                 kind = Issue::Memory;

@@ -36,6 +36,7 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::FromGeneric(_)
         | Action::InSpace(_)
         | Action::Pack
+        | Action::Video(_)
         | Action::Unpack => Part::Computes,
         // The memory accessed is looked at when the address is known. Lanes that a mask names must be there.
         Action::Memory

@@ -49,6 +49,8 @@ pub(crate) enum Form {
         dimensions: u8,
         floats: bool,
     },
+    /// Arithmetic on parts of registers.
+    Video,
 }
 
 /// One row.
@@ -148,6 +150,24 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::Warp(WarpOp::ReduceOr), Sp IntOther "9.7.13.12" "redux.sync.or.b32", "d, a, membermask";
     Form::Warp(WarpOp::ReduceXor), Sp IntOther "9.7.13.12" "redux.sync.xor.b32", "d, a, membermask";
     Form::Warp(WarpOp::Elect), Sp IntOther "9.7.13.14" "elect.sync", "d|p, membermask";
+
+    // 9.7.18 Video.
+    Form::Video, Sp IntOther "9.7.18.1.1"
+        "v{add|sub|absdiff|min|max}.{u32|s32}.{u32|s32}.{u32|s32}{|.sat}{|.add|.min|.max}", "d, a, b{, c}";
+    Form::Video, Sp IntOther "9.7.18.1.2"
+        "v{shl|shr}.{u32|s32}.{u32|s32}.u32{|.sat}.{clamp|wrap}{|.add|.min|.max}", "d, a, b{, c}";
+    Form::Video, Sp IntOther "9.7.18.1.3"
+        "vmad.{u32|s32}.{u32|s32}.{u32|s32}{|.po}{|.sat}{|.shr7|.shr15}", "d, a, b, c";
+    Form::Video, Sp IntOther "9.7.18.1.4"
+        "vset.{u32|s32}.{u32|s32}.{eq|ne|lt|le|gt|ge}{|.add|.min|.max}", "d, a, b{, c}";
+    Form::Video, Sp IntOther "9.7.18.2.1"
+        "v{add|sub|avrg|absdiff|min|max}2.{u32|s32}.{u32|s32}.{u32|s32}{|.sat|.add}", "d, a, b, c";
+    Form::Video, Sp IntOther "9.7.18.2.2"
+        "vset2.{u32|s32}.{u32|s32}.{eq|ne|lt|le|gt|ge}{|.add}", "d, a, b, c";
+    Form::Video, Sp IntOther "9.7.18.2.3"
+        "v{add|sub|avrg|absdiff|min|max}4.{u32|s32}.{u32|s32}.{u32|s32}{|.sat|.add}", "d, a, b, c";
+    Form::Video, Sp IntOther "9.7.18.2.4"
+        "vset4.{u32|s32}.{u32|s32}.{eq|ne|lt|le|gt|ge}{|.add}", "d, a, b, c";
 
     // 9.7.19 Miscellaneous.
     Form::Trap, Control Exit "9.7.19.4" "trap", "";

@@ -14,6 +14,7 @@ pub(crate) mod order;
 pub(crate) mod range;
 pub(crate) mod space;
 pub(crate) mod table;
+pub(crate) mod video;
 pub(crate) mod warp;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ pub use order::{Order, Reach};
 pub use range::RangeAction;
 pub(crate) use space::Base;
 pub use space::Space;
+pub(crate) use video::{Second, Video, VideoOp};
 
 /// The execution unit an instruction occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

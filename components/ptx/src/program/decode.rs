@@ -13,6 +13,7 @@ mod operands;
 mod registers;
 mod storage;
 mod texture;
+mod video;
 
 use std::collections::BTreeMap;
 

@@ -4,5 +4,6 @@ mod alone;
 mod programs;
 mod random;
 mod scalar;
+mod selectors;
 mod sweep;
 mod values;

@@ -12,7 +12,7 @@ use crate::alone::{alone, run_alone};
 use crate::random::UNTESTED;
 use crate::scalar::{Class, Opcode, Outcome, Type, evaluate};
 
-const TABLES: [(&str, &str); 8] = [
+const TABLES: [(&str, &str); 9] = [
     ("integer.txt", include_str!("values/integer.txt")),
     ("carry.txt", include_str!("values/carry.txt")),
     ("float.txt", include_str!("values/float.txt")),
@@ -21,6 +21,7 @@ const TABLES: [(&str, &str); 8] = [
     ("convert.txt", include_str!("values/convert.txt")),
     ("half.txt", include_str!("values/half.txt")),
     ("half_convert.txt", include_str!("values/half_convert.txt")),
+    ("video.txt", include_str!("values/video.txt")),
 ];
 
 /// Instructions that are no function of a thread's registers, and are tested elsewhere.

@@ -159,6 +159,7 @@ impl<'s> Line<'_, 's, '_> {
             Form::Trap => self.alone(Action::Trap),
             Form::Call => self.call(),
             Form::Texture { dimensions, floats } => self.texture(dimensions, floats),
+            Form::Video => self.video(),
         }
     }
 

@@ -126,9 +126,10 @@ impl Line<'_, '_, '_> {
         };
         let count = if combine == Combine::None { 3 } else { 4 };
         let operands = self.operands(count..=count)?;
+        let element = opcode.rsplit('.').next().unwrap_or("");
         for index in 0..2 {
             let LaneType::Bits(bits) = row.sources[index] else { return Err(self.unknown()) };
-            let wanted = Wanted::exactly(opcode.rsplit('.').next().unwrap_or("")).of(bits);
+            let wanted = Wanted::exactly(element).of(bits);
             self.out.sources[index] = self.read(&operands[index + 1], wanted)?;
         }
         if combine != Combine::None {
@@ -152,6 +153,10 @@ impl Line<'_, '_, '_> {
         }
         match &operands[0].kind {
             OperandKind::Name(name) => self.out.destinations[0] = self.write_predicate(name, place)?,
+            OperandKind::Pair(..) if !pairs && matches!(element, "f16" | "bf16") => {
+                let error = PtxError::new(place, format!("a comparison of `.{element}` has one result"));
+                return Err(error.expecting("a predicate"));
+            }
             OperandKind::Pair(name, inverse) => {
                 for (index, name) in [name, inverse].into_iter().enumerate() {
                     if name != "_" {

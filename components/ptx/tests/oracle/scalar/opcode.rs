@@ -156,6 +156,11 @@ impl<'a> Opcode<'a> {
         if matches!(self.head, "setp" | "set") { self.one_of(&["and", "or", "xor"]) } else { None }
     }
 
+    /// Whether it may write two predicates: one of a single half has one.
+    pub(crate) fn has_two_results(&self) -> bool {
+        self.head == "setp" && self.types.last().is_some_and(|ty| ty.has_constants() || ty.part().is_some())
+    }
+
     /// The types of result and sources; `None` for an instruction that is no function of a thread's
     /// registers.
     pub(crate) fn signature(&self) -> Option<(Type, Vec<Type>)> {
@@ -188,6 +193,14 @@ impl<'a> Opcode<'a> {
             }
             "cvt" if first.part().is_some() && last.part().is_none() => (first, vec![last; 2]),
             "cvt" => (first, vec![last]),
+            "vmad" => (first, vec![self.types[1], last, B32]),
+            head if head.starts_with('v') && head != "vote" => {
+                let compares = head.starts_with("vset");
+                let [a, b] = if compares { [first, last] } else { [self.types[1], last] };
+                let result = if compares { U32 } else { first };
+                let third = head.ends_with(['2', '4']) || self.one_of(&["add", "min", "max"]).is_some();
+                (result, if third { vec![a, b, result] } else { vec![a, b] })
+            }
             _ => return None,
         })
     }

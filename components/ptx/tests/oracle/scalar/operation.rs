@@ -1,7 +1,7 @@
 //! Results of instructions that read registers alone: comparisons, selections, conversions, arithmetic.
 
 use super::opcode::{Class, Opcode, Type};
-use super::{float, integer};
+use super::{float, integer, video};
 
 /// A result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,7 @@ pub(crate) fn evaluate(op: &Opcode<'_>, sources: &[u64], carry: &mut bool) -> Ou
     }
     match op.head {
         "mov" => Outcome::Value(sources[0]),
+        head if head.starts_with('v') => Outcome::Value(video::evaluate(op, sources)),
         "selp" => Outcome::Value(sources[if sources[2] != 0 { 0 } else { 1 }]),
         "slct" => {
             let first = if types[2].is_float() {
