@@ -48,7 +48,7 @@ fn block(launch: &LaunchStep, env: &CtaEnvironment, memory: &mut FlatMemory, see
                     | Issue::Fence(_)
                     | Issue::Nothing
                     | Issue::Exit { .. } => {}
-                    Issue::Barrier { .. } => *waiting = true,
+                    Issue::Barrier { .. } | Issue::Held => *waiting = true,
                     Issue::Print | Issue::Texture | Issue::Range(_) => {
                         panic!("no application prints, has textures or tells ranges")
                     }

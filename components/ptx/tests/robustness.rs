@@ -59,11 +59,11 @@ fn a_cause_is_told_once_with_the_number_of_its_places() {
 
 #[test]
 fn a_parameter_declared_twice_is_an_error_with_its_place() {
-    let text = ".version 7.8\n.target sm_35\n.entry k(\n.param .u32 n,\n.param .u32 n\n)\n{ .reg .u32 %a; ld.param.u32 %a, [n]; ret; }";
+    let text = ".version 7.8\n.target sm_35\n.address_size 64\n.entry k(\n.param .u32 n,\n.param .u32 n\n)\n{ .reg .u32 %a; ld.param.u32 %a, [n]; ret; }";
     let module = parser::parse(text).expect("well-formed");
     let errors = decode::decode(&module).expect_err("one name for two parameters");
     assert_eq!(errors.len(), 1);
-    assert_eq!((errors[0].line, errors[0].message.as_str()), (5, "`n` is declared twice"));
+    assert_eq!((errors[0].line, errors[0].message.as_str()), (6, "`n` is declared twice"));
 }
 
 proptest! {

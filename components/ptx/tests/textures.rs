@@ -93,7 +93,10 @@ fn what_is_not_bound_or_does_not_fit() {
     assert!(integers.contains("gives integers, the instruction wants floats"), "{integers}");
     let refused = [
         ("tex.2d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [image, {%r0}];", "1 coordinates for 2 dimensions"),
-        ("tex.a2d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [image, {%r0, %r0, %r0, %r0}];", "unknown instruction"),
+        (
+            "tex.a2d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [image, {%r0, %r0, %r0, %r0}];",
+            "is not supported: of textures",
+        ),
         ("tex.1d.v4.f32.s32 {%f4, %f5}, [image, {%r0}];", "2 values where 4 are moved"),
         ("tex.1d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [imgae, {%r0}];", "something like `image`"),
         ("tex.1d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [out, {%r0}];", "is a parameter"),

@@ -1,14 +1,18 @@
 //! A function in static single assignment form: every value is written once.
 //!
-//! Phis are placed at dominance frontiers (Cytron et al., 1991). It is made from the module as written, so
-//! that opcodes keep their text; names are resolved by scope, as the decoder does it. The result of a guarded
+//! Phis are placed at dominance frontiers (Cytron et al., 1991). It is made from the module as written;
+//! opcodes have their canonical spelling, and names are resolved by scope, as the decoder does it. The result of a guarded
 //! instruction depends on the previous value, which the step keeps.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cfg::{ControlFlow, Flow};
 use super::dominance::Dominators;
-use crate::syntax::ast::{Function, Instruction, OperandKind, Statement, StatementKind, StorageSpace};
+use crate::isa::spelling::canonical;
+use crate::syntax::ast::{
+    Function, Guard, Instruction, Operand, OperandKind, Statement, StatementKind, StorageSpace,
+};
 
 /// A value; `UNDEFINED` is one that was never written.
 pub type ValueId = u32;
@@ -50,7 +54,7 @@ impl Source {
 /// An instruction.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Its opcode with modifiers.
+    /// Its opcode with modifiers, in the canonical spelling.
     pub opcode: String,
     /// Line in the text.
     pub line: u32,
@@ -90,7 +94,7 @@ pub struct Ssa {
 
 /// An operand whose registers are numbers yet.
 struct Raw<'a> {
-    instruction: &'a Instruction,
+    instruction: Cow<'a, Instruction>,
     line: u32,
     scope: usize,
 }
@@ -98,8 +102,8 @@ struct Raw<'a> {
 #[derive(Default)]
 struct Scope {
     parent: Option<usize>,
-    /// Declared names, and prefixes with their counts.
-    declared: BTreeMap<String, Option<u32>>,
+    /// Declared names, and prefixes with their counts; of either, the parts of a vector.
+    declared: BTreeMap<String, (Option<u32>, u32)>,
     labels: BTreeMap<String, u32>,
 }
 
@@ -108,6 +112,8 @@ struct Names<'a> {
     scopes: Vec<Scope>,
     raw: Vec<Raw<'a>>,
     registers: BTreeMap<(usize, String), usize>,
+    /// Lists of `.branchtargets`.
+    targets: BTreeMap<&'a str, &'a [String]>,
 }
 
 impl<'a> Names<'a> {
@@ -118,19 +124,49 @@ impl<'a> Names<'a> {
             match &statement.kind {
                 StatementKind::Block(inner) => self.walk(inner, Some(scope)),
                 StatementKind::Variable(variable) if variable.space == StorageSpace::Register => {
-                    self.scopes[scope].declared.insert(variable.name.clone(), variable.range);
+                    self.scopes[scope]
+                        .declared
+                        .insert(variable.name.clone(), (variable.range, variable.vector));
                 }
                 StatementKind::Label(name) => {
                     let at = self.raw.len() as u32;
                     self.scopes[scope].labels.insert(name.clone(), at);
                 }
+                StatementKind::BranchTargets(name, labels) => {
+                    self.targets.insert(name, labels);
+                }
                 StatementKind::Instruction(instruction) => {
                     let line = statement.span.place.line;
-                    self.raw.push(Raw { instruction, line, scope });
+                    for instruction in self.branches(instruction) {
+                        self.raw.push(Raw { instruction, line, scope });
+                    }
                 }
-                StatementKind::Variable(_) | StatementKind::Prototype(_) => {}
+                _ => {}
             }
         }
+    }
+
+    /// An instruction; of a `brx.idx`, a branch for each target, all but the last under a guard of which nothing is
+    /// known.
+    fn branches(&self, instruction: &'a Instruction) -> Vec<Cow<'a, Instruction>> {
+        let targets = match instruction.operands.get(1).map(|operand| &operand.kind) {
+            Some(OperandKind::Name(list)) if instruction.opcode.starts_with("brx.") => {
+                self.targets.get(&**list)
+            }
+            _ => None,
+        };
+        let Some(targets) = targets else { return vec![Cow::Borrowed(instruction)] };
+        let last = targets.len() - 1;
+        let branch = |(number, label): (usize, &String)| {
+            let span = instruction.operands[1].span;
+            let unknown = Guard { name: String::new(), negated: false, span };
+            Cow::Owned(Instruction {
+                guard: if number < last { Some(unknown) } else { instruction.guard.clone() },
+                opcode: "bra".to_owned(),
+                operands: vec![Operand { kind: OperandKind::Name(label.clone()), span }],
+            })
+        };
+        targets.iter().enumerate().map(branch).collect()
     }
 
     fn label(&self, scope: usize, name: &str) -> Option<u32> {
@@ -144,26 +180,39 @@ impl<'a> Names<'a> {
         None
     }
 
-    fn register(&mut self, scope: usize, name: &str) -> Option<usize> {
+    /// The scope that declares a register's name, and the number of its parts.
+    fn declaration(&self, scope: usize, name: &str) -> Option<(usize, u32)> {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let mut at = Some(scope);
         while let Some(here) = at {
             let declared = &self.scopes[here].declared;
             let in_range = || {
-                let count = declared.get(stem).copied().flatten()?;
-                name[stem.len()..].parse::<u32>().ok().filter(|number| *number < count)
+                let &(count, parts) = declared.get(stem)?;
+                let number = name[stem.len()..].parse::<u32>().ok()?;
+                (number < count?).then_some((here, parts))
             };
-            if declared.get(name).is_some_and(Option::is_none) || in_range().is_some() {
-                let next = self.registers.len();
-                return Some(*self.registers.entry((here, name.to_owned())).or_insert(next));
+            let whole = declared.get(name).filter(|(range, _)| range.is_none());
+            if let Some(found) = whole.map(|(_, parts)| (here, *parts)).or_else(in_range) {
+                return Some(found);
             }
             at = self.scopes[here].parent;
         }
         None
     }
 
+    fn register(&mut self, scope: usize, name: &str) -> Option<usize> {
+        let vector = name.rsplit_once('.').map(|(vector, _)| vector);
+        let (here, _) = self.declaration(scope, vector.unwrap_or(name))?;
+        let next = self.registers.len();
+        Some(*self.registers.entry((here, name.to_owned())).or_insert(next))
+    }
+
     fn source(&mut self, scope: usize, kind: &OperandKind) -> Source {
         match kind {
+            OperandKind::Name(name) if self.declaration(scope, name).is_some_and(|(_, parts)| parts > 1) => {
+                let parts = ["x", "y", "z", "w"].map(|part| OperandKind::Name(format!("{name}.{part}")));
+                Source::Parts(parts.iter().map(|part| self.source(scope, part)).collect())
+            }
             OperandKind::Name(name) => match self.register(scope, name) {
                 Some(register) => Source::Value(register as u32),
                 None => Source::Name(name.clone(), 0),
@@ -301,7 +350,7 @@ impl Ssa {
 }
 
 fn step(names: &mut Names<'_>, raw: &Raw<'_>) -> Step {
-    let instruction = raw.instruction;
+    let instruction = &*raw.instruction;
     let guard = instruction.guard.as_ref().and_then(|guard| {
         let register = names.register(raw.scope, &guard.name)?;
         Some((register as ValueId, guard.negated))
@@ -314,7 +363,14 @@ fn step(names: &mut Names<'_>, raw: &Raw<'_>) -> Step {
         instruction.operands.iter().map(|operand| names.source(raw.scope, &operand.kind)).collect();
     let sources = operands.split_off(written.min(operands.len()));
     let results = operands.iter().flat_map(Source::values).collect();
-    Step { opcode: instruction.opcode.clone(), line: raw.line, guard, sources, results, previous: Vec::new() }
+    Step {
+        opcode: canonical(&instruction.opcode).into_owned(),
+        line: raw.line,
+        guard,
+        sources,
+        results,
+        previous: Vec::new(),
+    }
 }
 
 fn rename(source: &mut Source, now: &[ValueId]) {

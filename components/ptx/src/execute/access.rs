@@ -54,6 +54,8 @@ pub struct Access {
     pub contiguous: bool,
     /// In: the value of `%clock`.
     pub clock: u64,
+    /// In: the time of the run, for `%globaltimer`.
+    pub picoseconds: u64,
 }
 
 impl Default for Access {
@@ -74,6 +76,7 @@ impl Default for Access {
             wants_value: false,
             contiguous: false,
             clock: 0,
+            picoseconds: 0,
         }
     }
 }

@@ -16,15 +16,15 @@ const DEEPEST_CALL: usize = 256;
 pub(super) struct Frame {
     /// The call, and its lanes.
     call: u32,
-    lanes: u32,
+    pub(super) lanes: u32,
     /// The caller's values of the warp's fields.
     function: u32,
-    floor: usize,
-    returned: u32,
+    pub(super) floor: usize,
+    pub(super) returned: u32,
     frame_row: usize,
     local_base: u64,
     /// The beginnings of the saved rows and predicates, if the function was running already.
-    saved: Option<(usize, usize)>,
+    pub(super) saved: Option<(usize, usize)>,
 }
 
 impl Warp {

@@ -12,10 +12,10 @@
 
 mod round;
 
-use crate::execute::standstill::{Waiting, listed};
+use crate::execute::standstill::{Waiting, lanes_of, listed};
 use crate::execute::{CtaEnvironment, ExecError, Failure, Warp};
 use crate::program::{Kernel, Symbol};
-use round::{Round, lanes_of};
+use round::Round;
 
 /// Instructions after which a warp is looked at for the first time.
 pub const FIRST_LOOK: u64 = 1 << 16;

@@ -19,6 +19,7 @@ mod fetch;
 mod lanes;
 mod memory;
 mod moves;
+mod paths;
 mod poll;
 pub mod printf;
 mod range;
@@ -46,13 +47,14 @@ use crate::isa::forms::PredicateOp;
 use crate::isa::{Base, LaneOp, Order, RangeAction};
 use crate::program::{Action, CONSTANT, Combine, Instruction, Kernel, NONE, Row};
 use lanes::{LaneFunction, Operands, blend};
+use paths::{Meeting, Paths};
 
 /// The kind of an instruction issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Issue {
     /// It is done; its registers are written.
     Done,
-    /// A branch.
+    /// A branch, or a path that waits for others of the warp while another one goes on.
     Branch,
     /// The warp reached a barrier. Its owner lets it continue with [`Warp::pass_barrier`].
     Barrier {
@@ -64,7 +66,12 @@ pub enum Issue {
         waits: bool,
         /// For `bar.red`, how the warp's threads vote.
         votes: Option<Votes>,
+        /// The whole warp arrives, and counts with all its 32 threads. Otherwise a part does and `waits` by itself, while the warp
+        /// goes on; its owner asks [`Warp::arrivals`] for the threads, and calls [`Warp::pass_apart`] when the barrier opens.
+        whole: bool,
     },
+    /// No path of the warp can go on until a barrier opens at which a part of it waits.
+    Held,
     /// Later accesses must wait until earlier ones are visible, and see all that the order requires.
     Fence(Order),
     /// The access is filled in. A load's registers wait for [`Warp::complete_load`].
@@ -87,6 +94,11 @@ pub enum Issue {
         /// No lane is left.
         finished: bool,
     },
+    /// Lanes sleep for as long as the longest sleep of theirs.
+    Sleep {
+        /// The time, at most a millisecond.
+        nanoseconds: u32,
+    },
     /// The guard was false in all lanes.
     Nothing,
 }
@@ -107,7 +119,7 @@ struct Entry {
     mask: u32,
 }
 
-/// 32 threads that share a pc.
+/// 32 threads that share a pc, or have paths of their own (`execute/paths.rs`).
 ///
 /// The fields that are read for every warp come first, in one line of the host's cache.
 #[derive(Clone, Debug)]
@@ -145,6 +157,7 @@ pub struct Warp {
     local_base: u64,
     saved_rows: Vec<Row>,
     saved_predicates: Vec<u32>,
+    paths: Paths,
 }
 
 impl Warp {
@@ -172,6 +185,7 @@ impl Warp {
             saved_predicates: Vec::new(),
             rows: Vec::new(),
             predicates: Vec::new(),
+            paths: Paths::default(),
             lanes: lanes::best(),
         };
         warp.restart(kernel, env, index);
@@ -197,6 +211,7 @@ impl Warp {
         self.frame.resize(kernel.functions[0].frame_bytes.div_ceil(4) as usize, Row::ZERO);
         self.saved_rows.clear();
         self.saved_predicates.clear();
+        self.paths = Paths::default();
         self.rows.clear();
         self.rows.resize(kernel.rows as usize, Row::ZERO);
         self.predicates.clear();
@@ -250,7 +265,7 @@ impl Warp {
             return Ok(Issued { kind: Issue::Nothing, lanes: 0 });
         };
         self.check(kernel);
-        let lanes = self.executing(instruction);
+        let mut lanes = self.executing(instruction);
         if matches!(instruction.action, Action::Branch) {
             self.branch(kernel, instruction, lanes);
             return Ok(Issued { kind: Issue::Branch, lanes });
@@ -298,9 +313,16 @@ impl Warp {
                 self.load_param(env, instruction, lanes, access)?;
                 kind = Issue::Parameter;
             }
-            Action::Barrier { waits } => kind = self.barrier(kernel, instruction, lanes, waits)?,
-            Action::BarrierReduction(_) => kind = self.barrier(kernel, instruction, lanes, true)?,
-            Action::Warp(op) => self.warp_wide(kernel, instruction, op, lanes)?,
+            Action::Barrier { .. } | Action::BarrierReduction(_) => {
+                kind = self.barrier(kernel, instruction, &mut lanes)?;
+                if matches!(kind, Issue::Branch | Issue::Held | Issue::Barrier { whole: false, .. }) {
+                    return Ok(Issued { kind, lanes });
+                }
+            }
+            Action::Warp(op) => match self.warp_wide(kernel, instruction, op, lanes)? {
+                Meeting::Complete(all) => lanes = all,
+                Meeting::Waits(kind) => return Ok(Issued { kind, lanes: 0 }),
+            },
             Action::Texture { .. } => {
                 self.texture(kernel, instruction, lanes, access);
                 kind = Issue::Texture;
@@ -325,8 +347,19 @@ impl Warp {
             Action::Assert => {
                 return Err(fault(instruction, lanes, "an assertion of the program failed".into()));
             }
+            Action::Sleep => {
+                // The manual's longest sleep is a millisecond (PTX ISA 9.7.19.2).
+                const LONGEST: u32 = 1_000_000;
+                let times = self.row(kernel, instruction.sources[0]).0;
+                let asked = (0..32).filter(|lane| lanes >> lane & 1 != 0).map(|lane| times[lane]);
+                kind = Issue::Sleep { nanoseconds: asked.max().unwrap_or_default().min(LONGEST) };
+            }
+            Action::Breakpoint => {
+                let message = "the program executed `brkpt`, and there is no debugger".into();
+                return Err(fault(instruction, lanes, message));
+            }
             Action::Trap => return Err(fault(instruction, lanes, "the program executed `trap`".into())),
-            _ => self.move_special(kernel, env, instruction, lanes, access.clock),
+            _ => self.move_special(kernel, env, instruction, lanes, access),
         }
         self.advance(kernel);
         Ok(Issued { kind, lanes })
@@ -343,11 +376,17 @@ impl Warp {
     /// The active lanes in which the guard holds.
     #[inline]
     fn executing(&self, instruction: &Instruction) -> u32 {
+        self.guarded(instruction, self.mask)
+    }
+
+    /// Of these lanes, those in which the guard holds.
+    #[inline]
+    fn guarded(&self, instruction: &Instruction, lanes: u32) -> u32 {
         if instruction.guard == NONE {
-            return self.mask;
+            return lanes;
         }
         let guard = self.predicates[instruction.guard as usize];
-        self.mask & if instruction.guard_negated { !guard } else { guard }
+        lanes & if instruction.guard_negated { !guard } else { guard }
     }
 
     #[inline]
@@ -429,10 +468,13 @@ impl Warp {
                 let mask = entry.mask & !(self.exited | self.returned);
                 if mask != 0 && entry.pc != entry.reconvergence {
                     (self.pc, self.reconvergence, self.mask) = (entry.pc, entry.reconvergence, mask);
+                    if mask & self.paths.stopped() != 0 {
+                        self.go_elsewhere(kernel);
+                    }
                     return;
                 }
             }
-            if !self.leave(kernel) {
+            if !self.leave(kernel) && !self.next_strand() {
                 (self.pc, self.reconvergence, self.mask) = (NO_PC, NO_PC, 0);
                 return;
             }
@@ -451,8 +493,8 @@ impl Warp {
             self.pc = instruction.target;
             if self.pc == self.reconvergence {
                 self.pop(kernel);
-            } else if instruction.polls {
-                self.begin_polling(kernel, last);
+            } else if instruction.polls || instruction.spins {
+                self.go_round(kernel, instruction, last);
             }
             return;
         }
@@ -465,7 +507,17 @@ impl Warp {
         self.pop(kernel);
     }
 
+    /// The branch at `last` has taken all lanes back to the beginning of a loop that waits.
+    #[inline]
+    fn go_round(&mut self, kernel: &Kernel, instruction: &Instruction, last: u32) {
+        let apart = instruction.spins && !(self.stack.is_empty() && self.paths.is_one());
+        if !(apart && self.give_way(kernel)) && instruction.polls {
+            self.begin_polling(kernel, last);
+        }
+    }
+
     fn exit(&mut self, kernel: &Kernel, lanes: u32) {
+        self.reconsider();
         self.exited |= lanes;
         self.mask &= !lanes;
         if self.mask == 0 {

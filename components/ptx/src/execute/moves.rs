@@ -1,6 +1,6 @@
 //! Moves that the instruction table does not have: special registers, addresses, packing.
 
-use super::{CtaEnvironment, Warp};
+use super::{Access, CtaEnvironment, Warp};
 use crate::isa::Base;
 use crate::program::{Action, Instruction, Kernel, NONE, Special};
 
@@ -11,12 +11,12 @@ impl Warp {
         env: &CtaEnvironment,
         instruction: &Instruction,
         lanes: u32,
-        clock: u64,
+        access: &Access,
     ) {
         let destination = instruction.destinations[0];
         match instruction.action {
             Action::Special(special) => {
-                let values = self.special(kernel, env, special, clock);
+                let values = self.special(kernel, env, special, access);
                 if instruction.memory.wide_value {
                     self.set_wide(destination, &values, lanes);
                 } else {
@@ -54,12 +54,15 @@ impl Warp {
     ) {
         let windows = env.windows;
         let inside = |address: u64, start: u64| address.wrapping_sub(start) < windows.size;
+        let constants = if base == Base::Const { kernel.constant_bytes() } else { 0 };
+        let inside_constants = |address: u64| address.wrapping_sub(env.constant_base) < constants;
         let mut truth = 0;
         for (lane, &address) in self.wide(kernel, instruction.sources[0]).iter().enumerate() {
             let (shared, local) = (inside(address, windows.shared), inside(address, windows.local));
             let is = match base {
                 Base::Shared => shared,
                 Base::Local => local,
+                Base::Const => inside_constants(address),
                 _ => !shared && !local,
             };
             truth |= u32::from(is) << lane;
@@ -67,7 +70,7 @@ impl Warp {
         self.set_predicate(instruction.destinations[0], truth, lanes);
     }
 
-    fn special(&self, kernel: &Kernel, env: &CtaEnvironment, special: Special, clock: u64) -> [u64; 32] {
+    fn special(&self, kernel: &Kernel, env: &CtaEnvironment, special: Special, access: &Access) -> [u64; 32] {
         let uniform = match special {
             Special::Tid(axis) => return self.thread_index(env.ntid, axis),
             Special::LaneId => return std::array::from_fn(|lane| lane as u64),
@@ -84,8 +87,11 @@ impl Warp {
             Special::SmId => u64::from(env.sm),
             Special::SmCount => u64::from(env.sm_count),
             Special::GridId => env.grid,
-            Special::Clock => clock,
-            Special::ClockHigh => clock >> 32,
+            Special::Clock => access.clock,
+            Special::ClockHigh => access.clock >> 32,
+            Special::GlobalTimer => access.picoseconds / 1000,
+            Special::GlobalTimerHigh => (access.picoseconds / 1000) >> 32,
+            Special::Zero => 0,
             Special::DynamicShared => u64::from(env.dynamic_shared_bytes),
             Special::TotalShared => u64::from(kernel.shared_bytes) + u64::from(env.dynamic_shared_bytes),
         };

@@ -21,7 +21,9 @@ pub(crate) enum Part {
 /// The part that an action plays. Every action has its line, so that a new one must be given its part.
 pub(crate) fn part(action: Action) -> Part {
     match action {
-        Action::Special(Special::Clock | Special::ClockHigh) => Part::Outside,
+        Action::Special(
+            Special::Clock | Special::ClockHigh | Special::GlobalTimer | Special::GlobalTimerHigh,
+        ) => Part::Outside,
         Action::Lane
         | Action::LaneWide
         | Action::Carry(_)
@@ -37,13 +39,15 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::InSpace(_)
         | Action::Pack
         | Action::Video(_)
-        | Action::Unpack => Part::Computes,
+        | Action::Unpack
+        | Action::Hint => Part::Computes,
         // The memory accessed is looked at when the address is known. Lanes that a mask names must be there.
         Action::Memory
         | Action::LoadParam
         | Action::Branch
         | Action::Warp(_)
         | Action::Fence
+        | Action::Sleep
         | Action::LoadFrame
         | Action::StoreFrame
         | Action::Call
@@ -55,6 +59,7 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::Print
         | Action::Range(_)
         | Action::Trap
+        | Action::Breakpoint
         | Action::Assert => Part::Outside,
     }
 }
@@ -105,6 +110,7 @@ impl Warp {
             && (self.frame_row, self.local_base) == (earlier.frame_row, earlier.local_base)
             && self.stack == earlier.stack
             && self.frames == earlier.frames
+            && self.paths == earlier.paths
             && deciding.0.iter().all(|place| match *place {
                 RegisterPlace::Predicate(at) => {
                     self.predicates[usize::from(at)] == earlier.predicates[usize::from(at)]

@@ -4,42 +4,61 @@ use std::collections::BTreeMap;
 
 use crate::program::Kernel;
 
-/// The barrier at which a warp waits, and the instruction that made it wait.
+/// The barrier at which a warp waits, or a part of it, and the instruction that made it wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Waiting {
     /// The barrier, among the block's.
     pub barrier: u32,
     /// The instruction.
     pub pc: u32,
+    /// The lanes that wait: all for a whole warp, those included that have ended.
+    pub lanes: u32,
 }
 
-/// Says which warps wait where. Those that are nowhere in `warps` have ended; `arrived` gives for a barrier
-/// the number of threads that have come and the number that it waits for.
+impl Waiting {
+    /// That of a whole warp.
+    pub fn whole(barrier: u32, pc: u32) -> Self {
+        Waiting { barrier, pc, lanes: u32::MAX }
+    }
+}
+
+/// Says which warps wait where. Those that are nowhere in `warps` have ended; a warp may be at several places with parts of it.
+/// `arrived` gives for a barrier the number of threads that have come and the number that it waits for.
 ///
 /// # Panics
 /// If an instruction is none of the kernel's.
-pub fn standstill(kernel: &Kernel, warps: &[Option<Waiting>], arrived: impl Fn(u32) -> (u32, u32)) -> String {
-    let mut places: BTreeMap<Option<Waiting>, Vec<usize>> = BTreeMap::new();
-    for (warp, waiting) in warps.iter().enumerate() {
-        places.entry(*waiting).or_default().push(warp);
+pub fn standstill(kernel: &Kernel, warps: &[Vec<Waiting>], arrived: impl Fn(u32) -> (u32, u32)) -> String {
+    let mut places: BTreeMap<Waiting, Vec<usize>> = BTreeMap::new();
+    for (warp, waits) in warps.iter().enumerate() {
+        for waiting in waits {
+            places.entry(*waiting).or_default().push(warp);
+        }
     }
-    let ended = places.remove(&None);
-    let told = places.iter().filter_map(|(waiting, warps)| {
-        let Waiting { barrier, pc } = (*waiting)?;
+    let told = places.iter().map(|(waiting, warps)| {
+        let Waiting { barrier, pc, lanes } = *waiting;
         let (come, wanted) = arrived(barrier);
-        let verb = if warps.len() == 1 { "waits" } else { "wait" };
+        let one = if lanes == u32::MAX { warps.len() } else { lanes.count_ones() as usize } == 1;
+        let verb = if one { "waits" } else { "wait" };
         let place = kernel.quote(kernel.instructions()[pc as usize].line);
-        Some(format!(
-            "{} {verb} at barrier {barrier}, which has {come} of {wanted} threads ({place})",
+        let part = if lanes == u32::MAX { String::new() } else { format!("{} of ", lanes_of(lanes)) };
+        format!(
+            "{part}{} {verb} at barrier {barrier}, which has {come} of {wanted} threads ({place})",
             listed(warps)
-        ))
+        )
     });
-    let ended = ended.map(|warps| {
-        let verb = if warps.len() == 1 { "has" } else { "have" };
-        format!("{} {verb} ended", listed(&warps))
+    let ended: Vec<usize> = (0..warps.len()).filter(|warp| warps[*warp].is_empty()).collect();
+    let ended = (!ended.is_empty()).then(|| {
+        let verb = if ended.len() == 1 { "has" } else { "have" };
+        format!("{} {verb} ended", listed(&ended))
     });
     let told: Vec<String> = told.chain(ended).collect();
     format!("no warp can go on: {}", told.join("; "))
+}
+
+/// `lane 3`, `lanes 0 to 15`.
+pub(crate) fn lanes_of(mask: u32) -> String {
+    let lanes: Vec<usize> = (0..32).filter(|lane| mask >> lane & 1 != 0).collect();
+    listed(&lanes).replacen("warp", "lane", 1)
 }
 
 /// `warp 3`, `warps 0 to 2 and 5`.

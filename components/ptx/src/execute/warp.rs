@@ -1,10 +1,12 @@
 //! Operations of a warp's lanes together: shuffles, votes, matches, reductions, and the predicates of
 //! barriers.
 //!
-//! Lanes that a mask names must all be here: a warp executes the paths of a branch one after another, so
-//! it cannot wait in one of them for lanes on another. A mask that asks for it is a fault, never a wrong
-//! value. Lanes that have ended, or never began, are not waited for.
+//! Lanes that a mask names must all come to the instruction. From sm_70 on, those that come first wait
+//! (`paths/meeting.rs`). Before, a warp executes the paths of a branch one after another, so it cannot wait in one
+//! of them for lanes on another: a mask that asks for it is a fault, never a wrong value. Lanes that have ended, or never
+//! began, are not waited for.
 
+use super::paths::Meeting;
 use super::{ExecError, Issue, Warp, blend, fault};
 use crate::isa::warp::{self, Reduction, WarpOp};
 use crate::program::{Action, Instruction, Kernel, NONE, Row};
@@ -26,17 +28,11 @@ impl Votes {
     }
 }
 
-/// A barrier that a part of a warp executes. The manual (PTX ISA 9.7.13.1) leaves its result undefined,
-/// except for barriers that are not `.aligned`, from sm_70 on.
+/// A barrier for whole warps that a part of a warp executes. The manual (PTX ISA 9.7.13.1) leaves its result undefined.
 #[cold]
-fn alone(kernel: &Kernel, instruction: &Instruction, lanes: u32, absent: u32) -> Box<ExecError> {
-    let why = if instruction.aligned || kernel.target() < 70 {
-        "PTX leaves undefined what a part of a warp does at this barrier (a thread that returns early on one path keeps it from meeting the other; under a guard it does not)"
-    } else {
-        "paths of a warp run one after another here, so they can never meet at this barrier"
-    };
+pub(super) fn alone(instruction: &Instruction, lanes: u32, absent: u32) -> Box<ExecError> {
     let message = format!(
-        "lanes {lanes:#010x} arrive at a barrier without lanes {absent:#010x}, which have not ended: {why}"
+        "lanes {lanes:#010x} arrive at a barrier without lanes {absent:#010x}, which have not ended: PTX leaves undefined what a part of a warp does at this barrier (a thread that returns early on one path keeps it from meeting the other; under a guard it does not)"
     );
     fault(instruction, lanes, message)
 }
@@ -47,9 +43,12 @@ impl Warp {
         kernel: &Kernel,
         instruction: &Instruction,
         op: WarpOp,
-        lanes: u32,
-    ) -> Result<(), Box<ExecError>> {
-        let groups = self.groups(kernel, instruction, lanes)?;
+        mut lanes: u32,
+    ) -> Result<Meeting, Box<ExecError>> {
+        let groups = match self.groups(kernel, instruction, &mut lanes)? {
+            Ok(groups) => groups,
+            Err(issue) => return Ok(Meeting::Waits(issue)),
+        };
         let in_group = |lane: usize| groups.0[lane];
         let each = |of: &dyn Fn(usize) -> u32| -> [u32; 32] { std::array::from_fn(of) };
         let truth_of = |of: &dyn Fn(usize) -> bool| -> u32 {
@@ -91,7 +90,7 @@ impl Warp {
             }
             WarpOp::Sync => {
                 self.meetings = self.meetings.wrapping_add(1);
-                return Ok(());
+                return Ok(Meeting::Complete(lanes));
             }
             _ => {
                 let values = self.row(kernel, a).0;
@@ -105,73 +104,104 @@ impl Warp {
         if predicate != NONE {
             self.set_predicate(predicate, truth, lanes);
         }
-        Ok(())
+        Ok(Meeting::Complete(lanes))
     }
 
-    /// The lanes that each lane acts together with: those of its mask, or all that are here.
-    fn groups(&self, kernel: &Kernel, instruction: &Instruction, lanes: u32) -> Result<Row, Box<ExecError>> {
+    /// The lanes that each lane acts together with: those of its mask, or all that are here. Lanes on other paths
+    /// join those that are here; if some have not come yet, the warp goes on as the issue says.
+    fn groups(
+        &mut self,
+        kernel: &Kernel,
+        instruction: &Instruction,
+        lanes: &mut u32,
+    ) -> Result<Result<Row, Issue>, Box<ExecError>> {
         let mask = instruction.sources[3];
         if mask == NONE {
-            return Ok(Row([lanes; 32]));
+            return Ok(Ok(Row([*lanes; 32])));
         }
+        let mut absent = None;
         let masks = self.row(kernel, mask).0;
-        for lane in (0..32).filter(|lane| lanes >> lane & 1 != 0) {
-            let missing = masks[lane] & !self.exited & !lanes;
+        for lane in (0..32).filter(|lane| *lanes >> lane & 1 != 0) {
+            let missing = masks[lane] & !self.exited & !*lanes;
             if masks[lane] >> lane & 1 == 0 {
                 let message = format!("the lane is not in its own mask {:#010x}", masks[lane]);
                 return Err(fault(instruction, 1 << lane, message));
             }
-            if missing != 0 {
+            if missing != 0 && kernel.target() < 70 {
                 let message = format!(
-                    "the mask {:#010x} names lanes {missing:#010x}, which are on another path of the warp; paths run one after another here, so they can never meet",
+                    "the mask {:#010x} names lanes {missing:#010x}, which are on another path of the warp; before sm_70 paths run one after another, so they can never meet",
                     masks[lane]
                 );
                 return Err(fault(instruction, 1 << lane, message));
             }
+            absent = absent.or((missing != 0).then_some(lane));
         }
-        Ok(Row(masks.map(|mask| mask & lanes)))
+        if absent.is_some() {
+            match self.meet(kernel, instruction, *lanes, &masks)? {
+                Meeting::Complete(all) => *lanes = all,
+                Meeting::Waits(issue) => return Ok(Err(issue)),
+            }
+        }
+        let lanes = *lanes;
+        Ok(Ok(Row(masks.map(|mask| mask & lanes))))
     }
 
     pub(super) fn barrier(
         &mut self,
         kernel: &Kernel,
         instruction: &Instruction,
-        lanes: u32,
-        waits: bool,
+        lanes: &mut u32,
     ) -> Result<Issue, Box<ExecError>> {
+        if let Some(issue) = self.arrived_before(kernel, *lanes) {
+            *lanes = 0;
+            return Ok(issue);
+        }
         let lane = lanes.trailing_zeros() as usize;
         let value = |operand: u16| self.row(kernel, operand).0[lane];
         let id = value(instruction.sources[0]);
         let count = (instruction.sources[1] != NONE).then(|| value(instruction.sources[1]));
         if id > 15 {
-            return Err(fault(instruction, lanes, format!("there is no barrier {id}, only 0 to 15")));
+            return Err(fault(instruction, *lanes, format!("there is no barrier {id}, only 0 to 15")));
         }
         if let Some(count) = count
             && (count == 0 || !count.is_multiple_of(32))
         {
             let message =
                 format!("a barrier of {count} threads: the number must be a multiple of 32 and not 0");
-            return Err(fault(instruction, lanes, message));
+            return Err(fault(instruction, *lanes, message));
         }
-        let absent = self.missing(kernel, lanes);
-        if absent != 0 {
-            return Err(alone(kernel, instruction, lanes, absent));
-        }
-        let votes = match instruction.action {
-            Action::BarrierReduction(_) => {
-                self.voting = Some((self.pc, lanes));
-                let truth = self.predicate_or_not(instruction, instruction.sources[2]);
-                Some(Votes { yes: (truth & lanes).count_ones(), cast: lanes.count_ones() })
+        let whole = self.missing(kernel, *lanes) == 0;
+        let apart = !whole && !instruction.aligned && kernel.target() >= 70;
+        if !whole && !apart {
+            match self.meet_aligned(kernel, instruction, *lanes)? {
+                Meeting::Complete(all) => *lanes = all,
+                Meeting::Waits(issue) => {
+                    *lanes = 0;
+                    return Ok(issue);
+                }
             }
-            _ => None,
+        }
+        let votes = |warp: &Warp, lanes: u32| {
+            let truth = warp.predicate_or_not(instruction, instruction.sources[2]);
+            Votes { yes: (truth & lanes).count_ones(), cast: lanes.count_ones() }
+        };
+        let (waits, votes) = match instruction.action {
+            Action::Barrier { waits } => (waits, None),
+            _ => (true, Some(votes(self, *lanes))),
         };
         self.barrier = self.pc;
-        Ok(Issue::Barrier { id, count, waits, votes })
+        if apart {
+            return Ok(self.arrive_apart(kernel, (id, count), *lanes, votes, waits));
+        }
+        if votes.is_some() {
+            self.voting = Some((self.pc, *lanes));
+        }
+        Ok(Issue::Barrier { id, count, waits, votes, whole: true })
     }
 
     /// The lanes that have not come along, those aside that have ended or have nothing left to do but to end: these
     /// wait there for the others.
-    fn missing(&self, kernel: &Kernel, lanes: u32) -> u32 {
+    pub(super) fn missing(&self, kernel: &Kernel, lanes: u32) -> u32 {
         let mut rest = !(self.exited | lanes);
         let mut missing = rest & self.mask;
         rest &= !self.mask;
@@ -191,8 +221,14 @@ impl Warp {
     /// # Panics
     /// If the kernel is not the one the warp was made for.
     pub fn pass_barrier(&mut self, kernel: &Kernel, votes: Votes) {
+        if let Some((pc, lanes)) = self.voting.take() {
+            self.count_votes(kernel, pc, lanes, votes);
+        }
+    }
+
+    /// Writes the result of a barrier, if it has one.
+    pub(super) fn count_votes(&mut self, kernel: &Kernel, pc: u32, lanes: u32, votes: Votes) {
         assert!(self.predicates.len() == kernel.predicates as usize);
-        let Some((pc, lanes)) = self.voting.take() else { return };
         let instruction = &kernel.instructions[pc as usize];
         let Action::BarrierReduction(reduction) = instruction.action else { return };
         let destination = instruction.destinations[0];

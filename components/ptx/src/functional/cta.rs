@@ -23,7 +23,10 @@ const TURN: u32 = 256;
 /// The state of a barrier.
 #[derive(Clone, Copy, Default)]
 struct Arrived {
+    /// Of whole warps.
     threads: u32,
+    /// Parts of warps have arrived, too.
+    in_parts: bool,
     /// Threads that it waits for, where an instruction says it.
     count: Option<u32>,
     votes: Votes,
@@ -120,8 +123,7 @@ impl<'a> Cta<'a> {
                 return Ok(ControlFlow::Continue(()));
             }
             if !moved {
-                let message = standstill(self.kernel, &self.waiting, |id| self.come_and_wanted(id as usize));
-                return Err(Box::new(Failure::of_block(ctaid, message)));
+                return Err(Box::new(Failure::of_block(ctaid, self.standstill())));
             }
             let executed = self.statistics.warp_instructions - begun;
             if executed >= look {
@@ -157,12 +159,20 @@ impl<'a> Cta<'a> {
             }
             left -= 1;
             let pc = self.warps[index].pc().unwrap_or_default();
+            // Without time, a clock counts the instructions of all blocks so far, at a gigahertz.
+            self.access.clock = self.statistics.warp_instructions;
+            self.access.picoseconds = 1000 * self.statistics.warp_instructions;
             let issued = self.warps[index].issue(self.kernel, env, &mut self.access)?;
             observer.issued(index, pc, issued, &self.access);
             self.statistics.warp_instructions += 1;
             self.statistics.thread_instructions += u64::from(issued.lanes.count_ones());
             match issued.kind {
-                Issue::Done | Issue::Branch | Issue::Fence(_) | Issue::Parameter | Issue::Nothing => {}
+                Issue::Done
+                | Issue::Branch
+                | Issue::Fence(_)
+                | Issue::Parameter
+                | Issue::Sleep { .. }
+                | Issue::Nothing => {}
                 Issue::Memory => self.memory(index, env, memory)?,
                 Issue::Print => self.print(index, env, memory)?,
                 Issue::Texture => self.texture(index, env, memory)?,
@@ -171,23 +181,31 @@ impl<'a> Cta<'a> {
                     self.ranges.push(ToldRange { ctaid: env.ctaid, action, call });
                 }
                 Issue::Range(_) => {}
-                Issue::Barrier { id, count, waits, votes } => {
+                Issue::Barrier { id, count, waits, votes, whole } => {
                     self.races.iter_mut().for_each(|races| races.arrive(index, id));
                     let barrier = &mut self.arrived[id as usize];
                     // A warp that arrives counts with all its 32 threads, as the hardware does it.
-                    barrier.threads += 32;
+                    barrier.threads += if whole { 32 } else { 0 };
+                    barrier.in_parts |= !whole;
                     barrier.count = count;
                     barrier.votes.add(votes.unwrap_or_default());
                     if waits {
                         let pc = self.warps[index].last_barrier();
-                        self.waiting[index] = Some(Waiting { barrier: id, pc });
+                        self.waiting[index] = Some(Waiting::whole(id, pc));
                     }
                     self.release_full(observer);
                     if self.waiting[index].is_some() {
                         return Ok(());
                     }
                 }
+                Issue::Held => {
+                    self.waiting[index] = self.warps[index].waits_apart().first().copied();
+                    return Ok(());
+                }
                 Issue::Exit { finished } => {
+                    if !finished && self.warps[index].is_apart() {
+                        self.release_full(observer);
+                    }
                     if finished {
                         self.races.iter_mut().for_each(|races| races.end(index));
                         // Barriers of all living warps wait for one less.
@@ -202,16 +220,20 @@ impl<'a> Cta<'a> {
     /// Opens the barriers at which all have arrived that they wait for.
     fn release_full(&mut self, observer: &mut impl Observer) {
         for id in 0..self.arrived.len() {
-            if self.arrived[id].threads == 0 {
+            if self.arrived[id].threads == 0 && !self.arrived[id].in_parts {
                 continue;
             }
             let (come, wanted) = self.come_and_wanted(id);
             if come < wanted {
                 continue;
             }
-            let Arrived { votes, count, .. } = std::mem::take(&mut self.arrived[id]);
+            let Arrived { votes, count, in_parts, .. } = std::mem::take(&mut self.arrived[id]);
             for (index, (warp, waiting)) in self.warps.iter_mut().zip(&mut self.waiting).enumerate() {
-                if waiting.is_some_and(|waiting| waiting.barrier == id as u32) {
+                if in_parts && warp.is_apart() && warp.pass_apart(self.kernel, id as u32, votes) {
+                    self.races.iter_mut().for_each(|races| races.pass(index, id as u32, count.is_none()));
+                    *waiting = None;
+                    observer.passed(index, id as u32);
+                } else if waiting.is_some_and(|waiting| waiting.barrier == id as u32) {
                     self.races.iter_mut().for_each(|races| races.pass(index, id as u32, count.is_none()));
                     *waiting = None;
                     warp.pass_barrier(self.kernel, votes);
@@ -225,9 +247,21 @@ impl<'a> Cta<'a> {
 
     /// Number of threads that have arrived at a barrier, and the number it waits for.
     fn come_and_wanted(&self, id: usize) -> (u32, u32) {
-        let Arrived { threads, count, .. } = self.arrived[id];
+        let Arrived { threads, count, in_parts, .. } = self.arrived[id];
         let alive = || 32 * self.warps.iter().filter(|warp| warp.pc().is_some()).count() as u32;
-        (threads, count.unwrap_or_else(alive))
+        let parts = || self.warps.iter().map(|warp| warp.arrivals(id as u32)).sum();
+        (threads + if in_parts { parts() } else { 0 }, count.unwrap_or_else(alive))
+    }
+
+    /// The message that no warp can go on.
+    #[cold]
+    fn standstill(&self) -> String {
+        let places = self.warps.iter().zip(&self.waiting).map(|(warp, waiting)| match waiting {
+            Some(waiting) if waiting.lanes != u32::MAX => warp.waits_apart(),
+            waiting => waiting.iter().copied().collect(),
+        });
+        let places: Vec<Vec<Waiting>> = places.collect();
+        standstill(self.kernel, &places, |id| self.come_and_wanted(id as usize))
     }
 
     /// Whether some warp goes round forever.

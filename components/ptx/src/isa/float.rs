@@ -53,6 +53,18 @@ macro_rules! extrema {
 extrema!(min32 max32 f32);
 extrema!(min64 max64 f64);
 
+/// The smaller; NaN if one is NaN.
+#[inline(always)]
+pub(crate) fn min_nan32(a: f32, b: f32) -> f32 {
+    if a.is_nan() || b.is_nan() { f32::NAN } else { min32(a, b) }
+}
+
+/// The larger; NaN if one is NaN.
+#[inline(always)]
+pub(crate) fn max_nan32(a: f32, b: f32) -> f32 {
+    if a.is_nan() || b.is_nan() { f32::NAN } else { max32(a, b) }
+}
+
 macro_rules! directed {
     ($name:ident $ty:ty) => {
         /// Moves `nearest`, which lies `error` away from the exact value (exact = nearest + error), to

@@ -40,10 +40,20 @@ pub(crate) enum Form {
     BarrierReduction(Reduction),
     Fence,
     Branch,
+    /// `brx.idx`
+    IndexedBranch,
     Call,
     Return,
     Exit,
     Trap,
+    /// `brkpt`
+    Breakpoint,
+    /// An instruction that changes no value: a hint to the caches or to the scheduling of grids. The address that it has is read.
+    Hint,
+    /// `createpolicy`, whose result only hints take.
+    Policy,
+    /// `nanosleep`
+    Sleep,
     /// A texture of `dimensions` dimensions; its coordinates are floats.
     Texture {
         dimensions: u8,
@@ -93,12 +103,22 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::InSpace(Base::Global), Sp IntOther "9.7.9.19" "isspacep.global", "p, a";
     Form::InSpace(Base::Shared), Sp IntOther "9.7.9.19" "isspacep.shared", "p, a";
     Form::InSpace(Base::Local), Sp IntOther "9.7.9.19" "isspacep.local", "p, a";
+    Form::InSpace(Base::Const), Sp IntOther "9.7.9.19" "isspacep.const", "p, a";
     Form::ToGeneric(Some(Base::Shared)), Sp IntOther "9.7.9.20" "cvta.shared.u64", "d, a";
     Form::ToGeneric(Some(Base::Local)), Sp IntOther "9.7.9.20" "cvta.local.u64", "d, a";
     Form::ToGeneric(None), Sp IntOther "9.7.9.20" "cvta.{global|const}.u64", "d, a";
     Form::FromGeneric(Some(Base::Shared)), Sp IntOther "9.7.9.20" "cvta.to.shared.u64", "d, a";
     Form::FromGeneric(Some(Base::Local)), Sp IntOther "9.7.9.20" "cvta.to.local.u64", "d, a";
     Form::FromGeneric(None), Sp IntOther "9.7.9.20" "cvta.to.{global|const}.u64", "d, a";
+
+    Form::Hint, Sp IntOther "9.7.9.15" "prefetch{|.global|.local}.{L1|L2} prefetch.global.{L2::evict_last|L2::evict_normal}", "[a]";
+    Form::Hint, Sp IntOther "9.7.9.15" "prefetchu.L1", "[a]";
+    Form::Hint, Sp IntOther "9.7.9.16" "applypriority{|.global}.L2::evict_normal", "[a], 128";
+    Form::Hint, Sp IntOther "9.7.9.17" "discard{|.global}.L2", "[a], 128";
+    Form::Policy, Sp IntOther "9.7.9.18"
+        "createpolicy.fractional.{L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged}.b64", "d{, fraction}";
+    Form::Policy, Sp IntOther "9.7.9.18"
+        "createpolicy.fractional.{L2::evict_last|L2::evict_normal}.{L2::evict_first|L2::evict_unchanged}.b64 createpolicy.fractional.L2::evict_first.L2::evict_unchanged.b64", "d{, fraction}";
 
     // 9.7.10 Textures.
     Form::Texture { dimensions: 1, floats: true }, LdSt Load "9.7.10.3" "tex.1d.v4.{f32|s32|u32}.f32", "d, [a, c]";
@@ -110,6 +130,7 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
 
     // 9.7.12 Control.
     Form::Branch, Control Branch "9.7.12.3" "bra{|.uni}", "label";
+    Form::IndexedBranch, Control Branch "9.7.12.4" "brx.idx{|.uni}", "a, targets";
     Form::Call, Control Branch "9.7.12.5" "call{|.uni}", "{(result),} function{, (arguments)}{, prototype}";
     Form::Return, Control Branch "9.7.12.6" "ret{|.uni}", "";
     Form::Exit, Control Exit "9.7.12.7" "exit", "";
@@ -128,6 +149,8 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::Warp(WarpOp::Sync), Control IntOther "9.7.13.2" "bar.warp.sync", "membermask";
     Form::Fence, LdSt Fence "9.7.13.4"
         "membar.{cta|gl|sys} fence{|.sc|.acq_rel|.acquire|.release}.{cta|cluster|gpu|sys}", "";
+    Form::Fence, LdSt Fence "9.7.13.4" "fence.proxy.alias membar.proxy.alias", "";
+    Form::Hint, Control IntOther "9.7.13.13" "griddepcontrol.{launch_dependents|wait}", "";
     Form::Atomic, LdSt Atomic "9.7.13.5" "atom", "d, [a], b{, c}";
     Form::Atomic, LdSt Atomic "9.7.13.7" "red", "[a], b";
     Form::Warp(WarpOp::ShuffleUp), Sp IntShuffle "9.7.9.5" "shfl{|.sync}.up.b32", "d{|p}, a, b, c{, membermask}";
@@ -170,5 +193,8 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
         "vset4.{u32|s32}.{u32|s32}.{eq|ne|lt|le|gt|ge}{|.add}", "d, a, b, c";
 
     // 9.7.19 Miscellaneous.
+    Form::Breakpoint, Control Exit "9.7.19.1" "brkpt", "";
+    Form::Sleep, Control IntOther "9.7.19.2" "nanosleep.u32", "t";
+    Form::Hint, Control IntOther "9.7.19.3" "pmevent{|.mask}", "a";
     Form::Trap, Control Exit "9.7.19.4" "trap", "";
 };

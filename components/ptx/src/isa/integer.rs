@@ -114,6 +114,55 @@ pub(crate) fn prmt(a: u32, b: u32, selector: u32) -> u32 {
     result
 }
 
+/// A field of ones, `width` long from `position`; none beyond bit 31.
+#[inline(always)]
+pub(crate) fn bit_mask(position: u32, width: u32) -> u32 {
+    let field = if width >= 32 { !0 } else { (1u32 << width) - 1 };
+    field.checked_shl(position).unwrap_or(0)
+}
+
+/// The place of the set bit that `offset` counts to from bit `base`, upwards or downwards, that bit included; all ones if there
+/// is none. An offset of 0 asks for the bit at `base` itself.
+#[inline(always)]
+pub(crate) fn nth_set_bit(mask: u32, base: u32, offset: i32) -> u32 {
+    let (upwards, mut left) = (offset >= 0, offset.unsigned_abs().max(1));
+    let mut found = !0;
+    for step in 0..32u32 {
+        let place = if upwards { base.wrapping_add(step) } else { base.wrapping_sub(step) };
+        let is_set = base < 32 && place < 32 && mask >> (place & 31) & 1 != 0 && (offset != 0 || step == 0);
+        left = left.wrapping_sub(u32::from(is_set));
+        if is_set && left == 0 {
+            found = place;
+        }
+    }
+    found
+}
+
+/// Sum of `c` and four products of bytes, which may be signed.
+#[inline(always)]
+pub(crate) fn dot4(a: u32, b: u32, c: u32, a_signed: bool, b_signed: bool) -> u32 {
+    let byte = |word: u32, index: u32, signed: bool| {
+        let byte = (word >> (8 * index)) as u8;
+        if signed { byte as i8 as i32 } else { i32::from(byte) }
+    };
+    (0..4)
+        .fold(c, |sum, index| sum.wrapping_add((byte(a, index, a_signed) * byte(b, index, b_signed)) as u32))
+}
+
+/// Sum of `c` and two products, of 16 bits of `a` and 8 of `b`'s low half.
+#[inline(always)]
+pub(crate) fn dot2(a: u32, b: u32, c: u32, a_signed: bool, b_signed: bool) -> u32 {
+    let half = |index: u32| {
+        let half = (a >> (16 * index)) as u16;
+        if a_signed { half as i16 as i32 } else { i32::from(half) }
+    };
+    let byte = |index: u32| {
+        let byte = (b >> (8 * index)) as u8;
+        if b_signed { byte as i8 as i32 } else { i32::from(byte) }
+    };
+    (0..2).fold(c, |sum, index| sum.wrapping_add((half(index) * byte(index)) as u32))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

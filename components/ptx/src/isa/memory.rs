@@ -1,7 +1,8 @@
 //! Modifiers of loads, stores and atomics (PTX ISA 9.7.9.8 to 9.7.9.12, 9.7.13).
 //!
 //! Their modifiers multiply to thousands of spellings, so they are read one after another, in the
-//! order the manual prints them, instead of being listed.
+//! order the manual prints them (`isa/spelling.rs` brings them into it), instead of being listed.
+//! Hints to the caches are read and have no effect.
 //!
 //! Known deviation: `atom.add.f32` on global memory keeps subnormals, which the manual flushes to zero.
 
@@ -162,6 +163,8 @@ pub(crate) struct Modifiers {
     pub(crate) bytes: u8,
     pub(crate) signed: bool,
     pub(crate) atomic: Option<(AtomicOperation, AtomicType)>,
+    /// Whether the last operand is a policy for the cache (`.L2::cache_hint`).
+    pub(crate) policy: bool,
 }
 
 /// Reads the modifiers of `ld`, `ldu`, `st`, `atom` or `red`; the error is the modifier that is unknown or in
@@ -180,6 +183,7 @@ pub(crate) fn modifiers(opcode: &str) -> Result<Modifiers, String> {
         bytes: 0,
         signed: false,
         atomic: None,
+        policy: false,
     };
     match words.peek().copied() {
         Some("volatile") if !atomic => {
@@ -221,6 +225,7 @@ pub(crate) fn modifiers(opcode: &str) -> Result<Modifiers, String> {
         words.next();
     }
     if atomic {
+        words.next_if(|word| is_scope(word));
         return atomic_modifiers(found, words);
     }
     let cache = match (name, words.peek().copied()) {
@@ -241,6 +246,7 @@ pub(crate) fn modifiers(opcode: &str) -> Result<Modifiers, String> {
             words.next();
         }
     }
+    found.policy = hints(&mut words);
     found.elements = match words.peek().copied() {
         Some("v2") => 2,
         Some("v4") => 4,
@@ -276,6 +282,29 @@ fn is_strong(name: &str, word: &str) -> bool {
     }
 }
 
+/// Passes over the hints to the caches; says whether one names a policy in an operand.
+fn hints<'a>(words: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>) -> bool {
+    const KNOWN: [&str; 12] = [
+        "L1::evict_normal",
+        "L1::evict_unchanged",
+        "L1::evict_first",
+        "L1::evict_last",
+        "L1::no_allocate",
+        "L2::evict_normal",
+        "L2::evict_first",
+        "L2::evict_last",
+        "L2::64B",
+        "L2::128B",
+        "L2::256B",
+        "L2::cache_hint",
+    ];
+    let mut policy = false;
+    while let Some(hint) = words.next_if(|word| KNOWN.contains(word)) {
+        policy |= hint == "L2::cache_hint";
+    }
+    policy
+}
+
 fn is_scope(word: &str) -> bool {
     matches!(word, "cta" | "cluster" | "gpu" | "gl" | "sys")
 }
@@ -284,7 +313,6 @@ fn atomic_modifiers<'a>(
     mut found: Modifiers,
     mut words: std::iter::Peekable<impl Iterator<Item = &'a str>>,
 ) -> Result<Modifiers, String> {
-    words.next_if(|word| is_scope(word));
     use AtomicOperation as Op;
     let name = words.next().unwrap_or("");
     let operation = match name {
@@ -300,6 +328,7 @@ fn atomic_modifiers<'a>(
         "dec" => Op::Decrement,
         other => return Err(other.to_owned()),
     };
+    found.policy = hints(&mut words);
     let element = words.next().unwrap_or("");
     // Each operation has types of its own (PTX ISA 9.7.13.5).
     let kind = match (operation, element) {

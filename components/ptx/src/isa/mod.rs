@@ -13,7 +13,9 @@ pub(crate) mod narrow;
 pub(crate) mod order;
 pub(crate) mod range;
 pub(crate) mod space;
+pub(crate) mod spelling;
 pub(crate) mod table;
+pub(crate) mod unsupported;
 pub(crate) mod video;
 pub(crate) mod warp;
 
@@ -214,7 +216,7 @@ pub(crate) enum Known {
     Form(&'static FormRow),
 }
 
-/// The row that an opcode names.
+/// The row that an opcode in its canonical spelling names.
 pub(crate) fn find(opcode: &str) -> Option<Known> {
     let dictionary = dictionary();
     // A memory instruction is listed by its first word.

@@ -63,7 +63,7 @@ impl Order {
 
     /// That of `fence` and `membar`, which is `fence.sc` by another name.
     pub(crate) fn of_fence(opcode: &str) -> Order {
-        let mut words = opcode.split('.');
+        let mut words = opcode.split('.').filter(|word| !matches!(*word, "proxy" | "alias"));
         let name = words.next();
         match (words.next(), words.next()) {
             (Some(semantics), scope @ Some(_)) => Order::of(semantics, scope),
@@ -88,6 +88,7 @@ mod tests {
             ("fence.acq_rel.cta", both(Reach::Block)),
             ("fence.acq_rel.sys", both(Reach::Device)),
             ("fence.acquire.gpu", Order { acquires: Reach::Device, releases: Reach::None }),
+            ("fence.proxy.alias", both(Reach::Device)),
             ("fence.release.cta", Order { acquires: Reach::None, releases: Reach::Block }),
         ] {
             assert_eq!(Order::of_fence(fence), order, "{fence}");

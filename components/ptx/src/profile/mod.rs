@@ -257,7 +257,7 @@ fn find_ends<'a>(
                 }
                 last = Some(statement.span);
             }
-            StatementKind::Variable(_) | StatementKind::Label(_) | StatementKind::Prototype(_) => {}
+            _ => {}
         }
     }
     last

@@ -2,11 +2,14 @@
 
 use super::Kernel;
 use super::decode::decode;
-use crate::syntax::error::{Place, PtxError};
+use crate::syntax::error::{Place, PtxError, distinct};
 use crate::syntax::parser::parse;
 
 impl Kernel {
     /// The decoded text of the kernel named `name`, or the only one if `name` is `None`.
+    ///
+    /// # Errors
+    /// Those of the text, and those of this kernel alone: instructions that the simulator does not support.
     pub fn compile(source: &str, name: Option<&str>) -> Result<Kernel, Vec<PtxError>> {
         let module = parse(source)?;
         let mut kernels = decode(&module)?;
@@ -17,7 +20,8 @@ impl Kernel {
             None => None,
         };
         match wanted {
-            Some(index) => Ok(kernels.swap_remove(index)),
+            Some(index) if kernels[index].unsupported.is_empty() => Ok(kernels.swap_remove(index)),
+            Some(index) => Err(distinct(kernels.swap_remove(index).unsupported)),
             None => Err(vec![
                 PtxError::new(
                     Place { line: 1, column: 1 },

@@ -4,6 +4,7 @@
 
 mod call;
 mod control;
+mod hints;
 mod instruction;
 mod lanes;
 mod link;
@@ -16,6 +17,7 @@ mod texture;
 mod video;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::analysis::cfg::{ControlFlow, Flow, NO_PC};
 use crate::analysis::liveness::{Effects, allocate};
@@ -28,11 +30,10 @@ use crate::syntax::ast::{
     Function, Module, OperandKind, Span, Statement, StatementKind, StorageSpace, Variable,
 };
 use crate::syntax::error::{Place, PtxError, distinct, nearest};
-use crate::syntax::types::element_size;
 use call::{Signature, frame_part};
 use link::{Code, Entry, link};
-use registers::number_of;
-pub(crate) use registers::{Class, Register, RegisterType};
+use registers::Declared;
+pub(crate) use registers::{Class, MOST_REGISTERS, Register, RegisterType};
 use storage::Storage;
 
 /// Decodes every kernel of a module. Every function is decoded, so that all errors of the text are reported,
@@ -85,6 +86,9 @@ pub fn decode(module: &Module) -> Result<Vec<Kernel>, Vec<PtxError>> {
         }
     }
     errors.sort_by_key(|error| (error.line, error.column));
+    for error in &mut errors {
+        error.compiled_from = origin.sources.find(error.line).map(|(file, line)| (file.to_owned(), line));
+    }
     if errors.is_empty() { Ok(kernels) } else { Err(distinct(errors)) }
 }
 
@@ -95,6 +99,7 @@ fn origin(module: &Module) -> Origin {
     Origin {
         text: module.source.as_str().into(),
         target: digits.parse().unwrap_or_default(),
+        sources: Arc::new(module.sources.clone()),
         ..Origin::default()
     }
 }
@@ -133,15 +138,12 @@ fn hoisted(function: &str, variable: &str) -> String {
 #[derive(Default)]
 struct Scope {
     parent: usize,
-    /// Declared names and range prefixes with their counts.
-    declared: BTreeMap<String, (RegisterType, Class, Option<u32>)>,
+    /// Declared names, and prefixes of ranges.
+    declared: BTreeMap<String, Declared>,
     labels: BTreeMap<String, u32>,
     /// `.param` variables.
     frame: BTreeMap<String, FramePart>,
 }
-
-/// Register ids fit 15 bits, because the sixteenth marks constants.
-pub(crate) const MOST_REGISTERS: usize = 0x7ff0;
 
 pub(crate) struct Decoder<'m> {
     storage: Storage,
@@ -150,6 +152,8 @@ pub(crate) struct Decoder<'m> {
     /// A kernel, not a function.
     entry: bool,
     errors: Vec<PtxError>,
+    /// Instructions that PTX has and the simulator does not support.
+    unsupported: Vec<PtxError>,
     scopes: Vec<Scope>,
     scope: usize,
     registers: Vec<RegisterType>,
@@ -170,6 +174,7 @@ pub(crate) struct Decoder<'m> {
     register_results: Vec<(FramePart, Register)>,
     calls: Vec<CallSite>,
     prototypes: BTreeMap<String, Signature>,
+    branch_targets: BTreeMap<String, Vec<String>>,
     indirect: bool,
     taken: Vec<u32>,
     /// The carry flag, once something uses it.
@@ -184,6 +189,7 @@ impl<'m> Decoder<'m> {
             name: function.name.clone(),
             entry: function.entry,
             errors: Vec::new(),
+            unsupported: Vec::new(),
             scopes: vec![Scope::default()],
             scope: 0,
             registers: Vec::new(),
@@ -199,6 +205,7 @@ impl<'m> Decoder<'m> {
             register_results: Vec::new(),
             calls: Vec::new(),
             prototypes: BTreeMap::new(),
+            branch_targets: BTreeMap::new(),
             indirect: false,
             taken: Vec::new(),
             carry: None,
@@ -217,6 +224,10 @@ impl<'m> Decoder<'m> {
         }
         let body = function.body.as_deref().unwrap_or(&[]);
         self.declare_prototypes(body);
+        if let Some(directive) = &function.cluster {
+            let message = format!("`{directive}` is not supported: clusters of blocks are not simulated");
+            self.unsupported.push(PtxError::unsupported(function.span.place, message));
+        }
         self.statements(body);
         self.end_body(function.span);
         self.resolve_branches();
@@ -301,6 +312,7 @@ impl<'m> Decoder<'m> {
             calls: std::mem::take(&mut self.calls),
             indirect: self.indirect,
             taken: std::mem::take(&mut self.taken),
+            unsupported: std::mem::take(&mut self.unsupported),
         }
     }
 
@@ -319,13 +331,21 @@ impl<'m> Decoder<'m> {
         self.effects.push(effects);
     }
 
-    /// Prototypes may be behind the calls that name them.
+    /// Prototypes and lists of targets may be behind the calls and branches that name them.
     fn declare_prototypes(&mut self, statements: &[Statement]) {
         for statement in statements {
             match &statement.kind {
                 StatementKind::Block(inner) => self.declare_prototypes(inner),
                 StatementKind::Prototype(prototype) => {
                     if let Err(error) = self.prototype(prototype) {
+                        self.errors.push(error);
+                    }
+                }
+                StatementKind::BranchTargets(name, labels) => {
+                    self.branch_targets.insert(name.clone(), labels.clone());
+                }
+                StatementKind::CallTargets(name, functions) => {
+                    if let Err(error) = self.call_targets(name, functions, statement.span) {
                         self.errors.push(error);
                     }
                 }
@@ -360,10 +380,19 @@ impl<'m> Decoder<'m> {
                         self.errors.push(PtxError::new(statement.span.place, message));
                     }
                 }
-                StatementKind::Prototype(_) => {}
+                StatementKind::Prototype(_)
+                | StatementKind::BranchTargets(..)
+                | StatementKind::CallTargets(..) => {}
                 StatementKind::Instruction(instruction) => {
-                    if let Err(error) = self.instruction(instruction, statement.span) {
-                        self.errors.push(error);
+                    match self.instruction(instruction, statement.span) {
+                        Err(error) if error.unsupported => {
+                            self.unsupported.push(error);
+                            // Its place, so that instructions and lines of the text still correspond.
+                            let trap = Instruction { action: Action::Trap, ..blank(statement.span) };
+                            self.push(trap, Effects::default());
+                        }
+                        Err(error) => self.errors.push(error),
+                        Ok(()) => {}
                     }
                 }
             }
@@ -386,108 +415,7 @@ impl<'m> Decoder<'m> {
         if variable.space != StorageSpace::Register {
             return self.storage.declare(variable);
         }
-        if variable.vector != 1 || !variable.dimensions.is_empty() || !variable.initial.is_empty() {
-            return Err(PtxError::new(variable.span.place, "registers are scalars without initial values"));
-        }
-        let kind = match element_size(&variable.element) {
-            Some(0) => RegisterType::Predicate,
-            Some(8) => RegisterType::Wide,
-            Some(bytes) => RegisterType::Narrow(bytes as u8 * 8),
-            None => return Err(PtxError::new(variable.span.place, "unknown register type")),
-        };
-        let declared = &mut self.scopes[self.scope].declared;
-        if declared
-            .insert(variable.name.clone(), (kind, Class::of(&variable.element), variable.range))
-            .is_some()
-        {
-            return Err(PtxError::new(
-                variable.span.place,
-                format!("`{}` is declared twice in this scope", variable.name),
-            ));
-        }
-        Ok(())
-    }
-
-    /// The register of this name here, or `None` if no scope declares it.
-    fn find_register(&mut self, name: &str, place: Place) -> Result<Option<Register>, PtxError> {
-        let digits = name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count();
-        let (prefix, number) = name.split_at(digits);
-        let number = number.parse::<u32>().ok().filter(|n| n.to_string().len() == name.len() - digits);
-        let mut scope = self.scope;
-        loop {
-            let declared = &self.scopes[scope].declared;
-            let whole = declared.get(name).filter(|(.., range)| range.is_none());
-            let ranged = declared
-                .get(prefix)
-                .filter(|(.., range)| matches!((range, number), (Some(count), Some(n)) if n < *count));
-            if let Some(&(kind, class, _)) = whole.or(ranged) {
-                let key = (scope, name.to_owned());
-                if let Some(&id) = self.names.get(&key) {
-                    return Ok(Some(Register { id, kind, class }));
-                }
-                if self.registers.len() >= MOST_REGISTERS {
-                    return Err(PtxError::new(place, "the kernel has too many registers"));
-                }
-                let id = self.registers.len() as u16;
-                self.registers.push(kind);
-                self.numbers.push(number_of(name));
-                self.names.insert(key, id);
-                return Ok(Some(Register { id, kind, class }));
-            }
-            // A parameter of a call hides the registers of the scopes around it.
-            if scope == 0 || self.scopes[scope].frame.contains_key(name) {
-                return Ok(None);
-            }
-            scope = self.scopes[scope].parent;
-        }
-    }
-
-    /// The predicate that holds the carry flag.
-    fn carry(&mut self, place: Place) -> Result<u16, PtxError> {
-        if let Some(carry) = self.carry {
-            return Ok(carry);
-        }
-        if self.registers.len() >= MOST_REGISTERS {
-            return Err(PtxError::new(place, "the kernel has too many registers"));
-        }
-        self.registers.push(RegisterType::Predicate);
-        self.numbers.push(None);
-        Ok(*self.carry.insert(self.registers.len() as u16 - 1))
-    }
-
-    /// A register of 32 bits that no text names.
-    fn temporary(&mut self, place: Place) -> Result<u16, PtxError> {
-        if self.registers.len() >= MOST_REGISTERS {
-            return Err(PtxError::new(place, "the kernel has too many registers"));
-        }
-        self.registers.push(RegisterType::Narrow(32));
-        self.numbers.push(None);
-        Ok(self.registers.len() as u16 - 1)
-    }
-
-    /// The operand for a constant.
-    fn constant(&mut self, value: u64, wide: bool, place: Place) -> Result<u16, PtxError> {
-        let value = if wide { value } else { value & 0xffff_ffff };
-        if let Some(&index) = self.constant_index.get(&(value, wide)) {
-            return Ok(index);
-        }
-        if self.constants.len() >= MOST_REGISTERS {
-            return Err(PtxError::new(place, "the kernel has too many different constants"));
-        }
-        let index = self.constants.len() as u16 | CONSTANT;
-        if wide {
-            // Two rows are 32 words of 64 bits: low and high halves alternate.
-            let mut row = Row::ZERO;
-            for pair in row.0.chunks_exact_mut(2) {
-                pair[0] = value as u32;
-                pair[1] = (value >> 32) as u32;
-            }
-            self.constants.extend([row, row]);
-        } else {
-            self.constants.push(Row([value as u32; 32]));
-        }
-        self.constant_index.insert((value, wide), index);
-        Ok(index)
+        self.declare_registers(variable)
     }
 
     /// A function always ends in an exit, so that no pc can run off its end.
@@ -547,6 +475,7 @@ pub(crate) fn blank(span: Span) -> Instruction {
         aligned: false,
         order: Order::NONE,
         polls: false,
+        spins: false,
         target: NO_PC,
         reconvergence: NO_PC,
         unit: Unit::Control,

@@ -45,6 +45,18 @@ pub(crate) enum Special {
     LaneMaskGt,
     DynamicShared,
     TotalShared,
+    /// `%envreg<n>`, `%reserved_smem_offset_<n>` and the like: the driver sets nothing and reserves nothing.
+    Zero,
+    /// `%globaltimer`: nanoseconds of the run.
+    GlobalTimer,
+    GlobalTimerHigh,
+}
+
+impl Special {
+    /// Whether it has 64 bits.
+    pub(crate) fn is_wide(self) -> bool {
+        matches!(self, Special::Clock | Special::GridId | Special::GlobalTimer)
+    }
 }
 
 /// The action of an instruction, beyond the lane-wise table.
@@ -108,6 +120,12 @@ pub(crate) enum Action {
     Range(RangeAction),
     Exit,
     Trap,
+    /// `brkpt`
+    Breakpoint,
+    /// An instruction without an effect on values.
+    Hint,
+    /// `nanosleep`
+    Sleep,
     /// `__assertfail`
     Assert,
 }
@@ -185,6 +203,8 @@ pub struct Instruction {
     pub order: Order,
     /// The branch of a loop that waits for a word of shared memory.
     pub(crate) polls: bool,
+    /// The branch back of a loop that waits for others, whose threads make progress by themselves.
+    pub(crate) spins: bool,
     /// The target of a branch; `NO_PC` for others.
     pub target: u32,
     /// The reconvergence point of a branch; `NO_PC` if only at the end.

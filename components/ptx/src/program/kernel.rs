@@ -8,6 +8,8 @@
 use std::sync::Arc;
 
 use super::{Action, CallSite, FramePart, Instruction, Param, Symbol};
+use crate::syntax::ast::SourceLines;
+use crate::syntax::error::PtxError;
 
 /// One 32-bit value a lane; 64-bit registers take two consecutive rows, as 32 words of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +57,7 @@ pub(crate) struct Origin {
     pub(crate) text: Arc<str>,
     /// The number in `.target sm_35`; 0 if there is none.
     pub(crate) target: u32,
+    pub(crate) sources: Arc<SourceLines>,
 }
 
 /// A decoded kernel. It does not change after decoding, so that many SMs can share it.
@@ -70,7 +73,9 @@ pub struct Kernel {
     pub(crate) global_symbols: Vec<Symbol>,
     pub(crate) constant_symbols: Vec<Symbol>,
     pub(crate) registers_per_thread: u32,
+    pub(crate) unsupported: Vec<PtxError>,
     pub(crate) max_ntid: Option<[u32; 3]>,
+    pub(crate) exact_ntid: bool,
     pub(crate) min_ctas_per_sm: Option<u32>,
     pub(crate) instructions: Vec<Instruction>,
     pub(crate) calls: Vec<CallSite>,
@@ -103,6 +108,10 @@ impl Kernel {
         let text = (line as usize).checked_sub(1).and_then(|index| text.lines().nth(index));
         let code = text.map_or("", |text| text.split("//").next().unwrap_or_default());
         let words: Vec<&str> = code.split_whitespace().collect();
+        let place = match self.origin.sources.find(line) {
+            Some((file, source)) => format!("{file}:{source} ({place})"),
+            None => place,
+        };
         if words.is_empty() { place } else { format!("{place}, `{}`", words.join(" ")) }
     }
 
@@ -153,6 +162,17 @@ impl Kernel {
     /// Estimated 32-bit registers of a thread: the most that live at once, at least 4.
     pub fn registers_per_thread(&self) -> u32 {
         self.registers_per_thread
+    }
+
+    /// What the kernel or a function that it can reach needs and the simulator does not support: such a kernel must not run, and
+    /// [`compile`](Kernel::compile) refuses it.
+    pub fn unsupported(&self) -> &[PtxError] {
+        &self.unsupported
+    }
+
+    /// Whether blocks have exactly the size that [`max_ntid`](Kernel::max_ntid) gives (`.reqntid`).
+    pub fn needs_exact_ntid(&self) -> bool {
+        self.exact_ntid
     }
 
     /// `.maxntid` or `.reqntid`.

@@ -8,6 +8,7 @@ mod instruction;
 mod kernel;
 pub(crate) mod polls;
 mod register_sets;
+pub(crate) mod spins;
 mod variables;
 
 pub use class::Class;

@@ -3,6 +3,8 @@
 //! Every statement keeps its byte range and its place, and the module keeps its source and tokens, so
 //! that a pass can print a module back with only its own changes.
 
+use std::collections::BTreeMap;
+
 use crate::syntax::error::Place;
 use crate::syntax::lexer::Token;
 
@@ -28,12 +30,45 @@ pub struct Module {
     pub version: String,
     /// `.target`, as written (several names are separated by commas).
     pub target: String,
-    /// `.address_size`; 64 if the file does not say.
+    /// `.address_size`.
     pub address_size: u32,
     /// Variables of the module, in order.
     pub variables: Vec<Variable>,
     /// Kernels and functions, in order.
     pub functions: Vec<Function>,
+    /// `.alias`, in order.
+    pub aliases: Vec<Alias>,
+    /// The source lines that `.file` and `.loc` give.
+    pub sources: SourceLines,
+}
+
+/// `.alias name, function;`: a second name of a function.
+#[derive(Clone, Debug)]
+pub struct Alias {
+    /// The name.
+    pub name: String,
+    /// The function that it names.
+    pub function: String,
+    /// The place of the directive.
+    pub span: Span,
+}
+
+/// Lines of the program that a module was compiled from (`.file`, `.loc`; PTX ISA 11.5).
+#[derive(Clone, Debug, Default)]
+pub struct SourceLines {
+    /// Names of files by their number.
+    pub files: BTreeMap<u32, String>,
+    /// In the order of the text: the line of a `.loc`, the number of the file and the line in it.
+    pub lines: Vec<(u32, u32, u32)>,
+}
+
+impl SourceLines {
+    /// The file and line that the instruction at a line of the text was compiled from.
+    pub fn find(&self, line: u32) -> Option<(&str, u32)> {
+        let before = self.lines.partition_point(|(at, ..)| *at <= line);
+        let &(_, file, source) = self.lines.get(before.checked_sub(1)?)?;
+        Some((self.files.get(&file)?.as_str(), source)).filter(|_| source != 0)
+    }
 }
 
 /// State spaces a variable can be declared in.
@@ -91,8 +126,14 @@ pub struct Function {
     pub params: Vec<Variable>,
     /// `.maxntid`, `.reqntid`: threads in each dimension.
     pub max_ntid: Option<[u32; 3]>,
+    /// The threads are exactly `max_ntid` (`.reqntid`).
+    pub exact_ntid: bool,
     /// `.minnctapersm`.
     pub min_ctas_per_sm: Option<u32>,
+    /// `.maxnreg`.
+    pub max_registers: Option<u32>,
+    /// The directive that makes it run in clusters, such as `.reqnctapercluster`.
+    pub cluster: Option<String>,
     /// The statements; `None` for a declaration.
     pub body: Option<Vec<Statement>>,
     /// From the linkage word to the closing brace.
@@ -119,6 +160,10 @@ pub enum StatementKind {
     Label(String),
     /// `name: .callprototype (results) _ (params);`
     Prototype(Prototype),
+    /// `name: .branchtargets label, …;`: the labels that a `brx.idx` may go to.
+    BranchTargets(String, Vec<String>),
+    /// `name: .calltargets function, …;`: the functions that a call may go to.
+    CallTargets(String, Vec<String>),
     /// An instruction.
     Instruction(Instruction),
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// A problem in PTX text, with its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PtxError {
     /// Line, counted from 1.
     pub line: u32,
@@ -14,12 +14,28 @@ pub struct PtxError {
     pub message: String,
     /// The correct form, where it is known.
     pub expected: Option<String>,
+    /// The text is right, and the simulator does not support it: only the kernels that need it are refused.
+    pub unsupported: bool,
+    /// The file and line of the program that the text was compiled from, where the text has them.
+    pub compiled_from: Option<(String, u32)>,
 }
 
 impl PtxError {
     /// An error without a suggestion.
     pub(crate) fn new(place: Place, message: impl Into<String>) -> Self {
-        PtxError { line: place.line, column: place.column, message: message.into(), expected: None }
+        PtxError {
+            line: place.line,
+            column: place.column,
+            message: message.into(),
+            expected: None,
+            unsupported: false,
+            compiled_from: None,
+        }
+    }
+
+    /// The error for something that PTX has and the simulator does not support.
+    pub(crate) fn unsupported(place: Place, message: impl Into<String>) -> Self {
+        PtxError { unsupported: true, ..PtxError::new(place, message) }
     }
 
     /// The same error with the correct form.
@@ -89,8 +105,11 @@ pub(crate) fn distance(a: &str, b: &str) -> usize {
 impl fmt::Display for PtxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.line, self.column, self.message)?;
-        match &self.expected {
-            Some(expected) => write!(f, " (expected {expected})"),
+        if let Some(expected) = &self.expected {
+            write!(f, " (expected {expected})")?;
+        }
+        match &self.compiled_from {
+            Some((file, line)) => write!(f, ", compiled from {file}:{line}"),
             None => Ok(()),
         }
     }

@@ -1,8 +1,9 @@
 //! PTX text to tokens (PTX ISA 4, "Syntax").
 //!
-//! A word carries its dots (`add.s32`, `%tid.x`, `.param`): PTX allows no blank inside an opcode, so
-//! cutting it here would only make the parser glue it together again. Comments and blanks are not
-//! tokens; they lie between two tokens' spans, so the text can be printed back exactly.
+//! A word carries its dots (`add.s32`, `%tid.x`) and its double colons (`ld.shared::cta.b32`): PTX allows no
+//! blank inside an opcode, so cutting it here would only make the parser glue it together again. A word that
+//! begins with a dot is one directive: `.reg.b32` is two. Comments, blanks and a byte order mark are not tokens;
+//! they lie between two tokens' spans, so the text can be printed back exactly.
 
 use crate::syntax::error::{Place, PtxError};
 
@@ -36,7 +37,8 @@ pub struct Token {
 
 /// Cuts a text into tokens; the last one is always `End`.
 pub fn tokenize(source: &str) -> Result<Vec<Token>, Vec<PtxError>> {
-    let mut lexer = Lexer { bytes: source.as_bytes(), at: 0, line: 1, line_start: 0, source };
+    let first = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut lexer = Lexer { bytes: source.as_bytes(), at: first, line: 1, line_start: first, source };
     let mut tokens = Vec::new();
     let mut errors = Vec::new();
     if source.len() > u32::MAX as usize {
@@ -128,8 +130,8 @@ impl Lexer<'_> {
         let first = self.peek(0);
         let kind = if self.at >= self.bytes.len() {
             TokenKind::End
-        } else if is_word(first) && !first.is_ascii_digit() {
-            self.take_while(is_word);
+        } else if is_word(first) && !first.is_ascii_digit() && !self.is_remainder() {
+            self.take_word();
             TokenKind::Word
         } else if first.is_ascii_digit() {
             self.take_number();
@@ -142,7 +144,7 @@ impl Lexer<'_> {
             }
             self.at += 1;
             TokenKind::Text
-        } else if b"{}()[]<>,;:@!|+-=*".contains(&first) {
+        } else if b"{}()[]<>,;:@!|+-=*/%&^~?".contains(&first) {
             self.at += 1;
             TokenKind::Mark(first)
         } else {
@@ -153,6 +155,25 @@ impl Lexer<'_> {
             return Err(PtxError::new(place, format!("unexpected character {shown:?}")));
         };
         Ok(Token { kind, start, end: self.at as u32, place })
+    }
+
+    /// Whether a `%` is the operator and not the first letter of a register.
+    fn is_remainder(&self) -> bool {
+        self.peek(0) == b'%'
+            && !(self.peek(1).is_ascii_alphabetic() || matches!(self.peek(1), b'_' | b'$' | b'%'))
+    }
+
+    fn take_word(&mut self) {
+        let directive = self.peek(0) == b'.';
+        self.at += 1;
+        loop {
+            match self.peek(0) {
+                b'.' if directive => return,
+                b':' if self.peek(1) == b':' && is_word(self.peek(2)) => self.at += 2,
+                letter if is_word(letter) => self.at += 1,
+                _ => return,
+            }
+        }
     }
 
     fn take_number(&mut self) {
@@ -195,11 +216,22 @@ mod tests {
 
     #[test]
     fn all_bad_characters_are_reported() {
-        let errors = tokenize("a ? b\n é").unwrap_err();
+        let errors = tokenize("a # b\n é").unwrap_err();
         assert_eq!(errors.len(), 2);
         assert_eq!((errors[1].line, errors[1].column), (2, 2));
         assert!(tokenize("\"open").is_err());
         assert!(tokenize("/* open").is_err());
+    }
+
+    #[test]
+    fn directives_are_cut_at_their_dots_and_opcodes_are_not() {
+        let texts = |source: &str| -> Vec<String> {
+            let tokens = tokenize(source).unwrap();
+            tokens.iter().map(|t| source[t.start as usize..t.end as usize].to_owned()).collect()
+        };
+        assert_eq!(texts(".reg.b32 %r<2>;")[..3], [".reg", ".b32", "%r"]);
+        assert_eq!(texts("ld.shared::cta.L2::128B.b32 x")[..2], ["ld.shared::cta.L2::128B.b32", "x"]);
+        assert_eq!(texts("\u{feff}a:\r\nb")[..4], ["a", ":", "b", ""]);
     }
 
     #[test]

@@ -3,13 +3,13 @@
 //! The parser knows the shape of statements and nothing of the meaning of opcodes. After an error it
 //! continues behind the next `;` or at the next closing brace, so that one run reports all it can.
 
+mod constants;
+mod directives;
 mod functions;
 mod operands;
 
-use operands::integer;
-
 use crate::syntax::ast::{
-    Guard, Instruction, Module, Span, Statement, StatementKind, StorageSpace, Variable,
+    Guard, Instruction, Module, SourceLines, Span, Statement, StatementKind, StorageSpace, Variable,
 };
 use crate::syntax::error::{Place, PtxError, distinct};
 use crate::syntax::lexer::{Token, TokenKind, tokenize};
@@ -39,15 +39,18 @@ pub fn parse(source: &str) -> Result<Module, Vec<PtxError>> {
 /// Reads a module; gives all errors in the order of their places.
 fn parse_all(source: &str) -> Result<Module, Vec<PtxError>> {
     let tokens = tokenize(source)?;
-    let mut parser = Parser { source, tokens: &tokens, at: 0, errors: Vec::new(), depth: 0 };
+    let sources = SourceLines::default();
+    let mut parser = Parser { source, tokens: &tokens, at: 0, errors: Vec::new(), depth: 0, sources };
     let mut module = Module {
         source: String::new(),
         tokens: Vec::new(),
         version: String::new(),
         target: String::new(),
-        address_size: 64,
+        address_size: 0,
         variables: Vec::new(),
         functions: Vec::new(),
+        aliases: Vec::new(),
+        sources: SourceLines::default(),
     };
     while parser.kind() != TokenKind::End {
         let before = parser.at;
@@ -59,10 +62,12 @@ fn parse_all(source: &str) -> Result<Module, Vec<PtxError>> {
             }
         }
     }
-    let errors = parser.errors;
+    parser.require_directives(&module);
+    let Parser { errors, sources, .. } = parser;
     if !errors.is_empty() {
         return Err(errors);
     }
+    module.sources = sources;
     module.source = source.to_owned();
     module.tokens = tokens;
     Ok(module)
@@ -74,6 +79,7 @@ struct Parser<'a> {
     at: usize,
     errors: Vec<PtxError>,
     depth: u32,
+    sources: SourceLines,
 }
 
 impl<'a> Parser<'a> {
@@ -135,14 +141,7 @@ impl<'a> Parser<'a> {
     }
 
     fn unsigned(&mut self, what: &str) -> Result<u64, PtxError> {
-        let token = self.token();
-        match (token.kind, integer(self.text())) {
-            (TokenKind::Number, Some(value)) => {
-                self.at += 1;
-                Ok(value)
-            }
-            _ => Err(self.unexpected(what)),
-        }
+        if self.is_constant() { self.constant() } else { Err(self.unexpected(what)) }
     }
 
     fn unsigned32(&mut self, what: &str) -> Result<u32, PtxError> {
@@ -172,81 +171,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn skip_line(&mut self, line: u32) {
-        while self.kind() != TokenKind::End && self.token().place.line == line {
-            self.at += 1;
-        }
-    }
-
-    fn module_item(&mut self, module: &mut Module) -> Result<(), PtxError> {
-        let first = self.at;
-        let line = self.token().place.line;
-        let place = self.token().place;
-        match self.text() {
-            ".version" => {
-                self.at += 1;
-                if self.kind() != TokenKind::Number {
-                    return Err(self.unexpected("a version such as `7.8`"));
-                }
-                module.version = self.text().to_owned();
-                self.at += 1;
-                Ok(())
-            }
-            ".target" => {
-                self.at += 1;
-                let mut names = vec![self.name("a target such as `sm_35`")?];
-                while self.accept(b',') {
-                    names.push(self.name("a target option")?);
-                }
-                module.target = names.join(",");
-                Ok(())
-            }
-            ".address_size" => {
-                self.at += 1;
-                module.address_size = self.unsigned32("`64`")?;
-                if module.address_size != 64 {
-                    return Err(PtxError::new(place, "only 64-bit addresses are supported").expecting("64"));
-                }
-                Ok(())
-            }
-            // Debug information says nothing about the program's behaviour.
-            ".file" | ".loc" => {
-                self.skip_line(line);
-                Ok(())
-            }
-            ".section" => self.skip_section(),
-            ".pragma" => self.pragma(),
-            _ => self.declaration(module, first),
-        }
-    }
-
-    fn skip_section(&mut self) -> Result<(), PtxError> {
-        while !matches!(self.kind(), TokenKind::End | TokenKind::Mark(b'{')) {
-            self.at += 1;
-        }
-        self.expect(b'{')?;
-        while !matches!(self.kind(), TokenKind::End | TokenKind::Mark(b'}')) {
-            self.at += 1;
-        }
-        self.expect(b'}')
-    }
-
-    fn pragma(&mut self) -> Result<(), PtxError> {
-        self.at += 1;
-        while self.kind() == TokenKind::Text {
-            self.at += 1;
-            if !self.accept(b',') {
-                break;
-            }
-        }
-        self.expect(b';')
-    }
-
     fn declaration(&mut self, module: &mut Module, first: usize) -> Result<(), PtxError> {
         let mut external = false;
         loop {
             match self.text() {
                 ".visible" | ".weak" | ".common" => self.at += 1,
+                ".attribute" => self.attribute()?,
                 ".extern" => {
                     external = true;
                     self.at += 1;
@@ -311,8 +241,12 @@ impl<'a> Parser<'a> {
             return self.instruction(first, into);
         }
         match self.text() {
-            ".loc" | ".file" => {
-                self.skip_line(place.line);
+            ".loc" => {
+                self.location();
+                return Ok(());
+            }
+            ".file" => {
+                self.file()?;
                 return Ok(());
             }
             ".pragma" => return self.pragma(),
@@ -340,10 +274,8 @@ impl<'a> Parser<'a> {
             self.at += 2;
             let kind = match self.text() {
                 ".callprototype" => StatementKind::Prototype(self.prototype(name)?),
-                directive @ (".calltargets" | ".branchtargets") => {
-                    let error = PtxError::new(self.token().place, format!("`{directive}` is not supported"));
-                    return Err(error.expecting("`.callprototype`"));
-                }
+                ".branchtargets" => StatementKind::BranchTargets(name, self.targets("a label")?),
+                ".calltargets" => StatementKind::CallTargets(name, self.targets("a function")?),
                 _ => StatementKind::Label(name),
             };
             into.push(Statement { kind, span: self.span_from(first) });
@@ -406,8 +338,13 @@ impl<'a> Parser<'a> {
                     variable.align = Some(align);
                     continue;
                 }
+                ".attribute" => {
+                    self.attribute()?;
+                    continue;
+                }
                 ".v2" => variable.vector = 2,
                 ".v4" => variable.vector = 4,
+                ".v8" => variable.vector = 8,
                 // `.ptr` describes the target of a pointer parameter; the value is a plain address.
                 ".ptr" | ".global" | ".shared" | ".const" | ".local" => {}
                 text => match element_size(&text[1..]) {
@@ -424,10 +361,23 @@ impl<'a> Parser<'a> {
         Ok(variable)
     }
 
+    /// `.attribute(.managed)` and the like: where CUDA keeps a variable, which the host decides here.
+    fn attribute(&mut self) -> Result<(), PtxError> {
+        self.at += 1;
+        self.expect(b'(')?;
+        while !matches!(self.kind(), TokenKind::End | TokenKind::Mark(b')' | b';')) {
+            self.at += 1;
+            if self.is_mark(b'(') {
+                self.attribute()?;
+            }
+        }
+        self.expect(b')')
+    }
+
     fn declarator(&mut self, variable: &mut Variable, first: usize) -> Result<(), PtxError> {
         variable.name = self.name("a name")?.to_owned();
         if self.accept(b'<') {
-            variable.range = Some(self.unsigned32("a number of registers")?);
+            variable.range = Some(self.range()?);
             self.expect(b'>')?;
         }
         while self.accept(b'[') {
@@ -453,7 +403,7 @@ impl<'a> Parser<'a> {
             if generic {
                 self.expect(b'(')?;
             }
-            let value = self.operand()?;
+            let value = self.operand(false)?;
             if generic {
                 self.expect(b')')?;
             }
@@ -482,10 +432,11 @@ impl<'a> Parser<'a> {
             guard = Some(Guard { name, negated, span: self.span_from(at) });
         }
         let opcode = self.name("an opcode")?.to_owned();
+        let calls = opcode.split('.').next() == Some("call");
         let mut operands = Vec::new();
         if !self.is_mark(b';') {
             loop {
-                operands.push(self.operand()?);
+                operands.push(self.operand(calls)?);
                 if !self.accept(b',') {
                     break;
                 }

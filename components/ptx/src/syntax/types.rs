@@ -9,6 +9,15 @@ pub(crate) const LARGEST: u64 = 1 << 40;
 /// The bytes that the parameters of a kernel may take (PTX ISA 5.1.6.1).
 const MOST_PARAMETER_BYTES: u64 = 4352;
 
+/// Whether a word of an opcode is a type.
+pub(crate) fn is_type(word: &str) -> bool {
+    let digits = word.trim_start_matches("bf").trim_start_matches(['b', 'u', 's', 'f', 'e']);
+    let narrow = ["tf32", "e4m3", "e5m2", "e4m3x2", "e5m2x2", "e2m1", "e2m3", "e3m2", "ue8m0", "pred"];
+    narrow.contains(&word)
+        || digits.len() < word.len()
+            && digits.split('x').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
+}
+
 /// Bytes of an element type; 0 for predicates, which have no memory form.
 pub(crate) fn element_size(name: &str) -> Option<u32> {
     Some(match name {
@@ -16,7 +25,8 @@ pub(crate) fn element_size(name: &str) -> Option<u32> {
         "b8" | "u8" | "s8" => 1,
         "b16" | "u16" | "s16" | "f16" => 2,
         "b32" | "u32" | "s32" | "f32" | "f16x2" => 4,
-        "b64" | "u64" | "s64" | "f64" | "texref" => 8,
+        "b64" | "u64" | "s64" | "f64" | "texref" | "surfref" | "samplerref" => 8,
+        "b128" => 16,
         _ => return None,
     })
 }

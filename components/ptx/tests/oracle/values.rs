@@ -25,22 +25,32 @@ const TABLES: [(&str, &str); 9] = [
 ];
 
 /// Instructions that are no function of a thread's registers, and are tested elsewhere.
-const OTHERS: [&str; 24] = [
+const OTHERS: [&str; 34] = [
     "activemask",
+    "applypriority",
     "atom",
     "bar",
     "barrier",
     "bra",
+    "brkpt",
+    "brx",
     "call",
+    "createpolicy",
     "cvta",
+    "discard",
     "elect",
     "exit",
     "fence",
+    "griddepcontrol",
     "isspacep",
     "ld",
     "ldu",
     "match",
     "membar",
+    "nanosleep",
+    "pmevent",
+    "prefetch",
+    "prefetchu",
     "red",
     "redux",
     "ret",

@@ -144,7 +144,9 @@ impl Reader<'_> {
             Err(errors) => {
                 for error in errors {
                     let span = ptx_span(code.file, &code.text, &error);
-                    let mut diagnostic = Diagnostic::new(span, error.message);
+                    let from =
+                        error.compiled_from.map(|(file, line)| format!(" (compiled from {file}:{line})"));
+                    let mut diagnostic = Diagnostic::new(span, error.message + &from.unwrap_or_default());
                     diagnostic.help = error.expected.map(|expected| format!("expected {expected}"));
                     self.diagnostics.report(diagnostic);
                 }
@@ -210,10 +212,10 @@ mod tests {
     #[test]
     fn a_place_in_ptx_becomes_the_word_there() {
         let text = "one\n  ädd.f32 %r1;\n";
-        let error = PtxError { line: 2, column: 3, message: String::new(), expected: None };
+        let error = PtxError { line: 2, column: 3, ..PtxError::default() };
         let span = ptx_span(FileId::default(), text, &error);
         assert_eq!(&text[span.start as usize..span.end as usize], "ädd.f32");
-        let beyond = PtxError { line: 9, column: 3, message: String::new(), expected: None };
+        let beyond = PtxError { line: 9, column: 3, ..PtxError::default() };
         assert!(ptx_span(FileId::default(), text, &beyond).end as usize <= text.len());
     }
 }

@@ -180,7 +180,12 @@ impl Reader<'_> {
         {
             // The manual bounds the product of the extents, not each of them.
             let most: u64 = bound.iter().map(|&size| u64::from(size)).product();
-            if threads > most {
+            if kernel.needs_exact_ntid() && block != bound {
+                let message = format!("the block is not of the size that `{}` needs", kernel.name());
+                let [x, y, z] = bound;
+                self.diagnostics
+                    .report(Diagnostic::new(span, message).help(format!("its .reqntid is {x}, {y}, {z}")));
+            } else if threads > most {
                 let message =
                     format!("the block has {threads} threads, more than `{}` allows", kernel.name());
                 let help = format!("its .maxntid allows {most} threads");

@@ -148,6 +148,10 @@ impl Ptx {
             if index > 0 {
                 writeln!(console.out)?;
             }
+            for error in kernel.unsupported() {
+                let (place, name) = (file.display(), kernel.name());
+                writeln!(console.err, "warning: {place}:{error}: no launch can use `{name}`")?;
+            }
             let accesses = KernelAccesses::new(&loaded.module, written);
             let Some(analyse) = analyse else {
                 show(&loaded.module, kernel, &accesses, console)?;

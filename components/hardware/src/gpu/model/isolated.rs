@@ -317,8 +317,10 @@ impl Observer for Isolated<'_> {
             }
             Issue::Done
             | Issue::Branch
+            | Issue::Held
             | Issue::Print
             | Issue::Range(_)
+            | Issue::Sleep { .. }
             | Issue::Exit { .. }
             | Issue::Nothing => {
                 clock.compute(steps, pc, 1, costs);

@@ -96,7 +96,9 @@ impl Sm {
     pub(super) fn open_barriers(&mut self, ids: std::ops::Range<usize>, place: usize) {
         for id in ids {
             let Some(cta) = &mut self.ctas[place] else { return };
-            let (released, votes) = cta.open(id);
+            let in_parts = cta.has_parts(id);
+            let parts = if in_parts { self.warps.arrivals(cta.warps, id as u32) } else { 0 };
+            let Some((mut released, votes)) = cta.open(id, parts) else { continue };
             let mut rest = released;
             while rest != 0 {
                 let slot = rest.trailing_zeros();
@@ -106,6 +108,9 @@ impl Sm {
                     warp.pass_barrier(&cta.launch.kernel, votes);
                 }
             }
+            if in_parts {
+                released |= self.warps.pass_apart(cta, id as u32, votes);
+            }
             self.resume(released, place);
         }
     }
@@ -113,7 +118,7 @@ impl Sm {
     /// A block waits forever if every living warp waits at a barrier.
     pub(super) fn check_standstill(&self, place: usize) -> Result<(), Fault> {
         match &self.ctas[place] {
-            Some(cta) if cta.stands_still() => Err(cta.standstill()),
+            Some(cta) if cta.stands_still() => Err(cta.standstill(&self.warps.of(cta.warps))),
             _ => Ok(()),
         }
     }

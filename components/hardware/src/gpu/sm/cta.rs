@@ -5,7 +5,7 @@ use std::sync::Arc;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::launch::{CtaCounts, Launch};
 use counterpoint_protocols::translation::RangeClaim;
-use counterpoint_ptx::{CtaEnvironment, ExecError, Failure, Votes, Waiting, Windows, standstill};
+use counterpoint_ptx::{CtaEnvironment, ExecError, Failure, Votes, Waiting, Warp, Windows, standstill};
 
 use super::order::Drain;
 use super::spans::Spans;
@@ -45,8 +45,10 @@ pub(super) struct Cta {
 
 #[derive(Clone, Copy, Default)]
 struct Barrier {
-    /// Warps that have arrived.
+    /// Whole warps that have arrived.
     arrived: u32,
+    /// Parts of warps have arrived, too.
+    in_parts: bool,
     /// Threads that are to arrive; none given means all.
     count: Option<u32>,
     /// Slots of the warps that wait.
@@ -93,38 +95,51 @@ impl Cta {
         }
     }
 
-    /// A warp arrives at a barrier, and waits there if it `waits`.
-    pub(super) fn arrive(
-        &mut self,
-        slot: u32,
-        id: u32,
-        count: Option<u32>,
-        waits: bool,
-        votes: Option<Votes>,
-    ) {
+    /// A whole warp arrives at a barrier, and waits there if it `waits`.
+    pub(super) fn arrive(&mut self, slot: u32, id: u32, count: Option<u32>, waits: bool) {
         let barrier = &mut self.barriers[id as usize];
         barrier.arrived += 1;
         barrier.count = count;
-        barrier.votes.add(votes.unwrap_or_default());
         if waits {
             barrier.waiting |= 1 << slot;
         }
     }
 
-    /// Opens a barrier if all have arrived that it waits for. Gives the warps that may go on, and how all voted.
-    pub(super) fn open(&mut self, id: usize) -> (u64, Votes) {
-        let needed = self.needed(id);
-        let barrier = &mut self.barriers[id];
-        if barrier.arrived == 0 || barrier.arrived < needed {
-            return (0, Votes::default());
-        }
-        let Barrier { waiting, votes, .. } = std::mem::take(barrier);
-        (waiting, votes)
+    /// A part of a warp arrives at a barrier.
+    pub(super) fn arrive_apart(&mut self, id: u32, count: Option<u32>) {
+        let barrier = &mut self.barriers[id as usize];
+        barrier.in_parts = true;
+        barrier.count = count;
     }
 
-    /// Number of warps that a barrier waits for.
-    fn needed(&self, id: usize) -> u32 {
-        self.barriers[id].count.map_or(self.live, |threads| threads.div_ceil(32))
+    /// Those who arrive at a barrier vote.
+    pub(super) fn vote(&mut self, id: u32, votes: Votes) {
+        self.barriers[id as usize].votes.add(votes);
+    }
+
+    /// Whether parts of warps have arrived at a barrier.
+    #[inline]
+    pub(super) fn has_parts(&self, id: usize) -> bool {
+        self.barriers[id].in_parts
+    }
+
+    /// Opens a barrier if all have arrived that it waits for, `parts` of them in parts of warps. Gives the warps that may go on,
+    /// and how all voted.
+    pub(super) fn open(&mut self, id: usize, parts: u32) -> Option<(u64, Votes)> {
+        let (come, wanted) = self.come_and_wanted(id, parts);
+        let barrier = &mut self.barriers[id];
+        if come == 0 || come < wanted {
+            return None;
+        }
+        let Barrier { waiting, votes, .. } = std::mem::take(barrier);
+        Some((waiting, votes))
+    }
+
+    /// Number of threads that have arrived at a barrier, and the number that it waits for.
+    fn come_and_wanted(&self, id: usize, parts: u32) -> (u32, u32) {
+        let Barrier { arrived, count, .. } = self.barriers[id];
+        let wanted = count.map_or(self.live, |threads| threads.div_ceil(32));
+        (32 * arrived + parts, 32 * wanted)
     }
 
     /// Whether every warp that has not ended waits at a barrier.
@@ -133,11 +148,19 @@ impl Cta {
         self.live > 0 && waiting == self.live as usize
     }
 
-    /// The fault of a block that stands still.
+    /// The fault of a block that stands still, with its warps in their order.
     #[cold]
-    pub(super) fn standstill(&self) -> Fault {
-        let arrived = |id: u32| (32 * self.barriers[id as usize].arrived, 32 * self.needed(id as usize));
-        let message = standstill(&self.launch.kernel, &self.waiting, arrived);
+    pub(super) fn standstill(&self, warps: &[&Warp]) -> Fault {
+        let places = self.waiting.iter().zip(warps).map(|(waiting, warp)| match waiting {
+            Some(waiting) if waiting.lanes != u32::MAX => warp.waits_apart(),
+            waiting => waiting.iter().copied().collect(),
+        });
+        let places: Vec<Vec<Waiting>> = places.collect();
+        let arrived = |id: u32| {
+            let parts = warps.iter().map(|warp| warp.arrivals(id)).sum();
+            self.come_and_wanted(id as usize, parts)
+        };
+        let message = standstill(&self.launch.kernel, &places, arrived);
         self.fault(Failure::of_block(self.environment.ctaid, message))
     }
 

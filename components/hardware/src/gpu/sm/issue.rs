@@ -174,6 +174,7 @@ impl Sm {
         }
         let kernel = &*cta.launch.kernel;
         self.scratch.clock = cycle;
+        self.scratch.picoseconds = sim.now().as_ps();
         let issued = warp.issue(kernel, &cta.environment, &mut self.scratch).map_err(|error| {
             cta.fault(Failure::of_warp(kernel, cta.environment.ctaid, warp.index(), *error))
         })?;
@@ -249,18 +250,30 @@ impl Sm {
             return Ok(());
         };
         match kind {
-            Issue::Barrier { id, count, waits, votes } => {
+            Issue::Barrier { id, count, waits, votes, whole } => {
                 sim.stats.barriers.add(1);
                 sim.trace(|| format!("warp slot {slot} arrives at barrier {id} of block {}", cta.index));
                 if waits {
                     warp_slot.state = State::AtBarrier;
-                    cta.waiting[warp.index() as usize] =
-                        Some(Waiting { barrier: id, pc: warp.last_barrier() });
+                    cta.waiting[warp.index() as usize] = Some(Waiting::whole(id, warp.last_barrier()));
                 }
-                cta.arrive(slot, id, count, waits, votes);
+                if whole {
+                    cta.arrive(slot, id, count, waits);
+                } else {
+                    cta.arrive_apart(id, count);
+                }
+                if let Some(votes) = votes {
+                    cta.vote(id, votes);
+                }
                 self.open_barriers(id as usize..id as usize + 1, place);
                 self.check_standstill(place)?;
             }
+            Issue::Held => {
+                warp_slot.state = State::AtBarrier;
+                cta.waiting[warp.index() as usize] = warp.waits_apart().first().copied();
+                self.check_standstill(place)?;
+            }
+            Issue::Exit { finished: false } if warp.is_apart() => self.open_barriers(0..BARRIERS, place),
             Issue::Print => {
                 let message = "calls vprintf, which only a run without time has".to_owned();
                 let (lane, pc) = (warp.active().trailing_zeros(), warp.pc().unwrap_or_default());
@@ -271,6 +284,7 @@ impl Sm {
                 self.claim_range(place, action, call)?;
             }
             Issue::Fence(order) => self.meet_fence(slot, order),
+            Issue::Sleep { nanoseconds } => self.put_to_sleep(slot, nanoseconds, sim),
             Issue::Exit { finished: true } => {
                 warp_slot.state = State::Ended;
                 self.warps.live &= !(1 << slot);

@@ -242,7 +242,7 @@ impl Sm {
                 self.ended |= u32::from(cta.is_done()) << place;
             }
         }
-        self.pass_fences();
+        self.pass_fences(cycle);
         self.issue(sim)?;
         if self.fetch.is_busy() {
             let warps = &self.warps;

@@ -11,10 +11,12 @@
 //! line, and all accesses of the SM pass the L1 in order. A fence does both. Caches that are only read, of instructions,
 //! constants and texels, have no part in it (PTX ISA 8.1).
 
-use counterpoint_ptx::{Instruction, Order, Reach, Warp};
+use counterpoint_framework::model::Context;
+use counterpoint_ptx::{Instruction, Order, Reach, RegisterSet, Warp};
 
-use super::Sm;
 use super::warp::State;
+use super::writeback::Writeback;
+use super::{Sm, SmStats};
 
 /// The accesses of a block in flight, by epoch, and the warps that wait for the end of one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,6 +83,8 @@ pub(super) enum Pause {
     Acquire,
     /// The same, and the L1 is invalidated when it is there.
     AcquireFromDevice,
+    /// The end of a `nanosleep`, in this cycle.
+    Sleep(u64),
 }
 
 impl Sm {
@@ -123,6 +127,20 @@ impl Sm {
         }
     }
 
+    /// A warp sleeps. An instruction that writes nothing ends with it, so that the SM wakes up for it.
+    #[cold]
+    pub(super) fn put_to_sleep(&mut self, slot: u32, nanoseconds: u32, sim: &Context<SmStats>) {
+        const MANY: u64 = 1_000_000;
+        let cycle = sim.cycle();
+        let cycles = u128::from(nanoseconds) * 1000 * u128::from(MANY) / u128::from(sim.span(MANY).as_ps());
+        let end = cycle + (cycles as u64).max(1);
+        self.ring.add(cycle, end, Writeback { warp: slot, writes: RegisterSet::default() });
+        if let Some(cta) = &mut self.ctas[self.warps.slots[slot as usize].cta] {
+            cta.outstanding += 1;
+        }
+        self.pause(slot, Pause::Sleep(end));
+    }
+
     fn pause(&mut self, slot: u32, pause: Pause) {
         let warp = &mut self.warps.slots[slot as usize];
         (warp.state, warp.pause) = (State::AtFence, pause);
@@ -144,13 +162,13 @@ impl Sm {
 
     /// Lets warps go on that have waited long enough.
     #[inline]
-    pub(super) fn pass_fences(&mut self) {
+    pub(super) fn pass_fences(&mut self, cycle: u64) {
         if self.fenced != 0 {
-            self.pass_some();
+            self.pass_some(cycle);
         }
     }
 
-    fn pass_some(&mut self) {
+    fn pass_some(&mut self, cycle: u64) {
         let mut rest = self.fenced;
         while rest != 0 {
             let slot = rest.trailing_zeros();
@@ -159,6 +177,7 @@ impl Sm {
             let place = warp.cta;
             let waits = match warp.pause {
                 Pause::Acquire | Pause::AcquireFromDevice => warp.acquiring,
+                Pause::Sleep(end) => cycle < end,
                 Pause::Fence | Pause::AcquiringFence | Pause::Release => {
                     let holds = self.ctas[place].as_mut().is_some_and(|cta| cta.drain.holds(slot));
                     warp.outstanding > 0 || holds

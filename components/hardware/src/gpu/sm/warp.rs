@@ -3,8 +3,9 @@
 //! A mask has a bit for each warp slot. The masks follow events (an issue, a result, a barrier); nothing
 //! polls.
 
-use counterpoint_ptx::{Class, FileAccesses, Kernel, Reach, RegisterSet, Warp};
+use counterpoint_ptx::{Class, FileAccesses, Kernel, Reach, RegisterSet, Votes, Warp};
 
+use super::cta::Cta;
 use super::gate::Held;
 use super::order::Pause;
 use super::scheduler::View;
@@ -197,6 +198,35 @@ impl Warps {
         self.next_age += 1;
         self.ages[slot as usize] = self.next_age;
         self.refresh(slot, kernel);
+    }
+
+    /// The warps in some slots, in the order of their numbers.
+    pub(super) fn of(&self, slots: u64) -> Vec<&Warp> {
+        let mine = self.slots.iter().enumerate().filter(|(slot, _)| slots >> slot & 1 != 0);
+        let mut warps: Vec<&Warp> = mine.filter_map(|(_, slot)| slot.warp.as_ref()).collect();
+        warps.sort_unstable_by_key(|warp| warp.index());
+        warps
+    }
+
+    /// Number of threads that parts of warps in some slots have brought to a barrier.
+    #[cold]
+    pub(super) fn arrivals(&self, slots: u64, barrier: u32) -> u32 {
+        let mine = self.slots.iter().enumerate().filter(|(slot, _)| slots >> slot & 1 != 0);
+        mine.filter_map(|(_, slot)| slot.warp.as_ref()).map(|warp| warp.arrivals(barrier)).sum()
+    }
+
+    /// A barrier of a block opens at which parts of its warps have arrived. Gives the slots of those that may go on.
+    #[cold]
+    pub(super) fn pass_apart(&mut self, cta: &mut Cta, barrier: u32, votes: Votes) -> u64 {
+        let mut released = 0;
+        for (slot, place) in self.slots.iter_mut().enumerate().filter(|(slot, _)| cta.warps >> slot & 1 != 0) {
+            let Some(warp) = &mut place.warp else { continue };
+            let passes = warp.is_apart() && warp.pass_apart(&cta.launch.kernel, barrier, votes);
+            if passes && cta.waiting[warp.index() as usize].take().is_some() {
+                released |= 1 << slot;
+            }
+        }
+        released
     }
 
     /// The next instruction of the warp in a slot.

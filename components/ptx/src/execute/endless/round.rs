@@ -6,7 +6,6 @@
 
 use super::{Memories, Moment, Unproven};
 use crate::execute::repeat::{Deciding, Part, part};
-use crate::execute::standstill::listed;
 use crate::execute::{Access, AccessKind, Issue, Warp};
 use crate::isa::Space;
 use crate::program::{Kernel, Row};
@@ -153,7 +152,12 @@ pub(super) fn find(
         // A mistake that comes is reported when it has come.
         let issued = ahead.warp.issue(kernel, env, &mut access).map_err(|_| Unproven::Open)?;
         match issued.kind {
-            Issue::Done | Issue::Branch | Issue::Fence(_) | Issue::Parameter | Issue::Nothing => {}
+            Issue::Done
+            | Issue::Branch
+            | Issue::Fence(_)
+            | Issue::Parameter
+            | Issue::Sleep { .. }
+            | Issue::Nothing => {}
             Issue::Exit { finished: false } => {}
             Issue::Memory => {
                 let mut words = [Row::ZERO; 4];
@@ -170,6 +174,7 @@ pub(super) fn find(
                 }
             }
             Issue::Barrier { .. }
+            | Issue::Held
             | Issue::Texture
             | Issue::Print
             | Issue::Range(_)
@@ -271,10 +276,4 @@ fn constant(access: &Access, words: &mut [Row; 4], memories: &mut impl Memories)
         access.gather(1 << lane, access.addresses[lane], bytes, words);
     }
     Ok(())
-}
-
-/// `lane 3`, `lanes 0 to 15`.
-pub(super) fn lanes_of(mask: u32) -> String {
-    let lanes: Vec<usize> = (0..32).filter(|lane| mask >> lane & 1 != 0).collect();
-    listed(&lanes).replacen("warp", "lane", 1)
 }

@@ -123,7 +123,7 @@ fn a_word_that_nobody_can_change_is_named_with_those_who_do_not() {
         ended.contains("waits for the word of shared memory at 0x8 (`words`), which holds 0x0 and which nobody can change any more: warp 1 has ended"),
         "{ended}"
     );
-    let waiting = Doing::Waiting(Waiting { barrier: 3, pc: 0 });
+    let waiting = Doing::Waiting(Waiting::whole(3, 0));
     let found = message(judged(&kernel, 7, waiting, 4096));
     assert!(found.ends_with("any more: warp 1 waits at barrier 3"), "{found}");
     let found = message(judged(&kernel, 7, running(&kernel), 4096));

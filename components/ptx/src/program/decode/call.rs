@@ -81,6 +81,18 @@ pub(super) fn signatures(module: &Module, errors: &mut Vec<PtxError>) -> BTreeMa
             }
         }
     }
+    for alias in &module.aliases {
+        match found.get(&alias.function).cloned() {
+            Some(signature) => {
+                found.insert(alias.name.clone(), signature);
+            }
+            None => {
+                let message = format!("no function is named `{}`", alias.function);
+                let error = PtxError::new(alias.span.place, message);
+                errors.push(nearest(error, &alias.function, found.keys()));
+            }
+        }
+    }
     found
 }
 
@@ -141,6 +153,26 @@ impl Decoder<'_> {
         let params = layout(&prototype.params, &mut bytes)?;
         let signature = Signature { index: None, results, params };
         self.prototypes.insert(prototype.name.clone(), signature);
+        Ok(())
+    }
+
+    /// `.calltargets`: the functions take the same parameters, so the first one's serve as the prototype.
+    pub(super) fn call_targets(
+        &mut self,
+        name: &str,
+        functions: &[String],
+        span: Span,
+    ) -> Result<(), PtxError> {
+        let known = self.signatures;
+        for function in functions {
+            let Some(signature) = known.get(function) else {
+                let error = PtxError::new(span.place, format!("no function is named `{function}`"));
+                return Err(nearest(error, function, known.keys()));
+            };
+            self.taken.extend(signature.index);
+            let prototype = Signature { index: None, ..signature.clone() };
+            self.prototypes.entry(name.to_owned()).or_insert(prototype);
+        }
         Ok(())
     }
 
@@ -246,11 +278,16 @@ impl Line<'_, '_, '_> {
             self.out.sources[0] = register.id;
             let [Operand { kind: OperandKind::Name(prototype), span }] = rest else {
                 let error = PtxError::new(place, "an indirect call needs a prototype");
-                return Err(error.expecting("the label of a `.callprototype` behind the arguments"));
+                return Err(
+                    error.expecting("the label of a `.callprototype` or `.calltargets` behind the arguments")
+                );
             };
             let known = &self.decoder.prototypes;
             let signature = known.get(prototype).cloned().ok_or_else(|| {
-                let error = PtxError::new(span.place, format!("no `.callprototype` is named `{prototype}`"));
+                let error = PtxError::new(
+                    span.place,
+                    format!("no `.callprototype` or `.calltargets` is named `{prototype}`"),
+                );
                 nearest(error, prototype, known.keys())
             })?;
             self.decoder.indirect = true;
@@ -274,7 +311,7 @@ impl Line<'_, '_, '_> {
                         let message = format!("`{name}` has no body, and there is no linker");
                         let expected =
                             "a function of this file, `vprintf`, `__assertfail` or one that tells ranges";
-                        return Err(PtxError::new(place, message).expecting(expected));
+                        return Err(PtxError::unsupported(place, message).expecting(expected));
                     }
                 },
             };

@@ -1,11 +1,14 @@
 //! Branches, barriers, and operations of a warp's lanes together.
 
+use super::RegisterType;
 use super::instruction::Line;
 use super::operands::Wanted;
+use crate::analysis::liveness::Effects;
+use crate::isa;
 use crate::isa::warp::{Reduction, WarpOp};
-use crate::program::Action;
+use crate::program::{Action, CONSTANT, Combine};
 use crate::syntax::ast::{Operand, OperandKind};
-use crate::syntax::error::PtxError;
+use crate::syntax::error::{Place, PtxError, nearest};
 
 impl Line<'_, '_, '_> {
     pub(super) fn branch(&mut self) -> Result<(), PtxError> {
@@ -13,10 +16,62 @@ impl Line<'_, '_, '_> {
         let OperandKind::Name(label) = &operands[0].kind else {
             return Err(self.misfit(&operands[0], "a label"));
         };
-        let pc = self.decoder.instructions.len();
-        self.decoder.branches.push((pc, self.decoder.scope, label.clone(), operands[0].span.place));
+        self.branch_to(label, operands[0].span.place);
         self.out.action = Action::Branch;
         Ok(())
+    }
+
+    /// `brx.idx`: a comparison and a branch for each target, and the last target for the rest, since an index
+    /// beyond the list is undefined.
+    pub(super) fn indexed_branch(&mut self) -> Result<(), PtxError> {
+        let operands = self.operands(2..=2)?;
+        let place = operands[1].span.place;
+        let OperandKind::Name(list) = &operands[1].kind else {
+            return Err(self.misfit(&operands[1], "the label of a `.branchtargets`"));
+        };
+        let known = &self.decoder.branch_targets;
+        let Some(labels) = known.get(list).cloned() else {
+            let error = PtxError::new(place, format!("no `.branchtargets` is named `{list}`"));
+            return Err(nearest(error, list, known.keys()));
+        };
+        let index = self.read(&operands[0], Wanted::exactly("u32"))?;
+        let Some(equal) = isa::lane_row("setp.eq.u32") else { return Err(self.unknown()) };
+        let (last, others) = labels.split_last().unwrap_or((list, &[]));
+        for (number, label) in others.iter().enumerate() {
+            let holds = self.decoder.temporary(RegisterType::Predicate, place)?;
+            let constant = self.decoder.constant(number as u64, false, place)?;
+            let mut compare = self.before(Action::Compare(Combine::None));
+            (compare.op, compare.unit, compare.latency) = (equal.op, equal.unit, equal.latency);
+            compare.sources[..2].copy_from_slice(&[index, constant]);
+            compare.destinations[0] = holds;
+            let mut reads = vec![index];
+            if self.out.is_guarded() {
+                compare.action = Action::Compare(Combine::And);
+                compare.sources[2] = self.out.guard;
+                compare.offset = i64::from(self.out.guard_negated);
+                reads.push(self.out.guard);
+            }
+            reads.iter().filter(|id| **id & CONSTANT == 0).for_each(|id| compare.reads.insert(*id));
+            compare.writes.insert(holds);
+            reads.retain(|id| *id & CONSTANT == 0);
+            self.decoder.push(compare, Effects { reads, writes: vec![holds], ..Effects::default() });
+            let mut branch = self.before(Action::Branch);
+            (branch.unit, branch.latency) = (self.out.unit, self.out.latency);
+            branch.guard = holds;
+            branch.reads.insert(holds);
+            self.branch_to(label, place);
+            let effects = Effects { reads: vec![holds], guarded: true, ..Effects::default() };
+            self.decoder.push(branch, effects);
+        }
+        self.branch_to(last, place);
+        self.out.action = Action::Branch;
+        Ok(())
+    }
+
+    /// Notes that the next instruction goes to a label.
+    fn branch_to(&mut self, label: &str, place: Place) {
+        let pc = self.decoder.instructions.len();
+        self.decoder.branches.push((pc, self.decoder.scope, label.to_owned(), place));
     }
 
     pub(super) fn barrier(&mut self, waits: bool) -> Result<(), PtxError> {
@@ -55,13 +110,13 @@ impl Line<'_, '_, '_> {
 
     /// `bar` is short for `barrier.….aligned`.
     fn is_aligned(&self) -> bool {
-        let opcode = &self.source.opcode;
+        let opcode = self.opcode;
         opcode.starts_with("bar.") || opcode.split('.').any(|part| part == "aligned")
     }
 
     /// Shuffles, votes and the like: sources in the order value, b, c; the mask comes last.
     pub(super) fn warp_wide(&mut self, op: WarpOp) -> Result<(), PtxError> {
-        let opcode = self.source.opcode.as_str();
+        let opcode = self.opcode;
         let masked = opcode.contains(".sync");
         let (has_destination, values) = match op {
             WarpOp::ShuffleUp | WarpOp::ShuffleDown | WarpOp::ShuffleXor | WarpOp::ShuffleIndex => (true, 3),
@@ -78,7 +133,7 @@ impl Line<'_, '_, '_> {
         // A match compares integers; a shuffle may move anything.
         let value = match op {
             WarpOp::MatchAny | WarpOp::MatchAll => Wanted::exactly(if wide { "u64" } else { "u32" }),
-            _ => Wanted::exactly(opcode.rsplit('.').next().unwrap_or("")),
+            _ => Wanted::exactly(self.element()),
         };
         for (index, operand) in sources[..values].iter().enumerate() {
             self.out.sources[index] = match index {
@@ -110,7 +165,7 @@ impl Line<'_, '_, '_> {
                 | WarpOp::MatchAll
                 | WarpOp::Elect
         );
-        let typed = self.source.opcode.rsplit('.').next().unwrap_or("");
+        let typed = self.element();
         let result = match op {
             WarpOp::MatchAny | WarpOp::MatchAll | WarpOp::Elect => Wanted::exactly("b32"),
             _ => Wanted::exactly(typed),

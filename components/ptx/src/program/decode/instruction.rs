@@ -1,12 +1,13 @@
 //! One instruction as written to one decoded instruction.
 
-use super::{Decoder, Register, RegisterType, blank};
+use super::{Declared, Decoder, Register, RegisterType, blank};
 use crate::analysis::liveness::Effects;
 use crate::isa::forms::{Form, FormRow};
-use crate::isa::{self, Known, Latency, Order, Unit};
+use crate::isa::{self, Known, Latency, Order, Unit, spelling, unsupported};
 use crate::program::{Action, Instruction};
 use crate::syntax::ast::{self, Operand, Span};
 use crate::syntax::error::{Place, PtxError, SUGGESTIONS, nearest};
+use crate::syntax::types::is_type;
 
 impl Decoder<'_> {
     pub(super) fn instruction(&mut self, source: &ast::Instruction, span: Span) -> Result<(), PtxError> {
@@ -19,9 +20,11 @@ impl Decoder<'_> {
             effects.reads.push(register);
             effects.guarded = true;
         }
+        let opcode = spelling::canonical(&source.opcode);
         let mut line = Line {
             decoder: self,
             source,
+            opcode: &opcode,
             span,
             form: None,
             out: &mut out,
@@ -56,6 +59,13 @@ impl Decoder<'_> {
 
     /// The error for a name that nothing declares, with the nearest that something does.
     pub(super) fn undeclared(&self, name: &str, place: Place) -> PtxError {
+        if self.storage.external.contains(name) {
+            let message = format!("`{name}` is defined in another module, and there is no linker");
+            return PtxError::unsupported(place, message);
+        }
+        if let Some(why) = unsupported::register_reason(name) {
+            return PtxError::unsupported(place, format!("`{name}` is not supported: {why}"));
+        }
         let error = PtxError::new(place, format!("`{name}` is not declared"));
         if self.errors.len() >= SUGGESTIONS {
             return error;
@@ -63,7 +73,7 @@ impl Decoder<'_> {
         let mut known = self.storage.names();
         for scope in &self.scopes {
             known.extend(scope.frame.keys().cloned());
-            for (declared, (_, _, range)) in &scope.declared {
+            for (declared, Declared { range, .. }) in &scope.declared {
                 known.push(match range {
                     Some(count) => format!("{declared}{}", count.saturating_sub(1)),
                     None => declared.clone(),
@@ -78,6 +88,8 @@ impl Decoder<'_> {
 pub(super) struct Line<'d, 's, 'm> {
     pub(super) decoder: &'d mut Decoder<'m>,
     pub(super) source: &'s ast::Instruction,
+    /// Its opcode in the canonical spelling.
+    pub(super) opcode: &'s str,
     pub(super) span: Span,
     /// Its row, if it is not lane-wise.
     form: Option<&'static FormRow>,
@@ -108,14 +120,22 @@ impl<'s> Line<'_, 's, '_> {
 
     pub(super) fn unknown(&self) -> PtxError {
         let opcode = &self.source.opcode;
+        if let Some(why) = unsupported::reason(self.opcode) {
+            return PtxError::unsupported(self.span.place, format!("`{opcode}` is not supported: {why}"));
+        }
         let error = self.error(format!("unknown instruction `{opcode}`"));
         if self.decoder.errors.len() >= SUGGESTIONS {
             return error;
         }
-        match isa::similar(opcode) {
+        match isa::similar(self.opcode) {
             Some(near) => error.expecting(format!("something like `{near}`")),
             None => error,
         }
+    }
+
+    /// The last type among the opcode's words.
+    pub(super) fn element(&self) -> &'s str {
+        self.opcode.rsplit('.').find(|word| is_type(word)).unwrap_or("")
     }
 
     pub(super) fn book(&mut self, action: Action, unit: Unit, latency: Latency) {
@@ -125,7 +145,7 @@ impl<'s> Line<'_, 's, '_> {
     }
 
     fn decode(&mut self) -> Result<(), PtxError> {
-        let opcode = self.source.opcode.as_str();
+        let opcode = self.opcode;
         let row = match isa::find(opcode).ok_or_else(|| self.unknown())? {
             Known::Lane(row) => {
                 return match opcode.split('.').next() {
@@ -154,9 +174,14 @@ impl<'s> Line<'_, 's, '_> {
                 self.alone(Action::Fence)
             }
             Form::Branch => self.branch(),
+            Form::IndexedBranch => self.indexed_branch(),
             Form::Return => self.return_(),
             Form::Exit => self.alone(Action::Exit),
             Form::Trap => self.alone(Action::Trap),
+            Form::Breakpoint => self.alone(Action::Breakpoint),
+            Form::Hint => self.hint(),
+            Form::Policy => self.policy(),
+            Form::Sleep => self.sleep(),
             Form::Call => self.call(),
             Form::Texture { dimensions, floats } => self.texture(dimensions, floats),
             Form::Video => self.video(),

@@ -14,7 +14,7 @@ use crate::syntax::types::operand_size;
 
 impl Line<'_, '_, '_> {
     pub(super) fn lanes(&mut self, row: &'static LaneRow) -> Result<(), PtxError> {
-        let opcode = self.source.opcode.as_str();
+        let opcode = self.opcode;
         let conversion = opcode.starts_with("cvt.");
         let carries_in = ["addc.", "subc.", "madc."].iter().any(|name| opcode.starts_with(name));
         let count = row.sources.len() + usize::from(!carries_in);
@@ -37,7 +37,7 @@ impl Line<'_, '_, '_> {
             // A conversion's registers are as wide as its types or wider; its row may compute in more bits.
             let wanted = Wanted::exactly(own_type(opcode, index).unwrap_or(source_type));
             self.out.sources[index] = match *kind {
-                LaneType::Predicate => self.read_predicate(operand)?,
+                LaneType::Predicate => self.read_any_predicate(operand)?,
                 LaneType::Bits(bits) if conversion => self.read_low(operand, source_type, bits)?,
                 LaneType::Bits(bits) => self.read(operand, wanted.of(bits))?,
                 LaneType::Predicates => return Err(self.unknown()),
@@ -86,7 +86,7 @@ impl Line<'_, '_, '_> {
             Some(from) => {
                 let name = if let OperandKind::Name(name) = &operand.kind { name.as_str() } else { "" };
                 self.check(name, from, Wanted::at_least(element), place)?;
-                let low = self.decoder.temporary(place)?;
+                let low = self.decoder.temporary(RegisterType::Narrow(32), place)?;
                 let (instruction, effects) = conversion(self.span, LaneOp::CvtB32B64, from.id, low);
                 self.decoder.push(instruction, effects);
                 self.effects.reads.push(low);
@@ -97,7 +97,7 @@ impl Line<'_, '_, '_> {
 
     /// The result goes to a register of its own first, and an instruction behind this one fills the wider one.
     fn extend(&mut self, wide: u16, signed: bool) -> Result<(), PtxError> {
-        let narrow = self.decoder.temporary(self.span.place)?;
+        let narrow = self.decoder.temporary(RegisterType::Narrow(32), self.span.place)?;
         let op = if signed { LaneOp::CvtB64S32 } else { LaneOp::CvtB64U32 };
         let (mut instruction, mut effects) = conversion(self.span, op, narrow, wide);
         instruction.action = Action::LaneWide;
@@ -115,7 +115,7 @@ impl Line<'_, '_, '_> {
     }
 
     pub(super) fn compare(&mut self, row: &'static LaneRow) -> Result<(), PtxError> {
-        let opcode = self.source.opcode.as_str();
+        let opcode = self.opcode;
         let mut words = opcode.split('.').skip(2);
         let word = words.next().unwrap_or("");
         let combine = match word {
@@ -126,7 +126,7 @@ impl Line<'_, '_, '_> {
         };
         let count = if combine == Combine::None { 3 } else { 4 };
         let operands = self.operands(count..=count)?;
-        let element = opcode.rsplit('.').next().unwrap_or("");
+        let element = self.element();
         for index in 0..2 {
             let LaneType::Bits(bits) = row.sources[index] else { return Err(self.unknown()) };
             let wanted = Wanted::exactly(element).of(bits);

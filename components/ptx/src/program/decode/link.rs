@@ -8,7 +8,7 @@ use crate::analysis::cfg::NO_PC;
 use crate::isa::order::{FIRST_TARGET, Order};
 use crate::program::{
     Action, CONSTANT, CallSite, Callable, FramePart, Instruction, Kernel, NONE, Origin, Param, RegisterPlace,
-    Row, polls,
+    Row, polls, spins,
 };
 use crate::syntax::ast::Module;
 use crate::syntax::error::PtxError;
@@ -40,6 +40,8 @@ pub(super) struct Code {
     pub(super) indirect: bool,
     /// Functions whose addresses it takes.
     pub(super) taken: Vec<u32>,
+    /// Instructions that the simulator does not support.
+    pub(super) unsupported: Vec<PtxError>,
 }
 
 /// A decoded `.entry`: the part that a function lacks.
@@ -104,8 +106,10 @@ pub(super) fn link(
         local_bytes,
         global_symbols: entry.storage.global.symbols,
         constant_symbols: entry.storage.constant.symbols,
-        registers_per_thread: pressure.clamp(4, 255.max(codes[0].pressure)),
+        registers_per_thread: pressure.clamp(4, 255).min(function.max_registers.unwrap_or(255).max(4)),
+        unsupported: codes.iter().flat_map(|code| code.unsupported.clone()).collect(),
         max_ntid: function.max_ntid,
+        exact_ntid: function.exact_ntid,
         min_ctas_per_sm: function.min_ctas_per_sm,
         instructions: Vec::new(),
         calls: Vec::new(),
@@ -134,6 +138,9 @@ pub(super) fn link(
         kernel.instructions.iter_mut().for_each(|instruction| instruction.order = Order::NONE);
     }
     polls::mark(&mut kernel.instructions);
+    if origin.target >= FIRST_TARGET {
+        spins::mark(&mut kernel);
+    }
     Ok(kernel)
 }
 

@@ -1,18 +1,20 @@
 //! Loads, stores and atomics as written to their decoded form.
 
+use std::borrow::Cow;
+
 use super::instruction::Line;
 use super::operands::Wanted;
-use crate::isa::{self, Base, Latency, Space, Unit, memory};
+use crate::isa::{self, Base, Latency, Space, Unit, memory, unsupported};
 use crate::program::decode::{Class, RegisterType};
 use crate::program::{Action, MemoryForm, NONE};
 use crate::syntax::ast::{Operand, OperandKind, StorageSpace};
 use crate::syntax::error::{Place, PtxError};
+use crate::syntax::types::element_size;
 
-impl Line<'_, '_, '_> {
+impl<'s> Line<'_, 's, '_> {
     fn memory_form(&mut self) -> Result<memory::Modifiers, PtxError> {
-        let opcode = &self.source.opcode;
-        let found = memory::modifiers(opcode)
-            .map_err(|word| self.error(format!("`.{word}` is unknown or misplaced in `{opcode}`")))?;
+        let opcode = self.opcode;
+        let found = memory::modifiers(opcode).map_err(|word| self.unknown_modifier(&word))?;
         self.out.order = found.order;
         self.out.memory = MemoryForm {
             space: found.space,
@@ -26,6 +28,26 @@ impl Line<'_, '_, '_> {
             ..MemoryForm::NONE
         };
         Ok(found)
+    }
+
+    fn unknown_modifier(&self, word: &str) -> PtxError {
+        let opcode = &self.source.opcode;
+        match unsupported::reason(self.opcode) {
+            Some(why) => {
+                PtxError::unsupported(self.span.place, format!("`{opcode}` is not supported: {why}"))
+            }
+            None => self.error(format!("`.{word}` is unknown or misplaced in `{opcode}`")),
+        }
+    }
+
+    /// The operands without the policy for the cache, which is read and has no effect.
+    fn without_policy(&mut self, count: usize, policy: bool) -> Result<&'s [Operand], PtxError> {
+        let all = self.operands(count + usize::from(policy)..=count + usize::from(policy))?;
+        let (operands, policies) = all.split_at(count);
+        for policy in policies {
+            self.read(policy, Wanted::exactly("b64"))?;
+        }
+        Ok(operands)
     }
 
     fn address(&mut self, operand: &Operand, space: Option<Space>) -> Result<(), PtxError> {
@@ -59,14 +81,19 @@ impl Line<'_, '_, '_> {
                 let Some((home, offset)) = self.decoder.storage.find(name) else {
                     return Err(self.decoder.undeclared(name, place));
                 };
-                let fits = match home {
-                    StorageSpace::Shared => space == Some(Space::Shared),
-                    StorageSpace::Local => space == Some(Space::Local),
-                    StorageSpace::Param => self.out.action == Action::LoadParam,
-                    StorageSpace::Global => space == Some(Space::Global),
-                    StorageSpace::Const => space == Some(Space::Const),
-                    StorageSpace::Register => false,
+                let own = match home {
+                    StorageSpace::Shared => Some(Space::Shared),
+                    StorageSpace::Local => Some(Space::Local),
+                    StorageSpace::Global => Some(Space::Global),
+                    StorageSpace::Const => Some(Space::Const),
+                    StorageSpace::Param | StorageSpace::Register => None,
                 };
+                let fits = match own {
+                    Some(own) => space.is_none_or(|space| space == own),
+                    None => home == StorageSpace::Param && self.out.action == Action::LoadParam,
+                };
+                // An access without a space to a variable is one to the variable's space.
+                self.out.memory.space = own;
                 if !fits {
                     return Err(PtxError::new(place, format!("`{name}` lies in another space")));
                 }
@@ -94,14 +121,19 @@ impl Line<'_, '_, '_> {
         }
     }
 
+    /// The values of a vector, which may be a register of vector type, or the only value.
     pub(super) fn elements<'o>(
         &self,
         operand: &'o Operand,
         count: u8,
-    ) -> Result<&'o [OperandKind], PtxError> {
+    ) -> Result<Cow<'o, [OperandKind]>, PtxError> {
         let parts = match &operand.kind {
-            OperandKind::Vector(parts) => parts.as_slice(),
-            kind => std::slice::from_ref(kind),
+            OperandKind::Vector(parts) => Cow::Borrowed(parts.as_slice()),
+            OperandKind::Name(name) => match self.decoder.vector(name) {
+                Some(parts) => Cow::Owned(parts),
+                None => Cow::Borrowed(std::slice::from_ref(&operand.kind)),
+            },
+            kind => Cow::Borrowed(std::slice::from_ref(kind)),
         };
         if parts.len() != count as usize {
             return Err(PtxError::new(
@@ -112,16 +144,28 @@ impl Line<'_, '_, '_> {
         Ok(parts)
     }
 
+    /// The type that registers must fit: those of a vector may be integers or floats, whatever the type is.
+    fn moved_type(&self, elements: u8) -> &'s str {
+        let element = self.element();
+        match (elements, element_size(element)) {
+            (1, _) => element,
+            (_, Some(1)) => "b8",
+            (_, Some(2)) => "b16",
+            (_, Some(4)) => "b32",
+            _ => "b64",
+        }
+    }
+
     pub(super) fn load(&mut self) -> Result<(), PtxError> {
         let form = self.memory_form()?;
-        let operands = self.operands(2..=2)?;
+        let operands = self.without_policy(2, form.policy)?;
         if form.param {
             self.out.action = if self.in_frame(&operands[1]) { Action::LoadFrame } else { Action::LoadParam };
         }
         self.address(&operands[1], form.space)?;
         let parts = self.elements(&operands[0], form.elements)?;
-        self.alike(parts, operands[0].span.place)?;
-        let wanted = Wanted::at_least(self.source.opcode.rsplit('.').next().unwrap_or(""));
+        self.alike(&parts, operands[0].span.place)?;
+        let wanted = Wanted::at_least(self.moved_type(form.elements));
         for (index, kind) in parts.iter().enumerate() {
             if *kind == OperandKind::Discard {
                 continue;
@@ -173,7 +217,7 @@ impl Line<'_, '_, '_> {
 
     pub(super) fn store(&mut self) -> Result<(), PtxError> {
         let form = self.memory_form()?;
-        let operands = self.operands(2..=2)?;
+        let operands = self.without_policy(2, form.policy)?;
         if form.param && self.in_frame(&operands[0]) {
             self.out.action = Action::StoreFrame;
         } else if let OperandKind::Address(name, _) = &operands[0].kind
@@ -189,16 +233,16 @@ impl Line<'_, '_, '_> {
         self.address(&operands[0], form.space)?;
         let place = operands[1].span.place;
         let parts = self.elements(&operands[1], form.elements)?;
-        self.alike(parts, place)?;
+        self.alike(&parts, place)?;
         let mut wide = form.bytes == 8;
-        for kind in parts {
+        for kind in parts.iter() {
             if let OperandKind::Name(name) = kind
                 && let Some(register) = self.decoder.find_register(name, place)?
             {
                 wide |= register.kind == RegisterType::Wide;
             }
         }
-        let wanted = Wanted::at_least(self.source.opcode.rsplit('.').next().unwrap_or(""));
+        let wanted = Wanted::at_least(self.moved_type(form.elements));
         for (index, kind) in parts.iter().enumerate() {
             // A constant is as wide as the registers beside it.
             let is_integer = matches!(kind, OperandKind::Integer(_));
@@ -216,15 +260,15 @@ impl Line<'_, '_, '_> {
 
     pub(super) fn atomic(&mut self) -> Result<(), PtxError> {
         let form = self.memory_form()?;
-        let reduction = self.source.opcode.starts_with("red");
+        let reduction = self.opcode.starts_with("red");
         let swap = matches!(form.atomic, Some((isa::AtomicOperation::CompareAndSwap, _)));
         if reduction && (swap || matches!(form.atomic, Some((isa::AtomicOperation::Exchange, _)))) {
             return Err(self.error("`red` has no exchange").expecting("`atom`"));
         }
         let count = 3 - usize::from(reduction) + usize::from(swap);
-        let operands = self.operands(count..=count)?;
+        let operands = self.without_policy(count, form.policy)?;
         let bits = form.bytes * 8;
-        let element = self.source.opcode.rsplit('.').next().unwrap_or("");
+        let element = self.element();
         let wanted = Wanted::exactly(element);
         let rest = if reduction {
             operands

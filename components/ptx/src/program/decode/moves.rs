@@ -13,7 +13,7 @@ impl Line<'_, '_, '_> {
         let operands = self.operands(2..=2)?;
         let LaneType::Bits(bits) = row.result else { return Err(self.unknown()) };
         let (to, from) = (&operands[0], &operands[1]);
-        let element = self.source.opcode.rsplit('.').next().unwrap_or("");
+        let element = self.element();
         let wanted = Wanted::exactly(element);
         if let OperandKind::Vector(parts) = &from.kind {
             let part = self.part_bits(parts, bits, from.span.place)?;
@@ -50,7 +50,7 @@ impl Line<'_, '_, '_> {
                 return Ok(());
             }
             if let Some(special) = special(name) {
-                if bits == 64 && !matches!(special, Special::Clock | Special::GridId) {
+                if bits == 64 && !special.is_wide() {
                     return Err(PtxError::new(from.span.place, format!("`{name}` has 32 bits"))
                         .expecting("`mov.u32`"));
                 }
@@ -68,7 +68,7 @@ impl Line<'_, '_, '_> {
     }
 
     fn part_bits(&self, parts: &[OperandKind], bits: u8, place: Place) -> Result<u8, PtxError> {
-        if !self.source.opcode.starts_with("mov.b") {
+        if !self.opcode.starts_with("mov.b") {
             let error = PtxError::new(place, "parts have no type of their own");
             return Err(error.expecting(format!("`mov.b{bits}`")));
         }
@@ -156,6 +156,15 @@ pub(super) fn special(name: &str) -> Option<Special> {
         ("%lanemask_gt", 3) => Special::LaneMaskGt,
         ("%dynamic_smem_size", 3) => Special::DynamicShared,
         ("%total_smem_size", 3) => Special::TotalShared,
+        ("%aggr_smem_size", 3) => Special::TotalShared,
+        ("%globaltimer" | "%globaltimer_lo", 3) => Special::GlobalTimer,
+        ("%globaltimer_hi", 3) => Special::GlobalTimerHigh,
+        ("%current_graph_exec", 3) => Special::Zero,
+        (name, 3) if name.starts_with("%reserved_smem_offset_") => Special::Zero,
+        (name, 3) => {
+            let number: u32 = name.strip_prefix("%envreg")?.parse().ok()?;
+            return (number < 32).then_some(Special::Zero);
+        }
         _ => return None,
     })
 }

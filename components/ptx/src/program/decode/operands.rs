@@ -3,8 +3,11 @@
 use super::call::code_address;
 use super::instruction::Line;
 use super::moves::special;
-use super::{Class, Register, RegisterType};
-use crate::program::NONE;
+use super::{Class, Register, RegisterType, blank};
+use crate::analysis::liveness::Effects;
+use crate::isa::forms::PredicateOp;
+use crate::isa::{Latency, Unit};
+use crate::program::{Action, Instruction, NONE, Special};
 use crate::syntax::ast::{Operand, OperandKind, StorageSpace};
 use crate::syntax::error::{Place, PtxError};
 use crate::syntax::types::operand_size;
@@ -105,9 +108,8 @@ impl Line<'_, '_, '_> {
                         format!("the address of `{name}` must be moved to a register first"),
                     )
                     .expecting("`mov.u64`")),
-                    None if special(name).is_some() => {
-                        Err(PtxError::new(place, format!("`{name}` can only be moved to a register"))
-                            .expecting("`mov`"))
+                    None if let Some(special) = special(name) => {
+                        self.read_special(special, wanted, name, place)
                     }
                     None => match self.decoder.signatures.get(name).map(|signature| signature.index) {
                         Some(Some(index)) if wide => {
@@ -134,6 +136,68 @@ impl Line<'_, '_, '_> {
             _ => Err(PtxError::new(place, "this operand does not fit here")
                 .expecting(format!("a register or constant of {bits} bits"))),
         }
+    }
+
+    /// A special register, which an instruction before this one moves to a register of its own.
+    fn read_special(
+        &mut self,
+        special: Special,
+        wanted: Wanted<'_>,
+        name: &str,
+        place: Place,
+    ) -> Result<u16, PtxError> {
+        let wide = special.is_wide() && wanted.bits == 64;
+        if Class::of(wanted.element) == Class::Float || wanted.bits == 64 && !wide {
+            let message =
+                format!("`{name}` is an integer of 32 bits, and the type here is `.{}`", wanted.element);
+            return Err(PtxError::new(place, message));
+        }
+        let kind = if wide { RegisterType::Wide } else { RegisterType::Narrow(32) };
+        let register = self.decoder.temporary(kind, place)?;
+        let mut mov = self.before(Action::Special(special));
+        mov.destinations[0] = register;
+        mov.memory.wide_value = wide;
+        mov.writes.insert(register);
+        self.decoder.push(mov, Effects { writes: vec![register], ..Effects::default() });
+        self.effects.reads.push(register);
+        Ok(register)
+    }
+
+    /// An instruction before this one, without a text of its own.
+    pub(super) fn before(&self, action: Action) -> Instruction {
+        let mut instruction = blank(self.span);
+        (instruction.action, instruction.unit, instruction.latency) = (action, Unit::Sp, Latency::IntOther);
+        instruction.text = (self.span.start, self.span.start);
+        instruction
+    }
+
+    /// A predicate, its inverse or a constant; of the last two, an instruction before this one makes a predicate.
+    pub(super) fn read_any_predicate(&mut self, operand: &Operand) -> Result<u16, PtxError> {
+        let place = operand.span.place;
+        let mut effects = Effects::default();
+        let mut make = match &operand.kind {
+            OperandKind::Not(name) => {
+                let from = self.decoder.predicate(name, place)?;
+                let mut make = self.before(Action::Predicate(PredicateOp::Not));
+                make.sources[0] = from;
+                make.reads.insert(from);
+                effects.reads.push(from);
+                make
+            }
+            OperandKind::Integer(value) => {
+                let mut make = self.before(Action::Predicate(PredicateOp::Mov));
+                make.offset = if *value != 0 { 0xffff_ffff } else { 0 };
+                make
+            }
+            _ => return self.read_predicate(operand),
+        };
+        let register = self.decoder.temporary(RegisterType::Predicate, place)?;
+        make.destinations[0] = register;
+        make.writes.insert(register);
+        effects.writes.push(register);
+        self.decoder.push(make, effects);
+        self.effects.reads.push(register);
+        Ok(register)
     }
 
     /// Whether a register has the width and the type that are wanted.

@@ -29,6 +29,8 @@ pub(super) struct Storage {
     /// Addresses of functions, for initial values that name them.
     pub(super) code: BTreeMap<String, u64>,
     textures: BTreeSet<String>,
+    /// Variables of other modules: only kernels that name them are refused.
+    pub(super) external: BTreeSet<String>,
     places: BTreeMap<String, (StorageSpace, usize)>,
 }
 
@@ -119,7 +121,8 @@ impl Storage {
             }
         };
         if variable.external && variable.space != StorageSpace::Shared {
-            return Err(PtxError::new(place, "only shared variables can be external; there is no linker"));
+            self.external.insert(variable.name.clone());
+            return Ok(());
         }
         let dynamic = variable.external && size == 0;
         if size == 0 && !dynamic {

@@ -16,8 +16,9 @@ impl Line<'_, '_, '_> {
         };
         let place = from.span.place;
         let count = usize::from(dimensions);
-        // Three coordinates are a vector of four, whose last is ignored.
-        if coordinates.len() != count && (count, coordinates.len()) != (3, 4) {
+        // A vector may be longer than the coordinates: the rest is ignored.
+        let vector = coordinates.len().is_power_of_two() && coordinates.len() <= 4;
+        if coordinates.len() != count && !(vector && coordinates.len() > count) {
             let message = format!("{} coordinates for {count} dimensions", coordinates.len());
             return Err(PtxError::new(place, message).expecting(format!("{count} coordinates")));
         }
@@ -46,13 +47,13 @@ impl Line<'_, '_, '_> {
             }
         }
         let parts = self.elements(to, 4)?;
-        let result = Wanted::exactly(self.source.opcode.split('.').nth(3).unwrap_or(""));
+        let result = Wanted::exactly(self.opcode.split('.').nth(3).unwrap_or(""));
         for (index, kind) in parts.iter().enumerate() {
             if *kind != OperandKind::Discard {
                 self.out.destinations[index] = self.write(kind, to.span.place, result)?.id;
             }
         }
-        let result_floats = self.source.opcode.contains(".v4.f32.");
+        let result_floats = self.opcode.contains(".v4.f32.");
         self.out.action = Action::Texture { floats, result_floats };
         Ok(())
     }

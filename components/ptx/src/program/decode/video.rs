@@ -9,7 +9,7 @@ use crate::syntax::error::PtxError;
 
 impl Line<'_, '_, '_> {
     pub(super) fn video(&mut self) -> Result<(), PtxError> {
-        let opcode = self.source.opcode.as_str();
+        let opcode = self.opcode;
         let mut words = opcode.split('.');
         let head = words.next().unwrap_or("");
         let (types, others): (Vec<&str>, Vec<&str>) = words.partition(|word| matches!(*word, "u32" | "s32"));

@@ -19,7 +19,10 @@ impl Parser<'_> {
             results,
             params: Vec::new(),
             max_ntid: None,
+            exact_ntid: false,
             min_ctas_per_sm: None,
+            max_registers: None,
+            cluster: None,
             body: None,
             span: Span::default(),
         };
@@ -29,27 +32,33 @@ impl Parser<'_> {
         loop {
             let place = self.token().place;
             match self.text() {
-                ".maxntid" | ".reqntid" => {
-                    self.at += 1;
-                    let mut size = [1; 3];
-                    for (index, slot) in size.iter_mut().enumerate() {
-                        if index > 0 && !self.accept(b',') {
-                            break;
-                        }
-                        *slot = self.unsigned32("a number of threads")?;
-                    }
-                    function.max_ntid = Some(size);
+                directive @ (".maxntid" | ".reqntid") => {
+                    function.exact_ntid = directive == ".reqntid";
+                    function.max_ntid = Some(self.dimensions("a number of threads")?);
                 }
                 ".minnctapersm" => {
                     self.at += 1;
                     function.min_ctas_per_sm = Some(self.unsigned32("a number of CTAs")?);
                 }
-                // Limits for a register allocator that we do not have.
-                ".maxnreg" | ".maxnctapersm" => {
+                ".maxnreg" => {
+                    self.at += 1;
+                    function.max_registers = Some(self.unsigned32("a number of registers")?);
+                }
+                // Hints for an assembler, which change no result.
+                ".maxnctapersm" | ".abi_preserve" | ".abi_preserve_control" => {
                     self.at += 1;
                     self.unsigned32("a number")?;
                 }
                 ".noreturn" => self.at += 1,
+                directive @ (".explicitcluster" | ".blocksareclusters") => {
+                    function.cluster = Some(directive.to_owned());
+                    self.at += 1;
+                }
+                directive @ (".reqnctapercluster" | ".maxclusterrank") => {
+                    function.cluster = Some(directive.to_owned());
+                    self.dimensions("a number of CTAs")?;
+                }
+                ".attribute" => self.attribute()?,
                 ".pragma" => self.pragma()?,
                 _ if self.accept(b';') => break,
                 _ if self.is_mark(b'{') => {
@@ -57,6 +66,8 @@ impl Parser<'_> {
                     function.body = Some(self.block());
                     break;
                 }
+                // A declaration of a function needs no `;`: the next directive of the module ends it.
+                text if !entry && (text.is_empty() || begins_item(text)) => break,
                 text if text.starts_with('.') => {
                     return Err(PtxError::new(place, format!("unknown directive `{text}`"))
                         .expecting("`.maxntid`, `.reqntid`, `.minnctapersm` or `{`"));
@@ -66,6 +77,19 @@ impl Parser<'_> {
         }
         function.span = self.span_from(first);
         Ok(function)
+    }
+
+    /// One to three numbers behind a directive; the missing ones are 1.
+    fn dimensions(&mut self, what: &str) -> Result<[u32; 3], PtxError> {
+        self.at += 1;
+        let mut size = [1; 3];
+        for (index, slot) in size.iter_mut().enumerate() {
+            if index > 0 && !self.accept(b',') {
+                break;
+            }
+            *slot = self.unsigned32(what)?;
+        }
+        Ok(size)
     }
 
     fn parameters(&mut self, into: &mut Vec<Variable>) -> Result<(), PtxError> {
@@ -96,10 +120,26 @@ impl Parser<'_> {
         if self.is_mark(b'(') {
             self.parameters(&mut prototype.params)?;
         }
-        if self.text() == ".noreturn" {
-            self.at += 1;
+        loop {
+            match self.text() {
+                ".noreturn" => self.at += 1,
+                ".abi_preserve" | ".abi_preserve_control" => {
+                    self.at += 1;
+                    self.unsigned32("a number")?;
+                }
+                _ => break,
+            }
         }
         self.expect(b';')?;
         Ok(prototype)
     }
+}
+
+/// Whether a word begins a declaration or directive of the module.
+fn begins_item(word: &str) -> bool {
+    const ITEMS: [&str; 12] = [
+        ".visible", ".weak", ".extern", ".common", ".entry", ".func", ".global", ".const", ".shared",
+        ".alias", ".file", ".section",
+    ];
+    ITEMS.contains(&word)
 }

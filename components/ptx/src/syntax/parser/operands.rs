@@ -9,14 +9,15 @@ use crate::syntax::lexer::TokenKind;
 const MOST_ARGUMENTS: usize = 1024;
 
 impl Parser<'_> {
-    pub(super) fn operand(&mut self) -> Result<Operand, PtxError> {
+    /// An operand; `lists` where parentheses hold the arguments of a call, not a constant.
+    pub(super) fn operand(&mut self, lists: bool) -> Result<Operand, PtxError> {
         let first = self.at;
         let kind = match self.kind() {
             TokenKind::Mark(b'{') => {
                 self.at += 1;
                 OperandKind::Vector(self.parts()?)
             }
-            TokenKind::Mark(b'(') => {
+            TokenKind::Mark(b'(') if lists => {
                 self.at += 1;
                 let mut list = Vec::new();
                 while !self.is_mark(b')') {
@@ -70,11 +71,19 @@ impl Parser<'_> {
     }
 
     fn simple_operand(&mut self) -> Result<OperandKind, PtxError> {
-        if self.accept(b'!') {
+        if self.is_mark(b'!') && self.tokens.get(self.at + 1).is_some_and(|next| next.kind == TokenKind::Word)
+        {
+            self.at += 1;
             return Ok(OperandKind::Not(self.name("a predicate register")?.to_owned()));
         }
-        if self.kind() == TokenKind::Number || self.is_mark(b'-') {
-            return self.literal();
+        if let Some(float) = self.float() {
+            return float;
+        }
+        if self.is_constant() || self.is_mark(b'!') {
+            return Ok(OperandKind::Integer(self.constant()?));
+        }
+        if self.kind() == TokenKind::Number {
+            return Err(self.not_a_number());
         }
         let name = self.name("an operand")?;
         if name == "_" && !self.is_mark(b'|') {
@@ -84,20 +93,19 @@ impl Parser<'_> {
             return Ok(OperandKind::Pair(name.to_owned(), self.name("a register")?.to_owned()));
         }
         if self.is_mark(b'+') || self.is_mark(b'-') {
-            let negative = !self.accept(b'+') | self.accept(b'-');
-            let value = self.unsigned("an offset")? as i64;
-            let offset = if negative { value.wrapping_neg() } else { value };
-            return Ok(OperandKind::Offset(name.to_owned(), offset));
+            return Ok(OperandKind::Offset(name.to_owned(), self.offset()?));
         }
         Ok(OperandKind::Name(name.to_owned()))
     }
 
-    fn literal(&mut self) -> Result<OperandKind, PtxError> {
-        let negative = self.accept(b'-');
-        if self.kind() != TokenKind::Number {
-            return Err(self.unexpected("a number"));
+    /// A floating-point literal with its sign, if one is here.
+    fn float(&mut self) -> Option<Result<OperandKind, PtxError>> {
+        let negative = self.is_mark(b'-');
+        let token = *self.tokens.get(self.at + usize::from(negative))?;
+        let text = self.text_of(token);
+        if token.kind != TokenKind::Number || integer(text).is_some() {
+            return None;
         }
-        let text = self.text();
         let bits = |digits: usize| {
             let hexadecimal = text.get(2..).filter(|hex| hex.len() == digits)?;
             u64::from_str_radix(hexadecimal, 16).ok()
@@ -109,25 +117,21 @@ impl Parser<'_> {
             Some("0d" | "0D") => {
                 bits(16).map(|b| OperandKind::Float64(b ^ if negative { 1 << 63 } else { 0 }))
             }
-            _ => match integer(text) {
-                Some(value) => {
-                    Some(OperandKind::Integer(if negative { value.wrapping_neg() } else { value }))
-                }
-                None => {
-                    let value: Option<f64> = text
-                        .parse()
-                        .ok()
-                        .filter(|_| text.contains(['.', 'e', 'E']) && !text.starts_with("0x"));
-                    value.map(|v| OperandKind::Float64(if negative { -v } else { v }.to_bits()))
-                }
-            },
+            _ => {
+                let decimal = text.contains(['.', 'e', 'E']) && !text.starts_with("0x");
+                let value = text.parse::<f64>().ok().filter(|_| decimal);
+                value.map(|v| OperandKind::Float64(if negative { -v } else { v }.to_bits()))
+            }
         };
-        let value = value.ok_or_else(|| {
-            PtxError::new(self.token().place, format!("`{text}` is not a number"))
-                .expecting("an integer, `0f` and 8 digits, or `0d` and 16 digits")
-        })?;
+        self.at += usize::from(negative);
+        let Some(value) = value else { return Some(Err(self.not_a_number())) };
         self.at += 1;
-        Ok(value)
+        Some(Ok(value))
+    }
+
+    fn not_a_number(&self) -> PtxError {
+        PtxError::new(self.token().place, format!("`{}` is not a number", self.text()))
+            .expecting("an integer, `0f` and 8 digits, or `0d` and 16 digits")
     }
 }
 

@@ -47,8 +47,8 @@ impl<'m> Code<'m> {
                 StatementKind::Label(name) => {
                     self.scopes[scope].labels.insert(name, self.steps.len());
                 }
-                StatementKind::Prototype(_) => {}
                 StatementKind::Instruction(instruction) => self.steps.push((scope, instruction)),
+                _ => {}
             }
         }
     }

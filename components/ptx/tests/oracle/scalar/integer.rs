@@ -72,6 +72,27 @@ pub(crate) fn evaluate(op: &Opcode<'_>, ty: Type, sources: &[u64], carry: &mut b
                 all | (if inside { raw(0) >> (bit - position) & 1 } else { raw(1) >> bit & 1 }) << bit
             })
         }
+        "bmsk" => {
+            let limited = |index: usize| if op.has("wrap") { raw(index) % 32 } else { raw(index) };
+            let (first, width) = (limited(0), limited(1));
+            (0..32).filter(|bit| *bit >= first && *bit - first < width).map(|bit| 1 << bit).sum()
+        }
+        "szext" => {
+            let width = if op.has("wrap") { amount(1) % 32 } else { amount(1).min(32) };
+            extract(ty, raw(0), 0, width)
+        }
+        "fns" => nth_set_bit(raw(0), sources[1] as u32, sources[2] as u32 as i32),
+        "dp4a" | "dp2a" => {
+            let (left, right) = (op.types[0], op.types[1]);
+            let (few, width) = if op.head == "dp4a" { (4, 8) } else { (2, 16) };
+            let skip = if op.has("hi") { 2 } else { 0 };
+            let products = (0..few).map(|index| {
+                let a = Type { bits: width, ..left }.number(sources[0] >> (width * index));
+                let b = Type { bits: 8, ..right }.number(sources[1] >> (8 * (index + skip)));
+                a * b
+            });
+            (products.sum::<i128>() + i128::from(sources[2] as u32)) as u64
+        }
         "and" => raw(0) & raw(1),
         "or" => raw(0) | raw(1),
         "xor" => raw(0) ^ raw(1),
@@ -128,6 +149,25 @@ fn extract(ty: Type, value: u64, position: u32, length: u32) -> u64 {
         let inside = bit < length && position + bit <= top;
         all | (if inside { value >> (position + bit) & 1 } else { sign }) << bit
     })
+}
+
+/// The manual's loop for `fns`.
+fn nth_set_bit(mask: u64, base: u32, offset: i32) -> u64 {
+    let set = |place: i64| (0..32).contains(&place) && mask >> place & 1 == 1;
+    let (mut place, step) = (i64::from(base), if offset > 0 { 1 } else { -1 });
+    if offset == 0 {
+        return if set(place) { place as u64 } else { u64::MAX };
+    }
+    let mut left = offset.unsigned_abs() - 1;
+    while (0..32).contains(&place) {
+        match (set(place), left) {
+            (true, 0) => return place as u64,
+            (true, _) => left -= 1,
+            _ => {}
+        }
+        place += step;
+    }
+    u64::MAX
 }
 
 /// 9.7.9.7: the modes as the manual's table prints them, highest byte first.

@@ -32,6 +32,7 @@ pub(crate) struct Type {
 pub(crate) const PREDICATE: Type = Type { class: Class::Predicate, bits: 1 };
 const B32: Type = Type { class: Class::Bits, bits: 32 };
 const U32: Type = Type { class: Class::Unsigned, bits: 32 };
+const S32: Type = Type { class: Class::Signed, bits: 32 };
 
 impl Type {
     /// The type of this name, without its dot.
@@ -178,6 +179,12 @@ impl<'a> Opcode<'a> {
             "bfe" => (first, vec![first, U32, U32]),
             "bfi" => (first, vec![first, first, U32, U32]),
             "shl" | "shr" => (first, vec![first, U32]),
+            "bmsk" | "szext" => (first, vec![first, U32]),
+            "fns" => (B32, vec![B32, U32, S32]),
+            "dp4a" | "dp2a" => {
+                let sum = if first.is_signed() { first } else { last };
+                (sum, vec![first, last, sum])
+            }
             "shf" => (B32, vec![B32, B32, U32]),
             "prmt" => (B32, vec![B32; 3]),
             "lop3" => (B32, vec![B32; 4]),

@@ -1,0 +1,90 @@
+//! The outlook from a place: whether its lanes would do something that others see before they meet a loop's lanes again.
+
+use super::Place;
+use crate::execute::Warp;
+use crate::isa::Space;
+use crate::isa::warp::WarpOp;
+use crate::program::{Action, CONSTANT, Instruction, Kernel, NONE};
+
+/// Instructions that are looked at. Beyond them something is taken to happen.
+const FAR: u32 = 256;
+
+/// The part of an instruction in this question.
+enum Outlook {
+    /// Others see it, or it depends on values.
+    Helps,
+    /// It ends, or waits for the lanes in question.
+    Waits,
+    GoesOn,
+}
+
+impl Warp {
+    /// Whether lanes that spin may be helped if another place has its turn. They are not, where it comes first to a
+    /// barrier or a `*.sync` that waits for them.
+    pub(super) fn helps(&self, kernel: &Kernel, place: &Place, spinning: u32) -> bool {
+        let mut pc = place.pc;
+        for _ in 0..FAR {
+            let Some(instruction) = kernel.instructions.get(pc as usize) else { return false };
+            match outlook(kernel, instruction, spinning) {
+                Outlook::Helps => return true,
+                Outlook::Waits => return false,
+                Outlook::GoesOn if instruction.action == Action::Branch => pc = instruction.target,
+                Outlook::GoesOn => pc += 1,
+            }
+        }
+        true
+    }
+}
+
+fn outlook(kernel: &Kernel, instruction: &Instruction, spinning: u32) -> Outlook {
+    let when = |helps: bool| if helps { Outlook::Helps } else { Outlook::GoesOn };
+    match instruction.action {
+        Action::Memory => {
+            let form = &instruction.memory;
+            when((form.store || form.atomic.is_some()) && form.space != Some(Space::Local))
+        }
+        Action::Branch => when(instruction.is_guarded()),
+        Action::Barrier { .. } | Action::BarrierReduction(_) if instruction.aligned => Outlook::Waits,
+        Action::Warp(op) if op != WarpOp::ActiveMask => match instruction.sources[3] {
+            NONE => Outlook::GoesOn,
+            mask if mask & CONSTANT == 0 => Outlook::Helps,
+            mask if kernel.constants[usize::from(mask & !CONSTANT)].0[0] & spinning != 0 => Outlook::Waits,
+            _ => Outlook::GoesOn,
+        },
+        Action::Exit if !instruction.is_guarded() => Outlook::Waits,
+        Action::Barrier { .. }
+        | Action::BarrierReduction(_)
+        | Action::Call
+        | Action::Return
+        | Action::Print
+        | Action::Range(_)
+        | Action::Trap
+        | Action::Breakpoint
+        | Action::Assert => Outlook::Helps,
+        Action::Exit
+        | Action::Warp(_)
+        | Action::Lane
+        | Action::LaneWide
+        | Action::Carry(_)
+        | Action::Compare(_)
+        | Action::ComparePair(_)
+        | Action::Set(..)
+        | Action::SetPair(..)
+        | Action::Predicate(_)
+        | Action::Special(_)
+        | Action::SymbolAddress(_)
+        | Action::ToGeneric(_)
+        | Action::FromGeneric(_)
+        | Action::InSpace(_)
+        | Action::Pack
+        | Action::Unpack
+        | Action::Video(_)
+        | Action::LoadParam
+        | Action::Texture { .. }
+        | Action::Fence
+        | Action::Hint
+        | Action::Sleep
+        | Action::LoadFrame
+        | Action::StoreFrame => Outlook::GoesOn,
+    }
+}
