@@ -61,6 +61,9 @@ pub(crate) enum Form {
     },
     /// Arithmetic on parts of registers.
     Video,
+    /// `lop3` with a predicate, combined by AND or by OR.
+    LogicAnd,
+    LogicOr,
 }
 
 /// One row.
@@ -97,6 +100,8 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::Predicate(PredicateOp::Xor), Sp IntOther "9.7.8.3" "xor.pred", "d, a, b";
     Form::Predicate(PredicateOp::Not), Sp IntOther "9.7.8.4" "not.pred", "d, a";
     Form::Predicate(PredicateOp::Mov), Sp IntOther "9.7.9.2" "mov.pred", "d, a";
+    Form::LogicAnd, Sp IntOther "9.7.8.6" "lop3.and.b32", "d|p, a, b, c, table, q";
+    Form::LogicOr, Sp IntOther "9.7.8.6" "lop3.or.b32", "d|p, a, b, c, table, q";
     Form::Load, LdSt Load "9.7.9.8" "ld", "d, [a]";
     Form::Load, LdSt Load "9.7.9.10" "ldu", "d, [a]";
     Form::Store, LdSt Store "9.7.9.11" "st", "[a], b";

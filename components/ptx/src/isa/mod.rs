@@ -11,6 +11,7 @@ pub(crate) mod integer;
 pub(crate) mod memory;
 pub(crate) mod narrow;
 pub(crate) mod order;
+pub(crate) mod packed;
 pub(crate) mod range;
 pub(crate) mod space;
 pub(crate) mod spelling;

@@ -1,6 +1,7 @@
 //! The meaning of PTX from a second source: a slow interpreter that checks the executor, and value tables.
 
 mod alone;
+mod logic;
 mod programs;
 mod random;
 mod scalar;

@@ -12,7 +12,7 @@ use crate::alone::{alone, run_alone};
 use crate::random::UNTESTED;
 use crate::scalar::{Class, Opcode, Outcome, Type, evaluate};
 
-const TABLES: [(&str, &str); 9] = [
+const TABLES: [(&str, &str); 10] = [
     ("integer.txt", include_str!("values/integer.txt")),
     ("carry.txt", include_str!("values/carry.txt")),
     ("float.txt", include_str!("values/float.txt")),
@@ -22,10 +22,11 @@ const TABLES: [(&str, &str); 9] = [
     ("half.txt", include_str!("values/half.txt")),
     ("half_convert.txt", include_str!("values/half_convert.txt")),
     ("video.txt", include_str!("values/video.txt")),
+    ("packed.txt", include_str!("values/packed.txt")),
 ];
 
 /// Instructions that are no function of a thread's registers, and are tested elsewhere.
-const OTHERS: [&str; 34] = [
+const OTHERS: [&str; 36] = [
     "activemask",
     "applypriority",
     "atom",
@@ -58,6 +59,8 @@ const OTHERS: [&str; 34] = [
     "st",
     "tex",
     "trap",
+    "lop3.and.b32",
+    "lop3.or.b32",
     "vote",
     "mov.pred",
 ];
