@@ -234,6 +234,14 @@ macro_rules! for_each_lane_op {
             MinNanZ32(a: Z, b: Z) -> Z { float::min_nan32(a, b) } Sp FpMax "9.7.3.8" "min.ftz.NaN.f32";
             MaxNanF32(a: F, b: F) -> F { float::max_nan32(a, b) } Sp FpMax "9.7.3.9" "max.NaN.f32";
             MaxNanZ32(a: Z, b: Z) -> Z { float::max_nan32(a, b) } Sp FpMax "9.7.3.9" "max.ftz.NaN.f32";
+            MinXorF32(a: F, b: F) -> F { float::xor_sign32(a, b, float::min32) } Sp FpMax "9.7.3.8" "min.xorsign.abs.f32";
+            MinNanXorF32(a: F, b: F) -> F { float::xor_sign32(a, b, float::min_nan32) } Sp FpMax "9.7.3.8" "min.NaN.xorsign.abs.f32";
+            MinXorZ32(a: Z, b: Z) -> Z { float::xor_sign32(a, b, float::min32) } Sp FpMax "9.7.3.8" "min.ftz.xorsign.abs.f32";
+            MinNanXorZ32(a: Z, b: Z) -> Z { float::xor_sign32(a, b, float::min_nan32) } Sp FpMax "9.7.3.8" "min.ftz.NaN.xorsign.abs.f32";
+            MaxXorF32(a: F, b: F) -> F { float::xor_sign32(a, b, float::max32) } Sp FpMax "9.7.3.9" "max.xorsign.abs.f32";
+            MaxNanXorF32(a: F, b: F) -> F { float::xor_sign32(a, b, float::max_nan32) } Sp FpMax "9.7.3.9" "max.NaN.xorsign.abs.f32";
+            MaxXorZ32(a: Z, b: Z) -> Z { float::xor_sign32(a, b, float::max32) } Sp FpMax "9.7.3.9" "max.ftz.xorsign.abs.f32";
+            MaxNanXorZ32(a: Z, b: Z) -> Z { float::xor_sign32(a, b, float::max_nan32) } Sp FpMax "9.7.3.9" "max.ftz.NaN.xorsign.abs.f32";
             MaxF32(a: F, b: F) -> F { float::max32(a, b) } Sp FpMax "9.7.3.9" "max.f32";
             MaxZ32(a: Z, b: Z) -> Z { float::max32(a, b) } Sp FpMax "9.7.3.9" "max.ftz.f32";
             MaxF64(a: D, b: D) -> D { float::max64(a, b) } Dp DpMax "9.7.3.9" "max.f64";

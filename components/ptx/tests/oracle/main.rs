@@ -1,6 +1,7 @@
 //! The meaning of PTX from a second source: a slow interpreter that checks the executor, and value tables.
 
 mod alone;
+mod exhaustive;
 mod logic;
 mod programs;
 mod random;
