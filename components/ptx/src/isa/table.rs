@@ -7,7 +7,9 @@
 //!
 //! Operand types say how a register's bits are read: `F` and `D` are `f32` and `f64`, `Z` is `f32` with
 //! subnormals flushed to zero, `P` a predicate; a result of type `F`, `Z` or `D` makes every NaN the
-//! canonical one, so that hosts agree. In a spelling, `{a|b}` matches either text; an alternative may be
+//! canonical one, so that hosts agree. `H` and `B` are `f16` and `bf16` as doubles, `HZ` and `BZ` flushed; `H2` and the like
+//! are pairs of them, `M2` and `N2` pairs of `e4m3` and `e5m2`, `Both` a truth for each of a pair; all results are rounded to
+//! their formats, to nearest. In a spelling, `{a|b}` matches either text; an alternative may be
 //! empty.
 //!
 //! Known deviations: `.approx` and `.full` operations are rounded correctly, or nearly so, where the hardware

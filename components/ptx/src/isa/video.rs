@@ -74,7 +74,7 @@ impl Video {
             };
             let result = self.result(source(0), source(1), c);
             if self.parts > 1 && self.mask >> part & 1 == 1 {
-                sum = sum.wrapping_add(result as i64);
+                sum = sum.wrapping_add(result);
                 merged = insert(merged, result as u64, u32::from(self.bits), u32::from(part));
             } else if self.parts == 1 {
                 return self.combined(result, c);
@@ -84,36 +84,45 @@ impl Video {
     }
 
     /// The result of one pair of parts, saturated.
-    fn result(&self, a: i128, b: i128, c: u32) -> i128 {
+    #[inline]
+    fn result(&self, a: i64, b: i64, c: u32) -> i64 {
         let amount = |wraps: bool| if wraps { b & 31 } else { b.min(32) } as u32;
+        let product_is_signed = self.signed[1] || self.signed[2];
         let exact = match self.op {
             VideoOp::Add => a + b,
             VideoOp::Sub => a - b,
             VideoOp::AbsDiff => (a - b).abs(),
             VideoOp::Min => a.min(b),
             VideoOp::Max => a.max(b),
-            VideoOp::Average => (a + b + i128::from(a + b >= 0)) >> 1,
-            VideoOp::Shl { wraps } => a << amount(wraps),
+            VideoOp::Average => (a + b + i64::from(a + b >= 0)) >> 1,
             VideoOp::Shr { wraps } => a >> amount(wraps),
-            VideoOp::Mad { one_more, shift } => {
-                let c = extend(u64::from(c), 32, self.signed[1] || self.signed[2]);
-                (a * b + c + i128::from(one_more)) >> shift
+            VideoOp::Set(truths) => i64::from(truths[(1 + (a - b).signum()) as usize]),
+            // These two may need more than 64 bits.
+            VideoOp::Shl { wraps } => {
+                return self.bounded(i128::from(a) << amount(wraps), self.signed[0]) as i64;
             }
-            VideoOp::Set(truths) => i128::from(truths[(1 + (a - b).signum()) as usize]),
+            VideoOp::Mad { one_more, shift } => {
+                let c = extend(u64::from(c), 32, product_is_signed);
+                let sum = i128::from(a) * i128::from(b) + i128::from(c) + i128::from(one_more);
+                return self.bounded(sum >> shift, product_is_signed) as i64;
+            }
         };
-        if !self.saturates {
-            return exact;
-        }
-        let signed = match self.op {
-            VideoOp::Mad { .. } => self.signed[1] || self.signed[2],
-            _ => self.signed[0],
-        };
+        if self.saturates { self.bounded(exact.into(), self.signed[0]) as i64 } else { exact }
+    }
+
+    /// A number clamped to the result's bits, if it is saturated.
+    #[inline]
+    fn bounded(&self, exact: i128, signed: bool) -> i128 {
         let half = 1 << (self.bits - 1);
-        if signed { exact.clamp(-half, half - 1) } else { exact.clamp(0, 2 * half - 1) }
+        match (self.saturates, signed) {
+            (false, _) => exact,
+            (true, true) => exact.clamp(-half, half - 1),
+            (true, false) => exact.clamp(0, 2 * half - 1),
+        }
     }
 
     /// A single result with the third source: combined, or merged into it.
-    fn combined(&self, result: i128, c: u32) -> u32 {
+    fn combined(&self, result: i64, c: u32) -> u32 {
         let low = result as u32;
         match self.second {
             Second::None if self.bits == 32 => low,
@@ -130,9 +139,9 @@ impl Video {
 }
 
 /// The low bits of a register as a number.
-fn extend(value: u64, bits: u32, signed: bool) -> i128 {
+fn extend(value: u64, bits: u32, signed: bool) -> i64 {
     let shift = 64 - bits;
-    if signed { i128::from((value << shift) as i64 >> shift) } else { i128::from(value << shift >> shift) }
+    if signed { (value << shift) as i64 >> shift } else { (value << shift >> shift) as i64 }
 }
 
 /// A register with one of its parts replaced.
