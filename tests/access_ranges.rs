@@ -47,6 +47,7 @@ fn block(launch: &LaunchStep, env: &CtaEnvironment, memory: &mut FlatMemory, see
                     | Issue::Branch
                     | Issue::Fence(_)
                     | Issue::Nothing
+                    | Issue::Sleep { .. }
                     | Issue::Exit { .. } => {}
                     Issue::Barrier { .. } | Issue::Held => *waiting = true,
                     Issue::Print | Issue::Texture | Issue::Range(_) => {

@@ -5,6 +5,7 @@ use counterpoint_framework::topology::{Instance, Machine};
 use counterpoint_protocols::bus::Description;
 use counterpoint_protocols::launch::SmResources;
 use counterpoint_protocols::local::Capacity;
+use counterpoint_ptx::{Kernel, Unit};
 
 use super::cta_scheduler::Occupancy;
 use super::cta_scheduler::occupancy::blocks;
@@ -18,6 +19,8 @@ pub struct Room {
     gpu: String,
     occupancy: Occupancy,
     sms: Vec<SmResources>,
+    /// Some SM has units for products of matrices.
+    multiplies: bool,
 }
 
 impl Room {
@@ -37,9 +40,11 @@ impl Room {
             _ => None,
         };
         let beside = machine.instances.iter().filter(is_beside);
-        let sms = beside.filter_map(parameters).filter_map(|params| params.resources().ok()).collect();
+        let read_ones: Vec<SmParams> = beside.filter_map(parameters).collect();
+        let multiplies = read_ones.iter().any(|params| params.tensor.units > 0);
+        let sms = read_ones.iter().filter_map(|params| params.resources().ok()).collect();
         let occupancy = read::<Occupancy>(scheduler.params.get("occupancy")?, families)?;
-        Some(Room { gpu: gpu.to_owned(), occupancy, sms })
+        Some(Room { gpu: gpu.to_owned(), occupancy, sms, multiplies })
     }
 
     /// Warps that the SMs hold at once.
@@ -51,6 +56,15 @@ impl Room {
     pub fn description(&self, memory: u64) -> Description {
         let (capacity, sm, path) = (self.capacity(), least(self.sms.iter()), self.gpu.clone());
         Description { memory, capacity, sm, path }
+    }
+
+    /// Why the SMs cannot execute a kernel, if they cannot: they may lack units for products of matrices.
+    pub fn lacks_unit(&self, kernel: &Kernel) -> Option<String> {
+        let product = kernel.instructions().iter().find(|it| it.unit == Unit::Tensor)?;
+        let place = kernel.quote(product.line);
+        let gpu = &self.gpu;
+        (!self.multiplies)
+            .then(|| format!("multiplies matrices ({place}), and the SMs of `{gpu}` have no units for it"))
     }
 
     /// Why a block fits on no SM, if it does not: by its threads, registers of a thread and bytes of shared memory.

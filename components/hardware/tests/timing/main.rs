@@ -16,6 +16,7 @@ mod order;
 mod programs;
 mod scheduling;
 mod sm;
+mod tensor;
 mod translation;
 mod waiting;
 

@@ -17,6 +17,7 @@ mod environment;
 mod failure;
 mod fetch;
 mod lanes;
+mod matrix;
 mod memory;
 mod moves;
 mod paths;
@@ -347,6 +348,7 @@ impl Warp {
             Action::Assert => {
                 return Err(fault(instruction, lanes, "an assertion of the program failed".into()));
             }
+            Action::Matrix => self.multiply_matrices(kernel, instruction, lanes)?,
             Action::Sleep => {
                 // The manual's longest sleep is a millisecond (PTX ISA 9.7.19.2).
                 const LONGEST: u32 = 1_000_000;

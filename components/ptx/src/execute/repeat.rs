@@ -40,7 +40,8 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::Pack
         | Action::Video(_)
         | Action::Unpack
-        | Action::Hint => Part::Computes,
+        | Action::Hint
+        | Action::Matrix => Part::Computes,
         // The memory accessed is looked at when the address is known. Lanes that a mask names must be there.
         Action::Memory
         | Action::LoadParam

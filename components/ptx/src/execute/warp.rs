@@ -88,6 +88,16 @@ impl Warp {
                 let leader = |lane: usize| in_group(lane).trailing_zeros();
                 (each(&leader), truth_of(&|lane| leader(lane) == lane as u32))
             }
+            WarpOp::Transpose => {
+                let values = self.row(kernel, a).0;
+                let element =
+                    |row: usize, column: usize| values[4 * row + column / 2] >> (16 * (column % 2)) & 0xffff;
+                let pair = |lane: usize| {
+                    let (row, column) = (lane / 4, 2 * (lane % 4));
+                    element(column, row) | element(column + 1, row) << 16
+                };
+                (each(&pair), 0)
+            }
             WarpOp::Sync => {
                 self.meetings = self.meetings.wrapping_add(1);
                 return Ok(Meeting::Complete(lanes));

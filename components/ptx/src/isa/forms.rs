@@ -54,6 +54,20 @@ pub(crate) enum Form {
     Policy,
     /// `nanosleep`
     Sleep,
+    /// `mma`
+    Product,
+    /// `wmma.mma`
+    FragmentProduct,
+    /// `wmma.load` and `wmma.store`
+    Fragment {
+        stores: bool,
+    },
+    /// `ldmatrix` and `stmatrix`
+    MatrixRows {
+        stores: bool,
+    },
+    /// `movmatrix`
+    Transpose,
     /// A texture of `dimensions` dimensions; its coordinates are floats.
     Texture {
         dimensions: u8,
@@ -178,6 +192,17 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::Warp(WarpOp::ReduceOr), Sp IntOther "9.7.13.12" "redux.sync.or.b32", "d, a, membermask";
     Form::Warp(WarpOp::ReduceXor), Sp IntOther "9.7.13.12" "redux.sync.xor.b32", "d, a, membermask";
     Form::Warp(WarpOp::Elect), Sp IntOther "9.7.13.14" "elect.sync", "d|p, membermask";
+
+    // 9.7.14 Matrices. The decoder reads shapes and types.
+    Form::FragmentProduct, Tensor MatrixHalf "9.7.14.4" "wmma.mma", "d, a, b, c";
+    Form::Fragment { stores: false }, LdSt Load "9.7.14.4" "wmma.load", "r, [a]{, stride}";
+    Form::Fragment { stores: true }, LdSt Store "9.7.14.4" "wmma.store", "[a], r{, stride}";
+    Form::Product, Tensor MatrixHalf "9.7.14.5" "mma", "d, a, b, c";
+    Form::MatrixRows { stores: false }, LdSt Load "9.7.14.5"
+        "ldmatrix.sync.aligned.m8n8.{x1|x2|x4}{|.trans}{|.shared}.b16", "r, [a]";
+    Form::MatrixRows { stores: true }, LdSt Store "9.7.14.5"
+        "stmatrix.sync.aligned.m8n8.{x1|x2|x4}{|.trans}{|.shared}.b16", "[a], r";
+    Form::Transpose, Sp IntShuffle "9.7.14.5" "movmatrix.sync.aligned.m8n8.trans.b16", "d, a";
 
     // 9.7.18 Video.
     Form::Video, Sp IntOther "9.7.18.1.1"

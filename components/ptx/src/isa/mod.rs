@@ -8,6 +8,7 @@ pub(crate) mod half_comparisons;
 pub(crate) mod half_conversions;
 pub(crate) mod halves;
 pub(crate) mod integer;
+pub(crate) mod matrix;
 pub(crate) mod memory;
 pub(crate) mod narrow;
 pub(crate) mod order;
@@ -45,6 +46,8 @@ pub enum Unit {
     LdSt,
     /// Branches, barriers, fences and exits.
     Control,
+    /// Products of matrices.
+    Tensor,
 }
 
 /// The latency class of an instruction: the categories that GPGPU-Sim distinguishes, and those of memory and control.
@@ -85,6 +88,13 @@ pub enum Latency {
     Barrier,
     Fence,
     Exit,
+    /// Products of matrices by the type of their factors: 16 bits, `.tf32`, double precision, 8, 4 and 1 bits.
+    MatrixHalf,
+    MatrixSingle,
+    MatrixDouble,
+    MatrixByte,
+    MatrixNibble,
+    MatrixBit,
 }
 
 /// The reading of an operand by a lane-wise operation.
@@ -220,9 +230,11 @@ pub(crate) enum Known {
 /// The row that an opcode in its canonical spelling names.
 pub(crate) fn find(opcode: &str) -> Option<Known> {
     let dictionary = dictionary();
-    // A memory instruction is listed by its first word.
-    let head = || dictionary.get(opcode.split('.').next()?).filter(|known| known.is_memory());
-    dictionary.get(opcode).or_else(head).copied()
+    // A memory instruction is listed by its first word, a product of matrices by its first two or one.
+    let mut words = opcode.match_indices('.').map(|(at, _)| &opcode[..at]);
+    let (one, two) = (words.next(), words.next());
+    let head = |words: Option<&str>| dictionary.get(words?).filter(|known| known.is_listed_by_head());
+    dictionary.get(opcode).or_else(|| head(one)).or_else(|| head(two)).copied()
 }
 
 /// The row of a lane-wise operation.
@@ -234,8 +246,10 @@ pub(crate) fn lane_row(opcode: &str) -> Option<&'static LaneRow> {
 }
 
 impl Known {
-    fn is_memory(&self) -> bool {
-        matches!(self, Known::Form(FormRow { form: Form::Load | Form::Store | Form::Atomic, .. }))
+    fn is_listed_by_head(&self) -> bool {
+        let Known::Form(row) = self else { return false };
+        let memory = matches!(row.form, Form::Load | Form::Store | Form::Atomic);
+        memory || matches!(row.form, Form::Product | Form::FragmentProduct | Form::Fragment { .. })
     }
 
     fn section(&self) -> &'static str {

@@ -27,6 +27,8 @@ pub(crate) enum WarpOp {
     ReduceOr,
     ReduceXor,
     Elect,
+    /// Elements of an 8×8 matrix of halves, two in each lane, change rows and columns.
+    Transpose,
     /// `bar.warp.sync`: nothing but the check that all have come.
     Sync,
 }

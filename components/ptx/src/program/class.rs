@@ -28,11 +28,12 @@ pub enum Class {
     Barrier,
     Fence,
     Exit,
+    Matrix,
 }
 
 impl Class {
     /// Number of classes.
-    pub const COUNT: usize = Class::Exit as usize + 1;
+    pub const COUNT: usize = Class::Matrix as usize + 1;
 
     /// Whether it accesses memory: loads, stores, atomics and reductions of global, shared and local memory, loads of constants,
     /// and texture fetches. Kernel parameters are none of these: their values come with the launch.
@@ -97,6 +98,12 @@ impl Instruction {
             Latency::Barrier => Class::Barrier,
             Latency::Fence => Class::Fence,
             Latency::Exit => Class::Exit,
+            Latency::MatrixHalf
+            | Latency::MatrixSingle
+            | Latency::MatrixDouble
+            | Latency::MatrixByte
+            | Latency::MatrixNibble
+            | Latency::MatrixBit => Class::Matrix,
         }
     }
 

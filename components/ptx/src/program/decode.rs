@@ -4,10 +4,12 @@
 
 mod call;
 mod control;
+mod fragments;
 mod hints;
 mod instruction;
 mod lanes;
 mod link;
+mod matrix;
 mod memory;
 mod moves;
 mod operands;
@@ -23,8 +25,8 @@ use crate::analysis::cfg::{ControlFlow, Flow, NO_PC};
 use crate::analysis::liveness::{Effects, allocate};
 use crate::isa::{LaneOp, Latency, Order, Unit};
 use crate::program::{
-    Action, CONSTANT, CallSite, FileAccesses, FramePart, Instruction, Kernel, MemoryForm, NONE, Origin,
-    RegisterPlace, RegisterSet, Row,
+    Action, CONSTANT, CallSite, FileAccesses, FramePart, Instruction, Kernel, MatrixSite, MemoryForm, NONE,
+    Origin, RegisterPlace, RegisterSet, Row,
 };
 use crate::syntax::ast::{
     Function, Module, OperandKind, Span, Statement, StatementKind, StorageSpace, Variable,
@@ -173,6 +175,7 @@ pub(crate) struct Decoder<'m> {
     /// Results that are declared `.reg`.
     register_results: Vec<(FramePart, Register)>,
     calls: Vec<CallSite>,
+    matrices: Vec<MatrixSite>,
     prototypes: BTreeMap<String, Signature>,
     branch_targets: BTreeMap<String, Vec<String>>,
     indirect: bool,
@@ -204,6 +207,7 @@ impl<'m> Decoder<'m> {
             frame_bytes: 0,
             register_results: Vec::new(),
             calls: Vec::new(),
+            matrices: Vec::new(),
             prototypes: BTreeMap::new(),
             branch_targets: BTreeMap::new(),
             indirect: false,
@@ -286,6 +290,10 @@ impl<'m> Decoder<'m> {
             instruction.address = row(instruction.address);
             instruction.guard = row(instruction.guard);
         }
+        let mut matrices = std::mem::take(&mut self.matrices);
+        for register in matrices.iter_mut().flat_map(|site| &mut site.registers).flatten() {
+            *register = row(*register);
+        }
         let place = |(id, kind): (usize, &RegisterType)| match kind {
             RegisterType::Wide => RegisterPlace::Wide(row(id as u16)),
             RegisterType::Narrow(_) => RegisterPlace::Narrow(row(id as u16)),
@@ -310,6 +318,7 @@ impl<'m> Decoder<'m> {
             params: signature.map_or(Vec::new(), |it| it.params.iter().map(|formal| formal.part).collect()),
             results: signature.map_or(Vec::new(), |it| it.results.iter().map(|formal| formal.part).collect()),
             calls: std::mem::take(&mut self.calls),
+            matrices,
             indirect: self.indirect,
             taken: std::mem::take(&mut self.taken),
             unsupported: std::mem::take(&mut self.unsupported),
@@ -479,6 +488,7 @@ pub(crate) fn blank(span: Span) -> Instruction {
         target: NO_PC,
         reconvergence: NO_PC,
         unit: Unit::Control,
+        work: 0,
         latency: Latency::Fence,
         reads: RegisterSet::default(),
         writes: RegisterSet::default(),

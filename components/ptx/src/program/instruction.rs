@@ -4,6 +4,7 @@
 
 use super::{FileAccesses, RegisterSet};
 use crate::isa::forms::PredicateOp;
+use crate::isa::matrix::Product;
 use crate::isa::warp::{Reduction, WarpOp};
 use crate::isa::{
     AtomicOperation, AtomicType, Base, CacheOperator, LaneOp, Latency, Order, RangeAction, Space, Unit, Video,
@@ -126,6 +127,8 @@ pub(crate) enum Action {
     Hint,
     /// `nanosleep`
     Sleep,
+    /// A product of matrices; `offset` is its site.
+    Matrix,
     /// `__assertfail`
     Assert,
 }
@@ -144,6 +147,13 @@ pub(crate) struct CallSite {
     pub(crate) callee: Option<u32>,
     pub(crate) arguments: Vec<FramePart>,
     pub(crate) results: Vec<FramePart>,
+}
+
+/// A product of matrices and the registers of its fragments A, B, C and D.
+#[derive(Clone, Debug)]
+pub(crate) struct MatrixSite {
+    pub(crate) product: Product,
+    pub(crate) registers: [Vec<u16>; 4],
 }
 
 /// The parts of a memory instruction.
@@ -211,6 +221,8 @@ pub struct Instruction {
     pub reconvergence: u32,
     /// The unit it occupies.
     pub unit: Unit,
+    /// Multiplications and additions of a product of matrices, in units of [`WORK`](Instruction::WORK).
+    pub work: u8,
     /// Its latency class.
     pub latency: Latency,
     /// Scoreboard ids of the registers it reads, its guard included.
@@ -226,6 +238,9 @@ pub struct Instruction {
 }
 
 impl Instruction {
+    /// The multiplications and additions of the smallest product of matrices, `m8n8k4`.
+    pub const WORK: u32 = 256;
+
     /// Whether a predicate decides which lanes execute it.
     pub fn is_guarded(&self) -> bool {
         self.guard != NONE

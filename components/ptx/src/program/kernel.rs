@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::{Action, CallSite, FramePart, Instruction, Param, Symbol};
+use super::{Action, CallSite, FramePart, Instruction, MatrixSite, Param, Symbol};
 use crate::syntax::ast::SourceLines;
 use crate::syntax::error::PtxError;
 
@@ -79,6 +79,7 @@ pub struct Kernel {
     pub(crate) min_ctas_per_sm: Option<u32>,
     pub(crate) instructions: Vec<Instruction>,
     pub(crate) calls: Vec<CallSite>,
+    pub(crate) matrices: Vec<MatrixSite>,
     pub(crate) functions: Vec<Callable>,
     pub(crate) constants: Vec<Row>,
     pub(crate) rows: u16,
@@ -183,6 +184,11 @@ impl Kernel {
     /// `.minnctapersm`.
     pub fn min_ctas_per_sm(&self) -> Option<u32> {
         self.min_ctas_per_sm
+    }
+
+    /// Whether it multiplies matrices somewhere.
+    pub fn multiplies(&self) -> bool {
+        !self.matrices.is_empty()
     }
 
     /// Whether it calls `vprintf` somewhere.

@@ -14,7 +14,9 @@ mod variables;
 pub use class::Class;
 pub use image::VariableBases;
 pub use instruction::Instruction;
-pub(crate) use instruction::{Action, CONSTANT, CallSite, Combine, FramePart, MemoryForm, NONE, Special};
+pub(crate) use instruction::{
+    Action, CONSTANT, CallSite, Combine, FramePart, MatrixSite, MemoryForm, NONE, Special,
+};
 pub(crate) use kernel::{Callable, Origin, RegisterPlace};
 pub use kernel::{Kernel, Row};
 pub use register_sets::{FileAccesses, RegisterSet};

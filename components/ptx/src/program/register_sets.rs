@@ -5,11 +5,14 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(align(8))]
 pub struct RegisterSet {
-    ids: [u16; 6],
+    ids: [u16; RegisterSet::MOST],
     count: u32,
 }
 
 impl RegisterSet {
+    /// The most ids that a set holds.
+    pub(crate) const MOST: usize = 6;
+
     /// The ids.
     #[inline]
     pub fn as_slice(&self) -> &[u16] {

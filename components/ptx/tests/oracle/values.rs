@@ -26,7 +26,7 @@ const TABLES: [(&str, &str); 10] = [
 ];
 
 /// Instructions that are no function of a thread's registers, and are tested elsewhere.
-const OTHERS: [&str; 36] = [
+const OTHERS: [&str; 41] = [
     "activemask",
     "applypriority",
     "atom",
@@ -47,7 +47,10 @@ const OTHERS: [&str; 36] = [
     "ld",
     "ldu",
     "match",
+    "ldmatrix",
     "membar",
+    "mma",
+    "movmatrix",
     "nanosleep",
     "pmevent",
     "prefetch",
@@ -57,11 +60,13 @@ const OTHERS: [&str; 36] = [
     "ret",
     "shfl",
     "st",
+    "stmatrix",
     "tex",
     "trap",
     "lop3.and.b32",
     "lop3.or.b32",
     "vote",
+    "wmma",
     "mov.pred",
 ];
 

@@ -74,6 +74,10 @@ fn infeasible(Launched { span, launch, .. }: &Launched, rooms: &[Room]) -> Optio
         let message = format!("`{}` calls vprintf, which only a run without time has", kernel.name());
         return Some(Diagnostic::new(*span, message).help("run it with `--functional`"));
     }
+    if let Some(why) = rooms.get(launch.device as usize)?.lacks_unit(kernel) {
+        let diagnostic = Diagnostic::new(*span, format!("`{}` {why}", kernel.name()));
+        return Some(diagnostic.help("give the SMs `tensor.units`, or run it with `--functional`"));
+    }
     let threads = launch.block.iter().product();
     let shared = kernel.shared_bytes() + launch.shared;
     let why = rooms.get(launch.device as usize)?.lacks(threads, launch.registers, shared)?;

@@ -84,6 +84,7 @@ impl Costs {
         capacity[Resource::Collectors as usize] = f64::from(collectors * sm.register_turns);
         capacity[Resource::Sfu as usize] = sm.sfu.units.into();
         capacity[Resource::Dp as usize] = sm.dp.units.max(1).into();
+        capacity[Resource::Tensor as usize] = sm.tensor.units.max(1).into();
         Ok(Costs {
             units: Units::new(sm),
             pairs: sm.issue_width > 1,

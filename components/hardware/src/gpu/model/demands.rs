@@ -26,26 +26,33 @@ pub enum Resource {
     /// The way between the port and the answer, on which nobody takes turns and messages wait for those of
     /// other SMs.
     Network,
+    /// Units for products of matrices.
+    Tensor,
 }
 
 impl Resource {
     pub(super) const ALL: [Resource; RESOURCES] = {
-        use Resource::{Banks, Collectors, Dp, Issue, LoadStore, Network, Port, Sfu, Sp, Way};
-        [Issue, Sp, Sfu, Dp, LoadStore, Port, Banks, Collectors, Way, Network]
+        use Resource::{Banks, Collectors, Dp, Issue, LoadStore, Network, Port, Sfu, Sp, Tensor, Way};
+        [Issue, Sp, Sfu, Dp, LoadStore, Port, Banks, Collectors, Way, Network, Tensor]
     };
 
     /// Whether warps that come to it meet by chance: not if all of them come from another resource that gives turns as often.
     pub(super) fn meets(self) -> bool {
         match self {
             // Which banks an instruction needs is chance.
-            Resource::Issue | Resource::Sfu | Resource::Dp | Resource::LoadStore | Resource::Banks => true,
+            Resource::Issue
+            | Resource::Sfu
+            | Resource::Dp
+            | Resource::Tensor
+            | Resource::LoadStore
+            | Resource::Banks => true,
             Resource::Sp | Resource::Collectors | Resource::Port | Resource::Way | Resource::Network => false,
         }
     }
 }
 
 /// Number of resources.
-pub(super) const RESOURCES: usize = 10;
+pub(super) const RESOURCES: usize = 11;
 
 /// An amount of each.
 pub(super) type Turns = [f64; RESOURCES];

@@ -11,12 +11,13 @@ use counterpoint_ptx::{Access, AccessKind, Instruction, Issue, Issued, Kernel, R
 use super::costs::Costs;
 use super::demands::{Demands, Resource};
 use crate::gpu::sm::fetch::FETCHED;
-use crate::gpu::sm::units::MEMORY;
+use crate::gpu::sm::units::{MEMORY, WAYS};
 
 /// Named barriers of a block (PTX ISA, bar).
 const BARRIERS: usize = 16;
 /// Resource that an instruction of a way uses.
-const RESOURCE_OF_WAY: [Resource; 4] = [Resource::Sp, Resource::Sfu, Resource::Dp, Resource::LoadStore];
+const RESOURCE_OF_WAY: [Resource; WAYS] =
+    [Resource::Sp, Resource::Sfu, Resource::Dp, Resource::Tensor, Resource::LoadStore];
 
 /// An instruction as a warp alone meets it.
 pub(super) struct Step {
@@ -44,7 +45,7 @@ struct Clock {
     /// By register, when its value is there.
     ready: Vec<u64>,
     /// By way, when the unit takes its next instruction.
-    free: [u64; 4],
+    free: [u64; WAYS],
     /// When its last sector came, and when all its stores are acknowledged.
     sector: u64,
     stored: u64,
@@ -135,7 +136,7 @@ impl Step {
 
     fn new(instruction: &Instruction, costs: &Costs) -> Self {
         let &Instruction { reads, writes, accesses, unit, latency: class, .. } = instruction;
-        let (latency, initiation) = costs.units.cycles(class);
+        let (latency, initiation) = costs.units.cycles_of(instruction);
         let conflicts = costs.bank_conflicts(accesses.reads());
         Step {
             reads,

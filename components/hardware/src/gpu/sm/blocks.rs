@@ -23,6 +23,12 @@ impl Sm {
         if launch.precedence != Precedence::Stream && !self.load_store.translates() {
             return Err(Fault::new("a gated launch needs an SM with a TLB (tlb.entries)"));
         }
+        if launch.kernel.multiplies() && !self.warps.multiplies() {
+            return Err(Fault::new(format!(
+                "`{}` multiplies matrices, and the SM has no units for it (tensor.units)",
+                launch.kernel.name()
+            )));
+        }
         let free = self.ctas.iter().position(Option::is_none);
         let place = free.ok_or_else(|| Fault::new("a block was sent to a full SM"))?;
         let mut cta = Cta::new(launch, index, sm, sms, sim.cycle());

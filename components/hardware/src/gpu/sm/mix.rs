@@ -39,6 +39,7 @@ const CLASSES: [(Class, &str, &str); Class::COUNT] = [
     (Class::Barrier, "barrier_insn", "Barriers."),
     (Class::Fence, "fences", "Memory fences."),
     (Class::Exit, "exits", "Exits."),
+    (Class::Matrix, "matrix", "Products of matrices."),
 ];
 
 impl InstructionMix {

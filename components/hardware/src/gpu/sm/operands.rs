@@ -154,7 +154,7 @@ pub(super) struct OperandCollector {
 impl OperandCollector {
     /// The ways of an SM of `cores` equal parts.
     pub(super) fn new(params: &SmParams, cores: u32) -> Self {
-        let ways = [&params.sp, &params.sfu, &params.dp];
+        let ways = [&params.sp, &params.sfu, &params.dp, &params.tensor.way()];
         Self::of_ways(&ways, params.collectors, params.results, cores)
     }
 

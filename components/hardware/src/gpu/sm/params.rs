@@ -3,6 +3,7 @@
 use counterpoint_framework::model::{Choice, Invalid, Params, Slot};
 use counterpoint_framework::time::{Bytes, Cycles};
 use counterpoint_protocols::launch::SmResources;
+use counterpoint_ptx::Latency;
 
 use super::scheduler::WarpPolicy;
 use crate::memory::cache::SetIndex;
@@ -209,6 +210,62 @@ pub struct WayParams {
     pub dispatch_width: u32,
 }
 
+/// The units for products of matrices. Without units an SM multiplies none.
+#[derive(Clone, Debug, Params)]
+pub struct TensorParams {
+    /// Units that execute.
+    #[param(max = "64")]
+    pub units: u32,
+    /// Instructions that may stand in front of their operand collectors.
+    #[param(default = "1", min = "1", max = "64")]
+    pub issue_width: u32,
+    /// Operand collectors for them alone.
+    #[param(max = "64")]
+    pub collectors: u32,
+    /// Cycles until the result of a product that occupies a unit for one; others take as many more as they occupy it.
+    #[param(default = "16", min = "1", max = "250")]
+    pub latency: u32,
+    /// Multiplications and additions of a unit in a cycle, with factors of 16 bits.
+    #[param(default = "256", min = "1", max = "65536")]
+    pub half: u32,
+    /// The same with `.tf32`.
+    #[param(default = "128", min = "1", max = "65536")]
+    pub single: u32,
+    /// The same in double precision.
+    #[param(default = "16", min = "1", max = "65536")]
+    pub double: u32,
+    /// The same with factors of 8 bits.
+    #[param(default = "512", min = "1", max = "65536")]
+    pub byte: u32,
+    /// The same with factors of 4 bits.
+    #[param(default = "1024", min = "1", max = "65536")]
+    pub nibble: u32,
+    /// The same with single bits.
+    #[param(default = "4096", min = "1", max = "65536")]
+    pub bit: u32,
+}
+
+impl TensorParams {
+    /// The way to the units.
+    pub(super) fn way(&self) -> WayParams {
+        let &TensorParams { units, issue_width, collectors, .. } = self;
+        WayParams { units, issue_width, inputs: 1, collectors, outputs: 1, dispatch_width: 1 }
+    }
+
+    /// Multiplications and additions of a unit in a cycle, for a class of products.
+    pub(super) fn rate(&self, class: Latency) -> Option<u32> {
+        Some(match class {
+            Latency::MatrixHalf => self.half,
+            Latency::MatrixSingle => self.single,
+            Latency::MatrixDouble => self.double,
+            Latency::MatrixByte => self.byte,
+            Latency::MatrixNibble => self.nibble,
+            Latency::MatrixBit => self.bit,
+            _ => return None,
+        })
+    }
+}
+
 /// Which lanes of a global access become one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Coalescing {
@@ -314,6 +371,9 @@ pub struct SmParams {
     /// Double precision; without units it goes the way of approximations.
     #[param(default = "{ units: 0, issue_width: 1, collectors: 0, dispatch_width: 1 }")]
     pub dp: WayParams,
+    /// Products of matrices.
+    #[param(default = "{ units: 0, collectors: 0 }")]
+    pub tensor: TensorParams,
     /// Memory accesses; their one unit is the load-store unit.
     #[param(default = "{ units: 1, issue_width: 1, collectors: 2, dispatch_width: 1 }")]
     pub memory: WayParams,

@@ -1,24 +1,27 @@
 //! How long instructions take: latency and initiation interval of every class, and the way that a unit's instructions
 //! go.
 
-use counterpoint_ptx::{Latency, Unit};
+use counterpoint_ptx::{Instruction, Latency, Unit};
 
-use super::params::{DoubleOther, FloatCycles, SmParams};
+use super::params::{DoubleOther, FloatCycles, SmParams, TensorParams};
 
 /// The ways of instructions through the SM.
-pub(in crate::gpu) const WAYS: usize = 4;
+pub(in crate::gpu) const WAYS: usize = 5;
 /// The way of integers, single precision and control; of approximations; of double precision.
 const SP: usize = 0;
 const SFU: usize = 1;
 const DP: usize = 2;
+/// The way of products of matrices.
+const TENSOR: usize = 3;
 /// The way of memory accesses.
-pub(in crate::gpu) const MEMORY: usize = 3;
+pub(in crate::gpu) const MEMORY: usize = 4;
 
-const CLASSES: usize = Latency::Exit as usize + 1;
+const CLASSES: usize = Latency::MatrixBit as usize + 1;
 
 /// Latency, initiation interval and way of every class.
 pub(in crate::gpu) struct Units {
     cycles: [(u16, u16); CLASSES],
+    tensor: TensorParams,
     dp: usize,
     dp_other: usize,
 }
@@ -65,13 +68,35 @@ impl Units {
             DoubleOther::Sp => SP,
             DoubleOther::Dp => dp,
         };
-        Units { cycles, dp, dp_other }
+        Units { cycles, tensor: params.tensor.clone(), dp, dp_other }
     }
 
     /// Latency and initiation interval.
     #[inline]
     pub(in crate::gpu) fn cycles(&self, class: Latency) -> (u16, u16) {
         self.cycles[class as usize]
+    }
+
+    /// Whether there are units for products of matrices.
+    pub(in crate::gpu) fn multiplies(&self) -> bool {
+        self.tensor.units > 0
+    }
+
+    /// Latency and initiation interval of an instruction.
+    #[inline]
+    pub(in crate::gpu) fn cycles_of(&self, instruction: &Instruction) -> (u16, u16) {
+        match instruction.work {
+            0 => self.cycles(instruction.latency),
+            work => self.cycles_of_product(instruction.latency, work),
+        }
+    }
+
+    #[cold]
+    fn cycles_of_product(&self, class: Latency, work: u8) -> (u16, u16) {
+        let Some(rate) = self.tensor.rate(class) else { return (1, 1) };
+        // At most 32,640.
+        let initiation = (u32::from(work) * Instruction::WORK).div_ceil(rate);
+        ((self.tensor.latency + initiation - 1) as u16, initiation as u16)
     }
 
     /// The way that an instruction goes.
@@ -82,6 +107,7 @@ impl Units {
             Unit::Dp if class == Latency::DpOther => self.dp_other,
             Unit::Dp => self.dp,
             Unit::Sfu => SFU,
+            Unit::Tensor => TENSOR,
             Unit::LdSt => MEMORY,
         }
     }

@@ -219,7 +219,8 @@ impl Warps {
     #[cold]
     pub(super) fn pass_apart(&mut self, cta: &mut Cta, barrier: u32, votes: Votes) -> u64 {
         let mut released = 0;
-        for (slot, place) in self.slots.iter_mut().enumerate().filter(|(slot, _)| cta.warps >> slot & 1 != 0) {
+        for (slot, place) in self.slots.iter_mut().enumerate().filter(|(slot, _)| cta.warps >> slot & 1 != 0)
+        {
             let Some(warp) = &mut place.warp else { continue };
             let passes = warp.is_apart() && warp.pass_apart(&cta.launch.kernel, barrier, votes);
             if passes && cta.waiting[warp.index() as usize].take().is_some() {
@@ -271,6 +272,11 @@ impl Warps {
         cta
     }
 
+    /// Whether there are units for products of matrices.
+    pub(super) fn multiplies(&self) -> bool {
+        self.units.multiplies()
+    }
+
     /// Whether the registers of a warp's next instruction have their values, or can take others.
     #[inline]
     fn has_operands(&self, slot: u32) -> bool {
@@ -303,7 +309,7 @@ impl Warps {
                 way: self.units.way(instruction.unit, instruction.latency) as u8,
                 class: instruction.class(),
                 releases: instruction.order.releases,
-                cycles: self.units.cycles(instruction.latency),
+                cycles: self.units.cycles_of(instruction),
                 reads: instruction.reads,
                 writes: instruction.writes,
                 accesses: instruction.accesses,

@@ -84,6 +84,7 @@ fn outlook(kernel: &Kernel, instruction: &Instruction, spinning: u32) -> Outlook
         | Action::Fence
         | Action::Hint
         | Action::Sleep
+        | Action::Matrix
         | Action::LoadFrame
         | Action::StoreFrame => Outlook::GoesOn,
     }

@@ -30,14 +30,14 @@ impl Decoder<'_> {
             out: &mut out,
             effects: &mut effects,
             after: Vec::new(),
+            expansion: Vec::new(),
         };
         line.decode()?;
         let after = std::mem::take(&mut line.after);
-        for &id in &effects.reads {
-            out.reads.insert(id);
-        }
-        for &id in &effects.writes {
-            out.writes.insert(id);
+        // A product of matrices has put those into its sets that fit.
+        if out.action != Action::Matrix {
+            effects.reads.iter().for_each(|id| out.reads.insert(*id));
+            effects.writes.iter().for_each(|id| out.writes.insert(*id));
         }
         effects.late = out.action == Action::Memory;
         self.push(out, effects);
@@ -95,6 +95,8 @@ pub(super) struct Line<'d, 's, 'm> {
     form: Option<&'static FormRow>,
     pub(super) out: &'d mut Instruction,
     pub(super) effects: &'d mut Effects,
+    /// Instructions that it is made of, while they are collected.
+    pub(super) expansion: Vec<(Instruction, Effects)>,
     /// Instructions that follow it without a text of their own.
     pub(super) after: Vec<(Instruction, Effects)>,
 }
@@ -183,6 +185,11 @@ impl<'s> Line<'_, 's, '_> {
             Form::Policy => self.policy(),
             Form::Sleep => self.sleep(),
             Form::Call => self.call(),
+            Form::Product => self.mma(),
+            Form::FragmentProduct => self.wmma(),
+            Form::Fragment { stores } => self.fragment(stores),
+            Form::MatrixRows { stores } => self.matrix_rows(stores),
+            Form::Transpose => self.transpose(),
             Form::Texture { dimensions, floats } => self.texture(dimensions, floats),
             Form::Video => self.video(),
             Form::LogicAnd => self.logic_and_truth(Combine::And),

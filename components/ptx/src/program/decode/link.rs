@@ -7,8 +7,8 @@ use super::call::code_address;
 use crate::analysis::cfg::NO_PC;
 use crate::isa::order::{FIRST_TARGET, Order};
 use crate::program::{
-    Action, CONSTANT, CallSite, Callable, FramePart, Instruction, Kernel, NONE, Origin, Param, RegisterPlace,
-    Row, polls, spins,
+    Action, CONSTANT, CallSite, Callable, FramePart, Instruction, Kernel, MatrixSite, NONE, Origin, Param,
+    RegisterPlace, Row, polls, spins,
 };
 use crate::syntax::ast::Module;
 use crate::syntax::error::PtxError;
@@ -37,6 +37,7 @@ pub(super) struct Code {
     pub(super) results: Vec<FramePart>,
     /// Callees are positions in the module.
     pub(super) calls: Vec<CallSite>,
+    pub(super) matrices: Vec<MatrixSite>,
     pub(super) indirect: bool,
     /// Functions whose addresses it takes.
     pub(super) taken: Vec<u32>,
@@ -113,6 +114,7 @@ pub(super) fn link(
         min_ctas_per_sm: function.min_ctas_per_sm,
         instructions: Vec::new(),
         calls: Vec::new(),
+        matrices: Vec::new(),
         functions: Vec::new(),
         constants: Vec::new(),
         rows: 0,
@@ -147,7 +149,7 @@ pub(super) fn link(
 fn append(kernel: &mut Kernel, (name, code): (&str, &Code), drains: bool, position: &dyn Fn(u32) -> usize) {
     let (entry, first_call) = (kernel.instructions.len() as u32, kernel.calls.len() as i64);
     let (rows, predicates, constants) = (kernel.rows, kernel.predicates, kernel.constants.len() as u16);
-    let first_id = kernel.scoreboard_registers;
+    let (first_id, first_matrix) = (kernel.scoreboard_registers, kernel.matrices.len() as i64);
     kernel.functions.push(Callable {
         name: name.to_owned(),
         address: code_address(code.index),
@@ -176,12 +178,24 @@ fn append(kernel: &mut Kernel, (name, code): (&str, &Code), drains: bool, positi
         if matches!(moved.action, Action::Call | Action::Print | Action::Range(_)) {
             moved.offset += first_call;
         }
+        if moved.action == Action::Matrix {
+            moved.offset += first_matrix;
+        }
         moved.drains = drains && matches!(moved.action, Action::Call | Action::Return);
         kernel.instructions.push(moved);
     }
     for site in &code.calls {
         let callee = site.callee.map(|index| position(index) as u32);
         kernel.calls.push(CallSite { callee, ..site.clone() });
+    }
+    for site in &code.matrices {
+        let mut moved = site.clone();
+        moved
+            .registers
+            .iter_mut()
+            .flatten()
+            .for_each(|register| *register = shift(*register, rows, constants));
+        kernel.matrices.push(moved);
     }
     kernel.places.extend(code.places.iter().map(|place| match *place {
         RegisterPlace::Predicate(at) => RegisterPlace::Predicate(at + predicates),

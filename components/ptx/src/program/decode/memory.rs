@@ -50,7 +50,7 @@ impl<'s> Line<'_, 's, '_> {
         Ok(operands)
     }
 
-    fn address(&mut self, operand: &Operand, space: Option<Space>) -> Result<(), PtxError> {
+    pub(super) fn address(&mut self, operand: &Operand, space: Option<Space>) -> Result<(), PtxError> {
         let place = operand.span.place;
         match &operand.kind {
             OperandKind::Absolute(value) => {

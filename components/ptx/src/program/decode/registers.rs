@@ -199,6 +199,15 @@ impl Decoder<'_> {
         self.new_register(kind, None, place)
     }
 
+    /// The operand for a constant of each lane.
+    pub(super) fn lanes(&mut self, row: Row, place: Place) -> Result<u16, PtxError> {
+        if self.constants.len() >= MOST_REGISTERS {
+            return Err(PtxError::new(place, "the kernel has too many different constants"));
+        }
+        self.constants.push(row);
+        Ok((self.constants.len() as u16 - 1) | CONSTANT)
+    }
+
     /// The operand for a constant.
     pub(super) fn constant(&mut self, value: u64, wide: bool, place: Place) -> Result<u16, PtxError> {
         let value = if wide { value } else { value & 0xffff_ffff };

@@ -1,0 +1,98 @@
+//! Units for products of matrices, sleeps and the clock of the run, to the cycle.
+
+use super::programs::{Memory, kernel, launch};
+use super::sm::{MARK, MARKED, PIPELINE, SAME_BANK, block, run_blocks};
+use super::*;
+
+/// One unit that takes a cycle for 256 multiplications and additions of halves.
+const PARAMS: &str = "{ fetch_width: 8, l1i: { perfect: on }, l1c: { perfect: on }, register_banks: 32, \
+    tensor: { units: 1, collectors: 2, latency: 16, half: 256, byte: 512, double: 16 } }";
+const LATENCY: u64 = 16;
+
+fn counts(params: &str, body: &str) -> counterpoint_protocols::launch::CtaCounts {
+    let registers = "\n.reg .b32 a<4>, b<2>; .reg .f32 c4, c5, c6, c7, d8, d9, d10, d11;\n";
+    let launch = launch(1, &kernel(&format!("{registers}{body}")), 1, 32);
+    let run = run_blocks(params, Memory::default(), vec![(5, block(&launch, 0))]);
+    assert_finished(&run.report);
+    run.counts()
+}
+
+/// `D = A·B + D` of halves with 8 or 16 products of each element.
+fn chained(k: u32) -> String {
+    let (a, b) = if k == 8 { ("a0, a1", "b0") } else { ("a0, a1, a2, a3", "b0, b1") };
+    let d = "{d8, d9, d10, d11}";
+    format!("mma.sync.aligned.m16n8k{k}.row.col.f32.f16.f16.f32 {d}, {{{a}}}, {{{b}}}, {d};\n")
+}
+
+#[test]
+fn a_product_occupies_its_unit_for_its_work() {
+    // 16 · 8 · 8 multiplications take four cycles, and twice as many eight.
+    for (k, cycles) in [(8, 4), (16, 8)] {
+        for count in [1, 3, 5] {
+            let (with, without) = (counts(PARAMS, &chained(k).repeat(count)), counts(PARAMS, ""));
+            // Registers a0 and b0 share a bank, and so do a1 and b1.
+            let each = PIPELINE + SAME_BANK + LATENCY + cycles - 1;
+            assert_eq!(
+                (with.alu_results - without.alu_results, with.alu_cycles - without.alu_cycles),
+                (count as u64, count as u64 * each),
+                "{count} of m16n8k{k}"
+            );
+        }
+    }
+}
+
+#[test]
+fn products_that_do_not_depend_follow_each_other_at_the_rate_of_the_unit() {
+    let text = |count: usize| -> String {
+        (0..count)
+            .map(|index| {
+                let d: Vec<String> = (0..4).map(|v| format!("e{}", 4 * index + v)).collect();
+                format!(
+                    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {{{}}}, {{a0, a1, a2, a3}}, {{b0, b1}}, {{c4, c5, c6, c7}};\n",
+                    d.join(", ")
+                )
+            })
+            .collect()
+    };
+    let cycles = |count: usize| counts(PARAMS, &format!(".reg .f32 e<64>;\n{}", text(count))).warp_cycles;
+    assert_eq!(cycles(12) - cycles(6), 6 * 8);
+}
+
+#[test]
+fn an_sm_without_units_refuses_products() {
+    let registers = ".reg .b32 a<4>, b<2>; .reg .f32 d8, d9, d10, d11;\n";
+    let launch = launch(1, &kernel(&format!("{registers}{}", chained(8))), 1, 32);
+    let run = run_blocks("{}", Memory::default(), vec![(5, block(&launch, 0))]);
+    assert!(fault(&run.report).contains("multiplies matrices, and the SM has no units for it"));
+}
+
+#[test]
+fn a_warp_sleeps_for_the_longest_time_of_its_lanes() {
+    // A cycle of the bench takes a nanosecond; lane 31 sleeps longest, and without a time it is a cycle.
+    let body = |time: u32| {
+        format!("mov.u32 %r3, %laneid; mul.lo.u32 %r3, %r3, {time}; nanosleep.u32 %r3;\n{MARK}")
+    };
+    let stored = |time: u32| {
+        let launch = launch(1, &kernel(&body(time)), 1, 32);
+        let run = run_blocks(PARAMS, Memory::default(), vec![(5, block(&launch, 0))]);
+        assert_finished(&run.report);
+        let at = |(cycle, request): &(u64, counterpoint_protocols::memory::MemRequest)| {
+            (request.line == MARKED).then_some(*cycle)
+        };
+        run.requests.iter().find_map(at).expect("the mark is stored")
+    };
+    assert_eq!(stored(10) - stored(0), 310 - 1);
+    assert_eq!(stored(1_000_000) - stored(0), 1_000_000 - 1, "a millisecond is the longest sleep");
+}
+
+#[test]
+fn the_clock_of_the_run_counts_nanoseconds() {
+    let body = "mov.u64 %rd3, %globaltimer; nanosleep.u32 300; mov.u64 %rd4, %globaltimer; sub.u64 %rd3, %rd4, %rd3;\n\
+        cvt.u32.u64 %r1, %rd3; st.global.u32 [%rd2], %r1;\n";
+    let launch = launch(1, &kernel(body), 1, 1);
+    let run = run_blocks(PARAMS, Memory::default(), vec![(5, block(&launch, 0))]);
+    assert_finished(&run.report);
+    let stored = run.requests.iter().find_map(|(_, request)| super::programs::stored(request, MARKED));
+    let slept = stored.expect("the difference is stored");
+    assert!((300..320).contains(&slept), "{slept}");
+}
