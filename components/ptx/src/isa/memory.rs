@@ -6,8 +6,10 @@
 //!
 //! Known deviation: `atom.add.f32` on global memory keeps subnormals, which the manual flushes to zero.
 
+use super::narrow::{self, Brain, Format, Half, Rounding};
 use super::order::Order;
 use super::space::Space;
+use super::float;
 use crate::syntax::types::element_size;
 
 /// The cache operator of a load or store.
@@ -56,16 +58,34 @@ pub enum AtomicType {
     U64,
     S64,
     F64,
+    B16,
+    F16,
+    Bf16,
+    /// Two values, each for itself.
+    F16x2,
+    Bf16x2,
 }
 
 impl AtomicType {
     /// Bytes of the value.
     pub fn bytes(self) -> u8 {
         match self {
-            AtomicType::U32 | AtomicType::S32 | AtomicType::F32 => 4,
-            _ => 8,
+            AtomicType::B16 | AtomicType::F16 | AtomicType::Bf16 => 2,
+            AtomicType::U32 | AtomicType::S32 | AtomicType::F32 | AtomicType::F16x2 | AtomicType::Bf16x2 => 4,
+            AtomicType::U64 | AtomicType::S64 | AtomicType::F64 => 8,
         }
     }
+}
+
+/// The operation on a half, whose subnormals stay (`.noftz`).
+fn on_half<F: Format>(operation: AtomicOperation, old: u64, b: u64) -> u64 {
+    let (x, y) = (narrow::decode::<F>(old as u32 & 0xffff, false), narrow::decode::<F>(b as u32 & 0xffff, false));
+    let value = match operation {
+        AtomicOperation::Min => float::min64(x, y),
+        AtomicOperation::Max => float::max64(x, y),
+        _ => narrow::round::<F>(x + y, Rounding::Nearest),
+    };
+    u64::from(narrow::encode::<F>(value, false))
 }
 
 impl AtomicOperation {
@@ -78,8 +98,8 @@ impl AtomicOperation {
                 let (x, y) = (f32::from_bits(old as u32), f32::from_bits(b as u32));
                 match self {
                     Op::Add => canonical32(x + y) as u64,
-                    Op::Min => super::float::min32(x, y).to_bits() as u64,
-                    Op::Max => super::float::max32(x, y).to_bits() as u64,
+                    Op::Min => float::min32(x, y).to_bits() as u64,
+                    Op::Max => float::max32(x, y).to_bits() as u64,
                     _ => self.bits(old, b, c),
                 }
             }
@@ -106,6 +126,11 @@ impl AtomicOperation {
             },
             AtomicType::U32 => self.bits(old & 0xffff_ffff, b & 0xffff_ffff, c & 0xffff_ffff) & 0xffff_ffff,
             AtomicType::U64 => self.bits(old, b, c),
+            AtomicType::B16 => self.bits(old & 0xffff, b & 0xffff, c & 0xffff) & 0xffff,
+            AtomicType::F16 => on_half::<Half>(self, old, b),
+            AtomicType::Bf16 => on_half::<Brain>(self, old, b),
+            AtomicType::F16x2 => on_half::<Half>(self, old, b) | on_half::<Half>(self, old >> 16, b >> 16) << 16,
+            AtomicType::Bf16x2 => on_half::<Brain>(self, old, b) | on_half::<Brain>(self, old >> 16, b >> 16) << 16,
         }
     }
 
@@ -328,7 +353,14 @@ fn atomic_modifiers<'a>(
         "dec" => Op::Decrement,
         other => return Err(other.to_owned()),
     };
+    let keeps_subnormals = words.next_if_eq(&"noftz").is_some();
     found.policy = hints(&mut words);
+    let vector = match words.next_if(|word| matches!(*word, "v2" | "v4" | "v8")) {
+        Some("v2") => 2,
+        Some("v4") => 4,
+        Some(_) => 8,
+        None => 1,
+    };
     let element = words.next().unwrap_or("");
     // Each operation has types of its own (PTX ISA 9.7.13.5).
     let kind = match (operation, element) {
@@ -339,9 +371,26 @@ fn atomic_modifiers<'a>(
         (Op::Add | Op::Min | Op::Max, "u64") => AtomicType::U64,
         (Op::Min | Op::Max, "s64") => AtomicType::S64,
         (Op::Add, "f32") => AtomicType::F32,
-        (Op::Add, "f64") => AtomicType::F64,
+        (Op::Add, "f64") if vector == 1 => AtomicType::F64,
+        (Op::CompareAndSwap, "b16") => AtomicType::B16,
+        (Op::Add | Op::Min | Op::Max, half) if keeps_subnormals && (vector > 1 || operation == Op::Add) => {
+            match half {
+                "f16" => AtomicType::F16,
+                "bf16" => AtomicType::Bf16,
+                "f16x2" => AtomicType::F16x2,
+                "bf16x2" => AtomicType::Bf16x2,
+                _ => return Err(element.to_owned()),
+            }
+        }
         _ => return Err(element.to_owned()),
     };
+    let is_half = !matches!(kind, AtomicType::F32) && keeps_subnormals;
+    // A vector has 16 bytes at most and is in global memory (PTX ISA 9.7.13.5).
+    let room = vector * kind.bytes() <= 16 && (is_half || kind == AtomicType::F32);
+    if vector > 1 && !(room && matches!(found.space, Some(Space::Global) | None)) {
+        return Err(format!("v{vector}.{element}"));
+    }
+    found.elements = vector;
     if let Some(extra) = words.next() {
         return Err(extra.to_owned());
     }
@@ -379,6 +428,10 @@ mod tests {
             "red.global.min.s64",
             "red.release.cta.shared.max.u64",
             "red.add.f32",
+            "atom.global.cas.b16",
+            "red.global.add.noftz.bf16x2",
+            "atom.global.add.v4.f32",
+            "red.global.max.noftz.v8.f16",
         ] {
             assert!(modifiers(good).is_ok_and(|form| form.volatile), "{good}");
         }
@@ -387,9 +440,11 @@ mod tests {
             ("atom.global.add.s64", "s64"),
             ("atom.global.inc.b32", "b32"),
             ("atom.local.add.u32", "local"),
-            ("atom.global.cas.b16", "b16"),
             ("atom.global.min.f32", "f32"),
-            ("red.global.add.noftz.f16x2", "noftz"),
+            ("red.global.add.f16x2", "f16x2"),
+            ("atom.global.max.noftz.f16x2", "f16x2"),
+            ("atom.shared.add.v2.f32", "v2.f32"),
+            ("atom.global.add.v4.f64", "f64"),
         ] {
             assert_eq!(modifiers(bad).unwrap_err(), word);
         }

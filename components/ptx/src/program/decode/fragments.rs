@@ -267,7 +267,7 @@ impl<'s> Line<'_, 's, '_> {
 
     // Instructions that an expansion is made of, each under the guard of the whole.
 
-    fn add(&mut self, mut instruction: Instruction, mut effects: Effects) {
+    pub(super) fn add(&mut self, mut instruction: Instruction, mut effects: Effects) {
         under_guard(&mut instruction, &mut effects, self.out);
         effects.reads.retain(|id| id & CONSTANT == 0);
         effects.reads.iter().for_each(|id| instruction.reads.insert(*id));
@@ -357,7 +357,7 @@ impl<'s> Line<'_, 's, '_> {
     }
 
     /// Puts the expansion into the function: its last instruction stands for the whole.
-    fn end_with_last(&mut self) {
+    pub(super) fn end_with_last(&mut self) {
         let Some((last, effects)) = self.expansion.pop() else { return };
         for (instruction, effects) in std::mem::take(&mut self.expansion) {
             self.decoder.push(instruction, effects);

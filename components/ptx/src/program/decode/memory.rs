@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::instruction::Line;
 use super::operands::Wanted;
+use crate::analysis::liveness::Effects;
 use crate::isa::{self, Base, Latency, Space, Unit, memory, unsupported};
 use crate::program::decode::{Class, RegisterType};
 use crate::program::{Action, MemoryForm, NONE};
@@ -273,7 +274,7 @@ impl<'s> Line<'_, 's, '_> {
         let rest = if reduction {
             operands
         } else {
-            if operands[0].kind != OperandKind::Discard {
+            if operands[0].kind != OperandKind::Discard && form.elements == 1 {
                 let register = self.write(&operands[0].kind, operands[0].span.place, wanted)?;
                 self.out.destinations[0] = register.id;
             }
@@ -281,10 +282,47 @@ impl<'s> Line<'_, 's, '_> {
         };
         self.out.memory.wide_value = bits == 64;
         self.address(&rest[0], form.space)?;
+        if form.elements > 1 {
+            return self.atomic_vector(&form, operands, rest);
+        }
         for (index, operand) in rest[1..].iter().enumerate() {
             self.out.sources[index] = self.read(operand, wanted)?;
         }
         self.out.action = Action::Memory;
+        Ok(())
+    }
+
+    /// Each element of a vector is changed for itself, so that an instruction does it.
+    fn atomic_vector(
+        &mut self,
+        form: &memory::Modifiers,
+        operands: &'s [Operand],
+        rest: &'s [Operand],
+    ) -> Result<(), PtxError> {
+        let wanted = Wanted::exactly(self.element());
+        let values = self.elements(&rest[1], form.elements)?;
+        let results = match rest.len() == operands.len() {
+            true => None,
+            false => Some(self.elements(&operands[0], form.elements)?),
+        };
+        let address = self.effects.reads.clone();
+        for (index, kind) in values.iter().enumerate() {
+            let mut one = self.out.clone();
+            one.action = Action::Memory;
+            one.memory.elements = 1;
+            one.offset += (index * usize::from(form.bytes)) as i64;
+            one.sources[0] = self.read_kind(kind, rest[1].span.place, wanted)?;
+            let mut effects = Effects { reads: address.clone(), ..Effects::default() };
+            effects.reads.push(one.sources[0]);
+            if let Some(kind) = results.as_ref().map(|results| &results[index])
+                && *kind != OperandKind::Discard
+            {
+                one.destinations[0] = self.write(kind, operands[0].span.place, wanted)?.id;
+                effects.writes.push(one.destinations[0]);
+            }
+            self.add(one, effects);
+        }
+        self.end_with_last();
         Ok(())
     }
 }
