@@ -14,6 +14,7 @@ pub(crate) mod narrow;
 pub(crate) mod order;
 pub(crate) mod packed;
 pub(crate) mod range;
+pub(crate) mod rare;
 pub(crate) mod space;
 pub(crate) mod spelling;
 pub(crate) mod table;
