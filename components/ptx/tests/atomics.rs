@@ -16,7 +16,8 @@ fn run_on(words: [u32; 8], body: &str) -> ([u32; 8], Vec<u32>) {
     let at = memory.push(&bytes);
     run(&kernel, [1; 3], [32, 1, 1], &at.to_le_bytes(), &mut memory, &Options::default()).expect("it runs");
     let bytes = &memory.bytes[(at - memory.base) as usize..];
-    let word = |index: usize| u32::from_le_bytes(bytes[4 * index..4 * index + 4].try_into().expect("4 bytes"));
+    let word =
+        |index: usize| u32::from_le_bytes(bytes[4 * index..4 * index + 4].try_into().expect("4 bytes"));
     (std::array::from_fn(word), (8..40).map(word).collect())
 }
 
@@ -34,7 +35,9 @@ fn halves_are_added_each_for_itself() {
     for (kind, encode) in [("f16", f16 as fn(u32) -> u32), ("bf16", bf16)] {
         let one = encode(1) | encode(2) << 16;
         let start = encode(5) | encode(7) << 16;
-        let body = format!("mov.b32 %r1, {one}; atom.global.add.noftz.{kind}x2 %r8, [%a], %r1; red.gpu.global.noftz.add.{kind}x2 [%a+4], %r1;");
+        let body = format!(
+            "mov.b32 %r1, {one}; atom.global.add.noftz.{kind}x2 %r8, [%a], %r1; red.gpu.global.noftz.add.{kind}x2 [%a+4], %r1;"
+        );
         let (words, old) = run_on([start, 0, 0, 0, 0, 0, 0, 0], &body);
         assert_eq!(words[..2], [encode(37) | encode(71) << 16, encode(32) | encode(64) << 16]);
         let mut found: Vec<u32> = old.clone();
@@ -42,7 +45,10 @@ fn halves_are_added_each_for_itself() {
         let mut want: Vec<u32> = (0..32).map(|n| encode(5 + n) | encode(7 + 2 * n) << 16).collect();
         want.sort_unstable();
         assert_eq!(found, want, "each lane found another sum");
-        let body = format!("mov.b16 %h1, {}; atom.global.add.noftz.{kind} %h2, [%a+2], %h1; cvt.u32.u16 %r8, %h2;", encode(3));
+        let body = format!(
+            "mov.b16 %h1, {}; atom.global.add.noftz.{kind} %h2, [%a+2], %h1; cvt.u32.u16 %r8, %h2;",
+            encode(3)
+        );
         let (words, _) = run_on([start, 0, 0, 0, 0, 0, 0, 0], &body);
         assert_eq!(words[0], encode(5) | encode(103) << 16);
     }
@@ -68,7 +74,9 @@ fn vectors_are_changed_element_by_element() {
     found.sort_unstable();
     assert_eq!(found, (0..32).map(|n| 2 * n).collect::<Vec<u32>>());
     let (low, high) = (f16(3) | f16(9) << 16, f16(4) | f16(8) << 16);
-    let body = format!("mov.b32 %r1, {low}; mov.b32 %r2, {high}; red.global.max.noftz.v2.f16x2 [%a], {{%r1, %r2}}; red.global.min.noftz.v2.f16x2 [%a+8], {{%r1, %r2}};");
+    let body = format!(
+        "mov.b32 %r1, {low}; mov.b32 %r2, {high}; red.global.max.noftz.v2.f16x2 [%a], {{%r1, %r2}}; red.global.min.noftz.v2.f16x2 [%a+8], {{%r1, %r2}};"
+    );
     let start = f16(6) | f16(7) << 16;
     let (words, _) = run_on([start; 8], &body);
     let pair = |low: u32, high: u32| f16(low) | f16(high) << 16;

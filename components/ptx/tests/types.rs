@@ -7,7 +7,7 @@ const HEAD: &str = ".version 7.8\n.target sm_70\n.address_size 64\n\
     .func (.reg .u32 r) fn(.reg .u32 a) { mov.u32 r, a; ret; } .func (.reg .f32 r) ff(.reg .f32 a) { mov.f32 r, a; ret; }\n\
     .visible .entry k() { .reg .pred %p<5>; .reg .b16 %h<5>; .reg .u16 %hu<5>; .reg .s16 %hs<5>; .reg .b32 %r<5>;\n\
     .reg .u32 %u<5>; .reg .s32 %s<5>; .reg .f32 %f<5>; .reg .b64 %d<5>; .reg .u64 %du<5>; .reg .s64 %ds<5>;\n\
-    .reg .f64 %e<5>; .shared .align 8 .b8 tile[64];\n";
+    .reg .f64 %e<5>; .reg .f16 %hf<5>; .reg .f16x2 %hh<5>; .shared .align 8 .b8 tile[64];\n";
 
 /// The line of an instruction behind the head.
 const LINE: u32 = 8;

@@ -12,7 +12,7 @@ use crate::isa::float::{self, Mode};
 use crate::isa::narrow::{
     self, Brain, E4M3, E5M2, Half, Rounding, Tensor, decode, each, each2, each3, encode,
 };
-use crate::isa::{LaneOp, integer, table};
+use crate::isa::{LaneOp, integer, packed, table};
 use crate::program::{Action, CONSTANT, Instruction, Row};
 
 /// Places of operands.

@@ -23,6 +23,7 @@ mod memory;
 mod moves;
 mod paths;
 mod poll;
+mod predicates;
 pub mod printf;
 mod range;
 pub(crate) mod repeat;
@@ -30,6 +31,7 @@ pub(crate) mod standstill;
 mod straight;
 pub mod texture;
 mod vector;
+mod video;
 mod warp;
 
 pub use access::{Access, AccessKind};
@@ -44,9 +46,8 @@ pub use standstill::{Waiting, standstill};
 pub use warp::Votes;
 
 use crate::analysis::cfg::NO_PC;
-use crate::isa::forms::PredicateOp;
-use crate::isa::{Base, LaneOp, Order, RangeAction};
-use crate::program::{Action, CONSTANT, Combine, Instruction, Kernel, NONE, Row};
+use crate::isa::{Base, Order, RangeAction};
+use crate::program::{Action, CONSTANT, Instruction, Kernel, NONE, Row};
 use lanes::{LaneFunction, Operands, blend};
 use paths::{Meeting, Paths};
 
@@ -290,28 +291,11 @@ impl Warp {
             }
             Action::Carry(carry) => self.with_carry(kernel, instruction, carry, lanes),
             Action::Compare(combine) => self.compare(kernel, instruction, combine, lanes),
-            Action::Set(combine, value) => {
-                let truth = self.truth(kernel, instruction, lanes);
-                let (truth, _) = self.combine(instruction, combine, truth);
-                let row = std::array::from_fn(|lane| if truth & (1 << lane) != 0 { value } else { 0 });
-                blend(&mut self.rows[instruction.destinations[0] as usize].0, &row, lanes);
-            }
-            Action::ComparePair(combine) => {
-                let truths = self.truths(kernel, instruction, combine, lanes);
-                for (destination, value) in instruction.destinations.into_iter().zip(truths) {
-                    if destination != NONE {
-                        self.set_predicate(destination, value, lanes);
-                    }
-                }
-            }
-            Action::SetPair(combine, value) => {
-                let truths = self.truths(kernel, instruction, combine, lanes);
-                let half =
-                    |truth: u32, lane: usize| if truth & (1 << lane) != 0 { u32::from(value) } else { 0 };
-                let row = std::array::from_fn(|lane| half(truths[0], lane) | half(truths[1], lane) << 16);
-                blend(&mut self.rows[instruction.destinations[0] as usize].0, &row, lanes);
-            }
+            Action::ComparePair(combine) => self.compare_pairs(kernel, instruction, combine, lanes),
+            Action::Set(combine, value) => self.set_number(kernel, instruction, combine, value, lanes),
+            Action::SetPair(combine, value) => self.set_pair(kernel, instruction, combine, value, lanes),
             Action::Predicate(operation) => self.predicate(instruction, operation, lanes),
+            Action::Video(ref video) => self.video(kernel, instruction, video, lanes),
             Action::Memory => {
                 self.access(kernel, env, instruction, lanes, access)?;
                 kind = Issue::Memory;
@@ -401,17 +385,6 @@ impl Warp {
         }
         let guard = self.predicates[instruction.guard as usize];
         lanes & if instruction.guard_negated { !guard } else { guard }
-    }
-
-    #[inline]
-    fn compare(&mut self, kernel: &Kernel, instruction: &Instruction, combine: Combine, lanes: u32) {
-        let truth = self.truth(kernel, instruction, lanes);
-        let (truth, inverse) = self.combine(instruction, combine, truth);
-        for (destination, value) in instruction.destinations.into_iter().zip([truth, inverse]) {
-            if destination != NONE {
-                self.set_predicate(destination, value, lanes);
-            }
-        }
     }
 
     #[inline]
@@ -550,79 +523,6 @@ impl Warp {
             Base::Const => env.constant_base,
             Base::Frame => self.local_base,
         }
-    }
-
-    // Predicates.
-
-    #[inline]
-    fn truth(&mut self, kernel: &Kernel, instruction: &Instruction, lanes: u32) -> u32 {
-        // SAFETY: `issue` asserted that the warp has the kernel's rows.
-        unsafe { (self.lanes)(self.operands(kernel), instruction, lanes) as u32 }
-    }
-
-    /// The truths of a comparison of pairs, low half first, each combined with the third predicate.
-    fn truths(
-        &mut self,
-        kernel: &Kernel,
-        instruction: &Instruction,
-        combine: Combine,
-        lanes: u32,
-    ) -> [u32; 2] {
-        // SAFETY: `issue` asserted that the warp has the kernel's rows.
-        let both = unsafe { (self.lanes)(self.operands(kernel), instruction, lanes) };
-        [both as u32, (both >> 32) as u32].map(|truth| self.combine(instruction, combine, truth).0)
-    }
-
-    /// An operation and its carry. The carry comes first: the destination may be a source.
-    fn with_carry(&mut self, kernel: &Kernel, instruction: &Instruction, carry: LaneOp, lanes: u32) {
-        let mut part =
-            Instruction { op: carry, action: Action::Compare(Combine::None), ..instruction.clone() };
-        let truth = self.truth(kernel, &part, lanes);
-        let wide = instruction.memory.wide_value;
-        part.op = instruction.op;
-        part.action = if wide { Action::LaneWide } else { Action::Lane };
-        // SAFETY: `issue` asserted that the warp has the kernel's rows.
-        unsafe { (self.lanes)(self.operands(kernel), &part, lanes) };
-        self.set_predicate(instruction.destinations[1], truth, lanes);
-    }
-
-    /// Truth and its inverse, each combined with the third predicate.
-    #[inline]
-    fn combine(&self, instruction: &Instruction, combine: Combine, truth: u32) -> (u32, u32) {
-        if combine == Combine::None {
-            return (truth, !truth);
-        }
-        let third = self.predicate_or_not(instruction, instruction.sources[2]);
-        match combine {
-            Combine::And => (truth & third, !truth & third),
-            Combine::Or => (truth | third, !truth | third),
-            _ => (truth ^ third, !truth ^ third),
-        }
-    }
-
-    /// A predicate that may be inverted or a constant, as the instruction's offset says.
-    #[inline]
-    fn predicate_or_not(&self, instruction: &Instruction, operand: u16) -> u32 {
-        if operand == NONE {
-            return instruction.offset as u32;
-        }
-        let value = self.predicates[operand as usize];
-        if instruction.offset != 0 { !value } else { value }
-    }
-
-    fn predicate(&mut self, instruction: &Instruction, operation: PredicateOp, lanes: u32) {
-        let read = |operand: u16| {
-            if operand == NONE { instruction.offset as u32 } else { self.predicates[operand as usize] }
-        };
-        let (a, b) = (read(instruction.sources[0]), read(instruction.sources[1]));
-        let value = match operation {
-            PredicateOp::Mov => a,
-            PredicateOp::Not => !a,
-            PredicateOp::And => a & b,
-            PredicateOp::Or => a | b,
-            PredicateOp::Xor => a ^ b,
-        };
-        self.set_predicate(instruction.destinations[0], value, lanes);
     }
 }
 

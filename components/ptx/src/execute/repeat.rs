@@ -38,6 +38,7 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::FromGeneric(_)
         | Action::InSpace(_)
         | Action::Pack
+        | Action::Video(_)
         | Action::Unpack
         | Action::Hint
         | Action::Matrix => Part::Computes,

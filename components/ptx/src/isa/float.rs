@@ -65,6 +65,13 @@ pub(crate) fn max_nan32(a: f32, b: f32) -> f32 {
     if a.is_nan() || b.is_nan() { f32::NAN } else { max32(a, b) }
 }
 
+/// `.xorsign.abs`: a choice between the magnitudes, with the sign of the product.
+#[inline(always)]
+pub(crate) fn xor_sign32(a: f32, b: f32, choose: impl Fn(f32, f32) -> f32) -> f32 {
+    let sign = (a.to_bits() ^ b.to_bits()) & 1 << 31;
+    f32::from_bits(choose(a.abs(), b.abs()).abs().to_bits() | sign)
+}
+
 macro_rules! directed {
     ($name:ident $ty:ty) => {
         /// Moves `nearest`, which lies `error` away from the exact value (exact = nearest + error), to

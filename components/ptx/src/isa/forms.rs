@@ -83,6 +83,11 @@ pub(crate) enum Form {
         dimensions: u8,
         floats: bool,
     },
+    /// Arithmetic on parts of registers.
+    Video,
+    /// `lop3` with a predicate, combined by AND or by OR.
+    LogicAnd,
+    LogicOr,
 }
 
 /// One row.
@@ -119,6 +124,8 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::Predicate(PredicateOp::Xor), Sp IntOther "9.7.8.3" "xor.pred", "d, a, b";
     Form::Predicate(PredicateOp::Not), Sp IntOther "9.7.8.4" "not.pred", "d, a";
     Form::Predicate(PredicateOp::Mov), Sp IntOther "9.7.9.2" "mov.pred", "d, a";
+    Form::LogicAnd, Sp IntOther "9.7.8.6" "lop3.and.b32", "d|p, a, b, c, table, q";
+    Form::LogicOr, Sp IntOther "9.7.8.6" "lop3.or.b32", "d|p, a, b, c, table, q";
     Form::Load, LdSt Load "9.7.9.8" "ld", "d, [a]";
     Form::Load, LdSt Load "9.7.9.10" "ldu", "d, [a]";
     Form::Store, LdSt Store "9.7.9.11" "st", "[a], b";
@@ -213,6 +220,24 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::MatrixRows { stores: true }, LdSt Store "9.7.14.5"
         "stmatrix.sync.aligned.m8n8.{x1|x2|x4}{|.trans}{|.shared}.b16", "[a], r";
     Form::Transpose, Sp IntShuffle "9.7.14.5" "movmatrix.sync.aligned.m8n8.trans.b16", "d, a";
+
+    // 9.7.18 Video.
+    Form::Video, Sp IntOther "9.7.18.1.1"
+        "v{add|sub|absdiff|min|max}.{u32|s32}.{u32|s32}.{u32|s32}{|.sat}{|.add|.min|.max}", "d, a, b{, c}";
+    Form::Video, Sp IntOther "9.7.18.1.2"
+        "v{shl|shr}.{u32|s32}.{u32|s32}.u32{|.sat}.{clamp|wrap}{|.add|.min|.max}", "d, a, b{, c}";
+    Form::Video, Sp IntOther "9.7.18.1.3"
+        "vmad.{u32|s32}.{u32|s32}.{u32|s32}{|.po}{|.sat}{|.shr7|.shr15}", "d, a, b, c";
+    Form::Video, Sp IntOther "9.7.18.1.4"
+        "vset.{u32|s32}.{u32|s32}.{eq|ne|lt|le|gt|ge}{|.add|.min|.max}", "d, a, b{, c}";
+    Form::Video, Sp IntOther "9.7.18.2.1"
+        "v{add|sub|avrg|absdiff|min|max}2.{u32|s32}.{u32|s32}.{u32|s32}{|.sat|.add}", "d, a, b, c";
+    Form::Video, Sp IntOther "9.7.18.2.2"
+        "vset2.{u32|s32}.{u32|s32}.{eq|ne|lt|le|gt|ge}{|.add}", "d, a, b, c";
+    Form::Video, Sp IntOther "9.7.18.2.3"
+        "v{add|sub|avrg|absdiff|min|max}4.{u32|s32}.{u32|s32}.{u32|s32}{|.sat|.add}", "d, a, b, c";
+    Form::Video, Sp IntOther "9.7.18.2.4"
+        "vset4.{u32|s32}.{u32|s32}.{eq|ne|lt|le|gt|ge}{|.add}", "d, a, b, c";
 
     // 9.7.19 Miscellaneous.
     Form::Breakpoint, Control Exit "9.7.19.1" "brkpt", "";

@@ -6,10 +6,10 @@
 //!
 //! Known deviation: `atom.add.f32` on global memory keeps subnormals, which the manual flushes to zero.
 
+use super::float;
 use super::narrow::{self, Brain, Format, Half, Rounding};
 use super::order::Order;
 use super::space::Space;
-use super::float;
 use crate::syntax::types::element_size;
 
 /// The cache operator of a load or store.
@@ -87,7 +87,8 @@ impl AtomicType {
 
 /// The operation on a half, whose subnormals stay (`.noftz`).
 fn on_half<F: Format>(operation: AtomicOperation, old: u64, b: u64) -> u64 {
-    let (x, y) = (narrow::decode::<F>(old as u32 & 0xffff, false), narrow::decode::<F>(b as u32 & 0xffff, false));
+    let (x, y) =
+        (narrow::decode::<F>(old as u32 & 0xffff, false), narrow::decode::<F>(b as u32 & 0xffff, false));
     let value = match operation {
         AtomicOperation::Min => float::min64(x, y),
         AtomicOperation::Max => float::max64(x, y),
@@ -137,8 +138,12 @@ impl AtomicOperation {
             AtomicType::B16 => self.bits(old & 0xffff, b & 0xffff, c & 0xffff) & 0xffff,
             AtomicType::F16 => on_half::<Half>(self, old, b),
             AtomicType::Bf16 => on_half::<Brain>(self, old, b),
-            AtomicType::F16x2 => on_half::<Half>(self, old, b) | on_half::<Half>(self, old >> 16, b >> 16) << 16,
-            AtomicType::Bf16x2 => on_half::<Brain>(self, old, b) | on_half::<Brain>(self, old >> 16, b >> 16) << 16,
+            AtomicType::F16x2 => {
+                on_half::<Half>(self, old, b) | on_half::<Half>(self, old >> 16, b >> 16) << 16
+            }
+            AtomicType::Bf16x2 => {
+                on_half::<Brain>(self, old, b) | on_half::<Brain>(self, old >> 16, b >> 16) << 16
+            }
         }
     }
 

@@ -13,11 +13,14 @@ pub(crate) mod matrix;
 pub(crate) mod memory;
 pub(crate) mod narrow;
 pub(crate) mod order;
+pub(crate) mod packed;
 pub(crate) mod range;
+pub(crate) mod rare;
 pub(crate) mod space;
 pub(crate) mod spelling;
 pub(crate) mod table;
 pub(crate) mod unsupported;
+pub(crate) mod video;
 pub(crate) mod warp;
 
 use std::collections::BTreeMap;
@@ -30,6 +33,7 @@ pub use order::{Order, Reach};
 pub use range::RangeAction;
 pub(crate) use space::Base;
 pub use space::Space;
+pub(crate) use video::{Second, Video, VideoOp};
 
 /// The execution unit an instruction occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -165,6 +165,13 @@ pub(crate) fn fused(a: f64, b: f64, c: f64) -> f64 {
     odd(sum, float::sum_error(product, c, sum))
 }
 
+/// The same to be rounded down: zero is +0 only if both addends are.
+#[inline(always)]
+pub(crate) fn fused_down(a: f64, b: f64, c: f64) -> f64 {
+    let sum = fused(a, b, c);
+    if sum == 0.0 && ((a * b).is_sign_negative() || c.is_sign_negative()) { -0.0 } else { sum }
+}
+
 /// An integer of 64 bits, in the same way.
 #[inline(always)]
 pub(crate) fn integer(a: i128) -> f64 {

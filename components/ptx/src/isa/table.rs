@@ -7,7 +7,9 @@
 //!
 //! Operand types say how a register's bits are read: `F` and `D` are `f32` and `f64`, `Z` is `f32` with
 //! subnormals flushed to zero, `P` a predicate; a result of type `F`, `Z` or `D` makes every NaN the
-//! canonical one, so that hosts agree. In a spelling, `{a|b}` matches either text; an alternative may be
+//! canonical one, so that hosts agree. `H` and `B` are `f16` and `bf16` as doubles, `HZ` and `BZ` flushed; `H2` and the like
+//! are pairs of them, `M2` and `N2` pairs of `e4m3` and `e5m2`, `Both` a truth for each of a pair; all results are rounded to
+//! their formats, to nearest. In a spelling, `{a|b}` matches either text; an alternative may be
 //! empty.
 //!
 //! Known deviations: `.approx` and `.full` operations are rounded correctly, or nearly so, where the hardware
@@ -16,7 +18,7 @@
 
 macro_rules! for_each_lane_op {
     ($apply:ident) => {
-        $crate::isa::halves::with_halves! { $apply {
+        $crate::isa::rare::with_rare! { $apply {
             // 9.7.1 Integer arithmetic.
             AddB16(a: u16, b: u16) -> u16 { a.wrapping_add(b) } Sp IntAdd "9.7.1.1" "add.{u16|s16}";
             AddB32(a: u32, b: u32) -> u32 { a.wrapping_add(b) } Sp IntAdd "9.7.1.1" "add{|.cc}.{u32|s32}";
@@ -234,6 +236,14 @@ macro_rules! for_each_lane_op {
             MinNanZ32(a: Z, b: Z) -> Z { float::min_nan32(a, b) } Sp FpMax "9.7.3.8" "min.ftz.NaN.f32";
             MaxNanF32(a: F, b: F) -> F { float::max_nan32(a, b) } Sp FpMax "9.7.3.9" "max.NaN.f32";
             MaxNanZ32(a: Z, b: Z) -> Z { float::max_nan32(a, b) } Sp FpMax "9.7.3.9" "max.ftz.NaN.f32";
+            MinXorF32(a: F, b: F) -> F { float::xor_sign32(a, b, float::min32) } Sp FpMax "9.7.3.8" "min.xorsign.abs.f32";
+            MinNanXorF32(a: F, b: F) -> F { float::xor_sign32(a, b, float::min_nan32) } Sp FpMax "9.7.3.8" "min.NaN.xorsign.abs.f32";
+            MinXorZ32(a: Z, b: Z) -> Z { float::xor_sign32(a, b, float::min32) } Sp FpMax "9.7.3.8" "min.ftz.xorsign.abs.f32";
+            MinNanXorZ32(a: Z, b: Z) -> Z { float::xor_sign32(a, b, float::min_nan32) } Sp FpMax "9.7.3.8" "min.ftz.NaN.xorsign.abs.f32";
+            MaxXorF32(a: F, b: F) -> F { float::xor_sign32(a, b, float::max32) } Sp FpMax "9.7.3.9" "max.xorsign.abs.f32";
+            MaxNanXorF32(a: F, b: F) -> F { float::xor_sign32(a, b, float::max_nan32) } Sp FpMax "9.7.3.9" "max.NaN.xorsign.abs.f32";
+            MaxXorZ32(a: Z, b: Z) -> Z { float::xor_sign32(a, b, float::max32) } Sp FpMax "9.7.3.9" "max.ftz.xorsign.abs.f32";
+            MaxNanXorZ32(a: Z, b: Z) -> Z { float::xor_sign32(a, b, float::max_nan32) } Sp FpMax "9.7.3.9" "max.ftz.NaN.xorsign.abs.f32";
             MaxF32(a: F, b: F) -> F { float::max32(a, b) } Sp FpMax "9.7.3.9" "max.f32";
             MaxZ32(a: Z, b: Z) -> Z { float::max32(a, b) } Sp FpMax "9.7.3.9" "max.ftz.f32";
             MaxF64(a: D, b: D) -> D { float::max64(a, b) } Dp DpMax "9.7.3.9" "max.f64";

@@ -56,6 +56,18 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
 /// Words that only Blackwell's instructions have.
 const WORDS: &[&str] = &["f32x2", "v8", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2", "rs", "scale"];
 
+/// Instructions that take Blackwell where their words are those of others: sums of mixed types, and what their last words
+/// are.
+const BLACKWELL_ENDS: &[(&str, &str)] = &[
+    ("add", ".f32.f16"),
+    ("add", ".f32.bf16"),
+    ("sub", ".f32.f16"),
+    ("sub", ".f32.bf16"),
+    ("fma", ".f32.f16"),
+    ("fma", ".f32.bf16"),
+    ("cvt", ".satfinite.tf32.f32"),
+];
+
 const HOPPER_MATRICES: &str = "it needs the matrix unit of sm_90a";
 const HOPPER_COPIES: &str = "it needs the copy unit of sm_90";
 const CLUSTERS: &str = "clusters of blocks are not simulated";
@@ -66,6 +78,7 @@ const TEXTURES: &str =
 const STACK: &str = "variables on the stack are not simulated";
 const PARAMETERS: &str = "parameters of kernels have no generic addresses here";
 const MATRICES: &str = "this form has no matrix unit here";
+const FILLED: &str = "the numbers that copies fill in beyond an array's bounds are not simulated";
 
 /// Why an instruction of PTX is not supported; `None` for one that PTX does not have.
 pub(crate) fn reason(opcode: &str) -> Option<&'static str> {
@@ -74,6 +87,13 @@ pub(crate) fn reason(opcode: &str) -> Option<&'static str> {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ':']))
     };
     let listed = INSTRUCTIONS.iter().find(|(first, _)| begins(first)).map(|(_, why)| *why);
+    let ends = |(first, last): &(&str, &str)| begins(first) && opcode.ends_with(last);
+    if BLACKWELL_ENDS.iter().any(ends) {
+        return Some(BLACKWELL);
+    }
+    if begins("fma") && opcode.split('.').any(|word| word == "oob") {
+        return Some(FILLED);
+    }
     listed.or_else(|| opcode.split('.').any(|word| WORDS.contains(&word)).then_some(BLACKWELL)).or_else(
         || {
             let far = ["shared::cluster", "multicast::cluster"];
@@ -112,6 +132,10 @@ mod tests {
         assert_eq!(reason("wgmma.fence.sync.aligned"), Some(HOPPER_MATRICES));
         assert_eq!(reason("cp.async.bulk.commit_group"), Some(HOPPER_COPIES));
         assert_eq!(reason("fma.rn.f32x2"), Some(BLACKWELL));
+        assert_eq!(reason("add.rn.sat.f32.bf16"), Some(BLACKWELL));
+        assert_eq!(reason("cvt.rn.satfinite.tf32.f32"), Some(BLACKWELL));
+        assert_eq!(reason("cvt.rs.f16x2.f32"), Some(BLACKWELL));
+        assert_eq!(reason("fma.rn.oob.relu.f16x2"), Some(FILLED));
         assert_eq!(reason("add.u33"), None);
         assert_eq!(reason("matrix.add"), None);
         assert_eq!(register_reason("%cluster_ctarank"), Some(CLUSTERS));

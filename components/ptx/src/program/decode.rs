@@ -17,6 +17,7 @@ mod operands;
 mod registers;
 mod storage;
 mod texture;
+mod video;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use crate::isa::forms::PredicateOp;
 use crate::isa::matrix::Product;
 use crate::isa::warp::{Reduction, WarpOp};
 use crate::isa::{
-    AtomicOperation, AtomicType, Base, CacheOperator, LaneOp, Latency, Order, RangeAction, Space, Unit,
+    AtomicOperation, AtomicType, Base, CacheOperator, LaneOp, Latency, Order, RangeAction, Space, Unit, Video,
 };
 
 /// "No register" in an operand field.
@@ -92,6 +92,7 @@ pub(crate) enum Action {
     Pack,
     /// `mov.b64 {a, b}, s` and the 16-bit form.
     Unpack,
+    Video(Video),
     LoadParam,
     Memory,
     Branch,

@@ -35,7 +35,7 @@ pub(crate) fn element_size(name: &str) -> Option<u32> {
 pub(crate) fn operand_size(name: &str) -> Option<u32> {
     match name {
         "bf16" | "e4m3x2" | "e5m2x2" => Some(2),
-        "bf16x2" | "tf32" => Some(4),
+        "bf16x2" | "tf32" | "u16x2" | "s16x2" => Some(4),
         _ => element_size(name),
     }
 }

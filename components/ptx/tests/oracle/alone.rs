@@ -34,7 +34,7 @@ pub(crate) fn alone(op: &Opcode<'_>, table: u64) -> String {
         };
         operands.push(if (op.head, index) == ("lop3", 3) { table.to_string() } else { name });
     }
-    let second = if op.head == "setp" { "|%p6" } else { "" };
+    let second = if op.has_two_results() { "|%p6" } else { "" };
     operands[0] += second;
     let (to, bits) = holder(result, 7);
     let store = match result {
@@ -107,7 +107,7 @@ fn every_instruction_does_what_the_interpreter_does() {
                 let mut carry = words[4] != 0;
                 let want = match evaluate(&op, &words[..sources.len()], &mut carry) {
                     Outcome::Value(value) => [result.cut(value), carry.into()],
-                    Outcome::Truth(first, second) if op.head == "setp" => [first.into(), second.into()],
+                    Outcome::Truth(first, second) if op.has_two_results() => [first.into(), second.into()],
                     Outcome::Truth(first, _) => [first.into(), carry.into()],
                 };
                 if fast[index] != want || plain[index] != want {

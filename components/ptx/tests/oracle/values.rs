@@ -12,7 +12,7 @@ use crate::alone::{alone, run_alone};
 use crate::random::UNTESTED;
 use crate::scalar::{Class, Opcode, Outcome, Type, evaluate};
 
-const TABLES: [(&str, &str); 8] = [
+const TABLES: [(&str, &str); 10] = [
     ("integer.txt", include_str!("values/integer.txt")),
     ("carry.txt", include_str!("values/carry.txt")),
     ("float.txt", include_str!("values/float.txt")),
@@ -21,10 +21,12 @@ const TABLES: [(&str, &str); 8] = [
     ("convert.txt", include_str!("values/convert.txt")),
     ("half.txt", include_str!("values/half.txt")),
     ("half_convert.txt", include_str!("values/half_convert.txt")),
+    ("video.txt", include_str!("values/video.txt")),
+    ("packed.txt", include_str!("values/packed.txt")),
 ];
 
 /// Instructions that are no function of a thread's registers, and are tested elsewhere.
-const OTHERS: [&str; 39] = [
+const OTHERS: [&str; 41] = [
     "activemask",
     "applypriority",
     "atom",
@@ -61,6 +63,8 @@ const OTHERS: [&str; 39] = [
     "stmatrix",
     "tex",
     "trap",
+    "lop3.and.b32",
+    "lop3.or.b32",
     "vote",
     "wmma",
     "mov.pred",

@@ -80,6 +80,7 @@ fn outlook(kernel: &Kernel, instruction: &Instruction, spinning: u32) -> Outlook
         | Action::InSpace(_)
         | Action::Pack
         | Action::Unpack
+        | Action::Video(_)
         | Action::LoadParam
         | Action::Texture { .. }
         | Action::Fence

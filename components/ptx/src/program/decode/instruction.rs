@@ -4,7 +4,7 @@ use super::{Declared, Decoder, Register, RegisterType, blank};
 use crate::analysis::liveness::Effects;
 use crate::isa::forms::{Form, FormRow};
 use crate::isa::{self, Known, Latency, Order, Unit, spelling, unsupported};
-use crate::program::{Action, Instruction};
+use crate::program::{Action, Combine, Instruction};
 use crate::syntax::ast::{self, Operand, Span};
 use crate::syntax::error::{Place, PtxError, SUGGESTIONS, nearest};
 use crate::syntax::types::is_type;
@@ -195,6 +195,9 @@ impl<'s> Line<'_, 's, '_> {
             Form::ArriveAfterCopies => self.arrive_after_copies(),
             Form::BarrierInMemory => self.barrier_in_memory(),
             Form::Texture { dimensions, floats } => self.texture(dimensions, floats),
+            Form::Video => self.video(),
+            Form::LogicAnd => self.logic_and_truth(Combine::And),
+            Form::LogicOr => self.logic_and_truth(Combine::Or),
         }
     }
 

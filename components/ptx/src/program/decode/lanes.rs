@@ -18,12 +18,18 @@ impl Line<'_, '_, '_> {
         let conversion = opcode.starts_with("cvt.");
         let carries_in = ["addc.", "subc.", "madc."].iter().any(|name| opcode.starts_with(name));
         let count = row.sources.len() + usize::from(!carries_in);
+        let extremum = opcode.ends_with(".f32") && (opcode.starts_with("min.") || opcode.starts_with("max."));
+        if extremum && self.source.operands.len() == 4 {
+            let message = format!("`{opcode}` of three numbers is not supported: it needs sm_100");
+            return Err(PtxError::unsupported(self.span.place, message));
+        }
         let operands = self.operands(count..=count)?;
         // The last word is the type, of a conversion that of the source.
         let mut words = opcode.rsplit('.').filter(|word| operand_size(word).is_some());
         let (source_type, before) = (words.next().unwrap_or(""), words.next());
         let result_type = match opcode.split('.').next() {
             Some("popc" | "clz" | "bfind") => "u32",
+            _ if opcode.starts_with("cvt.pack.") => "u32",
             _ => before.unwrap_or(source_type),
         };
         for (index, kind) in row.sources.iter().enumerate() {
@@ -35,10 +41,11 @@ impl Line<'_, '_, '_> {
             }
             let operand = &operands[index + 1];
             // A conversion's registers are as wide as its types or wider; its row may compute in more bits.
-            let wanted = Wanted::exactly(own_type(opcode, index).unwrap_or(source_type));
+            let element = own_type(opcode, index).unwrap_or(source_type);
+            let wanted = Wanted::exactly(element);
             self.out.sources[index] = match *kind {
                 LaneType::Predicate => self.read_any_predicate(operand)?,
-                LaneType::Bits(bits) if conversion => self.read_low(operand, source_type, bits)?,
+                LaneType::Bits(bits) if conversion => self.read_low(operand, element, bits)?,
                 LaneType::Bits(bits) => self.read(operand, wanted.of(bits))?,
                 LaneType::Predicates => return Err(self.unknown()),
             };
@@ -126,9 +133,10 @@ impl Line<'_, '_, '_> {
         };
         let count = if combine == Combine::None { 3 } else { 4 };
         let operands = self.operands(count..=count)?;
+        let element = self.element();
         for index in 0..2 {
             let LaneType::Bits(bits) = row.sources[index] else { return Err(self.unknown()) };
-            let wanted = Wanted::exactly(self.element()).of(bits);
+            let wanted = Wanted::exactly(element).of(bits);
             self.out.sources[index] = self.read(&operands[index + 1], wanted)?;
         }
         if combine != Combine::None {
@@ -152,6 +160,10 @@ impl Line<'_, '_, '_> {
         }
         match &operands[0].kind {
             OperandKind::Name(name) => self.out.destinations[0] = self.write_predicate(name, place)?,
+            OperandKind::Pair(..) if !pairs && matches!(element, "f16" | "bf16") => {
+                let error = PtxError::new(place, format!("a comparison of `.{element}` has one result"));
+                return Err(error.expecting("a predicate"));
+            }
             OperandKind::Pair(name, inverse) => {
                 for (index, name) in [name, inverse].into_iter().enumerate() {
                     if name != "_" {
@@ -162,6 +174,40 @@ impl Line<'_, '_, '_> {
             _ => return Err(PtxError::new(place, "this operand does not fit here").expecting("a predicate")),
         }
         self.row(row, if pairs { Action::ComparePair(combine) } else { Action::Compare(combine) });
+        Ok(())
+    }
+
+    /// `lop3` with a predicate: whether any bit of the result is set, combined with another predicate.
+    pub(super) fn logic_and_truth(&mut self, combine: Combine) -> Result<(), PtxError> {
+        let operands = self.operands(6..=6)?;
+        let place = operands[0].span.place;
+        let OperandKind::Pair(name, truth) = &operands[0].kind else {
+            return Err(self.misfit(&operands[0], "a register and a predicate, `d|p`"));
+        };
+        for (index, operand) in operands[1..5].iter().enumerate() {
+            self.out.sources[index] = self.read(operand, Wanted::exactly("b32"))?;
+        }
+        let third = self.read_any_predicate(&operands[5])?;
+        let result = match name.as_str() {
+            "_" => {
+                let result = self.decoder.temporary(RegisterType::Narrow(32), place)?;
+                self.effects.writes.push(result);
+                result
+            }
+            _ => self.write(&OperandKind::Name(name.clone()), place, Wanted::exactly("b32"))?.id,
+        };
+        self.out.destinations[0] = result;
+        self.out.op = LaneOp::Lop3B32;
+        self.out.action = Action::Lane;
+        let zero = self.decoder.constant(0, false, place)?;
+        let truth = self.decoder.predicate(truth, place)?;
+        let (mut test, mut effects) = conversion(self.span, LaneOp::SetpNeB32, result, truth);
+        test.action = Action::Compare(combine);
+        (test.sources[1], test.sources[2]) = (zero, third);
+        test.reads.insert(third);
+        effects.reads.push(third);
+        under_guard(&mut test, &mut effects, self.out);
+        self.after.push((test, effects));
         Ok(())
     }
 
@@ -203,11 +249,12 @@ fn own_type(opcode: &str, index: usize) -> Option<&str> {
     match (words.next()?, index) {
         ("shl" | "shr", 1) | ("bfe", 1 | 2) | ("bfi", 2 | 3) | ("shf", 2) => Some("u32"),
         ("slct", 0 | 1) => words.find(|word| *word != "ftz"),
+        ("cvt", 0 | 1) if words.next() == Some("pack") => Some("s32"),
         _ => None,
     }
 }
 
-/// An integer conversion without text of its own.
+/// An instruction on integers, such as a conversion, without text of its own.
 fn conversion(span: Span, op: LaneOp, from: u16, to: u16) -> (Instruction, Effects) {
     let mut instruction = blank(span);
     (instruction.action, instruction.op) = (Action::Lane, op);

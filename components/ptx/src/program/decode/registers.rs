@@ -71,7 +71,7 @@ impl Class {
         match element.as_bytes() {
             b"f16" => Class::Half,
             b"f16x2" => Class::Halves,
-            b"bf16" | b"bf16x2" | b"tf32" | b"e4m3x2" | b"e5m2x2" => Class::Format,
+            b"bf16" | b"bf16x2" | b"tf32" | b"e4m3x2" | b"e5m2x2" | b"u16x2" | b"s16x2" => Class::Format,
             [b'u' | b's', ..] => Class::Integer,
             [b'f', ..] => Class::Float,
             _ => Class::Bits,

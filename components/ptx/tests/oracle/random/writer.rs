@@ -235,7 +235,9 @@ pub(crate) fn operands(op: &Opcode<'_>, choose: &mut Chooser<'_>) -> String {
     let wider = op.takes_wider_registers();
     let widest = if wider && !result.is_float() { 64 } else { 0 };
     let to = match op.head {
-        "setp" if choose.once_in(3) => format!("%p{}|%p{}", choose.below(4), 4 + choose.below(4)),
+        "setp" if op.has_two_results() && choose.once_in(3) => {
+            format!("%p{}|%p{}", choose.below(4), 4 + choose.below(4))
+        }
         _ => choose.register(result, widest),
     };
     let mut texts = vec![to];
@@ -246,6 +248,8 @@ pub(crate) fn operands(op: &Opcode<'_>, choose: &mut Chooser<'_>) -> String {
             ("bfe", 1 | 2) | ("bfi", 2 | 3) if choose.once_in(4) => choose.below(256).to_string(),
             ("bfe", 1 | 2) | ("bfi", 2 | 3) => choose.register(*ty, 0),
             ("setp" | "set", 2) if choose.once_in(2) => format!("!{}", choose.register(*ty, 1)),
+            // Parts are of registers.
+            (head, 0 | 1) if head.starts_with('v') && head.ends_with(['2', '4']) => choose.register(*ty, 0),
             _ => choose.source(*ty, if wider && !ty.is_float() { 64 } else { 0 }),
         });
     }

@@ -52,8 +52,11 @@ pub(crate) fn evaluate(op: &Opcode<'_>, ty: Type, sources: &[u64], carry: &mut b
         "rem" => (number(0) % number(1)) as u64,
         "abs" => number(0).unsigned_abs() as u64,
         "neg" => (-number(0)) as u64,
-        "min" => number(0).min(number(1)) as u64,
-        "max" => number(0).max(number(1)) as u64,
+        "min" | "max" => {
+            let (a, b) = (number(0), number(1));
+            let found = if (a < b) == (op.head == "min") { a } else { b };
+            (if op.has("relu") { found.max(0) } else { found }) as u64
+        }
         "popc" => (0..bits).map(|bit| raw(0) >> bit & 1).sum(),
         "clz" => u64::from(bits - 1).wrapping_sub(highest(raw(0), bits)),
         "bfind" => {
@@ -112,6 +115,15 @@ pub(crate) fn evaluate(op: &Opcode<'_>, ty: Type, sources: &[u64], carry: &mut b
         "prmt" => permute(op, raw(0), raw(1), raw(2)),
         _ => panic!("`{}` is no integer instruction", op.text),
     }
+}
+
+/// 9.7.9.22: two numbers clamped to a type, and above them the low bits of the third source.
+pub(crate) fn pack(op: &Opcode<'_>, sources: &[u64]) -> u64 {
+    let (ty, from) = (op.types[0], op.types[1]);
+    let (least, greatest) = ty.range();
+    let [ta, tb] = [0, 1].map(|index| ty.cut(from.number(sources[index]).clamp(least, greatest) as u64));
+    let third = sources.get(2).map_or(0, |c| c << (2 * ty.bits));
+    third | ta << ty.bits | tb
 }
 
 /// The part of a product that `.lo`, `.hi` or `.wide` names.

@@ -11,6 +11,7 @@ mod integer;
 mod opcode;
 mod operation;
 mod thread;
+mod video;
 mod warp;
 
 pub(crate) use opcode::{Class, Opcode, PREDICATE, Type};

@@ -19,6 +19,8 @@ pub(crate) enum Class {
     Brains,
     E4M3s,
     E5M2s,
+    Unsigneds,
+    Signeds,
     Predicate,
 }
 
@@ -31,8 +33,8 @@ pub(crate) struct Type {
 
 pub(crate) const PREDICATE: Type = Type { class: Class::Predicate, bits: 1 };
 const B32: Type = Type { class: Class::Bits, bits: 32 };
-const U32: Type = Type { class: Class::Unsigned, bits: 32 };
 const S32: Type = Type { class: Class::Signed, bits: 32 };
+const U32: Type = Type { class: Class::Unsigned, bits: 32 };
 
 impl Type {
     /// The type of this name, without its dot.
@@ -45,6 +47,8 @@ impl Type {
             "bf16" => Some((Class::Brain, 16)),
             "bf16x2" => Some((Class::Brains, 32)),
             "tf32" => Some((Class::Tensor, 32)),
+            "u16x2" => Some((Class::Unsigneds, 32)),
+            "s16x2" => Some((Class::Signeds, 32)),
             "e4m3x2" => Some((Class::E4M3s, 16)),
             "e5m2x2" => Some((Class::E5M2s, 16)),
             _ => None,
@@ -60,6 +64,8 @@ impl Type {
             _ => return None,
         };
         let bits = match name.get(1..)? {
+            "2" => 2,
+            "4" => 4,
             "8" => 8,
             "16" => 16,
             "32" => 32,
@@ -71,12 +77,18 @@ impl Type {
 
     /// Whether it is a floating-point type, or a pair of one.
     pub(crate) fn is_float(self) -> bool {
-        !matches!(self.class, Class::Bits | Class::Unsigned | Class::Signed | Class::Predicate)
+        match self.part() {
+            Some(part) => part.is_float(),
+            None => !matches!(self.class, Class::Bits | Class::Unsigned | Class::Signed | Class::Predicate),
+        }
     }
 
     /// Whether its values may be written as constants.
     pub(crate) fn has_constants(self) -> bool {
-        !self.is_float() || self.class == Class::Float && self.bits != 16
+        match self.class {
+            Class::Bits | Class::Unsigned | Class::Signed | Class::Predicate => true,
+            class => class == Class::Float && self.bits != 16,
+        }
     }
 
     /// The type of the two numbers in a pair.
@@ -86,6 +98,8 @@ impl Type {
             Class::Brains => Class::Brain,
             Class::E4M3s => Class::E4M3,
             Class::E5M2s => Class::E5M2,
+            Class::Unsigneds => Class::Unsigned,
+            Class::Signeds => Class::Signed,
             _ => return None,
         };
         Some(Type { class, bits: self.bits / 2 })
@@ -157,6 +171,11 @@ impl<'a> Opcode<'a> {
         if matches!(self.head, "setp" | "set") { self.one_of(&["and", "or", "xor"]) } else { None }
     }
 
+    /// Whether it may write two predicates: one of a single half has one.
+    pub(crate) fn has_two_results(&self) -> bool {
+        self.head == "setp" && self.types.last().is_some_and(|ty| ty.has_constants() || ty.part().is_some())
+    }
+
     /// The types of result and sources; `None` for an instruction that is no function of a thread's
     /// registers.
     pub(crate) fn signature(&self) -> Option<(Type, Vec<Type>)> {
@@ -182,7 +201,7 @@ impl<'a> Opcode<'a> {
             }
             "shf" => (B32, vec![B32, B32, U32]),
             "prmt" => (B32, vec![B32; 3]),
-            "lop3" => (B32, vec![B32; 4]),
+            "lop3" if self.word(0) == "b32" => (B32, vec![B32; 4]),
             "selp" => (first, vec![first, first, PREDICATE]),
             "slct" => (first, vec![first, first, last]),
             "testp" => (PREDICATE, vec![first]),
@@ -193,8 +212,19 @@ impl<'a> Opcode<'a> {
                 }
                 (if self.head == "set" { first } else { PREDICATE }, sources)
             }
+            "cvt" if self.word(0) == "pack" => {
+                (U32, std::iter::chain([S32; 2], (last == B32).then_some(B32)).collect())
+            }
             "cvt" if first.part().is_some() && last.part().is_none() => (first, vec![last; 2]),
             "cvt" => (first, vec![last]),
+            "vmad" => (first, vec![self.types[1], last, B32]),
+            head if head.starts_with('v') && head != "vote" => {
+                let compares = head.starts_with("vset");
+                let [a, b] = if compares { [first, last] } else { [self.types[1], last] };
+                let result = if compares { U32 } else { first };
+                let third = head.ends_with(['2', '4']) || self.one_of(&["add", "min", "max"]).is_some();
+                (result, if third { vec![a, b, result] } else { vec![a, b] })
+            }
             _ => return None,
         })
     }

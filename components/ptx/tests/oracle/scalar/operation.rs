@@ -1,7 +1,7 @@
 //! Results of instructions that read registers alone: comparisons, selections, conversions, arithmetic.
 
 use super::opcode::{Class, Opcode, Type};
-use super::{float, integer};
+use super::{float, integer, video};
 
 /// A result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,7 @@ pub(crate) fn evaluate(op: &Opcode<'_>, sources: &[u64], carry: &mut bool) -> Ou
     }
     match op.head {
         "mov" => Outcome::Value(sources[0]),
+        head if head.starts_with('v') => Outcome::Value(video::evaluate(op, sources)),
         "selp" => Outcome::Value(sources[if sources[2] != 0 { 0 } else { 1 }]),
         "slct" => {
             let first = if types[2].is_float() {
@@ -63,6 +64,7 @@ pub(crate) fn evaluate(op: &Opcode<'_>, sources: &[u64], carry: &mut bool) -> Ou
                 _ => Outcome::Value(if combined(truth) { written(result) } else { 0 }),
             }
         }
+        "cvt" if op.word(0) == "pack" => Outcome::Value(integer::pack(op, sources)),
         "cvt" => Outcome::Value(match (result.part(), ty.part()) {
             // The first of two sources goes to the high half.
             (Some(to), None) => {
@@ -74,7 +76,11 @@ pub(crate) fn evaluate(op: &Opcode<'_>, sources: &[u64], carry: &mut bool) -> Ou
             _ => convert(op, result, ty, sources[0]),
         }),
         _ if let Some(part) = ty.part() => {
-            Outcome::Value(joined(ty, halves(ty, sources).map(|sources| float::evaluate(op, part, &sources))))
+            let half = |sources: Vec<u64>| match part.is_float() {
+                true => float::evaluate(op, part, &sources),
+                false => integer::evaluate(op, part, &sources, &mut false),
+            };
+            Outcome::Value(joined(ty, halves(ty, sources).map(half)))
         }
         _ if ty.is_float() => Outcome::Value(float::evaluate(op, ty, sources)),
         _ => Outcome::Value(integer::evaluate(op, ty, sources, carry)),
