@@ -46,6 +46,10 @@ impl Memories for Cached<'_> {
     fn constant(&mut self, address: u64, bytes: &mut [u8]) -> bool {
         self.load_store.constant_bytes(address, bytes)
     }
+
+    fn global(&mut self, _: u64, _: &mut [u8]) -> bool {
+        false
+    }
 }
 
 impl Sm {
