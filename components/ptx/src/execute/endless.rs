@@ -12,11 +12,13 @@
 //! power of two of instructions, [`FIRST_LOOK`] or more, with a budget that is a part of them ([`budget`]).
 
 mod round;
+mod watch;
 
 use crate::execute::standstill::{Waiting, lanes_of, listed};
 use crate::execute::{CtaEnvironment, ExecError, Failure, Warp};
 use crate::program::{Kernel, Symbol};
 use round::Round;
+pub use watch::{Sight, Watch};
 
 /// Instructions after which a warp is looked at for the first time.
 pub const FIRST_LOOK: u64 = 1 << 16;

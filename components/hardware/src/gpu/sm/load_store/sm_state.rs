@@ -68,10 +68,13 @@ impl SmState<'_> {
     }
 
     /// Puts loaded words into the registers of a warp.
-    pub(super) fn deliver(&mut self, warp: u32, pc: u32, lanes: u32, words: &[Row; 4]) {
+    pub(super) fn deliver(&mut self, warp: u32, access: &Access, lanes: u32, words: &[Row; 4]) {
         let slot = &mut self.warps.slots[warp as usize];
+        if let Some(watch) = &mut slot.watch {
+            watch.loaded(access, lanes, words);
+        }
         if let (Some(cta), Some(warp)) = (self.ctas[slot.cta].as_ref(), slot.warp.as_mut()) {
-            warp.complete_load(&cta.launch.kernel, pc, lanes, words);
+            warp.complete_load(&cta.launch.kernel, access.pc, lanes, words);
         }
     }
 
