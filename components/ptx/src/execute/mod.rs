@@ -46,7 +46,7 @@ use crate::isa::forms::PredicateOp;
 use crate::isa::{Base, LaneOp, Order, RangeAction};
 use crate::program::{Action, CONSTANT, Combine, Instruction, Kernel, NONE, Row, SetValue};
 use lanes::{LaneFunction, Operands, blend};
-use paths::{Meeting, Paths};
+use paths::Paths;
 
 /// The kind of an instruction issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,7 +259,7 @@ impl Warp {
             return Ok(Issued { kind: Issue::Nothing, lanes: 0 });
         };
         self.check(kernel);
-        let mut lanes = self.executing(instruction);
+        let lanes = self.executing(instruction);
         if matches!(instruction.action, Action::Branch) {
             self.branch(kernel, instruction, lanes);
             return Ok(Issued { kind: Issue::Branch, lanes });
@@ -292,16 +292,9 @@ impl Warp {
                 self.load_param(env, instruction, lanes, access)?;
                 kind = Issue::Parameter;
             }
-            Action::Barrier { .. } | Action::BarrierReduction(_) => {
-                kind = self.barrier(kernel, instruction, &mut lanes)?;
-                if matches!(kind, Issue::Branch | Issue::Held | Issue::Barrier { whole: false, .. }) {
-                    return Ok(Issued { kind, lanes });
-                }
+            Action::Barrier { .. } | Action::BarrierReduction(_) | Action::Warp(_) => {
+                return self.together(kernel, instruction, lanes);
             }
-            Action::Warp(op) => match self.warp_wide(kernel, instruction, op, lanes)? {
-                Meeting::Complete(all) => lanes = all,
-                Meeting::Waits(kind) => return Ok(Issued { kind, lanes: 0 }),
-            },
             Action::Texture { .. } => {
                 self.texture(kernel, instruction, lanes, access);
                 kind = Issue::Texture;
