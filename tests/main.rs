@@ -14,6 +14,7 @@ mod corpus;
 mod determinism;
 mod ends;
 mod faults;
+mod independent;
 mod litmus;
 mod machine_guide;
 mod machine_kinds;

@@ -213,3 +213,103 @@ fn an_arrival_that_wakes_nobody_is_no_sign_of_life() {
     let options = RunOptions { stop_at: Some(stop_at), ..patience() };
     assert_eq!(end(deaf, &options), Outcome::Stopped(stop_at));
 }
+
+/// A server, a client that asks it the same every 50 ns for ever and says after `after` that it has seen enough, and a sleeper
+/// that asks it once, at `sleep`.
+fn askers(after: SimTime, sleep: SimTime) -> Machine {
+    let mut machine = Machine::default();
+    let asker = |path: &str, body: fn(Ask, SimTime) -> Asking, time: SimTime| {
+        ProcessSpec::new(path, mhz(1_000), false, move |wiring| {
+            let ask = Ask {
+                out: wiring.output("out", None),
+                back: wiring.input("back", None),
+                process: wiring.process(),
+            };
+            body(ask, time)
+        })
+    };
+    machine.processes.push(asker(
+        "client",
+        |mut ask, after| {
+            Box::pin(async move {
+                loop {
+                    ask.once().await;
+                    ask.process.set_acts(ask.process.now() < after);
+                    ask.process.cycles(50).await;
+                }
+            })
+        },
+        after,
+    ));
+    machine.processes.push(asker(
+        "sleeper",
+        |mut ask, sleep| {
+            Box::pin(async move {
+                ask.process.until(sleep).await;
+                ask.once().await;
+                Ok(())
+            })
+        },
+        sleep,
+    ));
+    machine.processes.push(ProcessSpec::new("server", mhz(700), true, |wiring| {
+        let mut asked = [0, 1].map(|index| wiring.input::<u64>("asked", Some(index)));
+        let mut answers = [0, 1].map(|index| wiring.output::<u64>("answers", Some(index)));
+        let process = wiring.process();
+        async move {
+            process.set_acts(false);
+            loop {
+                process.wait(SimTime::MAX, asked.iter().map(|input| input.when(true))).await;
+                for (input, output) in asked.iter_mut().zip(&mut answers) {
+                    if let Some(number) = input.try_recv() {
+                        output.send(number).await;
+                    }
+                }
+            }
+        }
+    }));
+    for index in 0..2 {
+        let end = |port: &str| Endpoint { process: 2, port: port.into(), index: Some(index) };
+        let asked = link((index as usize, "out"), (2, "asked"), 6);
+        machine.links.push(LinkSpec { to: end("asked"), ..asked });
+        let back = link((2, "answers"), (index as usize, "back"), 5);
+        machine.links.push(LinkSpec { from: end("answers"), ..back });
+    }
+    machine
+}
+
+type Asking = std::pin::Pin<Box<dyn Future<Output = Result<(), Fault>>>>;
+
+struct Ask {
+    out: Out<u64>,
+    back: In<u64>,
+    process: std::rc::Rc<Process>,
+}
+
+impl Ask {
+    async fn once(&mut self) {
+        self.out.send(7).await;
+        self.back.recv().await;
+    }
+}
+
+#[test]
+fn messages_that_flow_in_vain_are_a_livelock() {
+    // A hundredth of the patience: four intervals of a microsecond, in which nobody acts.
+    let options = RunOptions { livelock_after: SimTime::from_ns(400_000), ..RunOptions::default() };
+    let us = |us: u64| SimTime::from_ns(1000 * us);
+    for (after, sleep, found) in [(0, 0, 5), (10, 0, 15), (0, 30, 35), (10, 30, 35)] {
+        let outcome = end(|| askers(us(after), us(sleep)), &options);
+        let Outcome::Livelock(hang) = &outcome else { panic!("{outcome}") };
+        assert_eq!((hang.time, hang.kind), (us(found), HangKind::InVain), "{after}, {sleep}: {outcome}");
+        let text = outcome.to_string();
+        assert!(
+            text.contains(
+                "messages flow, but all that happens for long repeats itself, and 1 process has not returned"
+            ),
+            "{text}"
+        );
+    }
+    let patient = RunOptions { livelock_after: SimTime::MAX, stop_at: Some(us(100)), ..options };
+    assert_eq!(end(|| askers(us(0), us(0)), &patient), Outcome::Stopped(us(100)));
+}

@@ -197,6 +197,7 @@ impl Component for HostMemory {
     }
 
     async fn run(&mut self, io: &mut HostMemoryPorts, sim: &Context<HostMemoryStats>) -> Result<(), Fault> {
+        sim.set_acts(false);
         self.log = sim.resource();
         loop {
             if io.cpu.rx.has_message()

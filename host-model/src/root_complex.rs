@@ -44,6 +44,7 @@ impl Component for RootComplex {
     }
 
     async fn run(&mut self, io: &mut RootComplexPorts, sim: &Context<RootComplexStats>) -> Result<(), Fault> {
+        sim.set_acts(false);
         let count = io.devices.len();
         let no_device = |device: u32| Fault::new(format!("device {device} of {count} does not exist"));
         loop {

@@ -249,3 +249,23 @@ fn warps_before_sm_70_stay_in_step() {
     assert!(endless.contains("a loop that does not end: lanes 1 to 31 go round it"), "{endless}");
     assert!(run_on(70, 32, "", spin).is_ok());
 }
+
+#[test]
+fn a_lock_that_nobody_gives_back_is_named_with_those_who_wait_for_it() {
+    let kept = "A: atom.global.cas.b32 %r2, [%rd0], 0, 7;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra A;";
+    let found = fault(kept);
+    let expected = "line 9, lane 1: a loop that does not end: lanes 1 to 31 go round it (up to line 11), and all that decides repeats every 3 instructions; it waits for the word of global memory at 0x";
+    assert!(found.starts_with(expected), "{found}");
+    assert!(
+        found.ends_with("which holds 0x7 and which nobody can change any more: the block has no other warp"),
+        "{found}"
+    );
+    // Two lanes wait for each other, in turns.
+    let each = "setp.gt.u32 %p1, %r1, 1;\n@%p1 ret;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra Z;\nA: ld.volatile.global.u32 %r2, [%rd0];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra A;\nst.global.u32 [%rd0+4], 1;\nbra E;\n\
+        Z: ld.volatile.global.u32 %r2, [%rd0+4];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra Z;\nst.global.u32 [%rd0], 1;\nE:";
+    let found = fault(each);
+    assert!(
+        found.contains("lanes 0 and 1 go round it") && found.contains("2 words of global memory"),
+        "{found}"
+    );
+}

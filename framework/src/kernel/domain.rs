@@ -104,6 +104,11 @@ impl Domain {
         }
     }
 
+    /// Whether a process is to wake at a time that is known.
+    pub(crate) fn is_scheduled(&self, slot: Slot) -> bool {
+        self.queue.with(|queue| queue.is_scheduled(slot))
+    }
+
     /// Withdraws every wake-up that the running process has asked for.
     #[cold]
     pub(crate) fn withdraw(&self, slot: Slot) {

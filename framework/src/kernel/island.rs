@@ -31,6 +31,8 @@ pub(crate) struct IslandState {
     next: Cell<u64>,
     /// When a message was last taken here, or a process said that it goes on: the sign of life that the livelock guard looks for.
     pub(crate) moved: Cell<u64>,
+    /// The same of processes that act by themselves.
+    pub(crate) acted: Cell<u64>,
     agenda: Rc<Agenda>,
     /// The island's number in the agenda.
     number: Slot,
@@ -44,6 +46,7 @@ impl IslandState {
             limit: Cell::new(0),
             next: Cell::new(0),
             moved: Cell::new(0),
+            acted: Cell::new(0),
             agenda,
             number,
             called: Cell::new(NEVER),
@@ -241,6 +244,12 @@ impl Island {
         task.process.domain.withdraw(task.process.slot);
         let Process { index, .. } = *task.process;
         endings.push(Ending { time: task.process.ps(), process: index, result, daemon: task.daemon });
+    }
+
+    /// Whether a process that acts by itself is to wake at a time that is known.
+    pub(crate) fn will_act(&self) -> bool {
+        let mut unfinished = self.unfinished();
+        unfinished.any(|(process, _)| process.acts.get() && process.domain.is_scheduled(process.slot))
     }
 
     /// Cost of each process, by its position in the machine.

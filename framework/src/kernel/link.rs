@@ -152,7 +152,11 @@ impl<M> Inbox<M> {
     #[inline(always)]
     pub(crate) fn pop(&self, now: u64) -> M {
         debug_assert!(self.due.get() <= now, "no message has arrived");
-        self.owner.island.moved.set(now);
+        let island = &self.owner.island;
+        island.moved.set(now);
+        if self.owner.acts.get() {
+            island.acted.set(now);
+        }
         let due = self.queue.with(|queue| queue.second().map_or(NEVER, |next| next.time));
         self.due.set(due);
         self.tell(due);

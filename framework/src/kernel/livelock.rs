@@ -3,7 +3,8 @@
 //! Simulated time is divided into intervals, counted from zero, and no window reaches across the end of one. So what is
 //! known at the end of an interval is the same however the machine is cut, and only there is judged: an interval in which
 //! something ran and no message was taken counts, any other one begins the count anew, and [`PATIENCE`] in a row
-//! are a livelock. A machine that sleeps through an interval waits; it does not run in circles.
+//! are a livelock. A second guard counts only messages that are taken by processes that act by themselves
+//! ([`set_acts`](super::Process::set_acts)), and only intervals at whose ends none of these will wake at a time that is known. A machine that sleeps through an interval waits; it does not run in circles.
 
 use crate::time::SimTime;
 

@@ -127,7 +127,18 @@ pub struct Blocked {
     pub reasons: Vec<String>,
 }
 
-/// The waits between processes when nothing happens any more, or nothing but the passing of time.
+/// The way in which a run hangs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HangKind {
+    /// Nothing can happen any more.
+    Still,
+    /// Time passes, and no message has been taken for long: some of the processes wait for nothing but time.
+    Passing,
+    /// Messages flow, and no process that acts by itself has done anything for long ([`set_acts`](super::Process::set_acts)).
+    InVain,
+}
+
+/// The waits between processes when nothing happens any more, or nothing that changes anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hang {
     /// When the last thing happened; of a livelock, when it was found.
@@ -136,13 +147,13 @@ pub struct Hang {
     pub blocked: Vec<Blocked>,
     /// Processes that wait for each other in a circle, each with the port at which it waits for the next.
     pub cycle: Vec<(String, String)>,
-    /// Time still passes: some of these processes wait for nothing else.
-    pub passing: bool,
+    /// How it hangs.
+    pub kind: HangKind,
 }
 
 impl Hang {
     /// Sorts out the waits between the processes that have not returned.
-    pub(crate) fn new(time: SimTime, mut blocked: Vec<Blocked>, passing: bool) -> Self {
+    pub(crate) fn new(time: SimTime, mut blocked: Vec<Blocked>, kind: HangKind) -> Self {
         blocked.sort_by(|a, b| (a.daemon, &a.path).cmp(&(b.daemon, &b.path)));
         let cycle = cycle(&blocked);
         // An idle server waits for messages. Only the busy, those that cannot send, those in the circle, and those that
@@ -152,7 +163,11 @@ impl Hang {
         blocked.retain(|process| {
             !process.daemon || process.busy || starved(&process.waits) || in_circle(&process.path)
         });
-        Hang { time, blocked, cycle, passing }
+        if kind == HangKind::InVain {
+            // Servers are busy with what is asked in vain.
+            blocked.retain(|process| !process.daemon || !process.reasons.is_empty());
+        }
+        Hang { time, blocked, cycle, kind }
     }
 }
 
@@ -222,9 +237,10 @@ fn shortest_circle(edges: &[Vec<(WaitKind, usize, String)>], start: usize) -> Op
 impl fmt::Display for Hang {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let waiting = self.blocked.iter().filter(|process| !process.daemon).count();
-        let what = match self.passing {
-            true => "time passes, but no message has been taken for long",
-            false => "nothing can happen any more",
+        let what = match self.kind {
+            HangKind::Still => "nothing can happen any more",
+            HangKind::Passing => "time passes, but no message has been taken for long",
+            HangKind::InVain => "messages flow, but all that happens for long repeats itself",
         };
         let have = if waiting == 1 { "process has" } else { "processes have" };
         writeln!(f, "{what}, and {waiting} {have} not returned")?;
@@ -235,7 +251,9 @@ impl fmt::Display for Hang {
             }
             writeln!(f, "{first}")?;
         }
-        self.blocked.iter().try_for_each(|process| write_waits(f, self.time, process, self.passing))
+        self.blocked
+            .iter()
+            .try_for_each(|process| write_waits(f, self.time, process, self.kind != HangKind::Still))
     }
 }
 

@@ -35,6 +35,10 @@ pub(crate) struct Report {
     pub(crate) failed: u64,
     /// When a message was last taken.
     pub(crate) moved: u64,
+    /// When a process last took one that acts by itself.
+    pub(crate) acted: u64,
+    /// Such a process is to wake at a time that is known. Only said where nothing is left to happen before something is judged.
+    pub(crate) will_act: bool,
     /// Something ran in the window.
     pub(crate) ran: bool,
     /// Something is on its way to another thread. `next` counts it, though perhaps nobody waits for it; in the next
@@ -64,6 +68,8 @@ impl Default for Report {
             ended: 0,
             failed: u64::MAX,
             moved: 0,
+            acted: 0,
+            will_act: false,
             ran: false,
             mail: false,
             interrupted: false,
@@ -86,6 +92,8 @@ impl Report {
             ended: self.ended.max(other.ended),
             failed: self.failed.min(other.failed),
             moved: self.moved.max(other.moved),
+            acted: self.acted.max(other.acted),
+            will_act: self.will_act || other.will_act,
             ran: self.ran || other.ran,
             mail: self.mail || other.mail,
             interrupted: self.interrupted || other.interrupted,
@@ -99,20 +107,34 @@ impl Report {
     }
 
     fn words(self) -> [u64; WORDS] {
-        let flags = [self.ran, self.mail, self.interrupted, self.account, self.gather, self.look];
+        let flags =
+            [self.ran, self.mail, self.interrupted, self.account, self.gather, self.look, self.will_act];
         let flags = flags.iter().rev().fold(0, |word, &flag| word << 1 | u64::from(flag));
-        [self.next, self.live, self.ended, self.failed, self.moved, self.spent, self.work, self.hold, flags]
+        [
+            self.next,
+            self.live,
+            self.ended,
+            self.failed,
+            self.moved,
+            self.acted,
+            self.spent,
+            self.work,
+            self.hold,
+            flags,
+        ]
     }
 
-    fn from_words([next, live, ended, failed, moved, spent, work, hold, flags]: [u64; WORDS]) -> Self {
-        let [ran, mail, interrupted, account, gather, look] =
-            [1, 2, 4, 8, 16, 32].map(|flag| flags & flag != 0);
+    fn from_words([next, live, ended, failed, moved, acted, spent, work, hold, flags]: [u64; WORDS]) -> Self {
+        let [ran, mail, interrupted, account, gather, look, will_act] =
+            [1, 2, 4, 8, 16, 32, 64].map(|flag| flags & flag != 0);
         Report {
             next,
             live,
             ended,
             failed,
             moved,
+            acted,
+            will_act,
             ran,
             mail,
             interrupted,
@@ -127,7 +149,7 @@ impl Report {
 }
 
 /// Words of a report.
-const WORDS: usize = 9;
+const WORDS: usize = 10;
 
 /// One thread's place at the board, on cache lines of its own.
 #[repr(align(128))]

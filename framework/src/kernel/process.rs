@@ -51,6 +51,8 @@ pub struct Process {
     hash: Cell<EventHasher>,
     /// See [`Process::set_busy`].
     pub(crate) busy: Cell<bool>,
+    /// See [`Process::set_acts`].
+    pub(crate) acts: Cell<bool>,
     /// See [`Process::explain`].
     reasons: RefCell<Option<Reasons>>,
 }
@@ -71,6 +73,7 @@ impl Process {
             hashing,
             hash: Cell::default(),
             busy: Cell::new(false),
+            acts: Cell::new(true),
             reasons: RefCell::new(None),
         })
     }
@@ -83,11 +86,25 @@ impl Process {
         self.busy.set(busy);
     }
 
+    /// Says whether the component does anything by itself that others could see. One that only answers what it is asked does
+    /// not, and says so when it starts; neither does one that asks for the same thing again and again, and does nothing with
+    /// the answer as long as that is the same. If none acts in a machine for long, though messages flow, nothing will ever
+    /// change: that is a livelock, too. By default every component acts.
+    pub fn set_acts(&self, acts: bool) {
+        self.acts.set(acts);
+        if acts {
+            self.island.acted.set(self.ps());
+        }
+    }
+
     /// Reports work for which no message is taken, so that time does not pass in vain: a process that
     /// computes for long calls this from time to time, or it looks like a livelock.
     pub fn progress(&self) {
         let moved = &self.island.moved;
         moved.set(moved.get().max(self.ps()));
+        if self.acts.get() {
+            self.island.acted.set(self.ps());
+        }
     }
 
     /// Sets the explanation for a run that hangs: the processes that this one lets wait for something that

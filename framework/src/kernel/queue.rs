@@ -186,6 +186,11 @@ impl Queue {
         Some((slot, last))
     }
 
+    /// Whether a slot is to wake.
+    pub(crate) fn is_scheduled(&self, slot: Slot) -> bool {
+        self.keys[slot as usize] != NEVER
+    }
+
     /// Wakes the slot that was taken just now, and was not the last one, at the next key again.
     #[inline(always)]
     pub(crate) fn keep(&mut self, slot: Slot) {

@@ -9,7 +9,7 @@ use super::crew::{Berths, follow, lead};
 use super::island::Cost;
 use super::look::LookPart;
 use super::machine::{LinkSpec, Machine, ProcessSpec};
-use super::outcome::{Fault, Hang, Outcome};
+use super::outcome::{Fault, Hang, HangKind, Outcome};
 use super::parallel::Exchange;
 use super::partition::{Fewer, Islands, Partition};
 use super::reins::Reins;
@@ -242,6 +242,8 @@ pub(super) enum Verdict {
     Interrupted,
     Deadlock,
     Livelock,
+    /// Messages flow, and nobody acts by itself.
+    InVain,
 }
 
 /// Results of one thread.
@@ -292,7 +294,7 @@ impl Plan {
         snapshots.sort_unstable();
         samples.sort_unstable();
         let standstill = standstills.into_iter().reduce(Standstill::join).unwrap_or_default();
-        let hang = |time, livelock| Hang::new(time, standstill.blocked(&self.paths, &self.links), livelock);
+        let hang = |time, kind| Hang::new(time, standstill.blocked(&self.paths, &self.links), kind);
         let outcome = match (failure, verdict) {
             (Some((time, process, fault)), _) => Outcome::Failed {
                 time: SimTime::from_ps(time),
@@ -302,8 +304,9 @@ impl Plan {
             (None, Verdict::Done) => Outcome::Finished(time),
             (None, Verdict::Stopped) => Outcome::Stopped(time),
             (None, Verdict::Interrupted) => Outcome::Interrupted(time),
-            (None, Verdict::Deadlock) => Outcome::Deadlock(hang(time, false)),
-            (None, Verdict::Livelock) => Outcome::Livelock(hang(time, true)),
+            (None, Verdict::Deadlock) => Outcome::Deadlock(hang(time, HangKind::Still)),
+            (None, Verdict::Livelock) => Outcome::Livelock(hang(time, HangKind::Passing)),
+            (None, Verdict::InVain) => Outcome::Livelock(hang(time, HangKind::InVain)),
         };
         let hashes = hashes.iter().map(|&(index, hash)| (self.paths[index].as_str(), hash));
         let hash = self.options.hash.then(|| combine(hashes));

@@ -51,8 +51,19 @@ pub(super) struct Worker<'a> {
     recorder: Recorder,
     samples: Samples,
     guard: LivelockGuard,
+    /// Looks for time in which nobody acts by itself.
+    stir: LivelockGuard,
     /// How the run ended, and when.
     end: (Verdict, u64),
+}
+
+/// Time in which nobody acts by itself after which that is a livelock. What is on its way arrives much sooner.
+fn stir_after(livelock_after: SimTime) -> SimTime {
+    if livelock_after == SimTime::MAX {
+        livelock_after
+    } else {
+        SimTime::from_ps(livelock_after.as_ps() / 100)
+    }
 }
 
 type Finish = Box<dyn FnOnce() -> Box<dyn Any + Send>>;
@@ -101,6 +112,7 @@ impl<'a> Worker<'a> {
             recorder: Recorder::new(options.snapshots),
             samples: Samples::new(options.samples, plan.paths.len()),
             guard: LivelockGuard::new(options.livelock_after),
+            stir: LivelockGuard::new(stir_after(options.livelock_after)),
             end: (Verdict::Interrupted, 0),
         };
         let mut connected: BTreeMap<usize, Vec<(String, Option<u32>)>> = BTreeMap::new();
@@ -205,6 +217,9 @@ impl<'a> Worker<'a> {
             self.own.next = self.own.next.min(earliest);
             self.own.mail |= earliest != NEVER;
         }
+        // All shares have come so far where something is judged.
+        let judged = self.own.next >= self.stir.limit();
+        self.own.will_act = judged && self.islands.iter().any(Island::will_act);
         self.own.interrupted = self.thread == 0 && plan.options.interrupt.load(Ordering::Relaxed);
         self.own
     }
@@ -226,7 +241,7 @@ impl<'a> Worker<'a> {
             // The receiver may have gone.
             let _ = looks.send(self.look(all.hold));
         }
-        if all.mail && all.next >= self.guard.limit().min(self.stop_at).min(all.hold) {
+        if all.mail && all.next >= self.judgement().min(self.stop_at).min(all.hold) {
             // Whether that wakes anybody must be known before anything is judged.
             return Passed::On;
         }
@@ -234,13 +249,17 @@ impl<'a> Worker<'a> {
         // Every share sees the same reports, so every share decides the same.
         let ended = all.failed.min(if all.live == 0 { all.ended } else { NEVER });
         let found = self.guard.note(all.next, all.ran, all.moved);
+        let acted = if all.will_act { NEVER } else { all.acted };
+        let in_vain = self.stir.note(all.next, all.ran, acted);
+        let verdict = if found.is_some() { Verdict::Livelock } else { Verdict::InVain };
+        let found = found.or(in_vain);
         let found = found.filter(|&time| ended == NEVER && time < self.stop_at && all.next != NEVER);
         let horizon = found.unwrap_or(self.stop_at.min(ended.saturating_add(plan.grace)));
         self.recorder.note(all.next, horizon, &self.processes);
         self.samples.note(all.next, horizon, &self.samplers);
         if all.next >= horizon {
             self.end = match ended {
-                NEVER if found.is_some() => (Verdict::Livelock, horizon),
+                NEVER if found.is_some() => (verdict, horizon),
                 NEVER if all.next == NEVER => (Verdict::Deadlock, self.latest()),
                 NEVER => (Verdict::Stopped, self.stop_at),
                 _ => (Verdict::Done, ended),
@@ -261,8 +280,13 @@ impl<'a> Worker<'a> {
         }
         let limit = all.next.saturating_add(plan.window);
         let looks = self.recorder.limit().min(self.samples.limit());
-        self.run_islands(limit.min(horizon).min(looks).min(self.guard.limit()).min(hold));
+        self.run_islands(limit.min(horizon).min(looks).min(self.judgement()).min(hold));
         Passed::On
+    }
+
+    /// The next time at which it is judged whether anything goes on.
+    fn judgement(&self) -> u64 {
+        self.guard.limit().min(self.stir.limit())
     }
 
     fn run_islands(&mut self, limit: u64) {
@@ -274,6 +298,7 @@ impl<'a> Worker<'a> {
             pulse.set_island(number);
             island.run(limit, &mut endings);
             self.own.moved = self.own.moved.max(island.state.moved.get());
+            self.own.acted = self.own.acted.max(island.state.acted.get());
             self.own.ran = true;
             self.own.work += 1;
         }
@@ -299,7 +324,7 @@ impl<'a> Worker<'a> {
     /// Results of the share.
     pub(super) fn finish(mut self) -> Part {
         let (verdict, time) = self.end;
-        let hangs = matches!(verdict, Verdict::Deadlock | Verdict::Livelock);
+        let hangs = matches!(verdict, Verdict::Deadlock | Verdict::Livelock | Verdict::InVain);
         let standstill = hangs.then(|| self.standstill());
         let hashes = self.processes.iter();
         let hashes = hashes.filter_map(|(index, process)| Some((*index, process.hash()?))).collect();

@@ -284,6 +284,7 @@ impl<M: Message> Component for Injector<M> {
     }
 
     async fn run(&mut self, io: &mut InjectorPorts<M>, sim: &Context<InjectorStats>) -> Result<(), Fault> {
+        sim.set_acts(false);
         // Nothing arrives at the receiver before this: a message that is held up holds up those behind it.
         let mut order = SimTime::ZERO;
         loop {

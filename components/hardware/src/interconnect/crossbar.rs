@@ -61,6 +61,7 @@ impl Component for Crossbar {
     }
 
     async fn run(&mut self, io: &mut CrossbarPorts, sim: &Context<CrossbarStats>) -> Result<(), Fault> {
+        sim.set_acts(false);
         match io.clients.len().max(io.servers.len()) {
             0..=64 => self.serve::<[u64; 1]>(io, sim).await,
             65..=128 => self.serve::<[u64; 2]>(io, sim).await,

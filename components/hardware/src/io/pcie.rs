@@ -152,6 +152,7 @@ impl Component for PcieLink {
     }
 
     async fn run(&mut self, io: &mut PciePorts, sim: &Context<PcieStats>) -> Result<(), Fault> {
+        sim.set_acts(false);
         let Socket { tx: host_tx, rx: host_rx } = &mut io.upstream;
         let Socket { tx: device_tx, rx: device_rx } = &mut io.downstream;
         let stats = &sim.stats;

@@ -432,6 +432,7 @@ impl Component for L2Slice {
     }
 
     async fn run(&mut self, io: &mut L2Ports, sim: &Context<L2Stats>) -> Result<(), Fault> {
+        sim.set_acts(false);
         let mut held: Option<MemRequest> = None;
         let preloaded = sim.resource::<Preloaded>();
         self.cold &= preloaded.is_some();

@@ -5,17 +5,20 @@
 //! or time can change nor had an effect that others see, it goes round forever. Words of shared memory can be
 //! changed by the other warps of the block, so a warp that reads them is endless if all others have ended,
 //! wait at barriers, or go round forever themselves, and none of them writes a word that another one reads.
-//! An access to global memory, a clock, a barrier or a texture proves nothing: others may change it.
+//! The same goes for words of global memory where nobody but the block can change them; otherwise an access to it proves nothing, as
+//! a clock, a barrier or a texture does: others may change it.
 //!
 //! This costs nothing until it is requested. The executor of a warp requests it when the warp has executed a
 //! power of two of instructions, [`FIRST_LOOK`] or more, with a budget that is a part of them ([`budget`]).
 
 mod round;
+mod watch;
 
 use crate::execute::standstill::{Waiting, lanes_of, listed};
 use crate::execute::{CtaEnvironment, ExecError, Failure, Warp};
 use crate::program::{Kernel, Symbol};
 use round::Round;
+pub use watch::{Sight, Watch};
 
 /// Instructions after which a warp is looked at for the first time.
 pub const FIRST_LOOK: u64 = 1 << 16;
@@ -32,6 +35,9 @@ pub trait Memories {
 
     /// The bytes of constant memory at an address; false if they are not known now.
     fn constant(&mut self, address: u64, bytes: &mut [u8]) -> bool;
+
+    /// The bytes of global memory at an address; false if others than the block may change it, or nothing lies there.
+    fn global(&mut self, address: u64, bytes: &mut [u8]) -> bool;
 }
 
 /// The state of a warp of a block.
@@ -98,7 +104,7 @@ impl Moment<'_> {
     fn try_judge(&self, warp: usize, memories: &mut impl Memories, budget: u64) -> Result<Verdict, Unproven> {
         let Some(round) = self.round(warp, memories, budget)? else { return Ok(Verdict::Open) };
         if round.reads.is_empty() {
-            return Ok(self.failure(warp, &round, &[]));
+            return Ok(self.failure(warp, &round, &[], memories));
         }
         let mut rounds = vec![(warp, round)];
         for other in (0..self.warps.len()).filter(|other| *other != warp) {
@@ -112,7 +118,7 @@ impl Moment<'_> {
             }
         }
         let others: Vec<usize> = rounds[1..].iter().map(|(warp, _)| *warp).collect();
-        Ok(self.failure(warp, &rounds[0].1, &others))
+        Ok(self.failure(warp, &rounds[0].1, &others, memories))
     }
 
     /// The round of a warp that goes on; none if it does not.
@@ -130,7 +136,7 @@ impl Moment<'_> {
     }
 
     #[cold]
-    fn failure(&self, warp: usize, round: &Round, others: &[usize]) -> Verdict {
+    fn failure(&self, warp: usize, round: &Round, others: &[usize], memories: &mut impl Memories) -> Verdict {
         let kernel = self.kernel;
         let line = |pc: &u32| kernel.instructions()[*pc as usize].line;
         let lines = round.pcs.iter().map(line);
@@ -146,11 +152,13 @@ impl Moment<'_> {
         let mut message = format!(
             "a loop that does not end: {lanes} {verb} round it{up_to}, and all that decides repeats every {each}"
         );
-        let words = round.words_of_period();
-        if words.is_empty() {
+        let (shared, global) = round.words_of_period();
+        if shared.is_empty() && global.is_empty() {
             message += "; the loop reads nothing that could change";
         } else {
-            message += &self.waits_for(&words);
+            let told = [self.of_shared(&shared), self.of_global(&global, memories)];
+            let told: Vec<String> = told.into_iter().flatten().collect();
+            message += &format!("; it waits for {}", told.join(", and for "));
             message += &self.company(warp, others);
         }
         let error = ExecError { line: first, lane: round.lanes.trailing_zeros(), message };
@@ -158,29 +166,23 @@ impl Moment<'_> {
     }
 
     /// The words of shared memory that a loop reads.
-    fn waits_for(&self, words: &[u32]) -> String {
-        let name = |address: u32| {
-            let holds = |symbol: &&Symbol| symbol.holds(address.into());
-            let symbol = self.kernel.shared_symbols().iter().find(holds);
-            symbol.map_or(String::new(), |symbol| format!(" (`{}`)", symbol.name))
-        };
-        let value = |address: u32| {
+    fn of_shared(&self, words: &[u64]) -> Option<String> {
+        let value = |address: u64| {
             let bytes = self.shared.get(address as usize..).and_then(|bytes| bytes.first_chunk());
             bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
         };
-        match words {
-            [word] => format!(
-                "; it waits for the word of shared memory at {word:#x}{}, which holds {:#x} and which nobody can change any more",
-                name(*word),
-                value(*word)
-            ),
-            [first, .., last] => format!(
-                "; it waits for {} words of shared memory from {first:#x}{} to {last:#x}, which nobody can change any more",
-                words.len(),
-                name(*first)
-            ),
-            [] => String::new(),
-        }
+        words_of("shared", words, |at| name_at(self.kernel.shared_symbols(), at), value)
+    }
+
+    /// The words of global memory that a loop reads.
+    fn of_global(&self, words: &[u64], memories: &mut impl Memories) -> Option<String> {
+        let value = |address: u64| {
+            let mut bytes = [0; 4];
+            memories.global(address, &mut bytes);
+            u32::from_le_bytes(bytes)
+        };
+        let name = |at: u64| name_at(self.kernel.global_symbols(), at.wrapping_sub(self.env.global_base));
+        words_of("global", words, name, value)
     }
 
     /// The reason why the other warps of a block change nothing.
@@ -209,6 +211,33 @@ impl Moment<'_> {
         } else {
             format!(": {}", told.join("; "))
         }
+    }
+}
+
+fn name_at(symbols: &[Symbol], offset: u64) -> String {
+    let symbol = symbols.iter().find(|symbol| symbol.holds(offset));
+    symbol.map_or(String::new(), |symbol| format!(" (`{}`)", symbol.name))
+}
+
+/// Words of a space at some addresses, for people.
+fn words_of(
+    space: &str,
+    words: &[u64],
+    name: impl Fn(u64) -> String,
+    mut value: impl FnMut(u64) -> u32,
+) -> Option<String> {
+    match words {
+        [] => None,
+        [word] => Some(format!(
+            "the word of {space} memory at {word:#x}{}, which holds {:#x} and which nobody can change any more",
+            name(*word),
+            value(*word)
+        )),
+        [first, .., last] => Some(format!(
+            "{} words of {space} memory from {first:#x}{} to {last:#x}, which nobody can change any more",
+            words.len(),
+            name(*first)
+        )),
     }
 }
 

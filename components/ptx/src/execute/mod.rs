@@ -49,7 +49,7 @@ use crate::analysis::cfg::NO_PC;
 use crate::isa::{Base, Order, RangeAction};
 use crate::program::{Action, CONSTANT, Instruction, Kernel, NONE, Row};
 use lanes::{LaneFunction, Operands, blend};
-use paths::{Meeting, Paths};
+use paths::Paths;
 
 /// The kind of an instruction issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,7 +274,7 @@ impl Warp {
             return Ok(Issued { kind: Issue::Nothing, lanes: 0 });
         };
         self.check(kernel);
-        let mut lanes = self.executing(instruction);
+        let lanes = self.executing(instruction);
         if matches!(instruction.action, Action::Branch) {
             self.branch(kernel, instruction, lanes);
             return Ok(Issued { kind: Issue::Branch, lanes });
@@ -304,16 +304,9 @@ impl Warp {
                 self.load_param(env, instruction, lanes, access)?;
                 kind = Issue::Parameter;
             }
-            Action::Barrier { .. } | Action::BarrierReduction(_) => {
-                kind = self.barrier(kernel, instruction, &mut lanes)?;
-                if matches!(kind, Issue::Branch | Issue::Held | Issue::Barrier { whole: false, .. }) {
-                    return Ok(Issued { kind, lanes });
-                }
+            Action::Barrier { .. } | Action::BarrierReduction(_) | Action::Warp(_) => {
+                return self.together(kernel, instruction, lanes);
             }
-            Action::Warp(op) => match self.warp_wide(kernel, instruction, op, lanes)? {
-                Meeting::Complete(all) => lanes = all,
-                Meeting::Waits(kind) => return Ok(Issued { kind, lanes: 0 }),
-            },
             Action::Texture { .. } => {
                 self.texture(kernel, instruction, lanes, access);
                 kind = Issue::Texture;

@@ -7,7 +7,7 @@
 //! began, are not waited for.
 
 use super::paths::Meeting;
-use super::{ExecError, Issue, Warp, blend, fault};
+use super::{ExecError, Issue, Issued, Warp, blend, fault};
 use crate::isa::warp::{self, Reduction, WarpOp};
 use crate::program::{Action, Instruction, Kernel, NONE, Row};
 
@@ -38,7 +38,28 @@ pub(super) fn alone(instruction: &Instruction, lanes: u32, absent: u32) -> Box<E
 }
 
 impl Warp {
-    pub(super) fn warp_wide(
+    /// Lanes execute an instruction together, or wait for others.
+    #[inline(never)]
+    pub(super) fn together(
+        &mut self,
+        kernel: &Kernel,
+        instruction: &Instruction,
+        lanes: u32,
+    ) -> Result<Issued, Box<ExecError>> {
+        let issued = match instruction.action {
+            Action::Warp(op) => match self.warp_wide(kernel, instruction, op, lanes)? {
+                Meeting::Complete(lanes) => Issued { kind: Issue::Done, lanes },
+                Meeting::Waits(kind) => Issued { kind, lanes: 0 },
+            },
+            _ => self.barrier(kernel, instruction, lanes)?,
+        };
+        if !matches!(issued.kind, Issue::Branch | Issue::Held | Issue::Barrier { whole: false, .. }) {
+            self.advance(kernel);
+        }
+        Ok(issued)
+    }
+
+    fn warp_wide(
         &mut self,
         kernel: &Kernel,
         instruction: &Instruction,
@@ -156,39 +177,35 @@ impl Warp {
         Ok(Ok(Row(masks.map(|mask| mask & lanes))))
     }
 
-    pub(super) fn barrier(
+    fn barrier(
         &mut self,
         kernel: &Kernel,
         instruction: &Instruction,
-        lanes: &mut u32,
-    ) -> Result<Issue, Box<ExecError>> {
-        if let Some(issue) = self.arrived_before(kernel, *lanes) {
-            *lanes = 0;
-            return Ok(issue);
+        mut lanes: u32,
+    ) -> Result<Issued, Box<ExecError>> {
+        if let Some(kind) = self.arrived_before(kernel, lanes) {
+            return Ok(Issued { kind, lanes: 0 });
         }
         let lane = lanes.trailing_zeros() as usize;
         let value = |operand: u16| self.row(kernel, operand).0[lane];
         let id = value(instruction.sources[0]);
         let count = (instruction.sources[1] != NONE).then(|| value(instruction.sources[1]));
         if id > 15 {
-            return Err(fault(instruction, *lanes, format!("there is no barrier {id}, only 0 to 15")));
+            return Err(fault(instruction, lanes, format!("there is no barrier {id}, only 0 to 15")));
         }
         if let Some(count) = count
             && (count == 0 || !count.is_multiple_of(32))
         {
             let message =
                 format!("a barrier of {count} threads: the number must be a multiple of 32 and not 0");
-            return Err(fault(instruction, *lanes, message));
+            return Err(fault(instruction, lanes, message));
         }
-        let whole = self.missing(kernel, *lanes) == 0;
+        let whole = self.missing(kernel, lanes) == 0;
         let apart = !whole && !instruction.aligned && kernel.target() >= 70;
         if !whole && !apart {
-            match self.meet_aligned(kernel, instruction, *lanes)? {
-                Meeting::Complete(all) => *lanes = all,
-                Meeting::Waits(issue) => {
-                    *lanes = 0;
-                    return Ok(issue);
-                }
+            match self.meet_aligned(kernel, instruction, lanes)? {
+                Meeting::Complete(all) => lanes = all,
+                Meeting::Waits(kind) => return Ok(Issued { kind, lanes: 0 }),
             }
         }
         let votes = |warp: &Warp, lanes: u32| {
@@ -197,16 +214,17 @@ impl Warp {
         };
         let (waits, votes) = match instruction.action {
             Action::Barrier { waits } => (waits, None),
-            _ => (true, Some(votes(self, *lanes))),
+            _ => (true, Some(votes(self, lanes))),
         };
         self.barrier = self.pc;
         if apart {
-            return Ok(self.arrive_apart(kernel, (id, count), *lanes, votes, waits));
+            let kind = self.arrive_apart(kernel, (id, count), lanes, votes, waits);
+            return Ok(Issued { kind, lanes });
         }
         if votes.is_some() {
-            self.voting = Some((self.pc, *lanes));
+            self.voting = Some((self.pc, lanes));
         }
-        Ok(Issue::Barrier { id, count, waits, votes, whole: true })
+        Ok(Issued { kind: Issue::Barrier { id, count, waits, votes, whole: true }, lanes })
     }
 
     /// The lanes that have not come along, those aside that have ended or have nothing left to do but to end: these

@@ -547,6 +547,11 @@ impl Memories for Known<'_> {
         found.map(|found| bytes.copy_from_slice(found)).is_some()
     }
 
+    fn global(&mut self, address: u64, bytes: &mut [u8]) -> bool {
+        // No other block runs meanwhile.
+        self.constant(address, bytes)
+    }
+
     fn constant(&mut self, address: u64, bytes: &mut [u8]) -> bool {
         self.memory.touch(address..address + bytes.len() as u64);
         let Some(found) = self.memory.allocation(address) else { return false };

@@ -42,6 +42,7 @@ impl Sm {
             let warp = Warp::new(&kernel, &cta.environment, number);
             self.warps.start(slot, &kernel, warp, place);
             self.attend_first(slot);
+            self.act(1 << slot, sim);
             self.fetch.start(slot, code);
             cta.warps |= 1 << slot;
         }

@@ -3,15 +3,22 @@
 //! A warp is looked at when it has issued a power of two of instructions ([`counterpoint_ptx::endless`] says from which on). Until
 //! then an issue only compares two numbers. A unit that writes to shared memory or registers by itself, asynchronously, must count as
 //! in flight here ([`LoadStore::unsettled`]). A check reads only the state of the warp's block and changes nothing.
+//!
+//! A warp that may end is watched from then on for a while ([`Watch`]). As long as all warps of an SM come back to the same states, or
+//! wait at barriers for those that do, the SM does not act ([`set_acts`](counterpoint_framework::kernel::Process::set_acts)); the
+//! kernel of the simulation knows whether anybody else does.
+
+use std::rc::Rc;
 
 use counterpoint_framework::kernel::Fault;
-use counterpoint_ptx::endless::{Doing, FIRST_LOOK, Memories, Moment, Verdict, budget};
+use counterpoint_framework::model::Context;
+use counterpoint_ptx::endless::{Doing, FIRST_LOOK, Memories, Moment, Sight, Verdict, Watch, budget};
 use counterpoint_ptx::{Row, Warp};
 
-use super::Sm;
 use super::cta::Cta;
 use super::load_store::{LoadStore, Pending, shared_access, shared_word};
 use super::warp::State;
+use super::{Sm, SmStats};
 
 /// How often a warp is looked at again, because something was in flight, before the next power of two is waited for.
 const TRIES: u64 = 32;
@@ -46,6 +53,10 @@ impl Memories for Cached<'_> {
     fn constant(&mut self, address: u64, bytes: &mut [u8]) -> bool {
         self.load_store.constant_bytes(address, bytes)
     }
+
+    fn global(&mut self, _: u64, _: &mut [u8]) -> bool {
+        false
+    }
 }
 
 impl Sm {
@@ -56,21 +67,88 @@ impl Sm {
 
     /// Looks at a warp that has issued as many instructions as its slot says, the next one included.
     #[cold]
-    pub(super) fn look_at(&mut self, slot: u32) -> Result<(), Fault> {
+    pub(super) fn look_at(&mut self, slot: u32, sim: &Context<SmStats>) -> Result<(), Fault> {
         let warp = &self.warps.slots[slot as usize];
         let (issued, place) = (warp.issued - 1, warp.cta);
         let Some(cta) = &self.ctas[place] else { return Ok(()) };
         if issued >= self.instruction_limit {
             return Err(self.beyond_the_limit(slot, cta));
         }
+        if warp.watch.is_some() {
+            self.keep_watching(slot, place, sim);
+            return Ok(());
+        }
         let next = match self.judge(slot, cta, budget(issued)) {
             Verdict::Endless(failure) => return Err(cta.fault(*failure)),
             // A warp that is looked at just behind a power of two has been looked at in vain.
             Verdict::Later if issued - (1 << issued.ilog2()) < TRIES * APART => issued + APART,
-            Verdict::Later | Verdict::Open => 2 << issued.ilog2(),
+            Verdict::Later | Verdict::Open => {
+                // Others may change what it reads: from now on every instruction is looked at.
+                let warp = &mut self.warps.slots[slot as usize];
+                warp.watch = warp.warp.as_ref().map(|warp| Box::new(Watch::new(warp)));
+                0
+            }
         };
         self.warps.slots[slot as usize].attention = next.min(self.instruction_limit);
         Ok(())
+    }
+
+    /// Looks at a warp that is watched, and notes whether the SM acts still.
+    fn keep_watching(&mut self, slot: u32, place: usize, sim: &Context<SmStats>) {
+        let settled = self.warps.is_settled(slot);
+        let at = &mut self.warps.slots[slot as usize];
+        let (Some(cta), Some(watch), Some(warp)) = (&self.ctas[place], &mut at.watch, &at.warp) else { return };
+        match watch.look(&cta.launch.kernel, warp, settled) {
+            Sight::Open => {}
+            Sight::Repeats => {
+                if self.repeating >> slot & 1 == 0 {
+                    let failure = watch.failure(&cta.launch.kernel, &cta.environment);
+                    self.told.borrow_mut().insert(slot, format!("{}, {failure}", cta.launch.name()));
+                    self.repeating |= 1 << slot;
+                }
+                if !self.in_vain {
+                    self.in_vain = self.all_repeat();
+                    sim.set_acts(!self.in_vain);
+                }
+            }
+            Sight::Acts => {
+                at.watch = None;
+                at.attention = (1_u64 << (u64::BITS - at.issued.leading_zeros())).min(self.instruction_limit);
+                self.act(1 << slot, sim);
+            }
+        }
+    }
+
+    /// Warps in some slots act, or are about to.
+    #[inline]
+    pub(super) fn act(&mut self, slots: u64, sim: &Context<SmStats>) {
+        if self.repeating & slots != 0 {
+            self.repeating &= !slots;
+            self.told.borrow_mut().retain(|slot, _| slots >> slot & 1 == 0);
+        }
+        if self.in_vain {
+            self.in_vain = false;
+            sim.set_acts(true);
+        }
+    }
+
+    /// Whether every warp that has not ended repeats itself or waits at a barrier for those that do.
+    fn all_repeat(&self) -> bool {
+        let mut others = self.warps.live & !self.repeating;
+        while others != 0 {
+            let slot = others.trailing_zeros() as usize;
+            others &= others - 1;
+            if self.warps.slots[slot].state != State::AtBarrier {
+                return false;
+            }
+        }
+        self.ended == 0 && self.ctas.iter().flatten().all(|cta| cta.live > 0)
+    }
+
+    /// Says of a run that hangs which warps go round for ever.
+    pub(super) fn explain(&self, sim: &Context<SmStats>) {
+        let told = Rc::clone(&self.told);
+        sim.explain(move || told.borrow().values().cloned().collect());
     }
 
     /// Whether the warp of a slot goes round forever. Most that may end show so by themselves, before any other warp is copied.

@@ -149,7 +149,7 @@ impl Sm {
         let place = warp_slot.cta;
         warp_slot.issued += 1;
         if warp_slot.issued > warp_slot.attention {
-            self.look_at(slot)?;
+            self.look_at(slot, sim)?;
         }
         let warp_slot = &mut self.warps.slots[slot as usize];
         let (Some(warp), Some(cta)) = (warp_slot.warp.as_mut(), self.ctas[place].as_mut()) else {

@@ -28,7 +28,9 @@ mod warp;
 mod way;
 mod writeback;
 
-use std::collections::VecDeque;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Source};
@@ -188,6 +190,11 @@ pub struct Sm {
     /// Warps that wait at a fence, a release or an acquire, and those that wait for pages.
     fenced: u64,
     at_page: u64,
+    /// Warps that have come back to a state in which they were, without an effect since; whether all have, or wait at barriers; and
+    /// where each of them goes round.
+    repeating: u64,
+    in_vain: bool,
+    told: Rc<RefCell<BTreeMap<u32, String>>>,
     /// Blocks release their pages behind their stores.
     release_behind_stores: bool,
     /// Observer of accesses to pages and of ends of blocks.
@@ -368,6 +375,9 @@ impl Component for Sm {
             ended: 0,
             fenced: 0,
             at_page: 0,
+            repeating: 0,
+            in_vain: false,
+            told: Rc::default(),
             release_behind_stores: params.tlb.release_behind_stores,
             page_log: None,
             launch: None,
@@ -384,6 +394,7 @@ impl Component for Sm {
         }
         self.events = VecDeque::from([SmEvent::Resources(self.resources)]);
         self.page_log = sim.resource();
+        self.explain(sim);
         loop {
             let cycle = sim.cycle();
             self.count_sleep(cycle, &sim.stats);

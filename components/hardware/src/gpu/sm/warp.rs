@@ -3,6 +3,7 @@
 //! A mask has a bit for each warp slot. The masks follow events (an issue, a result, a barrier); nothing
 //! polls.
 
+use counterpoint_ptx::endless::Watch;
 use counterpoint_ptx::{Class, FileAccesses, Kernel, Reach, RegisterSet, Votes, Warp};
 
 use super::cta::Cta;
@@ -54,6 +55,8 @@ pub(super) struct WarpSlot {
     /// Its next instruction, if that is an access that has had to wait for pages.
     pub(super) held: Option<Box<Held>>,
     pub(super) warp: Option<Warp>,
+    /// The watch over a warp that may go round for ever.
+    pub(super) watch: Option<Box<Watch>>,
 }
 
 /// Facts of a warp's next instruction that the SM needs to issue it.
@@ -156,6 +159,7 @@ impl Warps {
             held: None,
             next: Next::default(),
             awaited: 0,
+            watch: None,
         };
         Warps {
             slots: (0..count).map(empty).collect(),
@@ -197,6 +201,7 @@ impl Warps {
         (place.acquiring, place.may_release) = (false, false);
         place.copies.restart();
         place.awaited = 0;
+        place.watch = None;
         self.scoreboard.start(slot as usize, kernel.scoreboard_registers());
         self.live |= 1 << slot;
         self.next_age += 1;
@@ -279,6 +284,11 @@ impl Warps {
     /// Whether there are units for products of matrices.
     pub(super) fn multiplies(&self) -> bool {
         self.units.multiplies()
+    }
+
+    /// Whether all registers of a warp have their values.
+    pub(super) fn is_settled(&self, slot: u32) -> bool {
+        self.slots[slot as usize].awaited == 0
     }
 
     /// Whether the registers of a warp's next instruction have their values, or can take others.

@@ -301,6 +301,7 @@ impl Component for DramController {
     }
 
     async fn run(&mut self, io: &mut DramPorts, sim: &Context<DramStats>) -> Result<(), Fault> {
+        sim.set_acts(false);
         let clients = io.clients.len();
         let track = sim.busy_track("channel", &["reads", "writes"]);
         if let Some(preloaded) = sim.resource::<Preloaded>() {

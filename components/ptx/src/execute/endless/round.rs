@@ -4,30 +4,36 @@
 //! kept and compared with all that follow up to the next one, so that a round is found within a few times its length and the
 //! way to it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::{Memories, Moment, Unproven};
 use crate::execute::repeat::{Deciding, Part, part};
 use crate::execute::{Access, AccessKind, Issue, Warp};
 use crate::isa::Space;
 use crate::program::{Kernel, Row};
 
-/// Words of shared memory, a bit each.
+/// Words of memory: a bit each in shared memory, addresses in global memory.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Words(Vec<u64>);
+pub(super) struct Words {
+    shared: Vec<u64>,
+    global: BTreeSet<u64>,
+}
 
 impl Words {
     fn add(&mut self, word: usize) {
-        if self.0.len() <= word / 64 {
-            self.0.resize(word / 64 + 1, 0);
+        if self.shared.len() <= word / 64 {
+            self.shared.resize(word / 64 + 1, 0);
         }
-        self.0[word / 64] |= 1 << (word % 64);
+        self.shared[word / 64] |= 1 << (word % 64);
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.iter().all(|bits| *bits == 0)
+        self.shared.iter().all(|bits| *bits == 0) && self.global.is_empty()
     }
 
     pub(super) fn meets(&self, other: &Words) -> bool {
-        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
+        let shared = self.shared.iter().zip(&other.shared).any(|(a, b)| a & b != 0);
+        shared || !self.global.is_disjoint(&other.global)
     }
 }
 
@@ -49,13 +55,15 @@ pub(super) struct Round {
 }
 
 impl Round {
-    /// The addresses of the words that are read in the round and that the warp does not write itself.
-    pub(super) fn words_of_period(&self) -> Vec<u32> {
+    /// The words that are read in the round and that the warp does not write itself: the addresses of those in shared memory,
+    /// and of those in global memory.
+    pub(super) fn words_of_period(&self) -> (Vec<u64>, Vec<u64>) {
         let bits = |(index, bits): (usize, &u64)| {
-            let bits = *bits & !self.writes.0.get(index).copied().unwrap_or_default();
-            (0..64).filter(move |bit| bits >> bit & 1 != 0).map(move |bit| 4 * (64 * index as u32 + bit))
+            let bits = *bits & !self.writes.shared.get(index).copied().unwrap_or_default();
+            (0..64).filter(move |bit| bits >> bit & 1 != 0).map(move |bit| 4 * (64 * index as u64 + bit))
         };
-        self.waits.0.iter().enumerate().flat_map(bits).collect()
+        let shared = self.waits.shared.iter().enumerate().flat_map(bits).collect();
+        (shared, self.waits.global.difference(&self.writes.global).copied().collect())
     }
 }
 
@@ -71,6 +79,8 @@ struct Ahead {
     warp: Warp,
     shared: Vec<u8>,
     local: Local,
+    /// Bytes of global memory that it has changed.
+    global: BTreeMap<u64, u8>,
 }
 
 /// The instruction, and the events since.
@@ -78,6 +88,7 @@ struct Mark {
     warp: Warp,
     shared: Vec<u8>,
     local: Local,
+    global: BTreeMap<u64, u8>,
     step: u64,
     /// Instructions executed since, in the order in which they came first.
     pcs: Vec<u32>,
@@ -94,6 +105,7 @@ impl Mark {
             warp: ahead.warp.clone(),
             shared: ahead.shared.clone(),
             local: ahead.local.clone(),
+            global: ahead.global.clone(),
             step,
             pcs: Vec::new(),
             executed: vec![false; kernel.instructions().len()],
@@ -112,6 +124,7 @@ impl Mark {
         }
         ahead.warp.repeats(&self.warp, &self.deciding.1)
             && self.local == ahead.local
+            && self.global == ahead.global
             && self.shared == ahead.shared
     }
 }
@@ -128,7 +141,7 @@ pub(super) fn find(
     warp.execute_polls();
     let bytes = kernel.local_bytes() as usize * 32;
     let local = Local { bytes: vec![0; bytes], known: vec![false; bytes] };
-    let mut ahead = Ahead { warp, shared: shared.clone(), local };
+    let mut ahead = Ahead { warp, shared: shared.clone(), local, global: BTreeMap::new() };
     let (mut reads, mut writes) = (Words::default(), Words::default());
     let mut mark = Mark::new(&ahead, 0, kernel);
     let mut access = Access::default();
@@ -167,7 +180,10 @@ pub(super) fn find(
                     }
                     Space::Local => ahead.local(index, &access, &mut words, memories)?,
                     Space::Const => constant(&access, &mut words, memories)?,
-                    Space::Global => return Err(Unproven::Open),
+                    Space::Global => {
+                        let notes = (&mut reads, &mut mark.waits, &mut writes);
+                        ahead.global(&access, &mut words, notes, memories)?;
+                    }
                 }
                 if access.wants_value {
                     ahead.warp.complete_load(kernel, pc, access.mask, &words);
@@ -223,6 +239,48 @@ impl Ahead {
                 reads.add(word);
                 if access.kind != AccessKind::Store {
                     waits.add(word);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The same in global memory, a lane after another.
+    fn global(
+        &mut self,
+        access: &Access,
+        words: &mut [Row; 4],
+        (reads, waits, writes): (&mut Words, &mut Words, &mut Words),
+        memories: &mut impl Memories,
+    ) -> Result<(), Unproven> {
+        for lane in (0..32).filter(|lane| access.mask >> lane & 1 != 0) {
+            let (address, width) = (access.addresses[lane], usize::from(access.width));
+            let mut bytes = [0; 16];
+            let bytes = &mut bytes[..width];
+            if !memories.global(address, bytes) {
+                return Err(Unproven::Open);
+            }
+            let range = address..address + width as u64;
+            for (at, byte) in self.global.range(range.clone()) {
+                bytes[(at - address) as usize] = *byte;
+            }
+            let mut after = [0; 16];
+            let after = &mut after[..width];
+            after.copy_from_slice(bytes);
+            match access.kind {
+                AccessKind::Load => access.gather(1 << lane, address, after, words),
+                AccessKind::Store => access.store(1 << lane, address, after),
+                AccessKind::Atomic(..) => access.atomic(1 << lane, address, after, words),
+            };
+            for ((at, before), after) in range.zip(&*bytes).zip(&*after) {
+                let word = at & !3;
+                if before != after {
+                    self.global.insert(at, *after);
+                    writes.global.insert(word);
+                }
+                reads.global.insert(word);
+                if access.kind != AccessKind::Store {
+                    waits.global.insert(word);
                 }
             }
         }

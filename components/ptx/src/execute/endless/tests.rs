@@ -27,6 +27,10 @@ impl Memories for Unknown {
     fn constant(&mut self, _: u64, _: &mut [u8]) -> bool {
         false
     }
+
+    fn global(&mut self, _: u64, _: &mut [u8]) -> bool {
+        false
+    }
 }
 
 fn environment() -> CtaEnvironment {

@@ -60,7 +60,7 @@ impl LoadStore {
         }
         if let Lookup::Hit(data) = found {
             access.gather(group, line, data, &mut self.words);
-            around.deliver(warp, access.pc, group, &self.words);
+            around.deliver(warp, access, group, &self.words);
         } else {
             instruction.pending += 1;
         }

@@ -59,7 +59,7 @@ impl LoadStore {
             self.l1.first_is_translated();
         }
         let instruction = self.instructions.get(transaction.instruction);
-        let (warp, pc) = (instruction.warp, instruction.access.pc);
+        let warp = instruction.warp;
         let epoch = instruction.epoch.unwrap_or_default();
         let is_local = instruction.access.space == Space::Local;
         let label = around.label(warp);
@@ -77,11 +77,8 @@ impl LoadStore {
             Outcome::Hit => {
                 around.sim.stats.l1_accesses.add(1);
                 around.cta(warp).counts.l1_accesses += 1;
-                let access = &self.instructions.get(transaction.instruction).access;
-                if access.copies {
-                    around.land(warp, access, transaction.lanes, words);
-                } else if !is_local {
-                    around.deliver(warp, pc, transaction.lanes, words);
+                if !is_local {
+                    around.deliver(warp, &instruction.access, transaction.lanes, words);
                 }
                 self.served(transaction.instruction, around);
             }
@@ -133,7 +130,7 @@ impl LoadStore {
         }
         if access.wants_value {
             match access.space {
-                Space::Local => around.deliver(warp, access.pc, access.mask, &access.values),
+                Space::Local => around.deliver(warp, &access, access.mask, &access.values),
                 Space::Global => {
                     since
                         .into_iter()
@@ -180,11 +177,7 @@ impl LoadStore {
     pub(super) fn fill(&mut self, waiter: Waiter, line: u64, data: &Line, around: &mut SmState<'_>) {
         let instruction = self.instructions.get(waiter.instruction);
         instruction.access.gather(waiter.lanes, line, data, &mut self.words);
-        if instruction.access.copies {
-            around.land(instruction.warp, &instruction.access, waiter.lanes, &self.words);
-        } else {
-            around.deliver(instruction.warp, instruction.access.pc, waiter.lanes, &self.words);
-        }
+        around.deliver(instruction.warp, &instruction.access, waiter.lanes, &self.words);
         self.served(waiter.instruction, around);
     }
 
@@ -196,7 +189,7 @@ impl LoadStore {
                 self.words[0].0[lane as usize] = old as u32;
                 self.words[1].0[lane as usize] = (old >> 32) as u32;
             }
-            around.deliver(instruction.warp, instruction.access.pc, waiter.lanes, &self.words);
+            around.deliver(instruction.warp, &instruction.access, waiter.lanes, &self.words);
         }
         self.served(waiter.instruction, around);
     }

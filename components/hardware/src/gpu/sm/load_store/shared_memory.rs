@@ -34,7 +34,7 @@ impl LoadStore {
         around.sim.stats.shared_accesses.add(1);
         around.sim.stats.shared_conflicts.add(degree - 1);
         if access.wants_value {
-            around.deliver(warp, access.pc, access.mask, &self.words);
+            around.deliver(warp, &access, access.mask, &self.words);
             around.write_back(warp, access.pc, Some(since), around.cycle + degree - 1 + self.shared_latency);
         }
         self.end(warp, access, around);
@@ -57,7 +57,7 @@ impl LoadStore {
         let latency = self.shared_latency;
         let end = around.cycle + (rounds * (latency + round) - round).max(cycles - 2 + latency);
         if access.wants_value {
-            around.deliver(warp, access.pc, access.mask, &self.words);
+            around.deliver(warp, &access, access.mask, &self.words);
             around.write_back(warp, access.pc, Some(since), end);
         }
         self.end(warp, access, around);

@@ -67,18 +67,20 @@ impl SmState<'_> {
         *self.ended |= u32::from(is_done) << place;
     }
 
-    /// Puts loaded words into the registers of a warp.
-    pub(super) fn deliver(&mut self, warp: u32, pc: u32, lanes: u32, words: &[Row; 4]) {
-        let slot = &mut self.warps.slots[warp as usize];
-        if let (Some(cta), Some(warp)) = (self.ctas[slot.cta].as_ref(), slot.warp.as_mut()) {
-            warp.complete_load(&cta.launch.kernel, pc, lanes, words);
+    /// Puts loaded words into the registers of a warp, and those of a copy into the shared memory of its block.
+    pub(super) fn deliver(&mut self, warp: u32, access: &Access, lanes: u32, words: &[Row; 4]) {
+        if access.copies {
+            let landed = access.land(lanes, words, &mut self.cta(warp).shared);
+            debug_assert!(landed.is_ok(), "that it fits was seen at the issue");
+            return;
         }
-    }
-
-    /// Puts words that a copy has read into the shared memory of a warp's block; that they fit was seen at the issue.
-    pub(super) fn land(&mut self, warp: u32, access: &Access, lanes: u32, words: &[Row; 4]) {
-        let landed = access.land(lanes, words, &mut self.cta(warp).shared);
-        debug_assert!(landed.is_ok(), "the destination of a copy lies in shared memory");
+        let slot = &mut self.warps.slots[warp as usize];
+        if let Some(watch) = &mut slot.watch {
+            watch.loaded(access, lanes, words);
+        }
+        if let (Some(cta), Some(warp)) = (self.ctas[slot.cta].as_ref(), slot.warp.as_mut()) {
+            warp.complete_load(&cta.launch.kernel, access.pc, lanes, words);
+        }
     }
 
     /// A warp has loaded a word again.
