@@ -24,7 +24,8 @@ fn words(body: &str, threads: u32, count: usize) -> (Vec<u32>, Vec<Finding>) {
     let parameters: Vec<u8> = [from, to].into_iter().flat_map(u64::to_le_bytes).collect();
     let options = Options { racecheck: true, ..Options::default() };
     let variables = memory.load(kernel.name(), &kernel);
-    let mut launch = Grid::new(&kernel, [1; 3], [threads, 1, 1], &parameters, variables, &options).expect("it can run");
+    let mut launch =
+        Grid::new(&kernel, [1; 3], [threads, 1, 1], &parameters, variables, &options).expect("it can run");
     let ended = launch.run_cta([0; 3], &mut memory).unwrap_or_else(|error| panic!("{error}"));
     assert!(ended.is_continue());
     let findings = launch.findings().to_vec();
@@ -44,7 +45,11 @@ fn copies_land_before_their_wait_ends() {
         "cp.async.cg.shared::cta.global.L2::128B [%r2], [%q1], 16, 16;",
         "cp.async.ca.shared.global [%r2], [%q1], 8; cp.async.ca.shared.global [%r2+8], [%q1+8], 4; cp.async.ca.shared.global [%r2+12], [%q1+12], 4;",
     ] {
-        for wait in ["cp.async.commit_group; cp.async.wait_group 0;", "cp.async.wait_all;", "cp.async.commit_group; cp.async.commit_group; cp.async.wait_group 1;"] {
+        for wait in [
+            "cp.async.commit_group; cp.async.wait_group 0;",
+            "cp.async.wait_all;",
+            "cp.async.commit_group; cp.async.commit_group; cp.async.wait_group 1;",
+        ] {
             let (found, findings) = words(&format!("{copy}\n{wait}\nbar.sync 0;\n{read}"), 64, 64);
             assert_eq!(found, want, "{copy} {wait}");
             assert!(findings.is_empty(), "{findings:?}");
@@ -52,7 +57,9 @@ fn copies_land_before_their_wait_ends() {
     }
     // Without a wait, or with one for older groups only, there is what was before.
     for wait in ["", "cp.async.commit_group; cp.async.wait_group 1;"] {
-        let body = format!("st.shared.v4.u32 [%r2], {{7, 7, 7, 7}};\ncp.async.ca.shared.global [%r2], [%q1], 16;\n{wait}\nbar.sync 0;\n{read}");
+        let body = format!(
+            "st.shared.v4.u32 [%r2], {{7, 7, 7, 7}};\ncp.async.ca.shared.global [%r2], [%q1], 16;\n{wait}\nbar.sync 0;\n{read}"
+        );
         assert_eq!(words(&body, 64, 64).0, [28; 64]);
     }
 }
@@ -113,7 +120,10 @@ fn tokens_and_copies_end_phases() {
         add.u32 %r4, %r4, %r5; add.u32 %r4, %r4, %r6; mbarrier.inval.shared.b64 [%r10]; st.global.u32 [%q2], %r4;";
     assert_eq!(words(body, 1, 1).0, [11]);
     // With a count of its own, the arrival behind the copies is one more.
-    let own = body.replace(".noinc", "").replace("[bar], 2", "[bar], 1").replace("mbarrier.arrive.shared.b64 %q3, [%r10];", "ld.shared.b64 %q3, [bar];");
+    let own = body
+        .replace(".noinc", "")
+        .replace("[bar], 2", "[bar], 1")
+        .replace("mbarrier.arrive.shared.b64 %q3, [%r10];", "ld.shared.b64 %q3, [bar];");
     assert_eq!(words(&own, 1, 1).0, [1], "the arrival makes up for what it adds");
     let bytes = "mov.u32 %r10, bar; mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 %q3, [%r10], 64;\n\
         mbarrier.test_wait.shared.b64 %p0, [%r10], %q3; mbarrier.complete_tx.shared.b64 [%r10], 64;\n\

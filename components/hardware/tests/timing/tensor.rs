@@ -69,9 +69,8 @@ fn an_sm_without_units_refuses_products() {
 #[test]
 fn a_warp_sleeps_for_the_longest_time_of_its_lanes() {
     // A cycle of the bench takes a nanosecond; lane 31 sleeps longest, and without a time it is a cycle.
-    let body = |time: u32| {
-        format!("mov.u32 %r3, %laneid; mul.lo.u32 %r3, %r3, {time}; nanosleep.u32 %r3;\n{MARK}")
-    };
+    let body =
+        |time: u32| format!("mov.u32 %r3, %laneid; mul.lo.u32 %r3, %r3, {time}; nanosleep.u32 %r3;\n{MARK}");
     let stored = |time: u32| {
         let launch = launch(1, &kernel(&body(time)), 1, 32);
         let run = run_blocks(PARAMS, Memory::default(), vec![(5, block(&launch, 0))]);

@@ -25,8 +25,10 @@ impl Warp {
                 0 => access.zeros |= 1 << lane,
                 size if size == u32::from(access.width) => {}
                 size => {
-                    let message =
-                        format!("a copy of {} bytes reads {size}: only none or all of them are simulated", access.width);
+                    let message = format!(
+                        "a copy of {} bytes reads {size}: only none or all of them are simulated",
+                        access.width
+                    );
                     return Err(fault(instruction, 1 << lane, message));
                 }
             }

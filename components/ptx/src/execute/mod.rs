@@ -336,7 +336,9 @@ impl Warp {
                 kind = self.copy(kernel, instruction, access)?;
             }
             Action::CommitCopies => kind = Issue::CommitCopies,
-            Action::AwaitCopies => kind = Issue::AwaitCopies { newest: u32::try_from(instruction.offset).ok() },
+            Action::AwaitCopies => {
+                kind = Issue::AwaitCopies { newest: u32::try_from(instruction.offset).ok() }
+            }
             Action::Matrix => self.multiply_matrices(kernel, instruction, lanes)?,
             Action::Sleep => {
                 // The manual's longest sleep is a millisecond (PTX ISA 9.7.19.2).

@@ -7,7 +7,9 @@ use super::RegisterType;
 use super::instruction::Line;
 use super::operands::Wanted;
 use crate::analysis::liveness::Effects;
-use crate::isa::{self, AtomicOperation, AtomicType, CacheOperator, Latency, Space, Unit, barrier, unsupported};
+use crate::isa::{
+    self, AtomicOperation, AtomicType, CacheOperator, Latency, Space, Unit, barrier, unsupported,
+};
 use crate::program::{Action, Combine, Instruction, MemoryForm, NONE};
 use crate::syntax::ast::{Operand, OperandKind};
 use crate::syntax::error::PtxError;
@@ -105,8 +107,17 @@ impl<'s> Line<'_, 's, '_> {
             let order = matches!(*word, "release" | "acquire" | "relaxed" | "cta" | "cluster");
             let place = matches!(*word, "shared" | "shared::cta" | "b64");
             let operation = [
-                "init", "inval", "arrive", "arrive_drop", "test_wait", "try_wait", "pending_count",
-                "expect_tx", "complete_tx", "noComplete", "parity",
+                "init",
+                "inval",
+                "arrive",
+                "arrive_drop",
+                "test_wait",
+                "try_wait",
+                "pending_count",
+                "expect_tx",
+                "complete_tx",
+                "noComplete",
+                "parity",
             ];
             order || place || operation.contains(word)
         };
@@ -143,7 +154,9 @@ impl<'s> Line<'_, 's, '_> {
                     }
                     operands = rest;
                 }
-                let Some(address) = operands.first() else { return Err(self.error("the barrier is missing")) };
+                let Some(address) = operands.first() else {
+                    return Err(self.error("the barrier is missing"));
+                };
                 let barrier = self.shared_address(address)?;
                 let mut count = match operands.get(1) {
                     Some(count) => self.wide_count(count)?,

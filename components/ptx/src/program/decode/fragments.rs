@@ -26,7 +26,8 @@ impl Address {
     pub(super) fn load(&self, span: Span) -> Instruction {
         let mut instruction = blank(span);
         (instruction.unit, instruction.latency) = (Unit::LdSt, Latency::Load);
-        (instruction.address, instruction.offset, instruction.memory) = (self.register, self.offset, self.form);
+        (instruction.address, instruction.offset, instruction.memory) =
+            (self.register, self.offset, self.form);
         instruction
     }
 }
@@ -130,7 +131,11 @@ impl<'s> Line<'_, 's, '_> {
     }
 
     /// The base address of an operand in brackets.
-    pub(super) fn fragment_address(&mut self, operand: &Operand, space: Option<Space>) -> Result<Address, PtxError> {
+    pub(super) fn fragment_address(
+        &mut self,
+        operand: &Operand,
+        space: Option<Space>,
+    ) -> Result<Address, PtxError> {
         self.out.memory.space = space;
         self.address(operand, space)?;
         let base = self.out.memory.base.take();
