@@ -20,7 +20,7 @@ use counterpoint_framework::telemetry::Meter;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::preload::Contents;
 use counterpoint_ptx::VariableBases;
-use counterpoint_ptx::functional::{Check, FlatMemory, Grid, Options, Space, Touched, ctas};
+use counterpoint_ptx::functional::{Check, FlatMemory, Grid, Options, Space, Touched};
 
 pub use found::{Found, KernelRace, StreamRace};
 use order::Order;
@@ -500,26 +500,16 @@ impl<'a> FunctionalHost<'a> {
         let variables = place.map_or_else(VariableBases::default, |place| self.variables[place.module]);
         let grid = Grid::new(&step.kernel, step.grid, step.block, &params, variables, &self.options);
         let mut grid = grid.map_err(|error| Fault::new(format!("{name}: {}", error.message)))?;
-        let mut flow = ControlFlow::Continue(());
-        let mut failure = None;
         let mut done = 0;
-        for ctaid in ctas(step.grid) {
-            match grid.run_cta(ctaid, memory) {
-                Ok(ControlFlow::Continue(())) => {
-                    done += 1;
-                    self.meter.begin(1);
-                    self.meter.end(1);
-                }
-                Ok(ControlFlow::Break(())) => {
-                    flow = ControlFlow::Break(());
-                    break;
-                }
-                Err(error) => {
-                    failure = Some(Fault::new(format!("{name}, {error}")));
-                    break;
-                }
-            }
-        }
+        let ran = grid.run_all(memory, || {
+            done += 1;
+            self.meter.begin(1);
+            self.meter.end(1);
+        });
+        let (flow, failure) = match ran {
+            Ok(flow) => (flow, None),
+            Err(error) => (ControlFlow::Continue(()), Some(Fault::new(format!("{name}, {error}")))),
+        };
         for finding in grid.findings() {
             let key = (kernel.to_owned(), finding.check, finding.lines);
             match self.places.get(&key) {

@@ -7,6 +7,16 @@ use counterpoint_ptx::{ExecError, Kernel};
 /// Runs a block of a kernel around these instructions, which have the number of their thread in `%r0`, the lane in `%r1`, the
 /// address of 64 zero words in `%rd0` and that of the thread's own word behind them in `%rd1`; gives the words of all.
 fn run_on(target: u32, threads: u32, functions: &str, body: &str) -> Result<Vec<u32>, ExecError> {
+    run_grid(target, (1, threads), functions, body)
+}
+
+/// The same for some blocks, whose threads share words.
+fn run_grid(
+    target: u32,
+    (blocks, threads): (u32, u32),
+    functions: &str,
+    body: &str,
+) -> Result<Vec<u32>, ExecError> {
     let source = format!(
         ".version 7.8\n.target sm_{target}\n.address_size 64\n{functions}
 .visible .entry k(.param .u64 out) {{
@@ -23,7 +33,7 @@ ret;
         let mut memory = FlatMemory::new(0);
         let out = memory.push(&vec![0; 256 + 4 * threads as usize]);
         let options = Options { baseline, limit: 2_000_000, ..Options::default() };
-        run(&kernel, [1, 1, 1], [threads, 1, 1], &out.to_le_bytes(), &mut memory, &options)?;
+        run(&kernel, [blocks, 1, 1], [threads, 1, 1], &out.to_le_bytes(), &mut memory, &options)?;
         let bytes = &memory.bytes[(out - memory.base) as usize..][..256 + 4 * threads as usize];
         found.push(
             bytes.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().expect("4 bytes"))).collect(),
@@ -267,5 +277,28 @@ fn a_lock_that_nobody_gives_back_is_named_with_those_who_wait_for_it() {
     assert!(
         found.contains("lanes 0 and 1 go round it") && found.contains("2 words of global memory"),
         "{found}"
+    );
+}
+
+#[test]
+fn blocks_that_wait_for_each_other_go_on_in_turn() {
+    // Three barriers of the whole grid; behind each, every block adds what its neighbour has stored before.
+    let body = "mov.u32 %r5, %ctaid.x; mov.u32 %r6, %nctaid.x; mov.u32 %r7, 0; mov.u32 %r8, 1; setp.eq.u32 %p1, %r0, 0;
+        mul.wide.u32 %rd2, %r5, 4; add.u64 %rd2, %rd2, %rd0; add.u32 %r9, %r5, 1; rem.u32 %r9, %r9, %r6; mul.wide.u32 %rd3, %r9, 4; add.u64 %rd3, %rd3, %rd0;
+        R: add.u32 %r7, %r7, 1; @!%p1 bra M; st.global.u32 [%rd2+64], %r8; membar.gl; atom.global.add.u32 %r10, [%rd0], 1; mul.lo.u32 %r11, %r6, %r7;
+        W: ld.acquire.gpu.global.u32 %r10, [%rd0]; setp.lt.u32 %p2, %r10, %r11; @%p2 bra W; ld.volatile.global.u32 %r12, [%rd3+64]; add.u32 %r8, %r8, %r12;
+        membar.gl; atom.global.add.u32 %r10, [%rd0+4], 1; V: ld.acquire.gpu.global.u32 %r10, [%rd0+4]; setp.lt.u32 %p2, %r10, %r11; @%p2 bra V;
+        M: bar.sync 0; setp.lt.u32 %p2, %r7, 3; @%p2 bra R; @%p1 st.global.u32 [%rd2+128], %r8;";
+    for blocks in [1, 2, 8] {
+        let found = run_grid(70, (blocks, 64), "", body).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(found[32..32 + blocks as usize], vec![8; blocks as usize], "{blocks}");
+    }
+    // The second block takes a word that the first waits for, and waits for another one.
+    let stuck = "mov.u32 %r5, %ctaid.x;\nsetp.ne.u32 %p1, %r0, 0;\n@%p1 ret;\nmul.wide.u32 %rd2, %r5, 4;\nadd.u64 %rd2, %rd2, %rd0;\nW: ld.volatile.global.u32 %r2, [%rd2+8];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra W;\nst.global.u32 [%rd0+8], 1;";
+    let fault = run_grid(70, (2, 32), "", stuck).unwrap_err().to_string();
+    assert!(
+        fault.contains("a loop that does not end: lane 0 goes round it")
+            && fault.contains("which holds 0x0 and which nobody can change any more"),
+        "{fault}"
     );
 }

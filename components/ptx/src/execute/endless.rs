@@ -71,6 +71,8 @@ pub struct Moment<'a> {
 pub enum Verdict {
     /// The warp goes round forever.
     Endless(Box<Failure>),
+    /// The same, unless somebody outside of the block changes global memory.
+    Waits(Box<Failure>),
     /// It may end.
     Open,
     /// Something is in flight: ask again soon.
@@ -117,6 +119,11 @@ impl Moment<'_> {
                 return Ok(Verdict::Open);
             }
         }
+        let waits = rounds[0].1.waits_for_global();
+        if waits && rounds.iter().any(|(_, round)| round.changes_global()) {
+            // Somebody outside of the block may wait for that, and then help.
+            return Ok(Verdict::Open);
+        }
         let others: Vec<usize> = rounds[1..].iter().map(|(warp, _)| *warp).collect();
         Ok(self.failure(warp, &rounds[0].1, &others, memories))
     }
@@ -162,7 +169,8 @@ impl Moment<'_> {
             message += &self.company(warp, others);
         }
         let error = ExecError { line: first, lane: round.lanes.trailing_zeros(), message };
-        Verdict::Endless(Box::new(Failure::of_warp(kernel, self.env.ctaid, warp as u32, error)))
+        let failure = Box::new(Failure::of_warp(kernel, self.env.ctaid, warp as u32, error));
+        if round.waits_for_global() { Verdict::Waits(failure) } else { Verdict::Endless(failure) }
     }
 
     /// The words of shared memory that a loop reads.

@@ -1,6 +1,5 @@
-//! One CTA after another: warps in turns, barriers, and accesses to flat memories.
+//! A CTA: warps in turns, barriers, and accesses to flat memories.
 
-use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use super::copies::Copies;
@@ -20,6 +19,12 @@ use crate::program::{Kernel, Row};
 /// A warp runs this many instructions before the next has its turn: enough to stay in the host's cache,
 /// few enough that warps which wait for one another in a loop make progress.
 const TURN: u32 = 256;
+
+/// A block runs this many instructions before others have their turn, if it may wait for them in a way that nobody can tell.
+const SLICE: u64 = 1 << 26;
+
+/// A block that others may have helped runs this many before it is looked at again.
+const SOON: u64 = 4096;
 
 /// The state of a barrier.
 #[derive(Clone, Copy, Default)]
@@ -55,6 +60,19 @@ pub(super) struct Cta<'a> {
     pub(super) findings: Findings,
     keeps_ranges: bool,
     pub(super) ranges: Vec<ToldRange>,
+    /// Instructions of its warps since it began, and their number at which it is looked for endless loops.
+    executed: u64,
+    look: u64,
+}
+
+/// The reason why a CTA does not go on now.
+pub(super) enum Progress {
+    Ended,
+    Interrupted,
+    /// It waits until another one changes global memory; otherwise this is its failure.
+    Waits(Box<Failure>),
+    /// Others are to have a turn.
+    Slice,
 }
 
 impl<'a> Cta<'a> {
@@ -84,17 +102,13 @@ impl<'a> Cta<'a> {
             findings: Findings::default(),
             keeps_ranges: options.ranges,
             ranges: Vec::new(),
+            executed: 0,
+            look: FIRST_LOOK,
         }
     }
 
-    /// Runs the CTA that `env` names, until it ends or is interrupted.
-    pub(super) fn run(
-        &mut self,
-        env: &CtaEnvironment,
-        memory: &mut FlatMemory,
-        options: &Options,
-        observer: &mut impl Observer,
-    ) -> Result<ControlFlow<()>, Box<Failure>> {
+    /// Begins the CTA that `env` names.
+    pub(super) fn begin(&mut self, env: &CtaEnvironment) {
         for (index, warp) in self.warps.iter_mut().enumerate() {
             warp.restart(self.kernel, env, index as u32);
         }
@@ -106,9 +120,20 @@ impl<'a> Cta<'a> {
         self.shared_shadow.reset();
         self.local_shadow.reset();
         self.races.iter_mut().for_each(|races| races.restart());
+        (self.executed, self.look) = (0, FIRST_LOOK);
+    }
+
+    /// Goes on with the CTA that `env` names, until it ends or cannot go on for now.
+    pub(super) fn go_on(
+        &mut self,
+        env: &CtaEnvironment,
+        memory: &mut FlatMemory,
+        options: &Options,
+        observer: &mut impl Observer,
+    ) -> Result<Progress, Box<Failure>> {
         let ctaid = env.ctaid;
+        let (before, slice) = (self.executed, self.executed + SLICE);
         let begun = self.statistics.warp_instructions;
-        let mut look = FIRST_LOOK;
         loop {
             let mut alive = false;
             let mut moved = false;
@@ -125,23 +150,40 @@ impl<'a> Cta<'a> {
                 }
             }
             if !alive {
-                return Ok(ControlFlow::Continue(()));
+                return Ok(Progress::Ended);
             }
             if !moved {
                 return Err(Box::new(Failure::of_block(ctaid, self.standstill())));
             }
-            let executed = self.statistics.warp_instructions - begun;
-            if executed >= look {
-                look = (look * 2).max(executed);
-                self.look_for_endless_loops(env, memory, budget(executed))?;
+            self.executed = before + self.statistics.warp_instructions - begun;
+            if self.executed >= self.look {
+                self.look = (self.look * 2).max(self.executed);
+                if let Some(failure) = self.stuck(env, memory, budget(self.executed))? {
+                    return Ok(Progress::Waits(failure));
+                }
             }
-            if executed > options.limit {
+            if self.executed > options.limit {
                 return Err(self.runaway(ctaid, options.limit));
             }
             if options.interrupt.load(Ordering::Relaxed) {
-                return Ok(ControlFlow::Break(()));
+                return Ok(Progress::Interrupted);
+            }
+            if self.executed >= slice {
+                return Ok(Progress::Slice);
             }
         }
+    }
+
+    /// Goes on where others may have changed global memory: looks soon whether that has helped.
+    pub(super) fn look_soon(&mut self) {
+        self.look = self.executed + SOON;
+    }
+
+    /// Takes over from a CTA that pauses what is counted and found in all.
+    pub(super) fn take_over(&mut self, from: &mut Cta<'a>) {
+        std::mem::swap(&mut self.statistics, &mut from.statistics);
+        std::mem::swap(&mut self.findings, &mut from.findings);
+        std::mem::swap(&mut self.ranges, &mut from.ranges);
     }
 
     fn turn(
@@ -271,14 +313,14 @@ impl<'a> Cta<'a> {
         standstill(self.kernel, &places, |id| self.come_and_wanted(id as usize))
     }
 
-    /// Whether some warp goes round forever.
+    /// The failure of a warp that goes round until somebody else changes global memory; an error if one goes round forever.
     #[cold]
-    fn look_for_endless_loops(
+    pub(super) fn stuck(
         &self,
         env: &CtaEnvironment,
         memory: &mut FlatMemory,
         budget: u64,
-    ) -> Result<(), Box<Failure>> {
+    ) -> Result<Option<Box<Failure>>, Box<Failure>> {
         let doing = |(warp, waiting): (&Warp, &Option<Waiting>)| match (warp.pc(), waiting) {
             (None, _) => Doing::Ended,
             (_, Some(waiting)) => Doing::Waiting(*waiting),
@@ -289,13 +331,16 @@ impl<'a> Cta<'a> {
         let size = self.kernel.local_bytes() as usize;
         let mut memories = Known { local: &self.local, size, memory };
         for index in 0..self.warps.len() {
-            if matches!(moment.warps[index], Doing::Running(_))
-                && let Verdict::Endless(failure) = moment.judge(index, &mut memories, budget)
-            {
-                return Err(failure);
+            if !matches!(moment.warps[index], Doing::Running(_)) {
+                continue;
+            }
+            match moment.judge(index, &mut memories, budget) {
+                Verdict::Endless(failure) => return Err(failure),
+                Verdict::Waits(failure) => return Ok(Some(failure)),
+                Verdict::Open | Verdict::Later => {}
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// A block that has executed too much, and the first of its warps that goes on.
@@ -306,7 +351,7 @@ impl<'a> Cta<'a> {
         let warp = &self.warps[index];
         let lane = warp.active().trailing_zeros();
         let message = format!(
-            "the block has executed more than {limit} warp instructions and has not ended: a loop runs forever, or waits for another block, which cannot run at the same time"
+            "the block has executed more than {limit} warp instructions and has not ended: a loop runs forever"
         );
         Box::new(mistake(self.kernel, ctaid, index, lane, warp.pc().unwrap_or_default(), message))
     }
@@ -548,7 +593,7 @@ impl Memories for Known<'_> {
     }
 
     fn global(&mut self, address: u64, bytes: &mut [u8]) -> bool {
-        // No other block runs meanwhile.
+        // The other blocks pause meanwhile.
         self.constant(address, bytes)
     }
 

@@ -1,8 +1,8 @@
 //! The layer of launches: a whole grid on a flat memory, without time: for tests, and to see a program's
 //! results.
 //!
-//! CTAs run one after another, the warps of a CTA in turns, so a CTA that waits for another one never
-//! ends; [`Options::limit`] and [`Options::interrupt`] stop it.
+//! CTAs run one after another, the warps of a CTA in turns. [`Grid::run_all`] lets one that waits for another pause until that one
+//! has run; otherwise it never ends. [`Options::limit`] and [`Options::interrupt`] stop it.
 
 mod copies;
 mod cta;
@@ -11,6 +11,7 @@ mod first_touch;
 mod memory;
 mod observer;
 mod races;
+mod residents;
 mod shadow;
 mod space;
 mod touched;
@@ -23,7 +24,7 @@ use crate::execute::texture::Textures;
 use crate::execute::{CtaEnvironment, ExecError, Failure, RangeCall, Windows};
 use crate::isa::RangeAction;
 use crate::program::{Kernel, VariableBases};
-use cta::Cta;
+use cta::{Cta, Progress};
 pub use findings::{Check, Finding};
 pub use first_touch::{FirstBytes, PAGE};
 pub use memory::FlatMemory;
@@ -96,6 +97,7 @@ pub struct ToldRange {
 
 /// A launch whose CTAs are run one by one.
 pub struct Grid<'a> {
+    kernel: &'a Kernel,
     env: CtaEnvironment,
     options: &'a Options,
     cta: Cta<'a>,
@@ -129,7 +131,7 @@ impl<'a> Grid<'a> {
         env.dynamic_shared_bytes = options.dynamic_shared_bytes;
         (env.global_base, env.constant_base) = (variables.globals, variables.constants);
         let cta = Cta::new(kernel, &env, options);
-        Ok(Grid { env, options, cta })
+        Ok(Grid { kernel, env, options, cta })
     }
 
     /// Runs a CTA, from its first instruction to its last; breaks if it was interrupted.
@@ -155,7 +157,15 @@ impl<'a> Grid<'a> {
         observer: &mut impl Observer,
     ) -> Result<ControlFlow<()>, Box<Failure>> {
         self.env.ctaid = ctaid;
-        self.cta.run(&self.env, memory, self.options, observer)
+        self.cta.begin(&self.env);
+        loop {
+            match self.cta.go_on(&self.env, memory, self.options, observer)? {
+                Progress::Ended => return Ok(ControlFlow::Continue(())),
+                Progress::Interrupted => return Ok(ControlFlow::Break(())),
+                Progress::Waits(failure) => return Err(failure),
+                Progress::Slice => {}
+            }
+        }
     }
 
     /// Mistakes of the kernel so far, in the order in which each first occurred.
@@ -194,11 +204,7 @@ pub fn run(
 ) -> Result<Statistics, ExecError> {
     let variables = memory.load(kernel.name(), kernel);
     let mut launch = Grid::new(kernel, grid, block, params, variables, options)?;
-    for ctaid in ctas(grid) {
-        if launch.run_cta(ctaid, memory).map_err(|failure| failure.error)?.is_break() {
-            break;
-        }
-    }
+    let _ = launch.run_all(memory, || {}).map_err(|failure| failure.error)?;
     Ok(launch.statistics().clone())
 }
 

@@ -79,7 +79,7 @@ impl Sm {
             return Ok(());
         }
         let next = match self.judge(slot, cta, budget(issued)) {
-            Verdict::Endless(failure) => return Err(cta.fault(*failure)),
+            Verdict::Endless(failure) | Verdict::Waits(failure) => return Err(cta.fault(*failure)),
             // A warp that is looked at just behind a power of two has been looked at in vain.
             Verdict::Later if issued - (1 << issued.ilog2()) < TRIES * APART => issued + APART,
             Verdict::Later | Verdict::Open => {

@@ -27,6 +27,14 @@ impl Words {
         self.shared[word / 64] |= 1 << (word % 64);
     }
 
+    fn merge(&mut self, other: &Words) {
+        if self.shared.len() < other.shared.len() {
+            self.shared.resize(other.shared.len(), 0);
+        }
+        self.shared.iter_mut().zip(&other.shared).for_each(|(bits, more)| *bits |= more);
+        self.global.extend(&other.global);
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.shared.iter().all(|bits| *bits == 0) && self.global.is_empty()
     }
@@ -50,20 +58,31 @@ pub(super) struct Round {
     pub(super) reads: Words,
     /// Words that it changes.
     pub(super) writes: Words,
-    /// Words that it reads in the round.
+    /// Words that it reads in the round, and those that it changes in it.
     waits: Words,
+    changes: Words,
 }
 
 impl Round {
+    /// Whether it reads global memory in the round.
+    pub(super) fn waits_for_global(&self) -> bool {
+        !self.waits.global.is_empty()
+    }
+
+    /// Whether it changes global memory, on the way to the round or in it.
+    pub(super) fn changes_global(&self) -> bool {
+        !self.writes.global.is_empty()
+    }
+
     /// The words that are read in the round and that the warp does not write itself: the addresses of those in shared memory,
     /// and of those in global memory.
     pub(super) fn words_of_period(&self) -> (Vec<u64>, Vec<u64>) {
         let bits = |(index, bits): (usize, &u64)| {
-            let bits = *bits & !self.writes.shared.get(index).copied().unwrap_or_default();
+            let bits = *bits & !self.changes.shared.get(index).copied().unwrap_or_default();
             (0..64).filter(move |bit| bits >> bit & 1 != 0).map(move |bit| 4 * (64 * index as u64 + bit))
         };
         let shared = self.waits.shared.iter().enumerate().flat_map(bits).collect();
-        (shared, self.waits.global.difference(&self.writes.global).copied().collect())
+        (shared, self.waits.global.difference(&self.changes.global).copied().collect())
     }
 }
 
@@ -95,6 +114,7 @@ struct Mark {
     executed: Vec<bool>,
     lanes: u32,
     waits: Words,
+    changes: Words,
     /// The deciding instructions among a first number of these.
     deciding: (usize, Deciding),
 }
@@ -111,6 +131,7 @@ impl Mark {
             executed: vec![false; kernel.instructions().len()],
             lanes: 0,
             waits: Words::default(),
+            changes: Words::default(),
             deciding: (0, Deciding::default()),
         }
     }
@@ -147,10 +168,12 @@ pub(super) fn find(
     let mut access = Access::default();
     for step in 0..budget {
         if step > 0 && mark.is_met(&ahead, kernel) {
-            let Mark { pcs, lanes, waits, .. } = mark;
-            return Ok(Round { period: step - mark.step, lanes, pcs, reads, writes, waits });
+            let Mark { pcs, lanes, waits, changes, .. } = mark;
+            writes.merge(&changes);
+            return Ok(Round { period: step - mark.step, lanes, pcs, reads, writes, waits, changes });
         }
         if step.is_power_of_two() {
+            writes.merge(&mark.changes);
             mark = Mark::new(&ahead, step, kernel);
         }
         let Some(pc) = ahead.warp.pc() else { return Err(Unproven::Open) };
@@ -176,12 +199,16 @@ pub(super) fn find(
                 let mut words = [Row::ZERO; 4];
                 match access.space {
                     Space::Shared => {
-                        ahead.shared(&access, &mut words, (&mut reads, &mut mark.waits, &mut writes))?;
+                        ahead.shared(
+                            &access,
+                            &mut words,
+                            (&mut reads, &mut mark.waits, &mut mark.changes),
+                        )?;
                     }
                     Space::Local => ahead.local(index, &access, &mut words, memories)?,
                     Space::Const => constant(&access, &mut words, memories)?,
                     Space::Global => {
-                        let notes = (&mut reads, &mut mark.waits, &mut writes);
+                        let notes = (&mut reads, &mut mark.waits, &mut mark.changes);
                         ahead.global(&access, &mut words, notes, memories)?;
                     }
                 }

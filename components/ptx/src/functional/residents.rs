@@ -1,0 +1,108 @@
+//! Blocks of a grid that wait for each other: one that does pauses, and goes on when others have run.
+//!
+//! A block runs to its end, as long as it can. One of which it is proven that it goes round until somebody changes global memory
+//! pauses, and the next one begins. Whenever a block has ended or paused, those that pause are asked in turn whether they can go on
+//! now. If all blocks have begun and none can, the first one's failure is that of the grid. So a grid whose blocks do not wait for each
+//! other runs as if there were no pauses. As many blocks as the grid has may pause, whatever a machine has room for.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use super::cta::{Cta, Progress};
+use super::{FlatMemory, Grid, ctas};
+use crate::execute::Failure;
+use crate::execute::endless::budget;
+
+/// A block that pauses.
+struct Paused<'a> {
+    ctaid: [u32; 3],
+    cta: Cta<'a>,
+    /// Its failure if nobody helps it; none if others are only to have a turn.
+    failure: Option<Box<Failure>>,
+}
+
+impl<'a> Grid<'a> {
+    /// Runs all CTAs of the grid; breaks if it was interrupted. `ended` is called for each that has ended.
+    ///
+    /// # Errors
+    /// If the kernel makes a mistake, or blocks wait for each other forever.
+    pub fn run_all(
+        &mut self,
+        memory: &mut FlatMemory,
+        mut ended: impl FnMut(),
+    ) -> Result<ControlFlow<()>, Box<Failure>> {
+        let mut paused: VecDeque<Paused<'a>> = VecDeque::new();
+        for ctaid in ctas(self.env.nctaid) {
+            self.env.ctaid = ctaid;
+            self.cta.begin(&self.env);
+            if self.go_on(memory, &mut paused, &mut ended)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            if self.go_round(memory, &mut paused, &mut ended)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        while !paused.is_empty() {
+            let before = paused.len();
+            let moved = self.statistics().warp_instructions;
+            if self.go_round(memory, &mut paused, &mut ended)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            let still = paused.len() == before && self.statistics().warp_instructions == moved;
+            if still && let Some(failure) = paused.iter_mut().find_map(|block| block.failure.take()) {
+                return Err(failure);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Asks every block that pauses once whether it can go on, and lets it.
+    fn go_round(
+        &mut self,
+        memory: &mut FlatMemory,
+        paused: &mut VecDeque<Paused<'a>>,
+        ended: &mut impl FnMut(),
+    ) -> Result<ControlFlow<()>, Box<Failure>> {
+        for _ in 0..paused.len() {
+            let Some(mut block) = paused.pop_front() else { break };
+            self.env.ctaid = block.ctaid;
+            if block.failure.is_some() {
+                block.failure = block.cta.stuck(&self.env, memory, budget(0))?;
+                if block.failure.is_some() {
+                    paused.push_back(block);
+                    continue;
+                }
+            }
+            block.cta.take_over(&mut self.cta);
+            std::mem::swap(&mut self.cta, &mut block.cta);
+            self.cta.look_soon();
+            if self.go_on(memory, paused, ended)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Goes on with the current block, until it ends or pauses.
+    fn go_on(
+        &mut self,
+        memory: &mut FlatMemory,
+        paused: &mut VecDeque<Paused<'a>>,
+        ended: &mut impl FnMut(),
+    ) -> Result<ControlFlow<()>, Box<Failure>> {
+        let failure = match self.cta.go_on(&self.env, memory, self.options, &mut ())? {
+            Progress::Ended => {
+                ended();
+                return Ok(ControlFlow::Continue(()));
+            }
+            Progress::Interrupted => return Ok(ControlFlow::Break(())),
+            Progress::Waits(failure) => Some(failure),
+            Progress::Slice => None,
+        };
+        let mut next = Cta::new(self.kernel, &self.env, self.options);
+        next.take_over(&mut self.cta);
+        let cta = std::mem::replace(&mut self.cta, next);
+        paused.push_back(Paused { ctaid: self.env.ctaid, cta, failure });
+        Ok(ControlFlow::Continue(()))
+    }
+}
