@@ -3,7 +3,9 @@
 
 use std::collections::VecDeque;
 
-use crate::execute::{Access, AccessKind};
+use super::FlatMemory;
+use super::cta::Cta;
+use crate::execute::{Access, AccessKind, CtaEnvironment, ExecError};
 use crate::isa::Space;
 use crate::program::Row;
 
@@ -50,5 +52,22 @@ impl Copies {
         let end = newest.map_or(u32::MAX, |newest| self.group.saturating_sub(newest));
         let &(group, _) = self.open.front()?;
         if group < end { self.open.pop_front().map(|(_, store)| store) } else { None }
+    }
+}
+
+impl Cta<'_> {
+    /// Copies that a warp waits for land in shared memory.
+    pub(super) fn land_copies(
+        &mut self,
+        index: usize,
+        newest: Option<u32>,
+        env: &CtaEnvironment,
+        memory: &mut FlatMemory,
+    ) -> Result<(), Box<ExecError>> {
+        while let Some(store) = self.copies[index].next(newest) {
+            self.access = store;
+            self.memory(index, env, memory)?;
+        }
+        Ok(())
     }
 }

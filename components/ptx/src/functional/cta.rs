@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use super::copies::Copies;
 use super::findings::{Check, Findings, mistake};
 use super::races::{Race, Races};
+use super::residents::Progress;
 use super::shadow::Shadow;
 use super::{FlatMemory, Observer, Options, Statistics, ToldRange};
 use crate::execute::allocations::{Allocations, bytes_of};
@@ -53,8 +54,8 @@ pub(super) struct Cta<'a> {
     local_shadow: Shadow,
     races: Option<Box<Races>>,
     /// Copies of each warp that have not landed in shared memory.
-    copies: Vec<Copies>,
-    access: Access,
+    pub(super) copies: Vec<Copies>,
+    pub(super) access: Access,
     words: [Row; 4],
     pub(super) statistics: Statistics,
     pub(super) findings: Findings,
@@ -63,16 +64,6 @@ pub(super) struct Cta<'a> {
     /// Instructions of its warps since it began, and their number at which it is looked for endless loops.
     executed: u64,
     look: u64,
-}
-
-/// The reason why a CTA does not go on now.
-pub(super) enum Progress {
-    Ended,
-    Interrupted,
-    /// It waits until another one changes global memory; otherwise this is its failure.
-    Waits(Box<Failure>),
-    /// Others are to have a turn.
-    Slice,
 }
 
 impl<'a> Cta<'a> {
@@ -356,7 +347,7 @@ impl<'a> Cta<'a> {
         Box::new(mistake(self.kernel, ctaid, index, lane, warp.pc().unwrap_or_default(), message))
     }
 
-    fn memory(
+    pub(super) fn memory(
         &mut self,
         index: usize,
         env: &CtaEnvironment,
@@ -416,21 +407,6 @@ impl<'a> Cta<'a> {
             return Ok(());
         }
         self.complete(index);
-        Ok(())
-    }
-
-    /// Copies that a warp waits for land in shared memory.
-    fn land_copies(
-        &mut self,
-        index: usize,
-        newest: Option<u32>,
-        env: &CtaEnvironment,
-        memory: &mut FlatMemory,
-    ) -> Result<(), Box<ExecError>> {
-        while let Some(store) = self.copies[index].next(newest) {
-            self.access = store;
-            self.memory(index, env, memory)?;
-        }
         Ok(())
     }
 

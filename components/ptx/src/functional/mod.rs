@@ -24,11 +24,12 @@ use crate::execute::texture::Textures;
 use crate::execute::{CtaEnvironment, ExecError, Failure, RangeCall, Windows};
 use crate::isa::RangeAction;
 use crate::program::{Kernel, VariableBases};
-use cta::{Cta, Progress};
+use cta::Cta;
 pub use findings::{Check, Finding};
 pub use first_touch::{FirstBytes, PAGE};
 pub use memory::FlatMemory;
 pub use observer::Observer;
+use residents::Progress;
 pub use space::Space;
 pub use touched::{Conflict, Touched};
 

@@ -8,10 +8,20 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use super::cta::{Cta, Progress};
+use super::cta::Cta;
 use super::{FlatMemory, Grid, ctas};
 use crate::execute::Failure;
 use crate::execute::endless::budget;
+
+/// The reason why a CTA does not go on now.
+pub(super) enum Progress {
+    Ended,
+    Interrupted,
+    /// It waits until another one changes global memory; otherwise this is its failure.
+    Waits(Box<Failure>),
+    /// Others are to have a turn.
+    Slice,
+}
 
 /// A block that pauses.
 struct Paused<'a> {
