@@ -10,6 +10,7 @@ mod characterise_command;
 mod cli;
 mod compare;
 mod contract;
+mod cooperative;
 mod corpus;
 mod determinism;
 mod ends;

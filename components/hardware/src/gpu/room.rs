@@ -67,6 +67,12 @@ impl Room {
             .then(|| format!("multiplies matrices ({place}), and the SMs of `{gpu}` have no units for it"))
     }
 
+    /// Blocks that the SMs hold at once: by their threads, registers of a thread and bytes of shared memory.
+    pub fn blocks(&self, threads: u32, registers: u32, shared: u32) -> u64 {
+        let demand = self.occupancy.allotted(threads, registers, shared);
+        self.sms.iter().map(|sm| u64::from(blocks(sm, &demand))).sum()
+    }
+
     /// Why a block fits on no SM, if it does not: by its threads, registers of a thread and bytes of shared memory.
     pub fn lacks(&self, threads: u32, registers: u32, shared: u32) -> Option<String> {
         let demand = self.occupancy.allotted(threads, registers, shared);

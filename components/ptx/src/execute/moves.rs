@@ -16,7 +16,7 @@ impl Warp {
         let destination = instruction.destinations[0];
         match instruction.action {
             Action::Special(special) => {
-                let values = self.special(kernel, env, special, access);
+                let values = self.special(kernel, env, (special, instruction.offset as u64), access);
                 if instruction.memory.wide_value {
                     self.set_wide(destination, &values, lanes);
                 } else {
@@ -70,7 +70,13 @@ impl Warp {
         self.set_predicate(instruction.destinations[0], truth, lanes);
     }
 
-    fn special(&self, kernel: &Kernel, env: &CtaEnvironment, special: Special, access: &Access) -> [u64; 32] {
+    fn special(
+        &self,
+        kernel: &Kernel,
+        env: &CtaEnvironment,
+        (special, place): (Special, u64),
+        access: &Access,
+    ) -> [u64; 32] {
         let uniform = match special {
             Special::Tid(axis) => return self.thread_index(env.ntid, axis),
             Special::LaneId => return std::array::from_fn(|lane| lane as u64),
@@ -92,6 +98,10 @@ impl Warp {
             Special::GlobalTimer => access.picoseconds / 1000,
             Special::GlobalTimerHigh => (access.picoseconds / 1000) >> 32,
             Special::Zero => 0,
+            Special::Workspace { high } => {
+                ((env.global_base + place) >> (if high { 32 } else { 0 })) & 0xffff_ffff
+            }
+            Special::Reserved(_) => place,
             Special::DynamicShared => u64::from(env.dynamic_shared_bytes),
             Special::TotalShared => u64::from(kernel.shared_bytes) + u64::from(env.dynamic_shared_bytes),
         };

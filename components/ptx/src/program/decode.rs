@@ -5,6 +5,7 @@
 mod call;
 mod control;
 mod copies;
+mod driver;
 mod fragments;
 mod hints;
 mod instruction;
@@ -55,6 +56,10 @@ pub fn decode(module: &Module) -> Result<Vec<Kernel>, Vec<PtxError>> {
     }
     for function in &module.functions {
         hoist(function, function.body.as_deref().unwrap_or(&[]), &mut storage, &mut errors);
+        let text = module.source.get(function.span.start as usize..function.span.end as usize);
+        if let Err(error) = driver::declare(function, text.unwrap_or_default(), &mut storage) {
+            errors.push(error);
+        }
     }
     let (mut entries, mut functions) = (Vec::new(), Vec::new());
     for (index, function) in module.functions.iter().enumerate().filter(|(_, f)| f.body.is_some()) {

@@ -46,11 +46,28 @@ pub(crate) enum Special {
     LaneMaskGt,
     DynamicShared,
     TotalShared,
-    /// `%envreg<n>`, `%reserved_smem_offset_<n>` and the like: the driver sets nothing and reserves nothing.
+    /// `%envreg<n>` and the like, where the driver sets nothing.
     Zero,
+    /// Half of the address of the workspace that the driver gives a grid: `%envreg1` has the high one, `%envreg2` the low one. The
+    /// instruction's offset is its place among the variables of the module.
+    Workspace {
+        high: bool,
+    },
+    /// A place in the shared memory that is reserved for the driver, which is the instruction's offset, or its size.
+    Reserved(Reserved),
     /// `%globaltimer`: nanoseconds of the run.
     GlobalTimer,
     GlobalTimerHigh,
+}
+
+/// The registers that describe the reserved part of shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reserved {
+    Begin,
+    /// The second half, in which CUDA's groups of several warps meet.
+    Middle,
+    End,
+    Size,
 }
 
 impl Special {

@@ -26,7 +26,7 @@ const TABLES: [(&str, &str); 10] = [
 ];
 
 /// Instructions that are no function of a thread's registers, and are tested elsewhere.
-const OTHERS: [&str; 41] = [
+const OTHERS: [&str; 43] = [
     "activemask",
     "applypriority",
     "atom",
@@ -36,6 +36,7 @@ const OTHERS: [&str; 41] = [
     "brkpt",
     "brx",
     "call",
+    "cp",
     "createpolicy",
     "cvta",
     "discard",
@@ -47,6 +48,7 @@ const OTHERS: [&str; 41] = [
     "ld",
     "ldu",
     "match",
+    "mbarrier",
     "ldmatrix",
     "membar",
     "mma",

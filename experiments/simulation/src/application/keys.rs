@@ -230,6 +230,11 @@ pub(super) static LAUNCH: Section = Section {
         key("device", Single, "The device that runs it; 0 if not given."),
         STREAM,
         key(
+            "cooperative",
+            Single,
+            "Whether its blocks wait for each other, so that all must be on the device at once: `on` or `off`, which is the default.",
+        ),
+        key(
             "registers",
             Single,
             "Registers of a thread, as `nvcc -Xptxas -v` tells; an estimate from the PTX if not given.",

@@ -165,7 +165,21 @@ impl Reader<'_> {
     pub(super) fn note(&mut self, node: &Node, launch: &LaunchStep, task: bool) {
         let is_known = |last: &Launched| last.span == node.span && last.is_like(launch);
         if !self.launched.last().is_some_and(is_known) {
-            self.launched.push(Launched { span: node.span, launch: launch.clone(), task });
+            let cooperative = node.get("cooperative").is_some_and(|node| self.switch(node));
+            let launch = launch.clone();
+            self.launched.push(Launched { span: node.span, launch, task, cooperative });
+        }
+    }
+
+    /// `on` or `off`.
+    fn switch(&mut self, node: &Node) -> bool {
+        match node.as_scalar() {
+            Some("on" | "true") => true,
+            Some("off" | "false") => false,
+            _ => {
+                self.diagnostics.error(node.span, "expected `on` or `off`");
+                false
+            }
         }
     }
 

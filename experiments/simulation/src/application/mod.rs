@@ -184,13 +184,16 @@ pub struct Launched {
     pub launch: LaunchStep,
     /// It is a task, which some runtimes execute in other ways.
     pub task: bool,
+    /// All its blocks must be on the device at once.
+    pub cooperative: bool,
 }
 
 impl Launched {
     /// Whether another launch asks an SM for the same.
     pub(crate) fn is_like(&self, other: &LaunchStep) -> bool {
         let asks = |launch: &LaunchStep| (launch.block, launch.registers, launch.shared, launch.device);
-        asks(&self.launch) == asks(other) && Arc::ptr_eq(&self.launch.kernel, &other.kernel)
+        let together = !self.cooperative || self.launch.grid == other.grid;
+        together && asks(&self.launch) == asks(other) && Arc::ptr_eq(&self.launch.kernel, &other.kernel)
     }
 }
 

@@ -68,7 +68,7 @@ pub fn feasible(
 }
 
 /// Why a launch cannot run with time.
-fn infeasible(Launched { span, launch, .. }: &Launched, rooms: &[Room]) -> Option<Diagnostic> {
+fn infeasible(Launched { span, launch, cooperative, .. }: &Launched, rooms: &[Room]) -> Option<Diagnostic> {
     let kernel = &launch.kernel;
     if kernel.prints() {
         let message = format!("`{}` calls vprintf, which only a run without time has", kernel.name());
@@ -80,7 +80,19 @@ fn infeasible(Launched { span, launch, .. }: &Launched, rooms: &[Room]) -> Optio
     }
     let threads = launch.block.iter().product();
     let shared = kernel.shared_bytes() + launch.shared;
-    let why = rooms.get(launch.device as usize)?.lacks(threads, launch.registers, shared)?;
+    let room = rooms.get(launch.device as usize)?;
+    let at_once = room.blocks(threads, launch.registers, shared);
+    if *cooperative && at_once > 0 && launch.ctas() > at_once {
+        let message = format!(
+            "the {} blocks of `{}` cannot all run at once, and the launch is cooperative",
+            launch.ctas(),
+            kernel.name()
+        );
+        return Some(
+            Diagnostic::new(*span, message).help(format!("the device has room for {at_once} of them")),
+        );
+    }
+    let why = room.lacks(threads, launch.registers, shared)?;
     let diagnostic = Diagnostic::new(*span, format!("a block of `{}` {why}", kernel.name()));
     let has = format!(
         "it has {threads} threads of {} registers (`registers:`, or an estimate) and {shared} bytes of shared memory (`shared:` and \

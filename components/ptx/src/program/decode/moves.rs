@@ -4,7 +4,7 @@ use super::RegisterType;
 use super::instruction::Line;
 use super::operands::Wanted;
 use crate::isa::{self, Base, LaneRow, LaneType, Latency, Unit};
-use crate::program::{Action, Special};
+use crate::program::{Action, Reserved, Special};
 use crate::syntax::ast::{OperandKind, StorageSpace};
 use crate::syntax::error::{Place, PtxError};
 
@@ -57,6 +57,7 @@ impl Line<'_, '_, '_> {
                 let register = self.write(&to.kind, to.span.place, wanted)?;
                 self.out.destinations[0] = register.id;
                 self.out.memory.wide_value = register.kind == RegisterType::Wide;
+                self.out.offset = self.decoder.driver_place(special);
                 self.book(Action::Special(special), Unit::Sp, Latency::IntOther);
                 return Ok(());
             }
@@ -160,7 +161,12 @@ pub(super) fn special(name: &str) -> Option<Special> {
         ("%globaltimer" | "%globaltimer_lo", 3) => Special::GlobalTimer,
         ("%globaltimer_hi", 3) => Special::GlobalTimerHigh,
         ("%current_graph_exec", 3) => Special::Zero,
-        (name, 3) if name.starts_with("%reserved_smem_offset_") => Special::Zero,
+        ("%envreg1", 3) => Special::Workspace { high: true },
+        ("%envreg2", 3) => Special::Workspace { high: false },
+        ("%reserved_smem_offset_begin" | "%reserved_smem_offset_0", 3) => Special::Reserved(Reserved::Begin),
+        ("%reserved_smem_offset_1", 3) => Special::Reserved(Reserved::Middle),
+        ("%reserved_smem_offset_end", 3) => Special::Reserved(Reserved::End),
+        ("%reserved_smem_offset_cap", 3) => Special::Reserved(Reserved::Size),
         (name, 3) => {
             let number: u32 = name.strip_prefix("%envreg")?.parse().ok()?;
             return (number < 32).then_some(Special::Zero);

@@ -156,6 +156,7 @@ impl Line<'_, '_, '_> {
         let register = self.decoder.temporary(kind, place)?;
         let mut mov = self.before(Action::Special(special));
         mov.destinations[0] = register;
+        mov.offset = self.decoder.driver_place(special);
         mov.memory.wide_value = wide;
         mov.writes.insert(register);
         self.decoder.push(mov, Effects { writes: vec![register], ..Effects::default() });
