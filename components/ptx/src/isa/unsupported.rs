@@ -44,8 +44,8 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("ldmatrix", MATRICES),
     ("stmatrix", MATRICES),
     ("movmatrix", MATRICES),
-    ("cp.async", "asynchronous copies are not simulated"),
-    ("mbarrier", "barriers in memory are not simulated"),
+    ("cp.async", "this form of copies is not simulated"),
+    ("mbarrier", "this form of barriers in memory is not simulated"),
     ("createpolicy.range", "policies for ranges of addresses are not simulated"),
     ("createpolicy.cvt", "policies for ranges of addresses are not simulated"),
     ("isspacep.param", PARAMETERS),
@@ -77,7 +77,7 @@ const TEXTURES: &str =
     "of textures, only fetches of one to three dimensions without levels and layers are simulated";
 const STACK: &str = "variables on the stack are not simulated";
 const PARAMETERS: &str = "parameters of kernels have no generic addresses here";
-const MATRICES: &str = "this form has no matrix unit here";
+const MATRICES: &str = "this form of matrices is not simulated";
 const FILLED: &str = "the numbers that copies fill in beyond an array's bounds are not simulated";
 
 /// Why an instruction of PTX is not supported; `None` for one that PTX does not have.

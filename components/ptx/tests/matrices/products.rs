@@ -314,8 +314,8 @@ fn a_part_of_a_warp_cannot_multiply() {
         run(&kernel, [1; 3], [32, 1, 1], &[], &mut FlatMemory::new(0), &Options::default()).unwrap_err();
     assert!(error.to_string().contains("a product of matrices needs all lanes of the warp"), "{error}");
     for (words, why) in [
-        ("m16n8k12.row.col.f32.f16.f16.f32", "this form has no matrix unit here"),
-        ("m16n8k16.col.col.f32.f16.f16.f32", "this form has no matrix unit here"),
+        ("m16n8k12.row.col.f32.f16.f16.f32", "this form of matrices is not simulated"),
+        ("m16n8k16.col.col.f32.f16.f16.f32", "this form of matrices is not simulated"),
         ("sp.m16n8k16.row.col.f32.f16.f16.f32", "sparse matrices are not simulated"),
     ] {
         let text = text.replace("m16n8k8.row.col.f32.f16.f16.f32", words);

@@ -81,7 +81,7 @@ impl<'s> Line<'_, 's, '_> {
 
     /// The error for a form that PTX or the simulator does not have.
     pub(super) fn no_such_product(&self) -> PtxError {
-        let why = unsupported::reason(self.opcode).unwrap_or("this form has no matrix unit here");
+        let why = unsupported::reason(self.opcode).unwrap_or("this form of matrices is not simulated");
         PtxError::unsupported(self.span.place, format!("`{}` is not supported: {why}", self.source.opcode))
     }
 
