@@ -228,12 +228,12 @@ impl Product {
     pub(crate) fn multiply(
         &self,
         word: impl Fn(Part, usize, usize) -> u64,
-        mut put: impl FnMut(usize, usize, u64),
+        put: impl FnMut(usize, usize, u64),
     ) {
         if self.element(Part::A).is_integer() {
-            self.run::<i64>(word, |lane, register, bits| put(lane, register, bits));
+            self.run::<i64>(word, put);
         } else {
-            self.run::<f64>(word, |lane, register, bits| put(lane, register, bits));
+            self.run::<f64>(word, put);
         }
     }
 
