@@ -342,7 +342,7 @@ impl<'a> Cta<'a> {
         let warp = &self.warps[index];
         let lane = warp.active().trailing_zeros();
         let message = format!(
-            "the block has executed more than {limit} warp instructions and has not ended: a loop runs forever"
+            "the block has executed more than {limit} warp instructions and has not ended: a loop runs forever, or waits for another block"
         );
         Box::new(mistake(self.kernel, ctaid, index, lane, warp.pc().unwrap_or_default(), message))
     }

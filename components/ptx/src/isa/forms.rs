@@ -185,7 +185,7 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::Fence, LdSt Fence "9.7.13.4" "fence.proxy.alias membar.proxy.alias", "";
     Form::BarrierInMemory, LdSt Atomic "9.7.13.15" "mbarrier", "[a], …";
     Form::ArriveAfterCopies, LdSt Atomic "9.7.13.15"
-        "cp.async.mbarrier.arrive{|.noinc}{|.shared|.shared::cta}.b64", "[a]";
+        "cp.async.mbarrier.arrive{|.noinc}{|.shared}.b64", "[a]";
     Form::Hint, Control IntOther "9.7.13.13" "griddepcontrol.{launch_dependents|wait}", "";
     Form::Atomic, LdSt Atomic "9.7.13.5" "atom", "d, [a], b{, c}";
     Form::Atomic, LdSt Atomic "9.7.13.7" "red", "[a], b";

@@ -75,6 +75,7 @@ const BLACKWELL: &str = "it needs sm_100";
 const SURFACES: &str = "surfaces are not simulated";
 const TEXTURES: &str =
     "of textures, only fetches of one to three dimensions without levels and layers are simulated";
+const WIDE: &str = "numbers of 128 bits are not simulated";
 const STACK: &str = "variables on the stack are not simulated";
 const PARAMETERS: &str = "parameters of kernels have no generic addresses here";
 const MATRICES: &str = "this form of matrices is not simulated";
@@ -90,6 +91,9 @@ pub(crate) fn reason(opcode: &str) -> Option<&'static str> {
     let ends = |(first, last): &(&str, &str)| begins(first) && opcode.ends_with(last);
     if BLACKWELL_ENDS.iter().any(ends) {
         return Some(BLACKWELL);
+    }
+    if opcode.split('.').any(|word| word == "b128") {
+        return Some(WIDE);
     }
     if begins("fma") && opcode.split('.').any(|word| word == "oob") {
         return Some(FILLED);
@@ -136,6 +140,7 @@ mod tests {
         assert_eq!(reason("cvt.rn.satfinite.tf32.f32"), Some(BLACKWELL));
         assert_eq!(reason("cvt.rs.f16x2.f32"), Some(BLACKWELL));
         assert_eq!(reason("fma.rn.oob.relu.f16x2"), Some(FILLED));
+        assert_eq!(reason("atom.global.cas.b128"), Some(WIDE));
         assert_eq!(reason("add.u33"), None);
         assert_eq!(reason("matrix.add"), None);
         assert_eq!(register_reason("%cluster_ctarank"), Some(CLUSTERS));
