@@ -97,7 +97,9 @@ impl Sm {
     fn keep_watching(&mut self, slot: u32, place: usize, sim: &Context<SmStats>) {
         let settled = self.warps.is_settled(slot);
         let at = &mut self.warps.slots[slot as usize];
-        let (Some(cta), Some(watch), Some(warp)) = (&self.ctas[place], &mut at.watch, &at.warp) else { return };
+        let (Some(cta), Some(watch), Some(warp)) = (&self.ctas[place], &mut at.watch, &at.warp) else {
+            return;
+        };
         match watch.look(&cta.launch.kernel, warp, settled) {
             Sight::Open => {}
             Sight::Repeats => {

@@ -191,7 +191,9 @@ impl Sm {
                 }
             }
             if self.scratch.mask != 0
-                && cta.launch.precedence.is_gated() && self.scratch.space == Space::Global {
+                && cta.launch.precedence.is_gated()
+                && self.scratch.space == Space::Global
+            {
                 return Ok(self.issue_gated(slot, issued.lanes, sim));
             }
         }

@@ -6,8 +6,8 @@
 use counterpoint_ptx::endless::Watch;
 use counterpoint_ptx::{Class, FileAccesses, Kernel, Reach, RegisterSet, Votes, Warp};
 
-use super::cta::Cta;
 use super::copies::Copies;
+use super::cta::Cta;
 use super::gate::Held;
 use super::order::Pause;
 use super::scheduler::View;
