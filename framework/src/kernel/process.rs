@@ -86,10 +86,10 @@ impl Process {
         self.busy.set(busy);
     }
 
-    /// Says whether the component does anything by itself that others could see. One that only answers what it is asked does
-    /// not, and says so when it starts; neither does one that asks for the same thing again and again, and does nothing with
-    /// the answer as long as that is the same. If none acts in a machine for long, though messages flow, nothing will ever
-    /// change: that is a livelock, too. By default every component acts.
+    /// Declares whether the component acts: whether it starts anything that others can see. By default every component does. A server,
+    /// which only answers requests, does not act and declares that at its start. Nor does a client act that repeats one request and
+    /// ignores the answer while it stays the same. A machine in which no component acts for long, though messages flow, is in a
+    /// livelock.
     pub fn set_acts(&self, acts: bool) {
         self.acts.set(acts);
         if acts {

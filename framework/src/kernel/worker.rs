@@ -57,7 +57,7 @@ pub(super) struct Worker<'a> {
     end: (Verdict, u64),
 }
 
-/// Time in which nobody acts by itself after which that is a livelock. What is on its way arrives much sooner.
+/// The time without an acting component that makes a livelock. Messages under way arrive much sooner.
 fn stir_after(livelock_after: SimTime) -> SimTime {
     if livelock_after == SimTime::MAX {
         livelock_after

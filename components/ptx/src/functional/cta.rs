@@ -170,7 +170,7 @@ impl<'a> Cta<'a> {
         self.look = self.executed + SOON;
     }
 
-    /// Takes over from a CTA that pauses what is counted and found in all.
+    /// Takes over the statistics, findings and ranges of the grid from a CTA that pauses.
     pub(super) fn take_over(&mut self, from: &mut Cta<'a>) {
         std::mem::swap(&mut self.statistics, &mut from.statistics);
         std::mem::swap(&mut self.findings, &mut from.findings);

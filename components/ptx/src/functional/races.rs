@@ -97,7 +97,7 @@ pub(super) struct Races {
     independent: bool,
     cells: Vec<Cell>,
     clocks: Vec<Clock>,
-    /// Of each barrier in shared memory, what has arrived at it, and what had when its last phase ended.
+    /// By barrier in shared memory: the clock of all arrivals, and that of the arrivals at the end of its last phase.
     phases: BTreeMap<u64, (Clock, Clock)>,
     /// Clocks of the warps that have arrived at each barrier, and of those that have ended.
     arrived: [Clock; 16],
@@ -194,7 +194,7 @@ impl Races {
         &self.found
     }
 
-    /// Barriers in shared memory order what was before their arrivals and what is behind a test of the phase that these end.
+    /// Barriers in shared memory: accesses before the arrivals of a phase happen before those behind a test that finds its end.
     pub(super) fn meet_barriers(&mut self, access: &Access, warp: usize, shared: &[u8]) {
         let AccessKind::Atomic(operation, _) = access.kind else { return };
         // Lanes change a word one after another.

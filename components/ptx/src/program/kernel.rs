@@ -165,7 +165,7 @@ impl Kernel {
         self.registers_per_thread
     }
 
-    /// What the kernel or a function that it can reach needs and the simulator does not support: such a kernel must not run, and
+    /// Unsupported instructions of the kernel and of the functions that it can reach. A kernel that has one must not run, and
     /// [`compile`](Kernel::compile) refuses it.
     pub fn unsupported(&self) -> &[PtxError] {
         &self.unsupported

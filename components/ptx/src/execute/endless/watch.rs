@@ -1,8 +1,8 @@
 //! A warp that is watched while it runs, because it may go round for ever on values that nobody changes.
 //!
-//! A copy that runs ahead proves nothing where others may change what it reads. Here the warp itself is compared with a state in which
-//! it was: as long as it comes back to that state again and again, and nothing that it does in between changes memory, it does not
-//! act. If nobody in a machine acts, memory stays as it is, and nobody ever will. Marks are found as in `round.rs`.
+//! Running a copy of the warp ahead proves nothing if other warps may change the memory that it reads. The warp itself is compared with
+//! one of its earlier states instead: a warp that returns to that state again and again without changing memory does not act. If no
+//! component of a machine acts, memory stays the same forever. Marks are found as in `round.rs`.
 
 use super::{Failure, lanes_of, name_at};
 use crate::execute::repeat::{Deciding, Part, part};
@@ -19,7 +19,7 @@ const LATE: u64 = 64;
 /// Words that are remembered of a round.
 const WORDS: usize = 4;
 
-/// What is seen of a warp before an instruction.
+/// The state of a watched warp before an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
     /// Nothing yet.

@@ -7,9 +7,7 @@ use super::RegisterType;
 use super::instruction::Line;
 use super::operands::Wanted;
 use crate::analysis::liveness::Effects;
-use crate::isa::{
-    self, AtomicOperation, AtomicType, CacheOperator, Latency, Space, Unit, barrier, unsupported,
-};
+use crate::isa::{self, AtomicOperation, AtomicType, CacheOperator, Latency, Space, Unit, barrier};
 use crate::program::{Action, Combine, Instruction, MemoryForm, NONE};
 use crate::syntax::ast::{Operand, OperandKind};
 use crate::syntax::error::PtxError;
@@ -273,10 +271,5 @@ impl<'s> Line<'_, 's, '_> {
         let effects =
             Effects { reads: vec![barrier, count], writes: to.into_iter().collect(), ..Effects::default() };
         self.add(instruction, effects);
-    }
-
-    fn no_such_form(&self) -> PtxError {
-        let why = unsupported::reason(self.opcode).unwrap_or("this form is not simulated");
-        PtxError::unsupported(self.span.place, format!("`{}` is not supported: {why}", self.source.opcode))
     }
 }

@@ -49,7 +49,7 @@ impl<'s> Line<'_, 's, '_> {
         let (Some([m, n, k]), &[element], &[layout]) =
             (words.shape, words.types.as_slice(), words.layouts.as_slice())
         else {
-            return Err(self.no_such_product());
+            return Err(self.no_such_form());
         };
         let factor = matches!(part, Part::A | Part::B);
         let allowed = match element {
@@ -58,7 +58,7 @@ impl<'s> Line<'_, 's, '_> {
             _ => factor,
         };
         if words.others || !allowed || !self.has_wmma_shape(element, factor, [m, n, k]) {
-            return Err(self.no_such_product());
+            return Err(self.no_such_form());
         }
         let types = [element; 4];
         let product = Product { m, n, k, types, layout: Layout::Runs, saturate: false, logic: None };

@@ -123,7 +123,7 @@ impl<'s> Line<'_, 's, '_> {
     pub(super) fn unknown(&self) -> PtxError {
         let opcode = &self.source.opcode;
         if let Some(why) = unsupported::reason(self.opcode) {
-            return PtxError::unsupported(self.span.place, format!("`{opcode}` is not supported: {why}"));
+            return self.unsupported(why);
         }
         let error = self.error(format!("unknown instruction `{opcode}`"));
         if self.decoder.errors.len() >= SUGGESTIONS {
@@ -132,6 +132,25 @@ impl<'s> Line<'_, 's, '_> {
         match isa::similar(self.opcode) {
             Some(near) => error.expecting(format!("something like `{near}`")),
             None => error,
+        }
+    }
+
+    /// The error for an instruction that the simulator does not support.
+    fn unsupported(&self, why: &str) -> PtxError {
+        let opcode = &self.source.opcode;
+        PtxError::unsupported(self.span.place, format!("`{opcode}` is not supported: {why}"))
+    }
+
+    /// The error for a form that PTX or the simulator does not have, of an instruction that both have.
+    pub(super) fn no_such_form(&self) -> PtxError {
+        self.unsupported(unsupported::reason(self.opcode).unwrap_or("this form is not simulated"))
+    }
+
+    /// The error for a modifier that the instruction does not have, or that its place does not allow.
+    pub(super) fn unknown_modifier(&self, word: &str) -> PtxError {
+        match unsupported::reason(self.opcode) {
+            Some(why) => self.unsupported(why),
+            None => self.error(format!("`.{word}` is unknown or misplaced in `{}`", self.source.opcode)),
         }
     }
 

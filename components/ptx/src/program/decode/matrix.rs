@@ -9,7 +9,7 @@ use super::instruction::Line;
 use super::operands::Wanted;
 use crate::analysis::liveness::Effects;
 use crate::isa::matrix::{Element, Layout, Logic, Part, Product};
-use crate::isa::{Latency, Space, Unit, unsupported};
+use crate::isa::{Latency, Space, Unit};
 use crate::program::{Action, Instruction, MatrixSite, RegisterSet};
 use crate::syntax::ast::Operand;
 use crate::syntax::error::PtxError;
@@ -79,17 +79,11 @@ impl<'s> Line<'_, 's, '_> {
         words
     }
 
-    /// The error for a form that PTX or the simulator does not have.
-    pub(super) fn no_such_product(&self) -> PtxError {
-        let why = unsupported::reason(self.opcode).unwrap_or("this form of matrices is not simulated");
-        PtxError::unsupported(self.span.place, format!("`{}` is not supported: {why}", self.source.opcode))
-    }
-
     /// `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d, a, b, c`
     pub(super) fn mma(&mut self) -> Result<(), PtxError> {
         let words = self.matrix_words();
         let (Some([m, n, k]), &[d, a, b, c]) = (words.shape, words.types.as_slice()) else {
-            return Err(self.no_such_product());
+            return Err(self.no_such_form());
         };
         let name = self.opcode.split('.').filter(|word| Element::of(word).is_some()).nth(1).unwrap_or("");
         let known = SHAPES.iter().any(|(types, shape)| types.contains(&name) && *shape == [m, n, k]);
@@ -100,7 +94,7 @@ impl<'s> Line<'_, 's, '_> {
             || !(by_rows || quads && words.layouts.len() == 2)
             || !fits(a, b, c, d, words.logic)
         {
-            return Err(self.no_such_product());
+            return Err(self.no_such_form());
         }
         let layout = match words.layouts.as_slice() {
             [a, b] if quads => Layout::Quads { a_by_rows: *a == "row", b_by_columns: *b == "col" },
@@ -115,12 +109,12 @@ impl<'s> Line<'_, 's, '_> {
     /// `wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 d, a, b, c`
     pub(super) fn wmma(&mut self) -> Result<(), PtxError> {
         let words = self.matrix_words();
-        let Some([m, n, k]) = words.shape else { return Err(self.no_such_product()) };
+        let Some([m, n, k]) = words.shape else { return Err(self.no_such_form()) };
         // Halves name only D and C.
         let types = match *words.types.as_slice() {
             [d, c] => [Element::F16, Element::F16, c, d],
             [d, a, b, c] => [a, b, c, d],
-            _ => return Err(self.no_such_product()),
+            _ => return Err(self.no_such_form()),
         };
         let [a, b, c, d] = types;
         if words.others
@@ -128,7 +122,7 @@ impl<'s> Line<'_, 's, '_> {
             || !fits(a, b, c, d, words.logic)
             || words.layouts.len() != 2
         {
-            return Err(self.no_such_product());
+            return Err(self.no_such_form());
         }
         let product =
             Product { m, n, k, types, layout: Layout::Runs, saturate: words.saturate, logic: words.logic };

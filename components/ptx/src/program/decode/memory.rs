@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::instruction::Line;
 use super::operands::Wanted;
 use crate::analysis::liveness::Effects;
-use crate::isa::{self, Base, Latency, Space, Unit, memory, unsupported};
+use crate::isa::{self, Base, Latency, Space, Unit, memory};
 use crate::program::decode::{Class, RegisterType};
 use crate::program::{Action, MemoryForm, NONE};
 use crate::syntax::ast::{Operand, OperandKind, StorageSpace};
@@ -29,16 +29,6 @@ impl<'s> Line<'_, 's, '_> {
             ..MemoryForm::NONE
         };
         Ok(found)
-    }
-
-    fn unknown_modifier(&self, word: &str) -> PtxError {
-        let opcode = &self.source.opcode;
-        match unsupported::reason(self.opcode) {
-            Some(why) => {
-                PtxError::unsupported(self.span.place, format!("`{opcode}` is not supported: {why}"))
-            }
-            None => self.error(format!("`.{word}` is unknown or misplaced in `{opcode}`")),
-        }
     }
 
     /// The operands without the policy for the cache, which is read and has no effect.
