@@ -13,4 +13,5 @@ pub(crate) mod liveness;
 mod operations;
 pub mod polynomial;
 pub mod ranges;
+pub(crate) mod registers;
 pub mod ssa;

@@ -13,6 +13,7 @@ use crate::isa::spelling::canonical;
 use crate::syntax::ast::{
     Function, Guard, Instruction, Operand, OperandKind, Statement, StatementKind, StorageSpace,
 };
+use crate::syntax::types::element_size;
 
 /// A value; `UNDEFINED` is one that was never written.
 pub type ValueId = u32;
@@ -90,6 +91,10 @@ pub struct Ssa {
     pub phis: Vec<Vec<Phi>>,
     /// The step that writes each value; `None` for phis and for `UNDEFINED`.
     pub definitions: Vec<Option<u32>>,
+    /// Bytes of each value's register, as it is declared; 0 of a predicate.
+    pub bytes: Vec<u32>,
+    /// Instructions behind a `.pragma "nounroll"`: the loop in whose header one lies stays as it is.
+    pub not_unrolled: Vec<u32>,
 }
 
 /// An operand whose registers are numbers yet.
@@ -99,11 +104,21 @@ struct Raw<'a> {
     scope: usize,
 }
 
+/// A declared name.
+#[derive(Clone, Copy)]
+struct Declared {
+    /// Number of registers, if the name is the prefix of a range.
+    range: Option<u32>,
+    /// Number of a vector's parts.
+    parts: u32,
+    /// Bytes of a register, or of a vector's part.
+    bytes: u32,
+}
+
 #[derive(Default)]
 struct Scope {
     parent: Option<usize>,
-    /// Declared names, and prefixes with their counts; of either, the parts of a vector.
-    declared: BTreeMap<String, (Option<u32>, u32)>,
+    declared: BTreeMap<String, Declared>,
     labels: BTreeMap<String, u32>,
 }
 
@@ -112,6 +127,10 @@ struct Names<'a> {
     scopes: Vec<Scope>,
     raw: Vec<Raw<'a>>,
     registers: BTreeMap<(usize, String), usize>,
+    /// Bytes of each register.
+    bytes: Vec<u32>,
+    /// Instructions behind a `.pragma "nounroll"`.
+    not_unrolled: Vec<u32>,
     /// Lists of `.branchtargets`.
     targets: BTreeMap<&'a str, &'a [String]>,
 }
@@ -124,9 +143,9 @@ impl<'a> Names<'a> {
             match &statement.kind {
                 StatementKind::Block(inner) => self.walk(inner, Some(scope)),
                 StatementKind::Variable(variable) if variable.space == StorageSpace::Register => {
-                    self.scopes[scope]
-                        .declared
-                        .insert(variable.name.clone(), (variable.range, variable.vector));
+                    let bytes = element_size(&variable.element).unwrap_or(0);
+                    let declared = Declared { range: variable.range, parts: variable.vector, bytes };
+                    self.scopes[scope].declared.insert(variable.name.clone(), declared);
                 }
                 StatementKind::Label(name) => {
                     let at = self.raw.len() as u32;
@@ -134,6 +153,9 @@ impl<'a> Names<'a> {
                 }
                 StatementKind::BranchTargets(name, labels) => {
                     self.targets.insert(name, labels);
+                }
+                StatementKind::Pragma(texts) if texts.iter().any(|text| text == "nounroll") => {
+                    self.not_unrolled.push(self.raw.len() as u32);
                 }
                 StatementKind::Instruction(instruction) => {
                     let line = statement.span.place.line;
@@ -180,19 +202,19 @@ impl<'a> Names<'a> {
         None
     }
 
-    /// The scope that declares a register's name, and the number of its parts.
-    fn declaration(&self, scope: usize, name: &str) -> Option<(usize, u32)> {
+    /// The scope that declares a register's name, and how.
+    fn declaration(&self, scope: usize, name: &str) -> Option<(usize, Declared)> {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
         let mut at = Some(scope);
         while let Some(here) = at {
             let declared = &self.scopes[here].declared;
             let in_range = || {
-                let &(count, parts) = declared.get(stem)?;
+                let &found = declared.get(stem)?;
                 let number = name[stem.len()..].parse::<u32>().ok()?;
-                (number < count?).then_some((here, parts))
+                (number < found.range?).then_some((here, found))
             };
-            let whole = declared.get(name).filter(|(range, _)| range.is_none());
-            if let Some(found) = whole.map(|(_, parts)| (here, *parts)).or_else(in_range) {
+            let whole = declared.get(name).filter(|declared| declared.range.is_none());
+            if let Some(found) = whole.map(|declared| (here, *declared)).or_else(in_range) {
                 return Some(found);
             }
             at = self.scopes[here].parent;
@@ -202,14 +224,20 @@ impl<'a> Names<'a> {
 
     fn register(&mut self, scope: usize, name: &str) -> Option<usize> {
         let vector = name.rsplit_once('.').map(|(vector, _)| vector);
-        let (here, _) = self.declaration(scope, vector.unwrap_or(name))?;
+        let (here, declared) = self.declaration(scope, vector.unwrap_or(name))?;
         let next = self.registers.len();
-        Some(*self.registers.entry((here, name.to_owned())).or_insert(next))
+        let register = *self.registers.entry((here, name.to_owned())).or_insert(next);
+        if register == next {
+            self.bytes.push(declared.bytes);
+        }
+        Some(register)
     }
 
     fn source(&mut self, scope: usize, kind: &OperandKind) -> Source {
         match kind {
-            OperandKind::Name(name) if self.declaration(scope, name).is_some_and(|(_, parts)| parts > 1) => {
+            OperandKind::Name(name)
+                if self.declaration(scope, name).is_some_and(|(_, declared)| declared.parts > 1) =>
+            {
                 let parts = ["x", "y", "z", "w"].map(|part| OperandKind::Name(format!("{name}.{part}")));
                 Source::Parts(parts.iter().map(|part| self.source(scope, part)).collect())
             }
@@ -298,6 +326,7 @@ impl Ssa {
         let registers = names.registers.len();
         let homes = phi_places(&steps, &flow, &dominators);
         let mut definitions = vec![None];
+        let mut bytes = vec![0];
         let mut leaving: Vec<Vec<ValueId>> = vec![vec![UNDEFINED; registers]; flow.blocks.len()];
         let mut phis: Vec<Vec<Phi>> = vec![Vec::new(); flow.blocks.len()];
         for &block in &dominators.order {
@@ -308,6 +337,7 @@ impl Ssa {
             for &register in &homes[block as usize] {
                 let result = definitions.len() as ValueId;
                 definitions.push(None);
+                bytes.push(names.bytes[register]);
                 now[register] = result;
                 phis[block as usize].push(Phi { result, arguments: Vec::new() });
             }
@@ -324,6 +354,7 @@ impl Ssa {
                     step.results[slot] = definitions.len() as ValueId;
                     now[register] = step.results[slot];
                     definitions.push(Some(pc));
+                    bytes.push(names.bytes[register]);
                 }
             }
             leaving[block as usize] = now;
@@ -335,7 +366,7 @@ impl Ssa {
                 phi.arguments = from.map(|&from| (from, leaving[from as usize][register])).collect();
             }
         }
-        Ssa { steps, flow, dominators, phis, definitions }
+        Ssa { steps, flow, dominators, phis, definitions, bytes, not_unrolled: names.not_unrolled }
     }
 
     /// The block of an instruction.

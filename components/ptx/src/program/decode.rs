@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use crate::analysis::cfg::{ControlFlow, Flow, NO_PC};
 use crate::analysis::liveness::{Effects, allocate};
+use crate::analysis::registers::pressure as estimate;
 use crate::isa::{LaneOp, Latency, Order, Unit};
 use crate::program::{
     Action, CONSTANT, CallSite, FileAccesses, FramePart, Instruction, Kernel, MatrixSite, MemoryForm, NONE,
@@ -61,9 +62,11 @@ pub fn decode(module: &Module) -> Result<Vec<Kernel>, Vec<PtxError>> {
             errors.push(error);
         }
     }
+    let origin = origin(module);
     let (mut entries, mut functions) = (Vec::new(), Vec::new());
     for (index, function) in module.functions.iter().enumerate().filter(|(_, f)| f.body.is_some()) {
         let mut decoder = Decoder::new(storage.clone(), &signatures, function);
+        decoder.architecture = origin.target;
         match decoder.function(function, index as u32) {
             Some(code) if function.entry => entries.push(Entry {
                 code,
@@ -84,7 +87,6 @@ pub fn decode(module: &Module) -> Result<Vec<Kernel>, Vec<PtxError>> {
     };
     let taken: Vec<u32> = module.variables.iter().flat_map(named).collect();
     let mut kernels = Vec::new();
-    let origin = origin(module);
     if errors.is_empty() {
         for entry in entries {
             match link(module, entry, &functions, &taken, &origin) {
@@ -188,6 +190,8 @@ pub(crate) struct Decoder<'m> {
     taken: Vec<u32>,
     /// The carry flag, once something uses it.
     carry: Option<u16>,
+    /// The number in the module's `.target`.
+    architecture: u32,
 }
 
 impl<'m> Decoder<'m> {
@@ -219,6 +223,7 @@ impl<'m> Decoder<'m> {
             indirect: false,
             taken: Vec::new(),
             carry: None,
+            architecture: 0,
         }
     }
 
@@ -317,7 +322,7 @@ impl<'m> Decoder<'m> {
             predicates: count(2),
             scoreboard_registers: self.registers.len() as u16,
             places,
-            pressure: found.pressure.max(4),
+            pressure: estimate(function, self.architecture).unwrap_or(found.pressure),
             frame_bytes: self.frame_bytes,
             // A callee's local memory begins as aligned as the first.
             local_bytes: (self.storage.local.bytes as u32).next_multiple_of(if self.entry { 1 } else { 16 }),
@@ -397,7 +402,8 @@ impl<'m> Decoder<'m> {
                 }
                 StatementKind::Prototype(_)
                 | StatementKind::BranchTargets(..)
-                | StatementKind::CallTargets(..) => {}
+                | StatementKind::CallTargets(..)
+                | StatementKind::Pragma(_) => {}
                 StatementKind::Instruction(instruction) => {
                     match self.instruction(instruction, statement.span) {
                         Err(error) if error.unsupported => {

@@ -164,6 +164,8 @@ pub enum StatementKind {
     BranchTargets(String, Vec<String>),
     /// `name: .calltargets function, …;`: the functions that a call may go to.
     CallTargets(String, Vec<String>),
+    /// `.pragma "text", …;`: advice to the assembler, such as `nounroll` before the loop whose header follows.
+    Pragma(Vec<String>),
     /// An instruction.
     Instruction(Instruction),
 }

@@ -249,7 +249,11 @@ impl<'a> Parser<'a> {
                 self.file()?;
                 return Ok(());
             }
-            ".pragma" => return self.pragma(),
+            ".pragma" => {
+                let kind = StatementKind::Pragma(self.pragma()?);
+                into.push(Statement { kind, span: self.span_from(first) });
+                return Ok(());
+            }
             ".extern" | ".visible" => {
                 self.at += 1;
                 let mut found = Vec::new();

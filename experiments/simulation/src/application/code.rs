@@ -6,7 +6,9 @@ use std::sync::Arc;
 use counterpoint_framework::model::{self, Diagnostic, FileId, Node, Params, Registry, Span, Value};
 use counterpoint_ptx::{Kernel, PtxError};
 
+use super::assembler;
 use super::keys::CODE;
+use super::launches::MOST_REGISTERS;
 use super::reader::Reader;
 use crate::find::Sort;
 use crate::synthetic::{self, Synthetic};
@@ -18,6 +20,8 @@ struct Code {
     text: String,
     /// The kernels that were decoded so far; nothing for those with problems.
     kernels: BTreeMap<Option<String>, Option<Arc<Kernel>>>,
+    /// Registers by the assembler, once asked.
+    assembled: Option<Result<BTreeMap<String, u32>, String>>,
 }
 
 /// The PTX files by name, in the order of their lines; nothing for those that cannot be read. Kernels are decoded when
@@ -25,7 +29,36 @@ struct Code {
 #[derive(Default)]
 pub(super) struct Codes(Vec<(String, Option<Code>)>);
 
+impl Codes {
+    /// Registers of a kernel by the assembler, or why there is no number.
+    fn assembled(&mut self, name: &str, kernel: &Kernel) -> Result<u32, String> {
+        let code = self.0.iter_mut().find_map(|(known, code)| code.as_mut().filter(|_| known == name));
+        let code = code.ok_or_else(|| format!("there is no code `{name}`"))?;
+        let all = code.assembled.get_or_insert_with(|| assembler::registers(&code.text, kernel.target()));
+        let found = all.as_ref().map_err(Clone::clone)?.get(kernel.name());
+        found.copied().ok_or_else(|| format!("the assembler does not count `{}`", kernel.name()))
+    }
+}
+
 impl Reader<'_> {
+    /// `registers:` of a launch: a number, `ptxas`, or the estimate.
+    pub(super) fn registers(
+        &mut self,
+        node: Option<&Node>,
+        codes: &mut Codes,
+        code: &str,
+        kernel: &Kernel,
+    ) -> Option<u32> {
+        let Some(node) = node else { return Some(kernel.registers_per_thread()) };
+        if !matches!(&node.value, Value::Scalar { text, .. } if text == "ptxas") {
+            return self.count(node, "registers", 1, MOST_REGISTERS).map(|number| number as u32);
+        }
+        let found = codes.assembled(code, kernel);
+        let help = "`PTXAS` names the program; a number, or nothing for an estimate, needs none";
+        let told = |message| Diagnostic::new(node.span, message).help(help);
+        found.map_err(|message| self.diagnostics.report(told(message))).ok()
+    }
+
     /// Reads `code:`.
     pub(super) fn read_code(&mut self, node: Option<&Node>) -> Codes {
         let Some(node) = node else { return Codes::default() };
@@ -64,7 +97,7 @@ impl Reader<'_> {
                 let path = format!("{} (synthetic)", key.name);
                 let file = self.sources.add(&path, text.clone());
                 self.synthetic.push((key.name.clone(), text.clone()));
-                Some(Code { file, path, text, kernels: BTreeMap::new() })
+                Some(Code { file, path, text, kernels: BTreeMap::new(), assembled: None })
             }
             Err(refusal) => {
                 let place = described.get(refusal.parameter).unwrap_or(described);
@@ -101,7 +134,7 @@ impl Reader<'_> {
             });
             return None;
         }
-        Some(Code { file, path, text, kernels: BTreeMap::new() })
+        Some(Code { file, path, text, kernels: BTreeMap::new(), assembled: None })
     }
 
     /// `code.entry`, or `code` alone where it holds one kernel: the code's name, and the kernel.

@@ -237,7 +237,7 @@ pub(super) static LAUNCH: Section = Section {
         key(
             "registers",
             Single,
-            "Registers of a thread, as `nvcc -Xptxas -v` tells; an estimate from the PTX if not given.",
+            "Registers of a thread, as `nvcc -Xptxas -v` prints them; `ptxas` asks the assembler, where it is installed; an estimate from the PTX if not given.",
         ),
     ],
 };

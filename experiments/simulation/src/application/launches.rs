@@ -24,7 +24,7 @@ const MOST_SHARED: u64 = 1 << 20;
 /// Rounds of a repetition with an index at most: each has steps of its own.
 pub(super) const MOST_INDEXED: u64 = 1 << 16;
 /// Registers of a thread at most (same table, compute capability 3.5).
-const MOST_REGISTERS: u64 = 255;
+pub(super) const MOST_REGISTERS: u64 = 255;
 
 /// Reads a step whose keys are known.
 type Read = fn(&mut Reader<'_>, &Node, &mut Codes) -> Option<Step>;
@@ -129,7 +129,10 @@ impl Reader<'_> {
         let block = block_node.and_then(|node| self.extent(node, "block", LARGEST_BLOCK));
         let device = node.get("device").map_or(Some(0), |node| self.count(node, "device", 0, LAST_DEVICE));
         let stream = self.stream_of(node, device.unwrap_or(0) as u32);
-        let registers = node.get("registers").map(|node| self.count(node, "registers", 1, MOST_REGISTERS));
+        let registers = match (&code, &kernel) {
+            (Some(code), Some(kernel)) => self.registers(node.get("registers"), codes, code, kernel),
+            _ => None,
+        };
         let shared = node.get("shared").map_or(Some(0), |node| self.count(node, "shared", 0, MOST_SHARED));
         if let (Some(grid), Some(node)) = (grid, node.get("grid")) {
             let blocks: u128 = grid.iter().map(|&size| u128::from(size)).product();
@@ -149,8 +152,7 @@ impl Reader<'_> {
         let (arguments, code, kernel) = (arguments?, code?, kernel?);
         Some(LaunchStep {
             arguments,
-            registers: registers
-                .map_or(Some(kernel.registers_per_thread()), |given| given.map(|n| n as u32))?,
+            registers: registers?,
             kernel,
             code,
             grid: grid?,

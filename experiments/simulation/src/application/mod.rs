@@ -3,6 +3,7 @@
 //! Like the machine, an application is read whole: every problem is reported, in one go, each with its place.
 
 mod arguments;
+mod assembler;
 mod buffers;
 mod code;
 mod counts;

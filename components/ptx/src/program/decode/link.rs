@@ -5,12 +5,13 @@
 
 use super::call::code_address;
 use crate::analysis::cfg::NO_PC;
+use crate::analysis::registers;
 use crate::isa::order::{FIRST_TARGET, Order};
 use crate::program::{
     Action, CONSTANT, CallSite, Callable, FramePart, Instruction, Kernel, MatrixSite, NONE, Origin, Param,
     RegisterPlace, Row, polls, spins,
 };
-use crate::syntax::ast::Module;
+use crate::syntax::ast::{Function, Module};
 use crate::syntax::error::PtxError;
 
 /// Local memory that recursive calls may take beyond the kernel's own, in bytes a thread.
@@ -97,6 +98,7 @@ pub(super) fn link(
     } else {
         (longest(&|at| codes[at].local_bytes), longest(&|at| codes[at].pressure))
     };
+    let calls = codes.iter().any(|code| !code.calls.is_empty());
     let mut kernel = Kernel {
         name: function.name.clone(),
         origin: origin.clone(),
@@ -107,7 +109,7 @@ pub(super) fn link(
         local_bytes,
         global_symbols: entry.storage.global.symbols,
         constant_symbols: entry.storage.constant.symbols,
-        registers_per_thread: pressure.clamp(4, 255).min(function.max_registers.unwrap_or(255).max(4)),
+        registers_per_thread: registers_per_thread(function, pressure, calls),
         unsupported: codes.iter().flat_map(|code| code.unsupported.clone()).collect(),
         max_ntid: function.max_ntid,
         exact_ntid: function.exact_ntid,
@@ -247,4 +249,15 @@ fn longest_path(edges: &[Vec<usize>], weight: &dyn Fn(usize) -> u32) -> u32 {
         }
     }
     longest[0]
+}
+
+/// The estimate for a kernel from what its values take at once, within the bounds that the text sets.
+fn registers_per_thread(function: &Function, pressure: u32, calls: bool) -> u32 {
+    let least = if calls { registers::LEAST_WITH_CALLS } else { 0 };
+    let bound = function.max_ntid.map_or(255, |threads| {
+        let threads = threads.iter().fold(1u32, |all, side| all.saturating_mul(*side));
+        registers::bound(threads, function.min_ctas_per_sm.unwrap_or(1))
+    });
+    let most = bound.min(function.max_registers.unwrap_or(255).max(registers::LEAST));
+    registers::allocated(pressure).max(least).min(most)
 }

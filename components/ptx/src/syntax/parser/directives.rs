@@ -51,7 +51,7 @@ impl Parser<'_> {
             }
             ".file" => self.file(),
             ".section" => self.skip_section(),
-            ".pragma" => self.pragma(),
+            ".pragma" => self.pragma().map(drop),
             _ => self.declaration(module, first),
         }
     }
@@ -110,15 +110,19 @@ impl Parser<'_> {
         self.expect(b'}')
     }
 
-    pub(super) fn pragma(&mut self) -> Result<(), PtxError> {
+    /// The texts of a `.pragma`, without quotation marks.
+    pub(super) fn pragma(&mut self) -> Result<Vec<String>, PtxError> {
         self.at += 1;
+        let mut texts = Vec::new();
         while self.kind() == TokenKind::Text {
+            texts.push(self.text().trim_matches('"').to_owned());
             self.at += 1;
             if !self.accept(b',') {
                 break;
             }
         }
-        self.expect(b';')
+        self.expect(b';')?;
+        Ok(texts)
     }
 
     /// The names behind `.branchtargets` or `.calltargets`.

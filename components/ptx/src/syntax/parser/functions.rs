@@ -59,7 +59,7 @@ impl Parser<'_> {
                     self.dimensions("a number of CTAs")?;
                 }
                 ".attribute" => self.attribute()?,
-                ".pragma" => self.pragma()?,
+                ".pragma" => drop(self.pragma()?),
                 _ if self.accept(b';') => break,
                 _ if self.is_mark(b'{') => {
                     self.at += 1;
