@@ -4,6 +4,7 @@
 mod allocation;
 mod modules;
 pub(crate) mod overlap;
+mod printing;
 pub mod threads;
 mod words;
 
@@ -30,6 +31,7 @@ use crate::cpu::{CpuParams, CpuPorts, CpuStats};
 use crate::journal::Journal;
 use crate::program::{Application, BufferId, Computed, Condition, LaunchStep, Range, Transfer};
 use modules::{Hidden, Loaded};
+use printing::Printing;
 use threads::{Invalid, Thread};
 
 pub use allocation::Layout;
@@ -80,6 +82,10 @@ pub struct Driver<'a> {
     loaded: Vec<Loaded>,
     /// By device, what it holds besides buffers.
     hidden: BTreeMap<u32, Hidden>,
+    /// By device, what its kernels print: devices that have such kernels.
+    printing: BTreeMap<u32, Printing>,
+    /// The span of the whole run.
+    run: Option<SpanId>,
     /// Per buffer, by where it lies, after how many launches it was freed.
     freed: Vec<Option<u32>>,
     commands: BTreeMap<CommandId, Issued>,
@@ -124,6 +130,8 @@ impl<'a> Driver<'a> {
             mapped: BTreeMap::new(),
             loaded: Vec::new(),
             hidden: BTreeMap::new(),
+            printing: BTreeMap::new(),
+            run: None,
             commands: BTreeMap::new(),
             descriptions: BTreeMap::new(),
             counts: BTreeMap::new(),
@@ -143,6 +151,12 @@ impl<'a> Driver<'a> {
     /// Begins a span of the run.
     pub fn begin(&self, parent: Option<SpanId>, level: Level, name: impl Into<String>) -> SpanId {
         self.sim.open_span(level, parent, name.into(), Lane::Only)
+    }
+
+    /// Begins the span of the whole run.
+    pub(crate) fn begin_run(&mut self) -> SpanId {
+        let run = self.begin(None, Level::Phases, format!("run {}", self.application.name));
+        *self.run.insert(run)
     }
 
     /// Ends a span of the run.
@@ -385,6 +399,9 @@ impl<'a> Driver<'a> {
             let device = self.devices.get(&step.device).map_or("", |device| &device.path);
             rows.note(device, launch.name());
         }
+        if let Some(printing) = self.printing.get_mut(&step.device).filter(|_| step.kernel.prints()) {
+            printing.due = true;
+        }
         Ok(self.command(step.device, stream, Work::Launch(Arc::new(launch)), None, 0).await)
     }
 
@@ -403,12 +420,12 @@ impl<'a> Driver<'a> {
         self.command(device, stream, Work::Wait(event), None, 0).await
     }
 
-    /// Waits until all commands are done.
+    /// Waits until all commands are done, and reads the text that kernels have printed.
     pub async fn drain(&mut self) -> Result<(), Fault> {
         while !self.commands.is_empty() {
             self.event().await?;
         }
-        Ok(())
+        self.read_printed().await
     }
 
     /// Waits until a command is done.

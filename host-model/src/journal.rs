@@ -14,12 +14,34 @@ pub struct Journal {
     buffers: Mutex<BTreeMap<BufferId, Bytes>>,
     bytes: AtomicU64,
     launches: AtomicU64,
+    printed: Mutex<Printed>,
+}
+
+/// Text that kernels have printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Printed {
+    /// The text, in the order in which the kernels reserved places for it.
+    pub text: String,
+    /// Bytes of records that newer ones have overwritten before the host read them.
+    pub lost: u64,
 }
 
 impl Journal {
     /// Notes a result.
     pub(crate) fn result(&self, buffer: BufferId, values: Bytes) {
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner).insert(buffer, values);
+    }
+
+    /// Notes text that kernels have printed, and the bytes of records that were lost.
+    pub(crate) fn printed(&self, text: &str, lost: u64) {
+        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        printed.text.push_str(text);
+        printed.lost += lost;
+    }
+
+    /// Takes the text that kernels have printed so far.
+    pub fn take_printed(&self) -> Printed {
+        std::mem::take(&mut *self.printed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Notes that data has moved.

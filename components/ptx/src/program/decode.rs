@@ -26,6 +26,7 @@ use std::sync::Arc;
 use crate::analysis::cfg::{ControlFlow, Flow, NO_PC};
 use crate::analysis::liveness::{Effects, allocate};
 use crate::isa::{LaneOp, Latency, Order, Unit};
+use crate::program::library;
 use crate::program::{
     Action, CONSTANT, CallSite, FileAccesses, FramePart, Instruction, Kernel, MatrixSite, MemoryForm, NONE,
     Origin, RegisterPlace, RegisterSet, Row,
@@ -43,6 +44,10 @@ use storage::Storage;
 /// Decodes every kernel of a module. Every function is decoded, so that all errors of the text are reported,
 /// in the order of their places.
 pub fn decode(module: &Module) -> Result<Vec<Kernel>, Vec<PtxError>> {
+    let linked = library::linked(module)?;
+    let own = &module.source;
+    let behind = linked.as_ref().map(|_| (own.matches('\n').count() as u32 + 2, own.len()));
+    let module = linked.as_ref().unwrap_or(module);
     let mut errors = Vec::new();
     let signatures = call::signatures(module, &mut errors);
     let mut storage = Storage::default();
@@ -84,7 +89,7 @@ pub fn decode(module: &Module) -> Result<Vec<Kernel>, Vec<PtxError>> {
     };
     let taken: Vec<u32> = module.variables.iter().flat_map(named).collect();
     let mut kernels = Vec::new();
-    let origin = origin(module);
+    let origin = Origin { library: behind, ..origin(module) };
     if errors.is_empty() {
         for entry in entries {
             match link(module, entry, &functions, &taken, &origin) {

@@ -13,6 +13,7 @@ mod include;
 mod input;
 mod keys;
 mod launches;
+mod library;
 mod loops;
 mod pipelines;
 mod preload;
