@@ -529,9 +529,7 @@ impl<'a> FunctionalHost<'a> {
         }
         let statistics = grid.statistics();
         let touched = memory.take_touched();
-        let lost = memory.printed_lost();
-        let text = memory.take_printed();
-        self.journal.printed(&text, memory.printed_lost() - lost);
+        self.journal.printed_in(memory);
         self.launched.push(Launched {
             kernel: kernel.to_owned(),
             ctas: done,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
+use counterpoint_ptx::functional::FlatMemory;
 
 use crate::program::BufferId;
 
@@ -37,6 +38,13 @@ impl Journal {
         let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
         printed.text.push_str(text);
         printed.lost += lost;
+    }
+
+    /// Notes text that kernels have printed in a memory without time.
+    pub(crate) fn printed_in(&self, memory: &mut FlatMemory) {
+        let lost = memory.printed_lost();
+        let text = memory.take_printed();
+        self.printed(&text, memory.printed_lost() - lost);
     }
 
     /// Takes the text that kernels have printed so far.

@@ -8,6 +8,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_protocols::bus::{Copy, Direction, Title, Work};
 use counterpoint_protocols::extra::LineTag;
+use counterpoint_ptx::functional::FlatMemory;
 use counterpoint_ptx::printf::Ring;
 
 use super::Driver;
@@ -28,6 +29,11 @@ pub(super) struct Printing {
 const COUNTER_END: u64 = 16;
 
 impl Driver<'_> {
+    /// Notes text that kernels have printed on the CPU, in a memory of its own.
+    pub fn printed_in(&self, memory: &mut FlatMemory) {
+        self.journal.printed_in(memory);
+    }
+
     /// Ends the printing of a run: waits for all commands if text may be left on a device.
     pub(crate) async fn end_printing(&mut self) -> Result<(), Fault> {
         match self.printing.values().any(|printing| printing.due) {
