@@ -5,6 +5,7 @@ mod allocation;
 mod modules;
 pub(crate) mod overlap;
 mod printing;
+mod spans;
 pub mod threads;
 mod words;
 
@@ -13,7 +14,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::Context;
-use counterpoint_framework::telemetry::{Attribute, Attributes, Lane, Level, SpanId};
+use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_framework::time::{SimTime, Wire};
 use counterpoint_protocols::bus::{
     BusMessage, Command, CommandId, Copy, Description, Direction, Title, Work,
@@ -146,32 +147,6 @@ impl<'a> Driver<'a> {
     /// The application.
     pub fn application(&self) -> Arc<Application> {
         Arc::clone(&self.application)
-    }
-
-    /// Begins a span of the run.
-    pub fn begin(&self, parent: Option<SpanId>, level: Level, name: impl Into<String>) -> SpanId {
-        self.sim.open_span(level, parent, name.into(), Lane::Only)
-    }
-
-    /// Begins the span of the whole run.
-    pub(crate) fn begin_run(&mut self) -> SpanId {
-        let run = self.begin(None, Level::Phases, format!("run {}", self.application.name));
-        *self.run.insert(run)
-    }
-
-    /// Ends a span of the run.
-    pub fn end(&self, span: SpanId) {
-        self.end_with(span, Attributes::new());
-    }
-
-    /// Ends a span of the run that shows something.
-    pub fn end_with(&self, span: SpanId, attributes: Attributes) {
-        self.sim.close_span(span, attributes);
-    }
-
-    /// Ends the span of a transfer of `bytes` bytes.
-    fn end_transfer(&self, span: SpanId, bytes: u64) {
-        self.sim.close_span(span, vec![("bytes", Attribute::Amount(bytes))]);
     }
 
     /// The device on which a name's buffer lies.

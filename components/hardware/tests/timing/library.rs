@@ -91,7 +91,21 @@ fn printing_waits_for_what_it_reads_and_not_for_what_it_stores() {
     // It waits for the format, the ring's size, its place in the ring, the size again, and the argument.
     let waits = |threads| end(&run(threads, 150)) - end(&run(threads, 100));
     assert_eq!([waits(1), waits(32)], [5 * 50, 5 * 50]);
-    // Each lane's record lies in its own part of the ring: a store of a warp takes a cycle for each of its eight lines.
-    let words = 6;
-    assert_eq!(end(&run(32, 100)) - end(&run(1, 100)), words * 7);
+    // The eight lines of a word leave in as many cycles, and the next word comes later than that: 32 lanes take no longer than one.
+    let requests = run(32, 100);
+    let left = |lane: u64, offset: u64| {
+        let address = RING + Ring::HEADER_BYTES + 32 * lane + offset;
+        let stores = requests.iter().filter(|(_, request)| stored(request, address).is_some());
+        stores.map(|(cycle, _)| *cycle).collect::<Vec<u64>>()
+    };
+    let words = [0, 4, 8, 12, 16, 24].map(|offset| left(0, offset)[0]);
+    for (word, offset) in words.iter().zip([0, 4, 8, 12, 16, 24]) {
+        assert_eq!(
+            [4, 12, 28].map(|lane| left(lane, offset)),
+            [1, 3, 7].map(|lines| vec![word + lines]),
+            "{offset}"
+        );
+    }
+    assert!(words.windows(2).all(|pair| pair[0] + 8 <= pair[1]), "{words:?}");
+    assert_eq!(end(&requests), end(&run(1, 100)));
 }
