@@ -378,7 +378,8 @@ mod tests {
         let mut output = String::new();
         let mut ring = Ring::new(1024);
         let header = header(bytes.len() as u64);
-        assert_eq!(ring.unread(&header), [Ring::HEADER_BYTES..Ring::HEADER_BYTES + bytes.len() as u64]);
+        let whole = Ring::HEADER_BYTES..Ring::HEADER_BYTES + bytes.len() as u64;
+        assert_eq!(ring.unread(&header), std::slice::from_ref(&whole));
         ring.take(&header, &bytes, &mut output);
         assert!(ring.unread(&header).is_empty());
         output
