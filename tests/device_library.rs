@@ -208,6 +208,13 @@ fn the_command_checks_such_kernels_and_writes_their_text_to_the_console() {
     let machine = request("tiny", "", &[]).machine;
     let checked = call(&["check", &machine, &path]);
     assert_eq!(checked.status, 0, "{}", checked.err);
+    // An authority over pages knows those of buffers alone.
+    #[cfg(feature = "papers")]
+    {
+        let refused = call(&["check", &machine, &path, "--with", "crcs-fifo"]);
+        assert_eq!(refused.status, 2, "{}", refused.out);
+        assert!(refused.err.contains("cannot run `k`, whose module prints or allocates"), "{}", refused.err);
+    }
     for mode in [&["--quiet"][..], &["--quiet", "--functional"]] {
         let ran = call(&[&["run", &machine, &path, "--out", &out][..], mode].concat());
         assert_eq!((ran.status, ran.out.lines().count()), (0, 240), "{}", ran.err);
