@@ -52,7 +52,7 @@ fn block(launch: &LaunchStep, env: &CtaEnvironment, memory: &mut FlatMemory, see
                     | Issue::AwaitCopies { .. }
                     | Issue::Exit { .. } => {}
                     Issue::Barrier { .. } | Issue::Held => *waiting = true,
-                    Issue::Print | Issue::Texture | Issue::Range(_) => {
+                    Issue::Texture | Issue::Range(_) => {
                         panic!("no application prints, has textures or tells ranges")
                     }
                     Issue::Memory => {

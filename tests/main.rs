@@ -13,6 +13,7 @@ mod contract;
 mod cooperative;
 mod corpus;
 mod determinism;
+mod device_library;
 mod ends;
 mod faults;
 mod independent;

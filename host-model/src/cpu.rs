@@ -99,13 +99,14 @@ impl Component for Cpu {
     async fn run(&mut self, io: &mut CpuPorts, sim: &Context<CpuStats>) -> Result<(), Fault> {
         let runtime = self.params.runtime.build(sim)?;
         let mut driver = Driver::new(io, sim, &self.params)?;
-        let run = driver.begin(None, Level::Phases, format!("run {}", driver.application().name));
+        let run = driver.begin_run();
         let setup = driver.begin(Some(run), Level::Phases, "setup");
         driver.describe().await?;
         driver.replace(runtime.prepare(&driver.application(), driver.devices())?);
         driver.allocate()?;
         driver.end(setup);
         runtime.run(&mut driver, run).await?;
+        driver.end_printing().await?;
         driver.end(run);
         driver.inspect().await
     }

@@ -4,6 +4,8 @@
 mod allocation;
 mod modules;
 pub(crate) mod overlap;
+mod printing;
+mod spans;
 pub mod threads;
 mod words;
 
@@ -12,7 +14,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::Context;
-use counterpoint_framework::telemetry::{Attribute, Attributes, Lane, Level, SpanId};
+use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_framework::time::{SimTime, Wire};
 use counterpoint_protocols::bus::{
     BusMessage, Command, CommandId, Copy, Description, Direction, Title, Work,
@@ -30,6 +32,7 @@ use crate::cpu::{CpuParams, CpuPorts, CpuStats};
 use crate::journal::Journal;
 use crate::program::{Application, BufferId, Computed, Condition, LaunchStep, Range, Transfer};
 use modules::{Hidden, Loaded};
+use printing::Printing;
 use threads::{Invalid, Thread};
 
 pub use allocation::Layout;
@@ -80,6 +83,10 @@ pub struct Driver<'a> {
     loaded: Vec<Loaded>,
     /// By device, what it holds besides buffers.
     hidden: BTreeMap<u32, Hidden>,
+    /// By device, what its kernels print: devices that have such kernels.
+    printing: BTreeMap<u32, Printing>,
+    /// The span of the whole run.
+    run: Option<SpanId>,
     /// Per buffer, by where it lies, after how many launches it was freed.
     freed: Vec<Option<u32>>,
     commands: BTreeMap<CommandId, Issued>,
@@ -124,6 +131,8 @@ impl<'a> Driver<'a> {
             mapped: BTreeMap::new(),
             loaded: Vec::new(),
             hidden: BTreeMap::new(),
+            printing: BTreeMap::new(),
+            run: None,
             commands: BTreeMap::new(),
             descriptions: BTreeMap::new(),
             counts: BTreeMap::new(),
@@ -138,26 +147,6 @@ impl<'a> Driver<'a> {
     /// The application.
     pub fn application(&self) -> Arc<Application> {
         Arc::clone(&self.application)
-    }
-
-    /// Begins a span of the run.
-    pub fn begin(&self, parent: Option<SpanId>, level: Level, name: impl Into<String>) -> SpanId {
-        self.sim.open_span(level, parent, name.into(), Lane::Only)
-    }
-
-    /// Ends a span of the run.
-    pub fn end(&self, span: SpanId) {
-        self.end_with(span, Attributes::new());
-    }
-
-    /// Ends a span of the run that shows something.
-    pub fn end_with(&self, span: SpanId, attributes: Attributes) {
-        self.sim.close_span(span, attributes);
-    }
-
-    /// Ends the span of a transfer of `bytes` bytes.
-    fn end_transfer(&self, span: SpanId, bytes: u64) {
-        self.sim.close_span(span, vec![("bytes", Attribute::Amount(bytes))]);
     }
 
     /// The device on which a name's buffer lies.
@@ -385,6 +374,9 @@ impl<'a> Driver<'a> {
             let device = self.devices.get(&step.device).map_or("", |device| &device.path);
             rows.note(device, launch.name());
         }
+        if let Some(printing) = self.printing.get_mut(&step.device).filter(|_| step.kernel.prints()) {
+            printing.due = true;
+        }
         Ok(self.command(step.device, stream, Work::Launch(Arc::new(launch)), None, 0).await)
     }
 
@@ -403,12 +395,12 @@ impl<'a> Driver<'a> {
         self.command(device, stream, Work::Wait(event), None, 0).await
     }
 
-    /// Waits until all commands are done.
+    /// Waits until all commands are done, and reads the text that kernels have printed.
     pub async fn drain(&mut self) -> Result<(), Fault> {
         while !self.commands.is_empty() {
             self.event().await?;
         }
-        Ok(())
+        self.read_printed().await
     }
 
     /// Waits until a command is done.

@@ -104,6 +104,9 @@ impl<'a> FunctionalHost<'a> {
             })?;
             memories.insert(device, memory);
         }
+        for memory in memories.values_mut() {
+            memory.set_library(application.library.heap, application.library.printf, unwritten);
+        }
         for buffer in &application.buffers {
             let Buffer { name, bytes, .. } = buffer;
             let mut held = Space::zeroed(*bytes as usize).map_err(|error| {
@@ -526,6 +529,7 @@ impl<'a> FunctionalHost<'a> {
         }
         let statistics = grid.statistics();
         let touched = memory.take_touched();
+        self.journal.printed_in(memory);
         self.launched.push(Launched {
             kernel: kernel.to_owned(),
             ctas: done,
@@ -553,7 +557,12 @@ fn rooms(application: &Application) -> BTreeMap<u32, u64> {
         let kernel = module.kernels.first()?;
         Some((module.device, kernel.global_bytes() + kernel.constant_bytes() + GAP))
     });
-    for (device, bytes) in buffers.chain(variables) {
+    let library = application.library.heap + application.library.printf + 2 * GAP;
+    let library = application.modules.iter().filter_map(|module| {
+        let kernel = module.kernels.first()?;
+        (kernel.prints() || kernel.allocates()).then_some((module.device, library))
+    });
+    for (device, bytes) in buffers.chain(variables).chain(library) {
         let room = rooms.entry(device).or_default();
         *room = room.saturating_add(bytes).saturating_add(GAP);
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
+use counterpoint_ptx::functional::FlatMemory;
 
 use crate::program::BufferId;
 
@@ -14,12 +15,41 @@ pub struct Journal {
     buffers: Mutex<BTreeMap<BufferId, Bytes>>,
     bytes: AtomicU64,
     launches: AtomicU64,
+    printed: Mutex<Printed>,
+}
+
+/// Text that kernels have printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Printed {
+    /// The text, in the order in which the kernels reserved places for it.
+    pub text: String,
+    /// Bytes of records that newer ones have overwritten before the host read them.
+    pub lost: u64,
 }
 
 impl Journal {
     /// Notes a result.
     pub(crate) fn result(&self, buffer: BufferId, values: Bytes) {
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner).insert(buffer, values);
+    }
+
+    /// Notes text that kernels have printed, and the bytes of records that were lost.
+    pub(crate) fn printed(&self, text: &str, lost: u64) {
+        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        printed.text.push_str(text);
+        printed.lost += lost;
+    }
+
+    /// Notes text that kernels have printed in a memory without time.
+    pub(crate) fn printed_in(&self, memory: &mut FlatMemory) {
+        let lost = memory.printed_lost();
+        let text = memory.take_printed();
+        self.printed(&text, memory.printed_lost() - lost);
+    }
+
+    /// Takes the text that kernels have printed so far.
+    pub fn take_printed(&self) -> Printed {
+        std::mem::take(&mut *self.printed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Notes that data has moved.

@@ -23,7 +23,7 @@ pub mod program;
 pub mod runtimes;
 
 pub use driver::{Driver, Layout};
-pub use journal::Journal;
+pub use journal::{Journal, Printed};
 
 use counterpoint_framework::model::Registry;
 

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use counterpoint_framework::time::BytesPerSecond;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
-use counterpoint_ptx::Kernel;
+use counterpoint_ptx::printf::Ring;
 use counterpoint_ptx::texture::{Texture, Textures};
+use counterpoint_ptx::{Heap, Kernel};
 
 use crate::modules::Module;
 
@@ -309,6 +310,21 @@ impl Step {
     }
 }
 
+/// Sizes of the memory that a device's driver gives to the device library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LibrarySizes {
+    /// Bytes of the heap from which kernels allocate.
+    pub heap: u64,
+    /// Bytes of records of `printf` that nobody has read yet.
+    pub printf: u64,
+}
+
+impl Default for LibrarySizes {
+    fn default() -> Self {
+        LibrarySizes { heap: Heap::DEFAULT_BYTES, printf: Ring::DEFAULT_BYTES }
+    }
+}
+
 /// An application.
 #[derive(Clone, Debug, Default)]
 pub struct Application {
@@ -320,6 +336,8 @@ pub struct Application {
     pub textures: Vec<BoundTexture>,
     /// The modules of all launches.
     pub modules: Vec<Module>,
+    /// Memory of every device that the kernels' library has.
+    pub library: LibrarySizes,
     /// Its streams by number; number 0 is the default streams of all devices.
     pub streams: Vec<Stream>,
     /// Buffers whose contents are on their device before time 0, in the order of the files that hold them.

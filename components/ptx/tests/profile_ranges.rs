@@ -57,7 +57,7 @@ fn compare(
     bytes.resize(bytes.len().next_multiple_of(4), 0);
     block.iter().for_each(|size| bytes.extend(size.to_le_bytes()));
     let options = Options { ranges: true, ..Options::default() };
-    let variables = VariableBases { globals: 1 << 38, constants: 1 << 39 };
+    let variables = VariableBases { globals: 1 << 38, constants: 1 << 39, ..VariableBases::default() };
     let mut run = Grid::new(pre, grid, [1; 3], &bytes, variables, &options).unwrap();
     let mut memory = FlatMemory::new(0);
     for ctaid in ctas(grid) {

@@ -32,6 +32,7 @@ use counterpoint_framework::kernel::{Cut, RunOptions, Stuck};
 use counterpoint_framework::model::{Environment, Registry};
 use counterpoint_framework::telemetry::Curve;
 use counterpoint_framework::topology::{self, Machine, RunReport};
+use counterpoint_host_model::Printed;
 use counterpoint_host_model::functional::{Found, Launched};
 use counterpoint_protocols::write_log::Written;
 use counterpoint_ptx::functional::Options;
@@ -99,6 +100,8 @@ pub struct RunSummary {
     pub race_checked: Option<usize>,
     /// Writes to the buffers that were watched, in the order of time.
     pub writes: Vec<Written>,
+    /// Text that kernels printed.
+    pub printed: Printed,
     /// Execution of each launch, of a run without time.
     pub launched: Option<Vec<Launched>>,
     /// The launches that have ended, by number.

@@ -8,10 +8,12 @@ use counterpoint_protocols::bus::{Description, Work};
 use counterpoint_protocols::local::Capacity;
 use counterpoint_protocols::preload::Preloaded;
 use counterpoint_protocols::write_log::WriteLog;
+use counterpoint_ptx::printf::Ring;
 use counterpoint_ptx::{Allocation, Rights};
 
 use super::Driver;
-use super::modules::Placed;
+use super::modules::{Hidden, Placed};
+use super::printing::Printing;
 use crate::program::{Application, BufferId};
 
 /// Where the first buffer lies on every device; below it nothing is mapped, so a null pointer is caught.
@@ -26,6 +28,8 @@ pub struct Layout {
     pub device: Vec<u64>,
     /// By device, the address behind the last buffer.
     pub ends: BTreeMap<u32, u64>,
+    /// The host's address behind the last buffer.
+    host_end: u64,
 }
 
 impl Layout {
@@ -41,7 +45,7 @@ impl Layout {
             next += buffer.bytes.next_multiple_of(page);
             *end += buffer.bytes.next_multiple_of(page);
         }
-        Layout { host, device, ends }
+        Layout { host, device, ends, host_end: next }
     }
 
     /// Message for buffers beyond the memory of a device, which has `memory` bytes.
@@ -99,6 +103,7 @@ impl Driver<'_> {
         let layout = Layout::of(&application, self.page);
         self.host_address.clone_from(&layout.host);
         self.device_address.clone_from(&layout.device);
+        let mut host_end = layout.host_end;
         for (&device, &buffers) in &layout.ends {
             let Description { memory, capacity, path, .. } =
                 self.devices.get(&device).cloned().unwrap_or_default();
@@ -106,6 +111,13 @@ impl Driver<'_> {
             let too_small = || beyond(ALL, all, device, memory);
             if let Some(message) = layout.beyond(device, memory).or_else(too_small) {
                 return Err(Fault::new(message));
+            }
+            if let Some(&Hidden { printf, .. }) = self.hidden.get(&device).filter(|hidden| hidden.printf != 0)
+            {
+                let ring = Ring::new(application.library.printf);
+                let (device_address, host_address) = (printf, host_end);
+                host_end += ring.bytes().next_multiple_of(self.page);
+                self.printing.insert(device, Printing { ring, device_address, host_address, due: false });
             }
             if let Some(preloaded) = self.sim.resource::<Preloaded>() {
                 self.load_buffers(device, &path, &preloaded);

@@ -4,10 +4,11 @@ use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::local::{Capacity, LocalMemory};
 use counterpoint_protocols::memory::LINE_BYTES;
 use counterpoint_protocols::preload::Preloaded;
-use counterpoint_ptx::{Allocation, Rights, VariableBases};
+use counterpoint_ptx::printf::Ring;
+use counterpoint_ptx::{Allocation, Heap, Rights, VariableBases};
 
 use super::Driver;
-use crate::program::Application;
+use crate::program::{Application, LibrarySizes};
 
 /// Where a module lies on its device.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +24,9 @@ pub(super) struct Hidden {
     pub(super) allocations: Vec<Allocation>,
     pub(super) local: LocalMemory,
     pub(super) parameters: Parameters,
+    /// Heap and ring of the device library; 0 where no kernel needs one.
+    pub(super) heap: u64,
+    pub(super) printf: u64,
 }
 
 /// Where the parameters of launches lie: launches take turns, so that what a cache has of one is not taken for another's.
@@ -86,12 +90,21 @@ impl Placed {
         let mut bytes_per_thread = 0;
         let mut parameters = Parameters::default();
         let mut all = Vec::new();
+        let here = || application.modules.iter().filter(|module| module.device == device);
+        let kernels = || here().flat_map(|module| &module.kernels);
+        let LibrarySizes { heap, printf } = application.library;
+        let bytes = if kernels().any(|kernel| kernel.allocates()) { heap } else { 0 };
+        let heap = bump.take("heap of the device".to_owned(), bytes, Rights::All);
+        let bytes = if kernels().any(|kernel| kernel.prints()) { Ring::new(printf).bytes() } else { 0 };
+        let printf = bump.take("printf buffer of the device".to_owned(), bytes, Rights::All);
         for (number, module) in application.modules.iter().enumerate() {
             let Some(any) = module.kernels.first().filter(|_| module.device == device) else { continue };
             let (name, mut loaded) = (&module.name, Loaded::default());
             loaded.variables = VariableBases {
                 globals: bump.take(format!("variables of {name}"), any.global_bytes(), Rights::All),
                 constants: bump.take(format!("constants of {name}"), any.constant_bytes(), Rights::Read),
+                heap,
+                printf,
             };
             for kernel in &module.kernels {
                 let title = format!("code of {}", kernel.name());
@@ -106,7 +119,7 @@ impl Placed {
         local.base = bump.take("local memory".to_owned(), local.bytes(), Rights::All);
         let bytes = Parameters::PLACES * parameters.bytes;
         parameters.base = bump.take("kernel parameters".to_owned(), bytes, Rights::None);
-        let hidden = Hidden { allocations: bump.given, local, parameters };
+        let hidden = Hidden { allocations: bump.given, local, parameters, heap, printf };
         Placed { loaded: all, hidden, end: bump.next }
     }
 }
@@ -127,6 +140,14 @@ impl Driver<'_> {
     /// Puts the first bytes of a device's modules where they have their places.
     pub(super) fn load_modules(&self, device: u32, path: &str, memory: &Preloaded) {
         let application = &self.application;
+        if let Some(&Hidden { heap, printf, .. }) = self.hidden.get(&device) {
+            if heap != 0 {
+                memory.place(path, heap, Heap::header(application.library.heap).into());
+            }
+            if printf != 0 {
+                memory.place(path, printf, Ring::new(application.library.printf).header().into());
+            }
+        }
         for (index, (module, loaded)) in application.modules.iter().zip(&self.loaded).enumerate() {
             let Some(any) = module.kernels.first().filter(|_| module.device == device) else { continue };
             let bases = loaded.variables;

@@ -16,9 +16,14 @@ impl Driver<'_> {
     /// If memory answers what was not asked for.
     pub async fn read_part(&mut self, part: Range) -> Result<Vec<u8>, Fault> {
         let address = self.host_address[self.place(part.buffer)] + part.offset;
-        self.seen = vec![0; part.bytes as usize];
-        for offset in (0..part.bytes).step_by(self.page as usize) {
-            let bytes = self.page.min(part.bytes - offset) as u32;
+        self.read_host(address, part.bytes).await
+    }
+
+    /// Reads bytes of host memory.
+    pub(super) async fn read_host(&mut self, address: u64, size: u64) -> Result<Vec<u8>, Fault> {
+        self.seen = vec![0; size as usize];
+        for offset in (0..size).step_by(self.page as usize) {
+            let bytes = self.page.min(size - offset) as u32;
             let tag = self.page_slot(Page::Look { offset }).await?;
             self.io.memory.tx.send(HostAccess::Read { tag, address: address + offset, bytes }).await;
         }

@@ -11,6 +11,7 @@ mod independent;
 mod io;
 mod l2;
 mod latencies;
+mod library;
 mod mix;
 mod model;
 mod order;

@@ -360,21 +360,6 @@ fn a_recursive_call_waits_for_the_loads_of_its_caller() {
 }
 
 #[test]
-fn vprintf_is_refused_with_its_line() {
-    let print = kernel("call (%r3), vprintf, (%rd1, %rd2);").replace(
-        ".visible .entry",
-        ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n.visible .entry",
-    );
-    let run = run_blocks(FETCHED, Memory::default(), vec![(5, block(&launch(1, &print, 1, 32), 0))]);
-    let message = fault(&run.report);
-    let line = line_of_text(&print, "call (");
-    assert!(
-        message.contains(&format!("line {line}, `call (")) && message.contains("calls vprintf"),
-        "{message}"
-    );
-}
-
-#[test]
 fn a_fence_waits_for_the_acknowledgement() {
     let run = run(&format!("{MARK}membar.gl;\nst.global.u32 [%rd1+4096], %r1;"), 32);
     // The fence ends in the cycle of the answer, and the store behind it issues in that cycle; %rd1 and %r1 share a bank.

@@ -4,7 +4,7 @@
 //! the return is where they meet again. Lanes that call different functions through registers go one function
 //! after another and meet behind the call. Within a function, lanes that have returned wait until the last has.
 
-use super::{Access, Entry, ExecError, Issue, Warp, blend, fault, wide_of};
+use super::{Access, Entry, ExecError, Warp, blend, fault, wide_of};
 use crate::analysis::cfg::NO_PC;
 use crate::program::{Action, CallSite, FramePart, Instruction, Kernel, NONE, Row};
 
@@ -224,41 +224,5 @@ impl Warp {
             self.write_loaded(instruction, lanes, &words);
         }
         Ok(())
-    }
-
-    /// `vprintf`: the addresses of format and arguments go into the access.
-    pub(super) fn print(
-        &mut self,
-        kernel: &Kernel,
-        instruction: &Instruction,
-        lanes: u32,
-        access: &mut Access,
-    ) -> Issue {
-        let site = &kernel.calls[instruction.offset as usize];
-        let word =
-            |part: FramePart, word: usize| self.frame[self.frame_row + part.offset as usize / 4 + word];
-        if let [format, arguments] = site.arguments[..] {
-            let (low, high) = (word(format, 0), word(format, 1));
-            access.addresses =
-                std::array::from_fn(|lane| u64::from(low.0[lane]) | u64::from(high.0[lane]) << 32);
-            access.values[0] = word(arguments, 0);
-            access.values[1] = word(arguments, 1);
-        }
-        access.pc = self.pc;
-        access.mask = lanes;
-        Issue::Print
-    }
-
-    /// Gives `vprintf` at `pc` its results, in `lanes`.
-    ///
-    /// # Panics
-    /// If `pc` is no instruction of the kernel.
-    pub fn complete_print(&mut self, kernel: &Kernel, pc: u32, lanes: u32, counts: &[u32; 32]) {
-        let instruction = &kernel.instructions[pc as usize];
-        let Action::Print = instruction.action else { return };
-        if let Some(result) = kernel.calls[instruction.offset as usize].results.first() {
-            let row = self.frame_row + result.offset as usize / 4;
-            blend(&mut self.frame[row].0, counts, lanes);
-        }
     }
 }

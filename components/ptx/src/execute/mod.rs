@@ -85,10 +85,6 @@ pub enum Issue {
     /// `values`, and each lane's handle in `addresses`, if the instruction has one. [`Textures::fetch`](texture::Textures::fetch) gives the
     /// results for [`Warp::complete_texture`].
     Texture,
-    /// Text is to be written, lane by lane in their order. The access holds the lanes in `mask`, the generic
-    /// address of each lane's format in `addresses`, and that of its arguments in `values`, low words in the
-    /// first row. [`Warp::complete_print`] gives the results.
-    Print,
     /// A range of an array is set or released. [`Access::range`] reads the arguments of the one lane in `mask`.
     Range(RangeAction),
     /// Lanes ended.
@@ -326,10 +322,13 @@ impl Warp {
                 self.return_(kernel, lanes);
                 return Ok(Issued { kind: Issue::Branch, lanes });
             }
-            Action::Print => kind = self.print(kernel, instruction, lanes, access),
             Action::Range(action) => kind = self.call_range(kernel, instruction, action, lanes, access)?,
             Action::Assert => {
                 return Err(fault(instruction, lanes, "an assertion of the program failed".into()));
+            }
+            Action::BadFree => {
+                let message = "`free` is given what `malloc` did not give, or what is free already";
+                return Err(fault(instruction, lanes, message.into()));
             }
             Action::Copy => {
                 self.access(kernel, env, instruction, lanes, access)?;

@@ -1,45 +1,113 @@
-//! The text that `vprintf` writes: a format and a buffer of arguments, as CUDA lays them out.
+//! Text of the host from what `vprintf` leaves: a ring of records, each with a format and a buffer of arguments, as CUDA lays
+//! them out.
 //!
 //! Every argument lies at a multiple of its own size: 4 bytes for an `int` or smaller, 8 for `long` and `long
-//! long`, `double` and pointers. Conversions are those of CUDA's `printf`; `%s` follows a pointer into
-//! memory. An invalid conversion is written unchanged, as CUDA does.
+//! long`, `double` and pointers. Conversions are those of CUDA's `printf`; `%s` follows a pointer, which in a record is an offset. An
+//! invalid conversion is written unchanged, as CUDA does.
+//!
+//! The device's side is the device library (`program/library/printf.ptx`), which describes ring and record.
 
-use crate::execute::Access;
-
-/// Reads memory for one lane: a byte at a generic address.
-pub type ReadByte<'a> = &'a mut dyn FnMut(usize, u64) -> Option<u8>;
+use std::ops::Range;
 
 /// No string or format is longer; a missing end must not run through all of memory.
 const LONGEST: usize = 1 << 16;
 
-/// Appends the output of a `vprintf`'s lanes, lowest lane first, and gives the number of arguments of each;
-/// the error is the lane and the address that could not be read.
-pub fn print(access: &Access, read: ReadByte<'_>, output: &mut String) -> Result<[u32; 32], (usize, u64)> {
-    let mut counts = [0; 32];
-    for (lane, count) in counts.iter_mut().enumerate() {
-        if access.mask >> lane & 1 == 0 {
-            continue;
-        }
-        let format = access.addresses[lane];
-        if format == 0 {
-            *count = u32::MAX;
-            continue;
-        }
-        let word = |row: usize| u64::from(access.values[row].0[lane]);
-        let mut line = Line { lane, read, next: word(0) | word(1) << 32, count: 0 };
-        let format = line.text(format)?;
-        line.write(&format, output)?;
-        *count = line.count;
-    }
-    Ok(counts)
+/// The position of a record among all bytes ever reserved, and this, are its stamp.
+const STAMP: u64 = u64::from_be_bytes(*b"tnir\0\0\0\0");
+
+/// Bytes of a record before its format.
+const RECORD_HEADER: u64 = 16;
+
+/// Ring of records in a device's memory, and how far the host has read.
+#[derive(Clone, Debug)]
+pub struct Ring {
+    capacity: u64,
+    read: u64,
+    lost: u64,
 }
 
-struct Line<'r, 'f> {
-    lane: usize,
-    read: &'r mut (dyn FnMut(usize, u64) -> Option<u8> + 'f),
-    /// Address of the next argument.
+impl Ring {
+    /// Bytes of a ring for records, if nobody asks for others: those of CUDA's `cudaLimitPrintfFifoSize`.
+    pub const DEFAULT_BYTES: u64 = 1 << 20;
+    /// Bytes before the records.
+    pub const HEADER_BYTES: u64 = 128;
+
+    /// An empty ring for records of this many bytes, in whole words of 8.
+    pub fn new(bytes: u64) -> Self {
+        Ring { capacity: (bytes / 8 * 8).max(8), read: 0, lost: 0 }
+    }
+
+    /// Bytes that it takes in memory.
+    pub fn bytes(&self) -> u64 {
+        Ring::HEADER_BYTES + self.capacity
+    }
+
+    /// Its first bytes before anything is printed.
+    pub fn header(&self) -> Vec<u8> {
+        let mut header = self.capacity.to_le_bytes().to_vec();
+        header.resize(Ring::HEADER_BYTES as usize, 0);
+        header
+    }
+
+    /// The parts of the ring, counted from its header, that hold what the host has not read; of `header` it knows the bytes that are there now.
+    pub fn unread(&self, header: &[u8]) -> Vec<Range<u64>> {
+        let end = reserved(header);
+        let first = self.read.max(end.saturating_sub(self.capacity));
+        let (from, bytes) = (first % self.capacity, end.saturating_sub(first));
+        let whole = bytes.min(self.capacity - from);
+        let parts = [(from, whole), (0, bytes - whole)].into_iter().filter(|(_, bytes)| *bytes > 0);
+        parts.map(|(from, bytes)| Ring::HEADER_BYTES + from..Ring::HEADER_BYTES + from + bytes).collect()
+    }
+
+    /// Bytes of records that newer ones have overwritten before the host read them.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Takes the bytes of those parts, and appends the text of their records. Older records that newer ones have overwritten are lost; where
+    /// a record was still being written then, what overwrote it may be broken.
+    pub fn take(&mut self, header: &[u8], bytes: &[u8], output: &mut String) {
+        let end = reserved(header);
+        self.lost += (end - self.read).saturating_sub(bytes.len() as u64);
+        let mut rest = bytes;
+        while rest.len() as u64 >= RECORD_HEADER {
+            let position = end - rest.len() as u64;
+            let (stamp, size, arguments) = (word(rest, 0, 8), word(rest, 8, 4), word(rest, 12, 4));
+            let record = rest.get(..size as usize).filter(|record| !record.is_empty());
+            match record.filter(|_| stamp == position ^ STAMP) {
+                Some(record) => {
+                    Line { record, next: arguments }.write(&text(record, RECORD_HEADER), output);
+                    rest = &rest[record.len()..];
+                }
+                // A piece of a lost record.
+                None => rest = &rest[8..],
+            }
+        }
+        self.read = end;
+    }
+}
+
+/// Bytes that have ever been reserved.
+fn reserved(header: &[u8]) -> u64 {
+    word(header, 8, 8)
+}
+
+/// A number in bytes that may end too early, which a broken record's can.
+fn word(bytes: &[u8], at: u64, size: u64) -> u64 {
+    let byte = |index: u64| usize::try_from(at.wrapping_add(index)).ok().and_then(|at| bytes.get(at));
+    (0..size).fold(0, |all, index| all | u64::from(byte(index).copied().unwrap_or(0)) << (8 * index))
+}
+
+/// The bytes from an offset up to the zero.
+fn text(record: &[u8], at: u64) -> Vec<u8> {
+    let bytes = usize::try_from(at).ok().and_then(|at| record.get(at..)).unwrap_or_default();
+    bytes.iter().take(LONGEST).copied().take_while(|byte| *byte != 0).collect()
+}
+
+struct Line<'r> {
+    record: &'r [u8],
+    /// Offset of the next argument.
     next: u64,
-    count: u32,
 }
 
 /// Flags, width and precision of a conversion.
@@ -56,57 +124,36 @@ struct Spec {
     bits: u32,
 }
 
-impl Line<'_, '_> {
-    fn byte(&mut self, address: u64) -> Result<u8, (usize, u64)> {
-        (self.read)(self.lane, address).ok_or((self.lane, address))
+impl Line<'_> {
+    fn argument(&mut self, size: u64) -> u64 {
+        let at = self.next.next_multiple_of(size);
+        self.next = at + size;
+        word(self.record, at, size)
     }
 
-    /// The bytes up to the zero.
-    fn text(&mut self, address: u64) -> Result<Vec<u8>, (usize, u64)> {
-        let mut bytes = Vec::new();
-        while bytes.len() < LONGEST {
-            match self.byte(address.wrapping_add(bytes.len() as u64))? {
-                0 => break,
-                byte => bytes.push(byte),
-            }
-        }
-        Ok(bytes)
-    }
-
-    fn argument(&mut self, size: u64) -> Result<u64, (usize, u64)> {
-        self.next = self.next.next_multiple_of(size);
-        let mut value = 0;
-        for index in 0..size {
-            value |= u64::from(self.byte(self.next + index)?) << (8 * index);
-        }
-        self.next += size;
-        self.count += 1;
-        Ok(value)
-    }
-
-    fn write(&mut self, format: &[u8], output: &mut String) -> Result<(), (usize, u64)> {
+    fn write(&mut self, format: &[u8], output: &mut String) {
         let mut rest = format;
         while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
             output.push_str(&String::from_utf8_lossy(&rest[..at]));
             let start = &rest[at..];
             rest = &rest[at + 1..];
-            let spec = self.spec(&mut rest)?;
+            let spec = self.spec(&mut rest);
             let Some((&conversion, tail)) = rest.split_first() else {
                 output.push_str(&String::from_utf8_lossy(start));
-                return Ok(());
+                return;
             };
             rest = tail;
             let size = u64::from(spec.bits.max(32) / 8);
             match conversion {
                 b'%' => output.push('%'),
                 b'd' | b'i' => {
-                    let raw = self.argument(size)?;
+                    let raw = self.argument(size);
                     let unused = 64 - spec.bits;
                     let value = ((raw << unused) as i64) >> unused;
                     integer(&spec, value < 0, value.unsigned_abs().to_string(), "", output);
                 }
                 b'u' | b'x' | b'X' | b'o' => {
-                    let value = self.argument(size)? & (u64::MAX >> (64 - spec.bits));
+                    let value = self.argument(size) & (u64::MAX >> (64 - spec.bits));
                     let (digits, prefix) = match conversion {
                         b'u' => (value.to_string(), ""),
                         b'x' => (format!("{value:x}"), "0x"),
@@ -118,21 +165,21 @@ impl Line<'_, '_> {
                     integer(&unsigned, false, digits, prefix, output);
                 }
                 b'c' => {
-                    let value = self.argument(4)? as u8;
+                    let value = self.argument(4) as u8;
                     pad(&spec, &char::from(value).to_string(), output);
                 }
                 b'p' => {
-                    let value = self.argument(8)?;
+                    let value = self.argument(8);
                     pad(&spec, &format!("{value:#x}"), output);
                 }
                 b's' => {
-                    let address = self.argument(8)?;
-                    let bytes = if address == 0 { b"(null)".to_vec() } else { self.text(address)? };
+                    let address = self.argument(8);
+                    let bytes = if address == 0 { b"(null)".to_vec() } else { text(self.record, address) };
                     let length = spec.precision.unwrap_or(bytes.len()).min(bytes.len());
                     pad(&spec, &String::from_utf8_lossy(&bytes[..length]), output);
                 }
                 b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => {
-                    let value = f64::from_bits(self.argument(8)?);
+                    let value = f64::from_bits(self.argument(8));
                     float(&spec, conversion, value, output);
                 }
                 _ => {
@@ -142,10 +189,9 @@ impl Line<'_, '_> {
             }
         }
         output.push_str(&String::from_utf8_lossy(rest));
-        Ok(())
     }
 
-    fn spec(&mut self, rest: &mut &[u8]) -> Result<Spec, (usize, u64)> {
+    fn spec(&mut self, rest: &mut &[u8]) -> Spec {
         let mut spec = Spec { bits: 32, ..Spec::default() };
         while let Some((&byte, tail)) = rest.split_first() {
             match byte {
@@ -158,13 +204,13 @@ impl Line<'_, '_> {
             }
             *rest = tail;
         }
-        if let Some(width) = self.number(rest)? {
+        if let Some(width) = self.number(rest) {
             spec.left |= width < 0;
             spec.width = width.unsigned_abs().min(LONGEST as u64) as usize;
         }
         if let [b'.', tail @ ..] = *rest {
             *rest = tail;
-            let precision = self.number(rest)?.unwrap_or(0);
+            let precision = self.number(rest).unwrap_or(0);
             // A negative precision is none.
             spec.precision = usize::try_from(precision).ok().map(|digits| digits.min(LONGEST));
         }
@@ -176,14 +222,14 @@ impl Line<'_, '_> {
             };
             *rest = tail;
         }
-        Ok(spec)
+        spec
     }
 
     /// Digits, or `*` and an argument.
-    fn number(&mut self, rest: &mut &[u8]) -> Result<Option<i64>, (usize, u64)> {
+    fn number(&mut self, rest: &mut &[u8]) -> Option<i64> {
         if let [b'*', tail @ ..] = *rest {
             *rest = tail;
-            return Ok(Some(i64::from(self.argument(4)? as i32)));
+            return Some(i64::from(self.argument(4) as i32));
         }
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (text, tail) = rest.split_at(digits);
@@ -191,7 +237,7 @@ impl Line<'_, '_> {
         let value = text
             .iter()
             .fold(0i64, |all, digit| all.saturating_mul(10).saturating_add(i64::from(digit - b'0')));
-        Ok((digits > 0).then_some(value))
+        (digits > 0).then_some(value)
     }
 }
 
@@ -307,20 +353,36 @@ fn hexadecimal(value: f64, precision: Option<usize>) -> String {
 mod tests {
     use super::*;
 
-    /// The output of a format with the 32-bit words that follow it in memory.
-    fn printed(format: &str, words: &[u32]) -> (String, u32) {
-        let mut memory = format.as_bytes().to_vec();
-        memory.push(0);
-        let start = memory.len().next_multiple_of(8);
-        memory.resize(start, 0);
-        memory.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-        let mut access = Access { mask: 1, ..Access::default() };
-        access.addresses[0] = 0x1000;
-        access.values[0].0[0] = 0x1000 + start as u32;
+    /// A record at a position: a format, and 32-bit words for its arguments.
+    fn record(position: u64, format: &str, words: &[u32]) -> Vec<u8> {
+        let arguments = (17 + format.len()).next_multiple_of(8);
+        let size = (arguments + 4 * words.len()).next_multiple_of(8);
+        let mut bytes = (position ^ STAMP).to_le_bytes().to_vec();
+        bytes.extend([size as u32, arguments as u32].into_iter().flat_map(u32::to_le_bytes));
+        bytes.extend_from_slice(format.as_bytes());
+        bytes.resize(arguments, 0);
+        bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        bytes.resize(size, 0);
+        bytes
+    }
+
+    fn header(reserved: u64) -> [u8; 16] {
+        let mut header = [0; 16];
+        header[8..].copy_from_slice(&reserved.to_le_bytes());
+        header
+    }
+
+    /// The output of a format with the 32-bit words of its arguments.
+    fn printed(format: &str, words: &[u32]) -> String {
+        let bytes = record(0, format, words);
         let mut output = String::new();
-        let mut read = |_: usize, address: u64| memory.get(address as usize - 0x1000).copied();
-        let counts = print(&access, &mut read, &mut output).unwrap();
-        (output, counts[0])
+        let mut ring = Ring::new(1024);
+        let header = header(bytes.len() as u64);
+        let whole = Ring::HEADER_BYTES..Ring::HEADER_BYTES + bytes.len() as u64;
+        assert_eq!(ring.unread(&header), std::slice::from_ref(&whole));
+        ring.take(&header, &bytes, &mut output);
+        assert!(ring.unread(&header).is_empty());
+        output
     }
 
     fn double(value: f64) -> [u32; 2] {
@@ -331,19 +393,19 @@ mod tests {
     fn integers() {
         let minus = -7i32 as u32;
         assert_eq!(
-            printed("%d|%5d|%-5d|%05d|%+d\n", &[minus, minus, minus, minus, 7]).0,
+            printed("%d|%5d|%-5d|%05d|%+d\n", &[minus, minus, minus, minus, 7]),
             "-7|   -7|-7   |-0007|+7\n"
         );
-        assert_eq!(printed("%u %x %#X %o %.3d", &[!0, 255, 255, 8, 7]).0, "4294967295 ff 0XFF 10 007");
-        assert_eq!(printed("%hhd %hu %c%%", &[0x1ff, 0x1_0002, 65]), ("-1 2 A%".to_owned(), 3));
+        assert_eq!(printed("%u %x %#X %o %.3d", &[!0, 255, 255, 8, 7]), "4294967295 ff 0XFF 10 007");
+        assert_eq!(printed("%hhd %hu %c%%", &[0x1ff, 0x1_0002, 65]), "-1 2 A%");
         // A 64-bit argument lies at a multiple of 8.
-        assert_eq!(printed("%d %lld %llx", &[1, 0, 2, 1, 3, 4]).0, "1 4294967298 400000003");
-        assert_eq!(printed("%*d|%-*d|%.*f", &[4, 1, 3, 2, 1, 0, 0, 0x3ff8_0000]).0, "   1|2  |1.5");
+        assert_eq!(printed("%d %lld %llx", &[1, 0, 2, 1, 3, 4]), "1 4294967298 400000003");
+        assert_eq!(printed("%*d|%-*d|%.*f", &[4, 1, 3, 2, 1, 0, 0, 0x3ff8_0000]), "   1|2  |1.5");
     }
 
     #[test]
     fn floats() {
-        let say = |format: &str, value: f64| printed(format, &double(value)).0;
+        let say = |format: &str, value: f64| printed(format, &double(value));
         assert_eq!(say("%f", 1.5), "1.500000");
         assert_eq!(say("%8.2f|", -1.255), "   -1.25|");
         assert_eq!(say("%e", 12345.678), "1.234568e+04");
@@ -357,20 +419,41 @@ mod tests {
     }
 
     #[test]
-    fn strings_pointers_and_what_is_none() {
-        let (text, count) = printed("[%s] %p %y%", &[0x1001, 0, 0x10, 0]);
-        assert_eq!((text.as_str(), count), ("[%s] %p %y%] 0x10 %y%", 2));
-        assert_eq!(printed("%.2s", &[0x1001, 0]).0, ".2");
-        assert_eq!(printed("%s", &[0, 0]).0, "(null)");
+    fn strings_pointers_and_conversions_that_are_none() {
+        // In the record the format lies at 16.
+        assert_eq!(printed("[%s] %p %y%", &[17, 0, 0x10, 0]), "[%s] %p %y%] 0x10 %y%");
+        assert_eq!(printed("%.2s", &[17, 0]), ".2");
+        assert_eq!(printed("%s", &[0, 0]), "(null)");
+        assert_eq!(printed("%s", &[!0, !0]), "", "a broken pointer has no text");
     }
 
     #[test]
-    fn what_cannot_be_read_is_an_error_with_its_lane() {
-        let mut access = Access { mask: 0b100, ..Access::default() };
-        access.addresses = [5; 32];
+    fn a_full_ring_keeps_the_newest_records() {
+        // Records of 24 bytes in a ring of 64: the third reaches over its end, the fourth begins behind that.
+        let texts = ["first", "other", "third", "fours"];
+        let records: Vec<Vec<u8>> =
+            texts.iter().zip(0..).map(|(text, place)| record(24 * place, text, &[])).collect();
+        assert!(records.iter().all(|record| record.len() == 24));
+        let mut memory = [0; 64];
+        let mut ring = Ring::new(64);
         let mut output = String::new();
-        assert_eq!(print(&access, &mut |_, _| None, &mut output), Err((2, 5)));
-        access.addresses = [0; 32];
-        assert_eq!(print(&access, &mut |_, _| None, &mut output).unwrap()[2], u32::MAX);
+        let mut read = |memory: &[u8], ring: &mut Ring, reserved: u64| {
+            let parts = ring.unread(&header(reserved));
+            let at = |offset: u64| (offset - Ring::HEADER_BYTES) as usize;
+            let bytes: Vec<u8> =
+                parts.iter().flat_map(|part| memory[at(part.start)..at(part.end)].to_vec()).collect();
+            ring.take(&header(reserved), &bytes, &mut output);
+            std::mem::take(&mut output)
+        };
+        for (place, byte) in records[..3].iter().flatten().enumerate() {
+            memory[place % 64] = *byte;
+        }
+        assert_eq!(read(&memory, &mut ring.clone(), 72), "otherthird", "the first was overwritten");
+        assert_eq!(read(&memory, &mut ring, 72), "otherthird");
+        for (place, byte) in records[3].iter().enumerate() {
+            memory[(72 + place) % 64] = *byte;
+        }
+        assert_eq!(read(&memory, &mut ring, 96), "fours");
+        assert_eq!(ring.lost(), 8, "beyond the 64 that the ring holds");
     }
 }

@@ -57,14 +57,14 @@ pub(crate) fn part(action: Action) -> Part {
         Action::Barrier { .. }
         | Action::BarrierReduction(_)
         | Action::Texture { .. }
-        | Action::Print
         | Action::Range(_)
         | Action::Trap
         | Action::Breakpoint
         | Action::Copy
         | Action::CommitCopies
         | Action::AwaitCopies
-        | Action::Assert => Part::Outside,
+        | Action::Assert
+        | Action::BadFree => Part::Outside,
     }
 }
 

@@ -10,7 +10,6 @@ use super::shadow::Shadow;
 use super::{FlatMemory, Observer, Options, Statistics, ToldRange};
 use crate::execute::allocations::{Allocations, bytes_of};
 use crate::execute::endless::{Doing, FIRST_LOOK, Memories, Moment, Verdict, budget};
-use crate::execute::printf::print;
 use crate::execute::standstill::{Waiting, standstill};
 use crate::execute::texture::channel_of;
 use crate::execute::{Access, AccessKind, CtaEnvironment, ExecError, Failure, Issue, Votes, Warp};
@@ -214,7 +213,6 @@ impl<'a> Cta<'a> {
                 Issue::Memory => self.memory(index, env, memory)?,
                 Issue::CommitCopies => self.copies[index].commit(),
                 Issue::AwaitCopies { newest } => self.land_copies(index, newest, env, memory)?,
-                Issue::Print => self.print(index, env, memory)?,
                 Issue::Texture => self.texture(index, env, memory)?,
                 Issue::Range(action) if self.keeps_ranges => {
                     let call = self.access.range();
@@ -456,37 +454,6 @@ impl<'a> Cta<'a> {
         };
         let words = env.textures.fetch(self.kernel, &self.access, read)?;
         self.warps[index].complete_texture(self.kernel, self.access.pc, self.access.mask, &words);
-        Ok(())
-    }
-
-    fn print(
-        &mut self,
-        index: usize,
-        env: &CtaEnvironment,
-        memory: &FlatMemory,
-    ) -> Result<(), Box<ExecError>> {
-        let Cta { access, shared, local, kernel, statistics, warps, .. } = self;
-        let size = kernel.local_bytes() as usize;
-        let windows = env.windows;
-        let byte = |bytes: &[u8], offset: u64| bytes.get(usize::try_from(offset).ok()?).copied();
-        let mut read = |lane: usize, address: u64| {
-            let [in_shared, in_local] =
-                [windows.shared, windows.local].map(|base| address.wrapping_sub(base));
-            if in_shared < windows.size {
-                byte(shared, in_shared)
-            } else if in_local < windows.size {
-                byte(&local[(index * 32 + lane) * size..][..size], in_local)
-            } else {
-                byte(&memory.bytes, address.wrapping_sub(memory.base))
-            }
-        };
-        let printed = print(access, &mut read, &mut statistics.output);
-        let counts = printed.map_err(|(lane, address)| {
-            let line = kernel.instructions()[access.pc as usize].line;
-            let message = format!("`vprintf` reads {address:#x}, where no memory is");
-            Box::new(ExecError { line, lane: lane as u32, message })
-        })?;
-        warps[index].complete_print(kernel, access.pc, access.mask, &counts);
         Ok(())
     }
 

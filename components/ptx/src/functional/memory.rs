@@ -9,7 +9,8 @@ use super::space::Space;
 use super::touched::Touched;
 use crate::execute::Access;
 use crate::execute::allocations::{Allocation, Allocations, Rights};
-use crate::program::{Kernel, VariableBases};
+use crate::execute::printf::Ring;
+use crate::program::{Heap, Kernel, VariableBases};
 
 /// Memory as one run of bytes; only allocated bytes can be accessed.
 #[derive(Clone, Debug)]
@@ -25,6 +26,24 @@ pub struct FlatMemory {
     freed: Vec<Allocation>,
     /// Note touched bytes.
     watched: bool,
+    library: LibraryMemory,
+}
+
+/// Memory that the driver gives to the device library: sizes, and addresses once something needs it.
+#[derive(Clone, Debug)]
+struct LibraryMemory {
+    heap_bytes: u64,
+    heap: Option<u64>,
+    ring: Ring,
+    printf: Option<u64>,
+    /// Bytes that nobody has written hold this.
+    unwritten: u8,
+}
+
+impl LibraryMemory {
+    fn new(heap_bytes: u64, ring_bytes: u64, unwritten: u8) -> Self {
+        LibraryMemory { heap_bytes, heap: None, ring: Ring::new(ring_bytes), printf: None, unwritten }
+    }
 }
 
 /// An allocation.
@@ -38,6 +57,8 @@ struct Piece {
     /// Touched bytes, if any were touched and that is noted.
     touched: Option<Box<Touched>>,
     rights: Rights,
+    /// The device library's: what kernels touch there is not noted.
+    library: bool,
 }
 
 /// The piece of memory that an access finds.
@@ -61,6 +82,7 @@ impl FlatMemory {
             pieces: Vec::new(),
             freed: Vec::new(),
             watched: false,
+            library: LibraryMemory::new(Heap::DEFAULT_BYTES, Ring::DEFAULT_BYTES, 0),
         };
         if size > 0 {
             memory.push(&vec![0; size]);
@@ -143,6 +165,7 @@ impl FlatMemory {
             shadow: None,
             touched: None,
             rights,
+            library: false,
         };
         self.pieces = allocations.live().map(|(range, rights)| piece(range, rights)).collect();
         self.freed = allocations.freed().cloned().collect();
@@ -158,11 +181,72 @@ impl FlatMemory {
         let bases = VariableBases {
             globals: place("variables", kernel.global_bytes(), Rights::All),
             constants: place("constants", kernel.constant_bytes(), Rights::Read),
+            ..VariableBases::default()
+        };
+        let bases = VariableBases {
+            heap: if kernel.allocates() { self.heap() } else { 0 },
+            printf: if kernel.prints() { self.printf_ring() } else { 0 },
+            ..bases
         };
         // Variables may hold their own addresses.
         self.fill(bases.globals, &kernel.global_image(bases));
         self.fill(bases.constants, &kernel.constant_image(bases));
         bases
+    }
+
+    /// Sets the sizes of the device library's memory, and the content of its bytes that nobody has written, before a module that needs it is
+    /// loaded.
+    pub fn set_library(&mut self, heap_bytes: u64, ring_bytes: u64, unwritten: u8) {
+        self.library = LibraryMemory::new(heap_bytes, ring_bytes, unwritten);
+    }
+
+    /// The text that kernels have printed since the last call. Where there was more than the ring holds, the oldest is lost.
+    pub fn take_printed(&mut self) -> String {
+        let mut text = String::new();
+        let Some(address) = self.library.printf else { return text };
+        let start = (address - self.base) as usize;
+        let ring = &self.bytes[start..start + self.library.ring.bytes() as usize];
+        let parts = self.library.ring.unread(ring);
+        let bytes: Vec<u8> = parts
+            .into_iter()
+            .flat_map(|part| &ring[part.start as usize..part.end as usize])
+            .copied()
+            .collect();
+        self.library.ring.take(ring, &bytes, &mut text);
+        text
+    }
+
+    /// Bytes of records that have been lost so far because newer ones overwrote them.
+    pub fn printed_lost(&self) -> u64 {
+        self.library.ring.lost()
+    }
+
+    /// The address of the heap, which is made when it is first needed.
+    fn heap(&mut self) -> u64 {
+        if let Some(address) = self.library.heap {
+            return address;
+        }
+        let bytes = self.library.heap_bytes;
+        let address = self.give_library("heap of the device", &Heap::header(bytes), bytes);
+        *self.library.heap.insert(address)
+    }
+
+    fn printf_ring(&mut self) -> u64 {
+        if let Some(address) = self.library.printf {
+            return address;
+        }
+        let ring = &self.library.ring;
+        let (header, bytes) = (ring.header(), ring.bytes());
+        let address = self.give_library("printf buffer of the device", &header, bytes);
+        *self.library.printf.insert(address)
+    }
+
+    fn give_library(&mut self, name: &str, header: &[u8], bytes: u64) -> u64 {
+        let address = self.allocate(name, bytes as usize, self.library.unwritten);
+        self.written(address, 0..header.len());
+        self.fill(address, header);
+        self.pieces.iter_mut().rev().take(1).for_each(|piece| piece.library = true);
+        address
     }
 
     /// Puts bytes at an address where memory is.
@@ -185,7 +269,14 @@ impl FlatMemory {
         let start = (self.bytes.len() + usize::from(!self.bytes.is_empty())).next_multiple_of(256);
         self.bytes.grow(start);
         fill(&mut self.bytes);
-        self.pieces.push(Piece { name, range: start..start + size, shadow, touched: None, rights });
+        self.pieces.push(Piece {
+            name,
+            range: start..start + size,
+            shadow,
+            touched: None,
+            rights,
+            library: false,
+        });
         self.base + start as u64
     }
 
@@ -263,12 +354,13 @@ impl FlatMemory {
     #[inline]
     pub(super) fn allocation(&mut self, address: u64) -> Option<Found<'_>> {
         let index = self.piece(address)?;
-        let Piece { range, shadow, touched, rights, .. } = &mut self.pieces[index];
+        let Piece { range, shadow, touched, rights, library, .. } = &mut self.pieces[index];
         let start = self.base + range.start as u64;
         if address.wrapping_sub(start) >= range.len() as u64 {
             return None;
         }
-        let touched = if self.watched { Some(&mut **touched.get_or_insert_default()) } else { None };
+        let touched =
+            if self.watched && !*library { Some(&mut **touched.get_or_insert_default()) } else { None };
         Some(Found { start, bytes: self.bytes.get_mut(range.clone())?, shadow, touched, rights: *rights })
     }
 }

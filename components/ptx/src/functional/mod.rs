@@ -81,8 +81,6 @@ pub struct Statistics {
     pub warp_instructions: u64,
     /// Instructions, counted for every lane that executed them.
     pub thread_instructions: u64,
-    /// The kernel's output from `printf`.
-    pub output: String,
 }
 
 /// A range that a block has set or released.

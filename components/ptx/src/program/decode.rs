@@ -27,6 +27,7 @@ use crate::analysis::cfg::{ControlFlow, Flow, NO_PC};
 use crate::analysis::liveness::{Effects, allocate};
 use crate::analysis::registers::pressure as estimate;
 use crate::isa::{LaneOp, Latency, Order, Unit};
+use crate::program::library;
 use crate::program::{
     Action, CONSTANT, CallSite, FileAccesses, FramePart, Instruction, Kernel, MatrixSite, MemoryForm, NONE,
     Origin, RegisterPlace, RegisterSet, Row,
@@ -44,6 +45,10 @@ use storage::Storage;
 /// Decodes every kernel of a module. Every function is decoded, so that all errors of the text are reported,
 /// in the order of their places.
 pub fn decode(module: &Module) -> Result<Vec<Kernel>, Vec<PtxError>> {
+    let linked = library::linked(module)?;
+    let own = &module.source;
+    let behind = linked.as_ref().map(|_| (own.matches('\n').count() as u32 + 2, own.len()));
+    let module = linked.as_ref().unwrap_or(module);
     let mut errors = Vec::new();
     let signatures = call::signatures(module, &mut errors);
     let mut storage = Storage::default();
@@ -62,7 +67,7 @@ pub fn decode(module: &Module) -> Result<Vec<Kernel>, Vec<PtxError>> {
             errors.push(error);
         }
     }
-    let origin = origin(module);
+    let origin = Origin { library: behind, ..origin(module) };
     let (mut entries, mut functions) = (Vec::new(), Vec::new());
     for (index, function) in module.functions.iter().enumerate().filter(|(_, f)| f.body.is_some()) {
         let mut decoder = Decoder::new(storage.clone(), &signatures, function);

@@ -3,7 +3,7 @@
 //! Every kernel of a module has the same variables at the same offsets, so any of them describes them. Their
 //! location is up to the loader of the module.
 
-use crate::program::{Kernel, Symbol};
+use crate::program::{Kernel, Symbol, library};
 
 /// Addresses of the variables of a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,6 +12,10 @@ pub struct VariableBases {
     pub globals: u64,
     /// Those in constant memory.
     pub constants: u64,
+    /// The device's heap, for a module that [allocates](Kernel::allocates).
+    pub heap: u64,
+    /// The device's ring of printed records, for a module that [prints](Kernel::prints).
+    pub printf: u64,
 }
 
 impl Kernel {
@@ -36,7 +40,9 @@ impl Kernel {
 
     /// Initial contents of the module's `.global` variables.
     pub fn global_image(&self, bases: VariableBases) -> Vec<u8> {
-        image(&self.global_symbols, bases)
+        let mut bytes = image(&self.global_symbols, bases);
+        library::point(&self.global_symbols, &mut bytes, bases);
+        bytes
     }
 
     /// Puts the addresses among the first values of the `.global` variables over the present ones, which were
@@ -49,6 +55,7 @@ impl Kernel {
                 bytes[to..to + 8].copy_from_slice(&initial[from..from + 8]);
             }
         }
+        library::point(&self.global_symbols, bytes, bases);
     }
 
     /// The functions whose addresses a variable of the module holds at first, in their order: those that the kernel can reach, and
@@ -119,7 +126,7 @@ ret;
 
     #[test]
     fn images_hold_first_values_and_addresses() {
-        let bases = VariableBases { globals: 0x1000, constants: 0x2000 };
+        let bases = VariableBases { globals: 0x1000, constants: 0x2000, ..VariableBases::default() };
         let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
         let kernel = kernel("second");
         assert_eq!(kernel.global_image(bases), words(&[5, 0, 0x2000, 0, 6, 7, 8]));

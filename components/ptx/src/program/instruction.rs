@@ -132,8 +132,6 @@ pub(crate) enum Action {
     /// `offset` is the call site.
     Call,
     Return,
-    /// `vprintf`; `offset` is the call site.
-    Print,
     /// One of the functions that tell ranges; `offset` is the call site.
     Range(RangeAction),
     Exit,
@@ -153,6 +151,8 @@ pub(crate) enum Action {
     Matrix,
     /// `__assertfail`
     Assert,
+    /// The device library's call for a pointer that is no block.
+    BadFree,
 }
 
 /// Bytes in the parameters of a function that runs: offset and size, at multiples of 4.

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::{Action, CallSite, FramePart, Instruction, MatrixSite, Param, Symbol};
+use super::{CallSite, FramePart, Instruction, MatrixSite, Param, Symbol};
 use crate::syntax::ast::SourceLines;
 use crate::syntax::error::PtxError;
 
@@ -58,6 +58,8 @@ pub(crate) struct Origin {
     /// The number in `.target sm_35`; 0 if there is none.
     pub(crate) target: u32,
     pub(crate) sources: Arc<SourceLines>,
+    /// Where the device library begins, which is put behind the text: its first line, and the bytes before it.
+    pub(crate) library: Option<(u32, usize)>,
 }
 
 /// A decoded kernel. It does not change after decoding, so that many SMs can share it.
@@ -104,12 +106,17 @@ impl Kernel {
 
     /// A line of the PTX text for people: its file and number, and its text.
     pub fn quote(&self, line: u32) -> String {
-        let Origin { path, text, .. } = &self.origin;
-        let place = if path.is_empty() { format!("PTX line {line}") } else { format!("{path}:{line}") };
+        let Origin { path, text, library, .. } = &self.origin;
+        let in_library = library.is_some_and(|(first, _)| line >= first);
+        let place = match in_library {
+            true => "the device library".to_owned(),
+            false if path.is_empty() => format!("PTX line {line}"),
+            false => format!("{path}:{line}"),
+        };
         let text = (line as usize).checked_sub(1).and_then(|index| text.lines().nth(index));
         let code = text.map_or("", |text| text.split("//").next().unwrap_or_default());
         let words: Vec<&str> = code.split_whitespace().collect();
-        let place = match self.origin.sources.find(line) {
+        let place = match self.origin.sources.find(line).filter(|_| !in_library) {
             Some((file, source)) => format!("{file}:{source} ({place})"),
             None => place,
         };
@@ -191,11 +198,6 @@ impl Kernel {
         !self.matrices.is_empty()
     }
 
-    /// Whether it calls `vprintf` somewhere.
-    pub fn prints(&self) -> bool {
-        self.instructions.iter().any(|instruction| matches!(instruction.action, Action::Print))
-    }
-
     /// The instructions; a pc is an index.
     #[inline]
     pub fn instructions(&self) -> &[Instruction] {
@@ -209,7 +211,8 @@ impl Kernel {
 
     /// The text of the module that it comes from.
     pub fn source(&self) -> &str {
-        &self.origin.text
+        let own = self.origin.library.map_or(self.origin.text.len(), |(_, bytes)| bytes);
+        self.origin.text.get(..own).unwrap_or_default()
     }
 
     /// The file that the text was read from, or its substitute.

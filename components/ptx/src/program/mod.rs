@@ -6,6 +6,7 @@ pub mod decode;
 mod image;
 mod instruction;
 mod kernel;
+pub(crate) mod library;
 pub(crate) mod polls;
 mod register_sets;
 pub(crate) mod spins;
@@ -19,5 +20,6 @@ pub(crate) use instruction::{
 };
 pub(crate) use kernel::{Callable, Origin, RegisterPlace};
 pub use kernel::{Kernel, Row};
+pub use library::Heap;
 pub use register_sets::{FileAccesses, RegisterSet};
 pub use variables::{InitialAddress, Param, Symbol};

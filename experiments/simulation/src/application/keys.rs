@@ -92,6 +92,18 @@ pub(super) static APPLICATION: Section = Section {
             NamesOr(&CODE),
             "PTX files by name, relative to this file, or kernels that are described.",
         ),
+        key(
+            "heap",
+            Single,
+            "Memory of each device from which `malloc` of kernels takes blocks, such as `64 MiB`: at most 64 GiB; 8 MiB if not given, as \
+             by CUDA's cudaLimitMallocHeapSize.",
+        ),
+        key(
+            "printf",
+            Single,
+            "Memory of each device for what its kernels print until the host waits for them, such as `4 MiB`: the newest text stays; 1 MiB \
+             if not given, as by CUDA's cudaLimitPrintfFifoSize.",
+        ),
         key("buffers", Named(&BUFFER), "Memory by name, on the host and on a device."),
         key(
             "textures",

@@ -14,6 +14,7 @@ mod include;
 mod input;
 mod keys;
 mod launches;
+mod library;
 mod loops;
 mod pipelines;
 mod preload;

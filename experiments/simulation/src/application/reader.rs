@@ -85,6 +85,7 @@ impl<'a> Reader<'a> {
         self.application.name = self.text(root.get("application")?)?;
         self.section(root, &APPLICATION);
         self.read_parameters(root.get("parameters"), root.get("sizes"), sets);
+        self.read_library(root);
         self.read_buffers(root.get("buffers"));
         self.read_textures(root.get("textures"));
         self.read_prelude(root.get("prelude"));

@@ -10,8 +10,8 @@ use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_framework::topology::COMMAND_LINE;
 use counterpoint_host_model::modules::Module;
 use counterpoint_host_model::program::{
-    Application, Argument, BoundTexture, Buffer, BufferId, Condition, LaunchStep, Member, Range, Step,
-    Stream, Task, Transfer,
+    Application, Argument, BoundTexture, Buffer, BufferId, Condition, LaunchStep, LibrarySizes, Member,
+    Range, Step, Stream, Task, Transfer,
 };
 use counterpoint_protocols::host::FileIndex;
 
@@ -205,6 +205,7 @@ impl Joined {
             copy_out,
             postlude,
             inspect,
+            library,
             ..
         } = part.application;
         let device = buffers.first().map_or(0, |buffer| buffer.device);
@@ -214,6 +215,8 @@ impl Joined {
             buffers: own.buffers as usize..own.buffers as usize + buffers.len(),
         });
         let application = &mut to.application;
+        let LibrarySizes { heap, printf } = &mut application.library;
+        (*heap, *printf) = (library.heap.max(*heap), library.printf.max(*printf));
         application.streams.push(Stream { name: name.to_owned(), device });
         application
             .buffers

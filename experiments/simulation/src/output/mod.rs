@@ -43,6 +43,8 @@ pub const EXPOSURE: &str = "exposure.csv";
 pub const CRITICAL_PATH: &str = "critical_path.csv";
 /// Writes to the buffers that were watched.
 pub const WRITES: &str = "writes.csv";
+/// Text that kernels printed; it is there only if there is some.
+pub const PRINTF: &str = "printf.txt";
 /// Timeline of spans, for Perfetto.
 pub const SPANS: &str = "spans.perfetto.json";
 /// Spans that no server took, for `counterpoint export`. It is there only if there are such spans.
@@ -66,7 +68,7 @@ pub const RECORDS: &[&str] = &[
 
 /// Names that an application's output files cannot have, whatever the features of this build: an earlier run of another
 /// one may have left such a file.
-pub const RESERVED: [&str; 14] = [
+pub const RESERVED: [&str; 15] = [
     STATS_TEXT,
     STATS_JSON,
     STATS_CSV,
@@ -77,6 +79,7 @@ pub const RESERVED: [&str; 14] = [
     EXPOSURE,
     CRITICAL_PATH,
     WRITES,
+    PRINTF,
     SPANS,
     UNSENT,
     MACHINE,

@@ -60,6 +60,7 @@ impl Simulation {
         };
         drop(watching);
 
+        let printed = context.journal.take_printed();
         let writes = context.write_log.map(|log| log.take());
         let partial = !matches!(report.outcome, Outcome::Finished(_));
         let end = report.outcome.time();
@@ -80,6 +81,7 @@ impl Simulation {
                     checks: &checks,
                     found: &found,
                     writes: writes.as_deref(),
+                    printed: &printed,
                     partial,
                     missing,
                     wall,
@@ -114,6 +116,7 @@ impl Simulation {
             found,
             race_checked,
             writes: writes.unwrap_or_default(),
+            printed,
             launched,
             threads: report.crew.fewer(request.threads).or_else(|| report.crew.asleep()),
             report,

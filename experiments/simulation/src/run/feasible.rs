@@ -70,10 +70,6 @@ pub fn feasible(
 /// Why a launch cannot run with time.
 fn infeasible(Launched { span, launch, cooperative, .. }: &Launched, rooms: &[Room]) -> Option<Diagnostic> {
     let kernel = &launch.kernel;
-    if kernel.prints() {
-        let message = format!("`{}` calls vprintf, which only a run without time has", kernel.name());
-        return Some(Diagnostic::new(*span, message).help("run it with `--functional`"));
-    }
     if let Some(why) = rooms.get(launch.device as usize)?.lacks_unit(kernel) {
         let diagnostic = Diagnostic::new(*span, format!("`{}` {why}", kernel.name()));
         return Some(diagnostic.help("give the SMs `tensor.units`, or run it with `--functional`"));

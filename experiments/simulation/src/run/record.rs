@@ -10,16 +10,16 @@ use counterpoint_framework::telemetry::Curve;
 use counterpoint_framework::telemetry::sinks::stats::Statistics;
 use counterpoint_framework::topology::{Loaded, RunReport, resolve};
 use counterpoint_hardware::io::storage::Disk;
-use counterpoint_host_model::Journal;
 use counterpoint_host_model::functional::Found;
 use counterpoint_host_model::program::Application;
+use counterpoint_host_model::{Journal, Printed};
 use counterpoint_protocols::host::FileIndex;
 use counterpoint_protocols::write_log::{Place, Written};
 
 use super::manifest::manifest;
 use super::{Check, RunRequest};
 use crate::application::{Against, LoadedApplication};
-use crate::output::{Folder, MACHINE, MANIFEST, WRITES, WriteError};
+use crate::output::{Folder, MACHINE, MANIFEST, PRINTF, WRITES, WriteError};
 use crate::references::ReferenceInput;
 use crate::totals::totals;
 use crate::verify::{Verdict, compare, compare_hash};
@@ -82,6 +82,7 @@ pub(super) struct Facts<'a> {
     pub(super) found: &'a [Found],
     /// Writes to buffers, if some were watched.
     pub(super) writes: Option<&'a [Written]>,
+    pub(super) printed: &'a Printed,
     pub(super) partial: bool,
     pub(super) missing: &'a [&'static str],
     /// How long the simulation took.
@@ -119,6 +120,9 @@ pub(super) fn write(folder: &Folder, facts: &Facts<'_>, disk: &Disk) -> (Vec<Pat
     }
     if let Some(writes) = facts.writes {
         failed.extend(folder.write(WRITES, |out| write_writes(writes, out)).err());
+    }
+    if !facts.printed.text.is_empty() {
+        failed.extend(folder.write(PRINTF, |out| out.write_all(facts.printed.text.as_bytes())).err());
     }
     let resolved = resolve(&facts.machine.machine, &facts.machine.sources);
     failed.extend(folder.write(MACHINE, |out| out.write_all(resolved.as_bytes())).err());

@@ -280,6 +280,7 @@ impl Run {
             Ok(summary) => summary,
             Err(errors) => return fail(&errors, console),
         };
+        write_printed(&summary, console)?;
         let default = self.default_folder();
         if let Some(folder) =
             summary.folder.as_ref().filter(|folder| self.out.is_none() && **folder != default)
@@ -360,6 +361,23 @@ pub(super) fn simulate(
         writeln!(console.err, "note: {path} did not exist; it was made by its generator")?;
     }
     Ok(result)
+}
+
+/// Writes what kernels printed, which is output of the program, and says if some of it was lost.
+fn write_printed(RunSummary { printed, .. }: &RunSummary, console: &mut Console<'_>) -> io::Result<()> {
+    console.out.write_all(printed.text.as_bytes())?;
+    if !printed.text.is_empty() && !printed.text.ends_with('\n') {
+        writeln!(console.out)?;
+    }
+    if printed.lost > 0 {
+        writeln!(
+            console.err,
+            "warning: {} bytes that kernels printed were overwritten before the host read them, and text beside them may be broken\n  \
+             help: give the application a larger `printf:`, or wait for kernels more often",
+            printed.lost
+        )?;
+    }
+    Ok(())
 }
 
 /// Says that a component hangs, and what to do.

@@ -319,7 +319,6 @@ impl Observer for Isolated<'_> {
             Issue::Done
             | Issue::Branch
             | Issue::Held
-            | Issue::Print
             | Issue::Range(_)
             | Issue::Sleep { .. }
             | Issue::CommitCopies

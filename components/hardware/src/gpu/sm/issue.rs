@@ -283,11 +283,6 @@ impl Sm {
                 self.check_standstill(place)?;
             }
             Issue::Exit { finished: false } if warp.is_apart() => self.open_barriers(0..BARRIERS, place),
-            Issue::Print => {
-                let message = "calls vprintf, which only a run without time has".to_owned();
-                let (lane, pc) = (warp.active().trailing_zeros(), warp.pc().unwrap_or_default());
-                return Err(cta.fault_at(warp.index(), lane, pc, message));
-            }
             Issue::Range(action) => {
                 let call = self.scratch.range();
                 self.claim_range(place, action, call)?;

@@ -221,7 +221,6 @@ pub(super) fn find(
             | Issue::AwaitCopies { .. }
             | Issue::Held
             | Issue::Texture
-            | Issue::Print
             | Issue::Range(_)
             | Issue::Exit { finished: true } => return Err(Unproven::Open),
         }

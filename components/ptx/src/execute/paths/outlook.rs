@@ -56,13 +56,13 @@ fn outlook(kernel: &Kernel, instruction: &Instruction, spinning: u32) -> Outlook
         | Action::BarrierReduction(_)
         | Action::Call
         | Action::Return
-        | Action::Print
         | Action::Range(_)
         | Action::Trap
         | Action::Breakpoint
         | Action::Copy
         | Action::AwaitCopies
-        | Action::Assert => Outlook::Helps,
+        | Action::Assert
+        | Action::BadFree => Outlook::Helps,
         Action::Exit
         | Action::Warp(_)
         | Action::Lane

@@ -13,6 +13,7 @@ use super::{Decoder, RegisterType, blank};
 use crate::analysis::liveness::Effects;
 use crate::isa::range::RANGE_PARAMETERS;
 use crate::isa::{Latency, RangeAction, Unit};
+use crate::program::library::{self, BAD_FREE};
 use crate::program::{Action, CallSite, FramePart, Instruction, MemoryForm};
 use crate::syntax::ast::{Function, Module, Operand, OperandKind, Prototype, Span, StorageSpace, Variable};
 use crate::syntax::error::{PtxError, nearest};
@@ -303,14 +304,17 @@ impl Line<'_, '_, '_> {
             }
             let action = match (signature.index, name.as_str()) {
                 (Some(_), _) => Action::Call,
-                (None, "vprintf") => Action::Print,
                 (None, "__assertfail") => Action::Assert,
+                (None, BAD_FREE) => Action::BadFree,
                 (None, name) => match RangeAction::of_function(name) {
                     Some(action) => Action::Range(action),
                     None => {
                         let message = format!("`{name}` has no body, and there is no linker");
-                        let expected =
-                            "a function of this file, `vprintf`, `__assertfail` or one that tells ranges";
+                        let known: Vec<String> = library::names().map(|name| format!("`{name}`")).collect();
+                        let expected = format!(
+                            "a function of this file, {}, `__assertfail` or one that tells ranges",
+                            known.join(", ")
+                        );
                         return Err(PtxError::unsupported(place, message).expecting(expected));
                     }
                 },
@@ -322,11 +326,6 @@ impl Line<'_, '_, '_> {
             arguments: self.passed(arguments, &signature.params, "arguments", true)?,
             results: self.passed(results, &signature.results, "results", false)?,
         };
-        if action == Action::Print
-            && (site.arguments.iter().any(|part| part.size != 8) || site.arguments.len() != 2)
-        {
-            return Err(self.error("`vprintf` takes two addresses").expecting("two arguments of 8 bytes"));
-        }
         if matches!(action, Action::Range(_))
             && !(site.arguments.iter().map(|part| part.size).eq(RANGE_PARAMETERS) && site.results.is_empty())
         {

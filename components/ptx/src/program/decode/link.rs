@@ -177,7 +177,7 @@ fn append(kernel: &mut Kernel, (name, code): (&str, &Code), drains: bool, positi
         }
         moved.reads.shift(first_id);
         moved.writes.shift(first_id);
-        if matches!(moved.action, Action::Call | Action::Print | Action::Range(_)) {
+        if matches!(moved.action, Action::Call | Action::Range(_)) {
             moved.offset += first_call;
         }
         if moved.action == Action::Matrix {

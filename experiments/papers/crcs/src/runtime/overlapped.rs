@@ -212,6 +212,14 @@ fn check(application: &Application) -> Result<(), Fault> {
             "`overlapped` cannot run narrow tasks: it follows the pages of whole buffers, and not what is copied for one task",
         ));
     }
+    let mut kernels = application.modules.iter().flat_map(|module| &module.kernels);
+    if let Some(kernel) = kernels.find(|kernel| kernel.prints() || kernel.allocates()) {
+        return Err(Fault::new(format!(
+            "`overlapped` cannot run `{}`, whose module prints or allocates: it follows the pages of buffers, and not those of the \
+             device library",
+            kernel.name()
+        )));
+    }
     let filled: BTreeSet<BufferId> = application.prelude.iter().map(|transfer| transfer.buffer).collect();
     if let Some(buffer) = application.copy_in.iter().find(|buffer| !filled.contains(buffer)) {
         return Err(Fault::new(format!(

@@ -82,6 +82,7 @@ struct Image {
 impl Image {
     fn new(application: &Application) -> Self {
         let mut memory = FlatMemory::new(0);
+        memory.set_library(application.library.heap, application.library.printf, 0);
         let place = |buffer: &counterpoint_host_model::program::Buffer| {
             memory.allocate(&buffer.name, buffer.bytes as usize, 0)
         };
@@ -118,6 +119,7 @@ impl Image {
         for ctaid in ctas(launch.grid) {
             let _ = grid.run_cta(ctaid, &mut self.memory).map_err(|error| wrong(error.to_string()))?;
         }
+        driver.printed_in(&mut self.memory);
         Ok(grid.statistics().clone())
     }
 }

@@ -1,0 +1,38 @@
+//! `heap:` and `printf:`: memory of each device for the functions that kernels call without having them.
+
+use counterpoint_framework::model::Node;
+use counterpoint_framework::time::Bytes;
+use counterpoint_host_model::program::LibrarySizes;
+use counterpoint_ptx::Heap;
+
+use super::reader::Reader;
+
+/// The smallest ring that has room for a line of text.
+const LEAST_PRINTF: u64 = 1 << 10;
+/// The largest ring: records are numbered by words of 32 bits.
+const MOST_PRINTF: u64 = 1 << 30;
+
+impl Reader<'_> {
+    /// Reads the sizes; those that are not given are CUDA's.
+    pub(super) fn read_library(&mut self, root: &Node) {
+        let LibrarySizes { heap, printf } = LibrarySizes::default();
+        let heap = self.size(root.get("heap"), heap, 2 * Heap::HEADER_BYTES..=Heap::MOST_BYTES);
+        let printf = self.size(root.get("printf"), printf, LEAST_PRINTF..=MOST_PRINTF);
+        self.application.library = LibrarySizes { heap, printf };
+    }
+
+    /// Bytes within bounds.
+    fn size(&mut self, node: Option<&Node>, default: u64, bounds: std::ops::RangeInclusive<u64>) -> u64 {
+        let Some(node) = node else { return default };
+        let Some(text) = self.text(node) else { return default };
+        match text.parse::<Bytes>() {
+            Ok(bytes) if bounds.contains(&bytes.get()) => return bytes.get(),
+            Ok(_) => {
+                let (least, most) = (Bytes::new(*bounds.start()), Bytes::new(*bounds.end()));
+                self.diagnostics.error(node.span, format!("expected {least} to {most}"));
+            }
+            Err(problem) => self.diagnostics.error(node.span, problem.to_string()),
+        }
+        default
+    }
+}
