@@ -15,6 +15,7 @@ mod corpus;
 mod determinism;
 mod ends;
 mod faults;
+mod front_ends;
 mod independent;
 mod litmus;
 mod machine_guide;
