@@ -6,7 +6,7 @@ use std::path::Path;
 use counterpoint::{FAILURE, NOT_VERIFIED, SUCCESS};
 
 use crate::cli::{Called, application, call, tiny};
-use crate::support::root;
+use crate::support::{refusal, request, root};
 
 /// Runs `vecadd` on the tiny machine after changing its YAML and PTX.
 fn run_changed(folder: &Path, change: impl Fn(String) -> String, ptx: impl Fn(String) -> String) -> Called {
@@ -372,4 +372,10 @@ fn a_wrong_type_or_a_text_that_is_no_ptx_is_all_that_is_told() {
         &["kernel.cu` is not PTX: it has no `.version`", "`nvcc -ptx` makes PTX of CUDA C"],
     );
     assert_eq!(called.err.matches("error: ").count(), 1, "{}", called.err);
+}
+
+#[test]
+fn units_that_nothing_can_reach_are_refused() {
+    let errors = refusal(&request("tiny", "vecadd", &["gpu.sm.tensor.units=1"]));
+    assert!(errors.contains("a sort of units has no operand collector"), "{errors}");
 }

@@ -16,6 +16,7 @@ mod determinism;
 mod device_library;
 mod ends;
 mod faults;
+mod front_ends;
 mod independent;
 mod litmus;
 mod machine_guide;

@@ -146,6 +146,12 @@ fn addresses_have_their_spaces() {
         selp.u32 %r1, 1, 0, %p1; selp.u32 %r2, 1, 0, %p2; selp.u32 %r3, 1, 0, %p3; selp.u32 %r4, 1, 0, %p4;\n\
         st.global.v4.u32 [%out], {%r1, %r2, %r3, %r4};";
     assert_eq!(stored(before, body, 4), [1, 0, 1, 0]);
+    // Code without optimisation asks for every space: a block alone is a cluster, and no address is that of a parameter.
+    let body = "mov.u64 %d1, s; cvta.shared.u64 %d1, %d1; isspacep.shared::cluster %p1, %d1; isspacep.shared::cluster %p2, %out;\n\
+        isspacep.param %p3, %d1; isspacep.param::entry %p4, %out;\n\
+        selp.u32 %r1, 1, 0, %p1; selp.u32 %r2, 1, 0, %p2; selp.u32 %r3, 1, 0, %p3; selp.u32 %r4, 1, 0, %p4;\n\
+        st.global.v4.u32 [%out], {%r1, %r2, %r3, %r4};";
+    assert_eq!(stored(before, body, 4), [1, 0, 0, 0]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod e2e;
 mod extension;
 mod faults;
 mod format;
+mod front_ends;
 mod fuzz;
 mod installed;
 mod profile;

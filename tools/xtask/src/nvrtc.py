@@ -1,8 +1,9 @@
 """Compiles CUDA C to PTX with an NVRTC library that the user names.
 
-usage: nvrtc.py LIBRARY [SOURCE TARGET]
+usage: nvrtc.py LIBRARY [SOURCE TARGET [ARCHITECTURE]]
 
 Compiles for sm_35 if the library knows it (11.x), for sm_70 otherwise; without a source it prints which.
+With an architecture (a number) the source may include CUDA's headers, if those of the wheels lie beside the library's.
 The library finds its own second library (libnvrtc-builtins) beside itself.
 """
 
@@ -55,21 +56,32 @@ class Nvrtc:
         self.call(text_name, program, text)
         return text.value
 
-    def compile(self, source, architecture):
+    def compile(self, source, architecture, text, options=()):
         program = ctypes.c_void_p()
-        text = text_of(source).encode()
+        text = text.encode()
         self.call("nvrtcCreateProgram", ctypes.byref(program), text, b"kernel.cu", 0, None, None)
-        option = f"--gpu-architecture=compute_{architecture}".encode()
+        options = [f"--gpu-architecture=compute_{architecture}", *options]
+        words = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         try:
-            self.call("nvrtcCompileProgram", program, 1, (ctypes.c_char_p * 1)(option))
+            self.call("nvrtcCompileProgram", program, len(options), words)
         except RuntimeError as error:
             log = self.text("nvrtcGetProgramLogSize", "nvrtcGetProgramLog", program).decode()
             raise RuntimeError(f"{source}: {error}\n{log}") from None
         return self.text("nvrtcGetPTXSize", "nvrtcGetPTX", program)
 
 
-def main(library, source=None, target=None):
+def headers(library):
+    """Options for the headers of the runtime and of the core libraries, where the wheels have put them."""
+    wheels = pathlib.Path(library).resolve().parents[2]
+    return [f"-I{folder}" for folder in sorted(wheels.glob("cuda_*/include"))]
+
+
+def main(library, source=None, target=None, chosen=None):
     nvrtc = Nvrtc(library)
+    if chosen is not None:
+        source, options = pathlib.Path(source), ["-std=c++17", *headers(library)]
+        pathlib.Path(target).write_bytes(nvrtc.compile(source, int(chosen), source.read_text(), options))
+        return
     known = nvrtc.architectures()
     architecture = next((number for number in ARCHITECTURES if number in known), None)
     if architecture is None:
@@ -77,11 +89,12 @@ def main(library, source=None, target=None):
     if source is None:
         print(f"sm_{architecture}")
     else:
-        pathlib.Path(target).write_bytes(nvrtc.compile(pathlib.Path(source), architecture))
+        source = pathlib.Path(source)
+        pathlib.Path(target).write_bytes(nvrtc.compile(source, architecture, text_of(source)))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 4):
+    if len(sys.argv) not in (2, 4, 5):
         sys.exit(__doc__)
     try:
         main(*sys.argv[1:])

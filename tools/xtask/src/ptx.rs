@@ -1,14 +1,17 @@
 //! Compiles every `kernel.cu` of `experiments/applications` and of papers' `applications` to PTX again, in the dialects of the compilers at hand. The dialect
-//! that an application names in its YAML lies beside it, the others in `tests/corpus`.
+//! that an application names in its YAML lies beside it, the others in `tests/corpus`. Then the kernels of `tests/front_ends` follow
+//! (`front_ends.rs`).
 //!
-//! Neither compiler is part of this repository: the user names a clang, NVRTC libraries, or both. The
+//! No compiler is part of this repository: the user names those at hand. The
 //! dialects, and the versions that made the committed files, are described in
-//! `experiments/applications/README.md`.
+//! `experiments/applications/README.md` and `tests/front_ends/README.md`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const USAGE: &str = "usage: cargo xtask ptx [--clang PROGRAM] [--nvrtc LIBRARY]... [--only APPLICATION]";
+use crate::front_ends::Compilers;
+
+const USAGE: &str = "usage: cargo xtask ptx [--clang PROGRAM] [--nvrtc LIBRARY]... [--nvcc PROGRAM] [--python PROGRAM] [--only FOLDER]";
 
 /// No part of the CUDA SDK is needed: `cuda.h` beside the applications has the declarations that the kernels
 /// use.
@@ -35,13 +38,20 @@ const NVRTC_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/nvrtc.py");
 struct Request {
     clang: Option<String>,
     nvrtc: Vec<PathBuf>,
+    nvcc: Option<String>,
+    python: Option<String>,
     only: Option<String>,
 }
 
 /// Compiles as the arguments behind `ptx` say.
 pub(crate) fn run(arguments: impl Iterator<Item = String>) -> Result<(), String> {
     let request = parse(arguments)?;
-    let folders = folders(request.only.as_deref())?;
+    let front_ends = crate::front_ends::folders(request.only.as_deref())?;
+    let folders = match (folders(request.only.as_deref()), &front_ends[..]) {
+        (Err(error), []) => return Err(error),
+        (folders, _) => folders.unwrap_or_default(),
+    };
+    let mut modern = None;
     let enter = request.only.is_some();
     if let Some(clang) = &request.clang {
         for architecture in CLANG_ARCHITECTURES {
@@ -68,6 +78,9 @@ pub(crate) fn run(arguments: impl Iterator<Item = String>) -> Result<(), String>
             return Err(format!("{what}: {}", String::from_utf8_lossy(&output.stderr)));
         }
         let dialect = format!("nvrtc-{}", String::from_utf8_lossy(&output.stdout).trim());
+        if dialect == "nvrtc-sm_70" {
+            modern = Some(library.as_path());
+        }
         // A process for each: the library numbers the calls of all that it compiles.
         for (folder, target) in targets(&folders, &dialect, enter)? {
             let mut command = nvrtc();
@@ -75,7 +88,13 @@ pub(crate) fn run(arguments: impl Iterator<Item = String>) -> Result<(), String>
             succeed(command, &format!("{what} in {}", folder.display()))?;
         }
     }
-    Ok(())
+    let compilers = Compilers {
+        clang: request.clang.as_deref(),
+        nvcc: request.nvcc.as_deref(),
+        nvrtc: modern,
+        python: request.python.as_deref(),
+    };
+    crate::front_ends::run(&front_ends, &compilers)
 }
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Request, String> {
@@ -85,11 +104,14 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Request, String>
         match argument.as_str() {
             "--clang" => request.clang = Some(value()?),
             "--nvrtc" => request.nvrtc.push(value()?.into()),
+            "--nvcc" => request.nvcc = Some(value()?),
+            "--python" => request.python = Some(value()?),
             "--only" => request.only = Some(value()?),
             _ => return Err(format!("there is no option {argument}; {USAGE}")),
         }
     }
-    if request.clang.is_none() && request.nvrtc.is_empty() {
+    let cuda = request.clang.is_some() || request.nvcc.is_some() || !request.nvrtc.is_empty();
+    if !cuda && request.python.is_none() {
         return Err(format!("name a compiler; {USAGE}"));
     }
     Ok(request)
@@ -115,7 +137,7 @@ fn folders(only: Option<&str>) -> Result<Vec<PathBuf>, String> {
 }
 
 /// The contents of a folder.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
 }
@@ -163,7 +185,7 @@ fn command(clang: &str, architecture: &str) -> Command {
     command
 }
 
-fn succeed(mut command: Command, what: &str) -> Result<(), String> {
+pub(crate) fn succeed(mut command: Command, what: &str) -> Result<(), String> {
     let status = command.status().map_err(|error| format!("{what}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{what}: failed")) }
 }

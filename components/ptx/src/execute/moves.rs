@@ -43,27 +43,29 @@ impl Warp {
         }
     }
 
-    /// Whether a generic address lies in a window; an address in none is global memory.
+    /// Whether a generic address lies in a window; an address in none is global memory. Parameters have none, and the window
+    /// of a block that is alone in its cluster is that of the cluster.
     pub(super) fn in_space(
         &mut self,
         kernel: &Kernel,
         env: &CtaEnvironment,
         instruction: &Instruction,
-        base: Base,
+        base: Option<Base>,
         lanes: u32,
     ) {
         let windows = env.windows;
         let inside = |address: u64, start: u64| address.wrapping_sub(start) < windows.size;
-        let constants = if base == Base::Const { kernel.constant_bytes() } else { 0 };
+        let constants = if base == Some(Base::Const) { kernel.constant_bytes() } else { 0 };
         let inside_constants = |address: u64| address.wrapping_sub(env.constant_base) < constants;
         let mut truth = 0;
         for (lane, &address) in self.wide(kernel, instruction.sources[0]).iter().enumerate() {
             let (shared, local) = (inside(address, windows.shared), inside(address, windows.local));
             let is = match base {
-                Base::Shared => shared,
-                Base::Local => local,
-                Base::Const => inside_constants(address),
-                _ => !shared && !local,
+                Some(Base::Shared) => shared,
+                Some(Base::Local) => local,
+                Some(Base::Const) => inside_constants(address),
+                Some(_) => !shared && !local,
+                None => false,
             };
             truth |= u32::from(is) << lane;
         }

@@ -30,8 +30,8 @@ pub(crate) enum Form {
     /// `cvta`: `None` for the windows that are generic addresses already.
     ToGeneric(Option<Base>),
     FromGeneric(Option<Base>),
-    /// `isspacep`
-    InSpace(Base),
+    /// `isspacep`: `None` for parameters, which have no window.
+    InSpace(Option<Base>),
     /// An operation of a warp's lanes among each other.
     Warp(WarpOp),
     Barrier {
@@ -129,10 +129,11 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::Load, LdSt Load "9.7.9.8" "ld", "d, [a]";
     Form::Load, LdSt Load "9.7.9.10" "ldu", "d, [a]";
     Form::Store, LdSt Store "9.7.9.11" "st", "[a], b";
-    Form::InSpace(Base::Global), Sp IntOther "9.7.9.19" "isspacep.global", "p, a";
-    Form::InSpace(Base::Shared), Sp IntOther "9.7.9.19" "isspacep.shared", "p, a";
-    Form::InSpace(Base::Local), Sp IntOther "9.7.9.19" "isspacep.local", "p, a";
-    Form::InSpace(Base::Const), Sp IntOther "9.7.9.19" "isspacep.const", "p, a";
+    Form::InSpace(Some(Base::Global)), Sp IntOther "9.7.9.19" "isspacep.global", "p, a";
+    Form::InSpace(Some(Base::Shared)), Sp IntOther "9.7.9.19" "isspacep.{shared|shared::cluster}", "p, a";
+    Form::InSpace(Some(Base::Local)), Sp IntOther "9.7.9.19" "isspacep.local", "p, a";
+    Form::InSpace(Some(Base::Const)), Sp IntOther "9.7.9.19" "isspacep.const", "p, a";
+    Form::InSpace(None), Sp IntOther "9.7.9.19" "isspacep.param", "p, a";
     Form::ToGeneric(Some(Base::Shared)), Sp IntOther "9.7.9.20" "cvta.shared.u64", "d, a";
     Form::ToGeneric(Some(Base::Local)), Sp IntOther "9.7.9.20" "cvta.local.u64", "d, a";
     Form::ToGeneric(None), Sp IntOther "9.7.9.20" "cvta.{global|const}.u64", "d, a";

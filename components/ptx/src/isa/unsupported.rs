@@ -48,7 +48,6 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("mbarrier", "this form of barriers in memory is not simulated"),
     ("createpolicy.range", "policies for ranges of addresses are not simulated"),
     ("createpolicy.cvt", "policies for ranges of addresses are not simulated"),
-    ("isspacep.param", PARAMETERS),
     ("cvta.param", PARAMETERS),
     ("cvta.to.param", PARAMETERS),
 ];

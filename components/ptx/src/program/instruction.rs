@@ -103,8 +103,8 @@ pub(crate) enum Action {
     ToGeneric(Base),
     /// `cvta.to`: source minus a window's base.
     FromGeneric(Base),
-    /// `isspacep`
-    InSpace(Base),
+    /// `isspacep`: `None` for parameters, which have no window.
+    InSpace(Option<Base>),
     /// `mov.b64 d, {a, b}` and the 16-bit form.
     Pack,
     /// `mov.b64 {a, b}, s` and the 16-bit form.

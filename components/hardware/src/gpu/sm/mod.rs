@@ -350,7 +350,9 @@ impl Component for Sm {
         if ways.iter().map(|way| way.units).sum::<u32>() > 64 {
             return Err("sp, sfu and dp may have 64 units together".into());
         }
-        if ways.iter().any(|way| way.units > 0 && way.collectors + params.collectors == 0) {
+        let tensor = params.tensor.way();
+        let mut all = ways.into_iter().chain([&tensor]);
+        if all.any(|way| way.units > 0 && way.collectors + params.collectors == 0) {
             return Err("a sort of units has no operand collector".into());
         }
         Ok(Sm {

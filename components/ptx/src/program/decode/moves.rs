@@ -118,7 +118,7 @@ impl Line<'_, '_, '_> {
     }
 
     /// `isspacep`
-    pub(super) fn in_space(&mut self, base: Base) -> Result<(), PtxError> {
+    pub(super) fn in_space(&mut self, base: Option<Base>) -> Result<(), PtxError> {
         let operands = self.operands(2..=2)?;
         let (destination, source) = (&operands[0], &operands[1]);
         self.out.sources[0] = self.read(source, Wanted::exactly("u64"))?;

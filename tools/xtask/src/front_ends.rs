@@ -1,0 +1,149 @@
+//! Compiles the kernels of `tests/front_ends`, each by the compilers that the first line of its source names, and has NumPy make
+//! their inputs and expected results.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Sources of a kernel: CUDA C, and Python for Triton and Numba.
+const SOURCES: [&str; 3] = ["kernel.cu", "kernel_triton.py", "kernel_numba.py"];
+
+/// The first line of a source names its modules behind this, as `COMPILER-ARCHITECTURE`.
+const MODULES: &str = "Modules:";
+
+const PYTHON_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/front_ends.py");
+const NVRTC_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/nvrtc.py");
+
+/// As for the applications, but without their old dialects.
+const CLANG_FLAGS: [&str; 9] = [
+    "-x",
+    "cuda",
+    "--cuda-device-only",
+    "-nocudainc",
+    "-nocudalib",
+    "-fms-extensions",
+    "-Wno-unknown-cuda-version",
+    "-O2",
+    "-S",
+];
+
+/// Compilers that the user has named.
+pub(crate) struct Compilers<'a> {
+    /// A clang.
+    pub(crate) clang: Option<&'a str>,
+    /// An nvcc.
+    pub(crate) nvcc: Option<&'a str>,
+    /// An NVRTC that knows sm_70.
+    pub(crate) nvrtc: Option<&'a Path>,
+    /// A Python with NumPy, Triton and Numba.
+    pub(crate) python: Option<&'a str>,
+}
+
+/// The folders of kernels, or the one that is asked for, if it is there.
+pub(crate) fn folders(only: Option<&str>) -> Result<Vec<PathBuf>, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/front_ends");
+    let mut folders = crate::ptx::entries(&root)?;
+    folders.retain(|folder| folder.is_dir());
+    if let Some(name) = only {
+        folders.retain(|folder| folder.file_name().is_some_and(|file| file == name));
+    }
+    folders.sort();
+    Ok(folders)
+}
+
+/// Compiles the kernels of some folders.
+pub(crate) fn run(folders: &[PathBuf], compilers: &Compilers<'_>) -> Result<(), String> {
+    for folder in folders {
+        for source in SOURCES.map(|name| folder.join(name)).iter().filter(|source| source.is_file()) {
+            for module in modules(source)? {
+                compile(source, &module, compilers)?;
+            }
+        }
+        if let Some(python) = compilers.python {
+            let mut command = Command::new(python);
+            command.arg(PYTHON_SCRIPT).arg("arrays").arg(folder.join("arrays.py"));
+            crate::ptx::succeed(command, &format!("NumPy in {}", folder.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The modules that the first line of a source names.
+fn modules(source: &Path) -> Result<Vec<String>, String> {
+    let text = std::fs::read_to_string(source).map_err(|error| format!("{}: {error}", source.display()))?;
+    let line = text.lines().next().unwrap_or_default();
+    let names = line.split_once(MODULES).ok_or_else(|| {
+        format!("{}: the first line names no modules (`{MODULES} nvcc-sm_80`)", source.display())
+    })?;
+    Ok(names.1.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Compiles a source to a module, if its compiler is at hand.
+fn compile(source: &Path, module: &str, compilers: &Compilers<'_>) -> Result<(), String> {
+    let folder = source.parent().unwrap_or(source);
+    let target = folder.join(format!("kernel.{module}.ptx"));
+    let (compiler, architecture) = module.split_once('-').unwrap_or((module, ""));
+    let number = architecture.strip_prefix("sm_").unwrap_or_default();
+    let command = match compiler {
+        "clang" => compilers.clang.map(|clang| {
+            let mut command = Command::new(clang);
+            command.args(CLANG_FLAGS).arg(format!("--cuda-gpu-arch={architecture}"));
+            command.arg(source).arg("-o").arg(&target);
+            command
+        }),
+        "nvcc" => compilers.nvcc.map(|nvcc| {
+            let mut command = Command::new(nvcc);
+            command.args(["-ptx", "-std=c++17", &format!("-arch={architecture}")]);
+            command.arg("kernel.cu").arg("-o").arg(&target).current_dir(folder);
+            command
+        }),
+        "nvrtc" => compilers.nvrtc.map(|library| {
+            let mut command = Command::new("python3");
+            command.arg(NVRTC_SCRIPT).arg(library).args([source, &target]).arg(number);
+            command
+        }),
+        "triton" | "numba" => compilers.python.map(|python| {
+            let mut command = Command::new(python);
+            command.args([PYTHON_SCRIPT, compiler]).args([source, &target]).arg(number);
+            command
+        }),
+        _ => return Err(format!("{}: there is no compiler {compiler}", source.display())),
+    };
+    match command {
+        Some(command) => crate::ptx::succeed(command, &format!("{module} of {}", folder.display())),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_modules_are_those_that_sources_name() {
+        let mut all = 0;
+        for folder in folders(None).unwrap() {
+            let sources = SOURCES.map(|name| folder.join(name));
+            let sources = sources.iter().filter(|source| source.is_file());
+            let mut named: Vec<String> = sources.flat_map(|source| modules(source).unwrap()).collect();
+            named.sort();
+            let mut there: Vec<String> = crate::ptx::entries(&folder)
+                .unwrap()
+                .iter()
+                .filter_map(|path| path.file_name()?.to_str()?.strip_suffix(".ptx")?.strip_prefix("kernel."))
+                .map(str::to_owned)
+                .collect();
+            there.sort();
+            assert_eq!(named, there, "{}", folder.display());
+            all += named.len();
+        }
+        assert!(all >= 100, "{all}");
+    }
+
+    #[test]
+    fn a_compiler_that_is_not_there_is_an_error_and_one_that_is_not_given_none() {
+        let source = folders(Some("softmax")).unwrap()[0].join("kernel.cu");
+        let none = Compilers { clang: None, nvcc: None, nvrtc: None, python: None };
+        assert_eq!(compile(&source, "nvcc-sm_80", &none), Ok(()));
+        assert!(compile(&source, "icc-sm_80", &none).unwrap_err().contains("no compiler icc"));
+    }
+}
