@@ -19,10 +19,16 @@ pub type Sound = (&'static str, &'static str, usize, &'static [&'static str]);
 /// Runs points of studies at their smallest scale. Bounds and speed-ups come from other runs of the same point, so a whole application
 /// must be there.
 pub fn assert_sound(studies: &[Sound]) {
+    assert_sound_on(&[], studies);
+}
+
+/// The same with more arguments for each study, such as another machine.
+pub fn assert_sound_on(arguments: &[&str], studies: &[Sound]) {
     let folder = tempfile::tempdir().unwrap();
     for (name, filter, points, columns) in studies {
         let out = folder.path().join(name).display().to_string();
-        let called = call(&["study", name, "--scale", "small", "--filter", filter, "--out", &out, "--quiet"]);
+        let study = ["study", name, "--scale", "small", "--filter", filter, "--out", &out, "--quiet"];
+        let called = call(&[&study, arguments].concat());
         assert_eq!(called.status, SUCCESS, "{name}: {}", called.err);
         let rows = table(&std::fs::read_to_string(format!("{out}/results.csv")).unwrap());
         assert_eq!(rows.len(), *points, "{name}");

@@ -134,9 +134,9 @@ impl LaunchStep {
     }
 
     /// Puts a rewritten kernel in place of its kernel. A thread has the registers that it had, which the application's file may know better
-    /// than our estimate does, and those that rewriting adds by that estimate.
+    /// than an estimate does, and those that rewriting adds to what lives at once.
     pub fn rewrite(&mut self, kernel: Arc<Kernel>) {
-        let added = kernel.registers_per_thread().saturating_sub(self.kernel.registers_per_thread());
+        let added = kernel.live_registers().saturating_sub(self.kernel.live_registers());
         self.registers += added;
         self.kernel = kernel;
     }

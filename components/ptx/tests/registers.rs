@@ -7,32 +7,31 @@ use std::path::Path;
 
 use counterpoint_ptx::Kernel;
 
-/// Facts: `ptxas -v` on committed modules, `cargo xtask ptxas` runs it again.
-const ASSEMBLER: &str = include_str!("registers/assembler.txt");
-
-/// The oldest architecture that the assembler knows; it counts older modules as of this one.
-const OLDEST: u32 = 75;
+/// Facts: `ptxas -v` on committed modules; `cargo xtask ptxas` runs it again. The older assembler knows `sm_35`, the newer one counts
+/// older modules as of `sm_75`.
+const OLDER: &str = include_str!("registers/ptxas-11.8.txt");
+const NEWER: &str = include_str!("registers/ptxas-13.5.txt");
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// A module's text, made for the assembler's oldest architecture if its own is older.
-fn text(path: &str) -> String {
+/// A module's text, made for an assembler's oldest architecture if its own is older.
+fn text(path: &str, oldest: u32) -> String {
     let text = std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
     let (before, rest) = text.split_once(".target sm_").unwrap();
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let number: u32 = rest[..digits].parse().unwrap();
-    format!("{before}.target sm_{}{}", number.max(OLDEST), &rest[digits..])
+    format!("{before}.target sm_{}{}", number.max(oldest), &rest[digits..])
 }
 
-#[test]
-fn estimates_are_near_those_of_the_assembler() {
+/// The share of kernels whose estimates are within 20 % of an assembler's numbers, and the median of the ratios.
+fn compared(table: &str, oldest: u32) -> (f64, f64) {
     let mut texts = BTreeMap::new();
     let (mut ratios, mut near) = (Vec::new(), 0);
-    for line in ASSEMBLER.lines().filter(|line| !line.starts_with('#')) {
+    for line in table.lines().filter(|line| !line.starts_with('#')) {
         let [path, kernel, registers] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        let text = texts.entry(path).or_insert_with(|| text(path));
+        let text = texts.entry(path).or_insert_with(|| text(path, oldest));
         let estimate = Kernel::compile(text, Some(kernel)).unwrap().registers_per_thread();
         assert!((4..=255).contains(&estimate), "{line}: {estimate}");
         let ratio = f64::from(estimate) / registers.parse::<f64>().unwrap();
@@ -40,12 +39,23 @@ fn estimates_are_near_those_of_the_assembler() {
         ratios.push(ratio);
     }
     ratios.sort_by(f64::total_cmp);
-    let share = near as f64 / ratios.len() as f64;
-    let median = ratios[ratios.len() / 2];
+    let (share, median) = (near as f64 / ratios.len() as f64, ratios[ratios.len() / 2]);
     println!("{near} of {} within 20 %, median {median:.2}", ratios.len());
-    assert!(share > 0.62, "{share}");
-    assert!((0.95..1.08).contains(&median), "{median}");
-    assert!(ratios[0] > 0.3 && ratios[ratios.len() - 1] < 2.5, "{} to {}", ratios[0], ratios[ratios.len() - 1]);
+    assert!(
+        ratios[0] > 0.2 && ratios[ratios.len() - 1] < 3.5,
+        "{} to {}",
+        ratios[0],
+        ratios[ratios.len() - 1]
+    );
+    (share, median)
+}
+
+#[test]
+fn estimates_are_near_those_of_the_assembler() {
+    let (share, median) = compared(NEWER, 75);
+    assert!(share > 0.62 && (0.95..1.08).contains(&median), "{share} {median}");
+    let (share, median) = compared(OLDER, 35);
+    assert!(share > 0.56 && (0.95..1.05).contains(&median), "{share} {median}");
 }
 
 const HEAD: &str =

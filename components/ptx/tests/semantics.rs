@@ -249,7 +249,7 @@ fn what_a_kernel_says_of_itself() {
     assert_eq!(kernel.constant_symbols()[0].initial, [5, 0, 0, 0, 6, 0, 0, 0]);
     assert_eq!(kernel.instructions().len(), 5);
     assert_eq!(kernel.instructions()[3].reads.as_slice().len(), 3);
-    assert_eq!(kernel.registers_per_thread(), 4);
+    assert_eq!(kernel.live_registers(), 2);
     let text = kernel.instructions()[0].text;
     assert_eq!(&source[text.0 as usize..text.1 as usize], "mov.u32 %r1, more;");
 }

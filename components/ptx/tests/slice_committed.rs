@@ -67,7 +67,7 @@ fn slices_of_all_kernels_take_at_most_one_register_more() {
                 assert_eq!(slice.param_bytes(), plain.param_bytes().next_multiple_of(4) + 24);
                 let memory = |kernel: &Kernel| (kernel.shared_bytes(), kernel.local_bytes());
                 assert_eq!(memory(slice), memory(plain), "{path} {}", kernel.name);
-                let [old, new] = [plain, slice].map(|kernel| i64::from(kernel.registers_per_thread()));
+                let [old, new] = [plain, slice].map(|kernel| i64::from(kernel.live_registers()));
                 *more.entry(new - old).or_insert(0) += 1;
             }
         }

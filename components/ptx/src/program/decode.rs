@@ -327,6 +327,7 @@ impl<'m> Decoder<'m> {
             predicates: count(2),
             scoreboard_registers: self.registers.len() as u16,
             places,
+            live: found.pressure,
             pressure: estimate(function, self.architecture).unwrap_or(found.pressure),
             frame_bytes: self.frame_bytes,
             // A callee's local memory begins as aligned as the first.

@@ -74,6 +74,7 @@ pub struct Kernel {
     pub(crate) local_bytes: u32,
     pub(crate) global_symbols: Vec<Symbol>,
     pub(crate) constant_symbols: Vec<Symbol>,
+    pub(crate) live_registers: u32,
     pub(crate) registers_per_thread: u32,
     pub(crate) unsupported: Vec<PtxError>,
     pub(crate) max_ntid: Option<[u32; 3]>,
@@ -167,7 +168,13 @@ impl Kernel {
         &self.constant_symbols
     }
 
-    /// Estimated 32-bit registers of a thread: the most that live at once, at least 4.
+    /// The most 32-bit registers whose values live at once, in the order of the text.
+    pub fn live_registers(&self) -> u32 {
+        self.live_registers
+    }
+
+    /// Estimated 32-bit registers of a thread, as an assembler would allocate them for the module's architecture. It takes more than
+    /// live at once for gaps and loads that go out early, and fewer because constants and what all threads share need none.
     pub fn registers_per_thread(&self) -> u32 {
         self.registers_per_thread
     }

@@ -31,8 +31,8 @@
 //!
 //! The loop is the default because slices are short: a block lies at most `1 + n / grid.x` rows behind. In machine code of two
 //! dimensions (ptxas 11.8, `sm_35` and `sm_80`, text in steps of 8 instructions) it adds 8 instructions, and a division 16. Division is
-//! for grids that are much narrower than a slice. By [our estimate](crate::Kernel::registers_per_thread) no committed kernel takes more
-//! than one register more; `cargo xtask ptxas --slices` shows the assembler's numbers.
+//! for grids that are much narrower than a slice. Of no committed kernel does
+//! [more than one register more live at once](crate::Kernel::live_registers); `cargo xtask ptxas --slices` shows the assembler's numbers.
 //!
 //! [Refused](Refusal) are kernels that know launches from each other: those that read `%gridid`, belong to clusters, or meet all of their
 //! grid at a barrier of the runtime. Blocks that wait for each other in some other way, through memory, cannot be recognised; those

@@ -112,8 +112,21 @@ pub fn kernel(name: &str, description: &Synthetic) -> Result<String, Refusal> {
             help: "a smaller `dependence` needs fewer".to_owned(),
         });
     }
-    Ok(emit::kernel(name, description, &plan, wanted - needed))
+    // Each value more takes a register more, but for a few gaps between registers.
+    let mut more = wanted - needed;
+    let mut text = bare;
+    for _ in 0..MOST_TRIES {
+        text = emit::kernel(name, description, &plan, more);
+        match registers(&text, wanted)? {
+            found if found == wanted => break,
+            found => more = (more + wanted).saturating_sub(found),
+        }
+    }
+    Ok(text)
 }
+
+/// Numbers of values that are tried until a kernel has the registers that are wanted.
+const MOST_TRIES: u32 = 8;
 
 /// The registers that a thread of a kernel needs.
 fn registers(text: &str, wanted: u32) -> Result<u32, Refusal> {

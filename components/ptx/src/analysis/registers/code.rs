@@ -165,8 +165,12 @@ pub(super) fn needed(ssa: &Ssa, homes: &Homes) -> Vec<bool> {
         phis.insert(phi.result, phi);
     }
     let mut open: Vec<ValueId> = Vec::new();
-    for step in ssa.steps.iter().filter(|step| is_rooted(step)) {
-        open.extend(reads(homes, step).0);
+    for &block in &ssa.dominators.order {
+        let range = &ssa.flow.blocks[block as usize];
+        for step in ssa.steps[range.first as usize..range.end as usize].iter().filter(|step| is_rooted(step))
+        {
+            open.extend(reads(homes, step).0);
+        }
     }
     while let Some(value) = open.pop() {
         if std::mem::replace(&mut needed[value as usize], true) {

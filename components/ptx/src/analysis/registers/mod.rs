@@ -17,16 +17,23 @@ use homes::Homes;
 use regions::Regions;
 
 /// Registers of a thread beside those of its values: the stack pointer, and two that Volta and later keep.
-const RESERVED: u32 = 3;
+fn reserved(architecture: u32) -> u32 {
+    if architecture < VOLTA { 1 } else { 3 }
+}
 
-/// The most gaps that the assembler leaves between registers, to align pairs and to keep operands in different banks, and the
-/// registers for each gap; from the committed modules.
-const GAPS: (u32, u32) = (3, 2);
+/// Gaps that the assembler leaves between registers, to align pairs and to keep operands in different banks: at most so many, and
+/// one for so many registers. Medians of the committed modules; Volta has two banks instead of four.
+fn gaps(architecture: u32) -> (u32, u32) {
+    if architecture < VOLTA { (3, 5) } else { (3, 2) }
+}
+
+/// The architecture from which registers are allocated otherwise.
+const VOLTA: u32 = 70;
 
 /// The registers of a thread whose values take `pressure` at once.
-pub(crate) fn allocated(pressure: u32) -> u32 {
-    let (most, each) = GAPS;
-    pressure + (pressure / each).min(most) + RESERVED
+pub(crate) fn allocated(pressure: u32, architecture: u32) -> u32 {
+    let (most, each) = gaps(architecture);
+    pressure + (pressure / each).min(most) + reserved(architecture)
 }
 
 /// The least registers of a kernel that calls functions: a callee may use these without saving them.
@@ -49,7 +56,7 @@ pub(crate) fn pressure(function: &Function, architecture: u32) -> Option<u32> {
     }
     let homes = Homes::new(&ssa);
     let regions = Regions::new(&ssa, &homes);
-    let free = free(architecture) - RESERVED - GAPS.0;
+    let free = free(architecture) - reserved(architecture) - gaps(architecture).0;
     regions.blocks().iter().map(|block| schedule::pressure(block, &regions, free)).max()
 }
 

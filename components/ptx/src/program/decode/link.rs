@@ -31,6 +31,8 @@ pub(super) struct Code {
     pub(super) predicates: u16,
     pub(super) scoreboard_registers: u16,
     pub(super) places: Vec<RegisterPlace>,
+    /// Registers of values that live at once, in the order of the text and in that of an assembler.
+    pub(super) live: u32,
     pub(super) pressure: u32,
     pub(super) frame_bytes: u32,
     pub(super) local_bytes: u32,
@@ -92,11 +94,15 @@ pub(super) fn link(
         .collect();
     let recursive = has_cycle(&edges);
     let longest = |weight: &dyn Fn(usize) -> u32| longest_path(&edges, weight);
-    let (local_bytes, pressure) = if recursive {
-        let pressures = codes[1..].iter().map(|code| code.pressure).max().unwrap_or(0);
-        (codes[0].local_bytes + STACK_BYTES, codes[0].pressure + pressures)
-    } else {
-        (longest(&|at| codes[at].local_bytes), longest(&|at| codes[at].pressure))
+    // Registers of a caller and of its callees.
+    let together = |weight: &dyn Fn(&Code) -> u32| match recursive {
+        true => weight(&codes[0]) + codes[1..].iter().map(weight).max().unwrap_or(0),
+        false => longest(&|at| weight(&codes[at])),
+    };
+    let (live_registers, pressure) = (together(&|code| code.live), together(&|code| code.pressure));
+    let local_bytes = match recursive {
+        true => codes[0].local_bytes + STACK_BYTES,
+        false => longest(&|at| codes[at].local_bytes),
     };
     let calls = codes.iter().any(|code| !code.calls.is_empty());
     let mut kernel = Kernel {
@@ -109,7 +115,8 @@ pub(super) fn link(
         local_bytes,
         global_symbols: entry.storage.global.symbols,
         constant_symbols: entry.storage.constant.symbols,
-        registers_per_thread: registers_per_thread(function, pressure, calls),
+        live_registers,
+        registers_per_thread: registers_per_thread(function, origin.target, pressure, calls),
         unsupported: codes.iter().flat_map(|code| code.unsupported.clone()).collect(),
         max_ntid: function.max_ntid,
         exact_ntid: function.exact_ntid,
@@ -252,12 +259,12 @@ fn longest_path(edges: &[Vec<usize>], weight: &dyn Fn(usize) -> u32) -> u32 {
 }
 
 /// The estimate for a kernel from what its values take at once, within the bounds that the text sets.
-fn registers_per_thread(function: &Function, pressure: u32, calls: bool) -> u32 {
+fn registers_per_thread(function: &Function, architecture: u32, pressure: u32, calls: bool) -> u32 {
     let least = if calls { registers::LEAST_WITH_CALLS } else { 0 };
     let bound = function.max_ntid.map_or(255, |threads| {
         let threads = threads.iter().fold(1u32, |all, side| all.saturating_mul(*side));
         registers::bound(threads, function.min_ctas_per_sm.unwrap_or(1))
     });
     let most = bound.min(function.max_registers.unwrap_or(255).max(registers::LEAST));
-    registers::allocated(pressure).max(least).min(most)
+    registers::allocated(pressure, architecture).max(least).min(most)
 }
