@@ -19,6 +19,14 @@ pub(crate) enum PredicateOp {
     Xor,
 }
 
+/// Memory that a function takes from its thread's stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StackOp {
+    Allocate,
+    Save,
+    Restore,
+}
+
 /// The form of an instruction, as far as decoding differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -83,6 +91,7 @@ pub(crate) enum Form {
         dimensions: u8,
         floats: bool,
     },
+    Stack(StackOp),
     /// Arithmetic on parts of registers.
     Video,
     /// `lop3` with a predicate, combined by AND or by OR.
@@ -221,6 +230,11 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::MatrixRows { stores: true }, LdSt Store "9.7.14.5"
         "stmatrix.sync.aligned.m8n8.{x1|x2|x4}{|.trans}{|.shared}.b16", "[a], r";
     Form::Transpose, Sp IntShuffle "9.7.14.5" "movmatrix.sync.aligned.m8n8.trans.b16", "d, a";
+
+    // 9.7.17 Stack.
+    Form::Stack(StackOp::Save), Sp IntOther "9.7.17.1" "stacksave.{u32|u64}", "d";
+    Form::Stack(StackOp::Restore), Sp IntOther "9.7.17.2" "stackrestore.{u32|u64}", "a";
+    Form::Stack(StackOp::Allocate), Sp IntAdd "9.7.17.3" "alloca.{u32|u64}", "d, size{, alignment}";
 
     // 9.7.18 Video.
     Form::Video, Sp IntOther "9.7.18.1.1"

@@ -3,7 +3,7 @@
 //! Operands are indices of rows: a register's row in the warp, or, with the top bit set, a constant's row in the kernel.
 
 use super::{FileAccesses, RegisterSet};
-use crate::isa::forms::PredicateOp;
+use crate::isa::forms::{PredicateOp, StackOp};
 use crate::isa::matrix::Product;
 use crate::isa::warp::{Reduction, WarpOp};
 use crate::isa::{
@@ -111,6 +111,8 @@ pub(crate) enum Action {
     Unpack,
     Video(Video),
     LoadParam,
+    /// The thread's stack; `offset` is the alignment of an allocation.
+    Stack(StackOp),
     Memory,
     Branch,
     Barrier {

@@ -88,6 +88,7 @@ fn outlook(kernel: &Kernel, instruction: &Instruction, spinning: u32) -> Outlook
         | Action::CommitCopies
         | Action::Sleep
         | Action::Matrix
+        | Action::Stack(_)
         | Action::LoadFrame
         | Action::StoreFrame => Outlook::GoesOn,
     }

@@ -214,6 +214,7 @@ impl<'s> Line<'_, 's, '_> {
             Form::ArriveAfterCopies => self.arrive_after_copies(),
             Form::BarrierInMemory => self.barrier_in_memory(),
             Form::Texture { dimensions, floats } => self.texture(dimensions, floats),
+            Form::Stack(operation) => self.stack(operation),
             Form::Video => self.video(),
             Form::LogicAnd => self.logic_and_truth(Combine::And),
             Form::LogicOr => self.logic_and_truth(Combine::Or),
