@@ -305,7 +305,7 @@ impl Warp {
             Action::Barrier { .. } | Action::BarrierReduction(_) | Action::Warp(_) => {
                 return self.together(kernel, instruction, lanes);
             }
-            Action::Texture { .. } => {
+            Action::Texture(_) => {
                 self.texture(kernel, instruction, lanes, access);
                 kind = Issue::Texture;
             }

@@ -59,7 +59,7 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::Exit => Part::Decides,
         Action::Barrier { .. }
         | Action::BarrierReduction(_)
-        | Action::Texture { .. }
+        | Action::Texture(_)
         | Action::Range(_)
         | Action::Trap
         | Action::Breakpoint

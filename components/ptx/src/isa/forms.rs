@@ -86,11 +86,8 @@ pub(crate) enum Form {
     ArriveAfterCopies,
     /// `mbarrier`
     BarrierInMemory,
-    /// A texture of `dimensions` dimensions; its coordinates are floats.
-    Texture {
-        dimensions: u8,
-        floats: bool,
-    },
+    /// `tex` and `tld4`, whose words the decoder reads.
+    Texture,
     Stack(StackOp),
     /// Arithmetic on parts of registers.
     Video,
@@ -164,12 +161,11 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::CopyGroup { waits: true }, Control Fence "9.7.9.25" "cp.async.{wait_group|wait_all}", "{n}";
 
     // 9.7.10 Textures.
-    Form::Texture { dimensions: 1, floats: true }, LdSt Load "9.7.10.3" "tex.1d.v4.{f32|s32|u32}.f32", "d, [a, c]";
-    Form::Texture { dimensions: 2, floats: true }, LdSt Load "9.7.10.3" "tex.2d.v4.{f32|s32|u32}.f32", "d, [a, c]";
-    Form::Texture { dimensions: 3, floats: true }, LdSt Load "9.7.10.3" "tex.3d.v4.{f32|s32|u32}.f32", "d, [a, c]";
-    Form::Texture { dimensions: 1, floats: false }, LdSt Load "9.7.10.3" "tex.1d.v4.{f32|s32|u32}.s32", "d, [a, c]";
-    Form::Texture { dimensions: 2, floats: false }, LdSt Load "9.7.10.3" "tex.2d.v4.{f32|s32|u32}.s32", "d, [a, c]";
-    Form::Texture { dimensions: 3, floats: false }, LdSt Load "9.7.10.3" "tex.3d.v4.{f32|s32|u32}.s32", "d, [a, c]";
+    Form::Texture, LdSt Load "9.7.10.3"
+        "tex{|.base}.{1d|2d|3d|a1d|a2d}.v4.{f32|s32|u32}.{f32|s32}", "d, [a, c]";
+    Form::Texture, LdSt Load "9.7.10.3" "tex.level.{1d|2d|3d|a1d|a2d}.v4.{f32|s32|u32}.{f32|s32}", "d, [a, c], level";
+    Form::Texture, LdSt Load "9.7.10.3" "tex.grad.{1d|2d|3d|a1d|a2d}.v4.{f32|s32|u32}.{f32|s32}", "d, [a, c], x, y";
+    Form::Texture, LdSt Load "9.7.10.4" "tld4.{r|g|b|a}.{2d|a2d}.v4.{f32|s32|u32}.f32", "d, [a, c]";
 
     // 9.7.12 Control.
     Form::Branch, Control Branch "9.7.12.3" "bra{|.uni}", "label";

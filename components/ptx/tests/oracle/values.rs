@@ -26,7 +26,7 @@ const TABLES: [(&str, &str); 10] = [
 ];
 
 /// Instructions that are no function of a thread's registers, and are tested elsewhere.
-const OTHERS: [&str; 46] = [
+const OTHERS: [&str; 47] = [
     "activemask",
     "alloca",
     "applypriority",
@@ -67,6 +67,7 @@ const OTHERS: [&str; 46] = [
     "stacksave",
     "stmatrix",
     "tex",
+    "tld4",
     "trap",
     "lop3.and.b32",
     "lop3.or.b32",

@@ -82,7 +82,7 @@ fn outlook(kernel: &Kernel, instruction: &Instruction, spinning: u32) -> Outlook
         | Action::Unpack
         | Action::Video(_)
         | Action::LoadParam
-        | Action::Texture { .. }
+        | Action::Texture(_)
         | Action::Fence
         | Action::Hint
         | Action::CommitCopies

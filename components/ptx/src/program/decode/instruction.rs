@@ -213,7 +213,7 @@ impl<'s> Line<'_, 's, '_> {
             Form::CopyGroup { waits } => self.copy_group(waits),
             Form::ArriveAfterCopies => self.arrive_after_copies(),
             Form::BarrierInMemory => self.barrier_in_memory(),
-            Form::Texture { dimensions, floats } => self.texture(dimensions, floats),
+            Form::Texture => self.texture(),
             Form::Stack(operation) => self.stack(operation),
             Form::Video => self.video(),
             Form::LogicAnd => self.logic_and_truth(Combine::And),
