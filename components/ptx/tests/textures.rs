@@ -96,9 +96,13 @@ fn what_is_not_bound_or_does_not_fit() {
         ("tex.2d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [image, {%r0}];", "1 coordinates for 2 dimensions"),
         (
             "tex.cube.v4.f32.f32 {%f4, %f5, %f6, %f7}, [image, {%f0, %f0, %f0, %f0}];",
-            "is not supported: cubes, samples and halves of textures",
+            "is not supported: cubes, samples, halves",
         ),
         ("tex.a2d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [image, {%r0, %r0}];", "2 coordinates for 3 dimensions"),
+        (
+            "tex.1d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [image, {%f0}], {%r0};",
+            "offsets and comparisons of depth",
+        ),
         ("tex.level.1d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [image, {%f0}], 3;", "this constant is an integer"),
         (
             "tex.grad.1d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [image, {%f0}], %f0, %f0;",

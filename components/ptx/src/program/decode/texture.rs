@@ -29,11 +29,12 @@ impl Line<'_, '_, '_> {
         let gathers =
             ["r", "g", "b", "a"].iter().position(|channel| words[0] == "tld4" && words[1] == *channel);
         let (level, gradients) = (words[1] == "level", words[1] == "grad");
-        let operands = match (level, gradients) {
-            (true, _) => self.operands(3..=3)?,
-            (_, true) => self.operands(4..=4)?,
-            _ => self.operands(2..=2)?,
-        };
+        let operand_count = 2 + usize::from(level) + 2 * usize::from(gradients);
+        // An offset, or a depth to compare with.
+        if self.source.operands.len() > operand_count {
+            return Err(self.no_such_form());
+        }
+        let operands = self.operands(operand_count..=operand_count)?;
         let (to, from) = (&operands[0], &operands[1]);
         let OperandKind::Texture(name, coordinates) = &from.kind else {
             return Err(self.misfit(from, "`[texture, {coordinates}]`"));
