@@ -11,6 +11,7 @@ const HEAD: &str = ".version 7.8\n.target sm_35\n.address_size 64\n.global .texr
 fn texture(channel: Channel, linear: bool) -> Texture {
     Texture {
         size: [8, 4, 1],
+        layers: None,
         channels: 1,
         channel,
         fractions: false,
@@ -33,7 +34,7 @@ fn texels(channel: Channel) -> Vec<u8> {
 /// One warp; every thread writes the 32-bit word in %r9.
 fn words(body: &str, mut textures: Textures) -> Result<Vec<u32>, String> {
     let source = format!(
-        "{}.visible .entry k(.param .u64 out, .param .u64 handle) {{ .reg .b32 %r<10>; .reg .f32 %f<8>; .reg .b64 %rd<6>;
+        "{}.visible .entry k(.param .u64 out, .param .u64 handle) {{ .reg .b32 %r<10>; .reg .f32 %f<8>; .reg .b64 %rd<6>; .reg .pred %p<1>;
         ld.param.u64 %rd0, [out]; ld.param.u64 %rd5, [handle]; mov.u32 %r0, %tid.x; mul.wide.u32 %rd1, %r0, 4;
         add.s64 %rd2, %rd0, %rd1; {body} st.global.u32 [%rd2], %r9; ret; }}",
         HEAD
@@ -94,9 +95,24 @@ fn what_is_not_bound_or_does_not_fit() {
     let refused = [
         ("tex.2d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [image, {%r0}];", "1 coordinates for 2 dimensions"),
         (
-            "tex.a2d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [image, {%r0, %r0, %r0, %r0}];",
-            "is not supported: of textures",
+            "tex.cube.v4.f32.f32 {%f4, %f5, %f6, %f7}, [image, {%f0, %f0, %f0, %f0}];",
+            "is not supported: cubes, samples, halves",
         ),
+        ("tex.a2d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [image, {%r0, %r0}];", "2 coordinates for 3 dimensions"),
+        (
+            "tex.1d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [image, {%f0}], {%r0};",
+            "offsets and comparisons of depth",
+        ),
+        ("tex.level.1d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [image, {%f0}], 3;", "this constant is an integer"),
+        (
+            "tex.grad.1d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [image, {%f0}], %f0, %f0;",
+            "the gradient of each coordinate",
+        ),
+        (
+            "tex.grad.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [image, {%f0, %f0}], {%f0}, {%f0};",
+            "1 gradients for 2",
+        ),
+        ("tld4.r.2d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [image, {%r0, %r0}];", "is not supported"),
         ("tex.1d.v4.f32.s32 {%f4, %f5}, [image, {%r0}];", "2 values where 4 are moved"),
         ("tex.1d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [imgae, {%r0}];", "something like `image`"),
         ("tex.1d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [out, {%r0}];", "is a parameter"),
@@ -105,5 +121,121 @@ fn what_is_not_bound_or_does_not_fit() {
     for (text, expected) in refused {
         let error = words(text, Textures::default()).unwrap_err();
         assert!(error.contains(expected), "{text}: {error}");
+    }
+}
+
+/// The bits of floats in %f4 to %f7 that a warp finds, for four fetches of its first eight threads each.
+fn four(fetch: &str, texture: Texture) -> Result<Vec<[f32; 4]>, String> {
+    let body = format!(
+        "and.b32 %r1, %r0, 7; shr.u32 %r2, %r0, 3; cvt.rn.f32.u32 %f0, %r1; mov.f32 %f1, 0f40000000; {fetch}
+         setp.eq.u32 %p0, %r2, 0; @%p0 mov.b32 %r9, %f4; setp.eq.u32 %p0, %r2, 1; @%p0 mov.b32 %r9, %f5;
+         setp.eq.u32 %p0, %r2, 2; @%p0 mov.b32 %r9, %f6; setp.eq.u32 %p0, %r2, 3; @%p0 mov.b32 %r9, %f7;"
+    );
+    let found = words(&body, bound(texture))?;
+    Ok((0..8).map(|lane| [0, 8, 16, 24].map(|part| f32::from_bits(found[lane + part]))).collect())
+}
+
+#[test]
+fn a_gather_gives_four_texels_counter_clockwise_from_the_lower_left() {
+    // (x, 2.0) lies on the border of rows 1 and 2: texels of columns x - 1 and x, with the left one at the edge twice.
+    let gather = "tld4.r.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [image, {%f0, %f1}];";
+    let want = |lower: f32, upper: f32, x: f32| {
+        let left = (x - 1.0).max(0.0);
+        [upper + left, upper + x, lower + x, lower + left]
+    };
+    for linear in [true, false] {
+        let found = four(gather, texture(Channel::F32, linear)).unwrap();
+        assert_eq!(
+            found,
+            (0..8u8).map(|x| want(8.0, 16.0, x.into())).collect::<Vec<_>>(),
+            "linear: {linear}"
+        );
+    }
+    // Half a texel up and to the right: rows 2 and 3, columns x and x + 1.
+    let moved = format!("add.f32 %f0, %f0, 0f3F400000; add.f32 %f1, %f1, 0f3F400000; {gather}");
+    let found = four(&moved, texture(Channel::F32, true)).unwrap();
+    assert_eq!(found[..2], [[24.0, 25.0, 17.0, 16.0], [25.0, 26.0, 18.0, 17.0]]);
+    assert_eq!(found[7], [31.0, 31.0, 23.0, 23.0]);
+    // Of two channels, the second; of absent ones, 0 and 1.
+    let pairs = Texture { size: [4, 4, 1], channels: 2, ..texture(Channel::F32, true) };
+    for (channel, want) in [("g", [17.0, 19.0, 11.0, 9.0]), ("b", [0.0; 4]), ("a", [1.0; 4])] {
+        let found = four(&gather.replace("tld4.r", &format!("tld4.{channel}")), pairs.clone()).unwrap();
+        assert_eq!(found[1], want, "{channel}");
+    }
+    // Wrapped coordinates: the texel left of the first one is the last one.
+    let ring = Texture { normalized: true, address: [AddressMode::Wrap; 3], ..texture(Channel::F32, true) };
+    let origin = format!("mul.f32 %f0, %f0, 0f3E000000; mov.f32 %f1, 0f00000000; {gather}");
+    assert_eq!(four(&origin, ring).unwrap()[0], [7.0, 0.0, 24.0, 31.0]);
+    let bytes =
+        "tld4.r.2d.v4.u32.f32 {%r5, %r6, %r7, %r8}, [%rd5, {%f0, %f1}]; mov.b32 %f4, %r5; mov.b32 %f5, %r6;
+        mov.b32 %f6, %r7; mov.b32 %f7, %r8;";
+    let found = four(bytes, texture(Channel::U32, false)).unwrap();
+    assert_eq!(found[3].map(f32::to_bits), [18, 19, 11, 10]);
+}
+
+#[test]
+fn levels_and_gradients_end_at_the_one_level() {
+    let plain = "tex.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [image, {%f0, %f1}];";
+    let want = four(plain, texture(Channel::F32, true)).unwrap();
+    // Between the rows 8 to 15 and 16 to 23, and between columns x - 1 and x.
+    assert_eq!(want[4], [8.0 + 4.0 + 3.5, 0.0, 0.0, 1.0]);
+    for (form, rest) in [
+        ("base", ""),
+        ("level", ", 0f00000000"),
+        ("level", ", 0f40A00000"),
+        ("level", ", %f0"),
+        ("grad", ", {%f0, %f1}, {%f1, %f0}"),
+    ] {
+        let fetch = plain.replace("tex.", &format!("tex.{form}.")).replace("}];", &format!("}}]{rest};"));
+        assert_eq!(four(&fetch, texture(Channel::F32, true)).unwrap(), want, "{fetch}");
+    }
+    let whole = "tex.level.2d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [image, {%r1, %r1}], 3;";
+    assert_eq!(four(whole, texture(Channel::F32, false)).unwrap()[3][0], 27.0);
+    let space = "tex.grad.3d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd5, {%f0, %f0, %f0, %f0}], {%f0, %f1, %f2, %f3}, {%f4, %f5, %f6, %f7};";
+    let block = Texture { size: [2, 4, 4], ..texture(Channel::F32, false) };
+    assert_eq!(four(space, block).unwrap()[1][0], 1.0 + 2.0 + 8.0);
+}
+
+#[test]
+fn layers_lie_one_behind_the_other() {
+    let planes = Texture { size: [4, 2, 1], layers: Some(4), ..texture(Channel::F32, true) };
+    assert_eq!(planes.bytes(), 128);
+    // Every thread has another layer; (1.0, 1.0) is between 0, 1, 4 and 5 of its eight texels.
+    let fetch = "shr.u32 %r3, %r1, 1; mov.f32 %f3, 0f3F800000;
+        tex.a2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [image, {%r3, %f3, %f3, %f3}];";
+    let found = four(fetch, planes.clone()).unwrap();
+    assert_eq!(
+        found.iter().map(|texel| texel[0]).collect::<Vec<f32>>(),
+        [2.5, 2.5, 10.5, 10.5, 18.5, 18.5, 26.5, 26.5]
+    );
+    // A filter does not reach into the next layer.
+    let edge = fetch.replace("0f3F800000", "0f40A00000");
+    assert_eq!(four(&edge, planes.clone()).unwrap()[0][0], 7.0);
+    let gather = fetch.replace("tex.a2d", "tld4.r.a2d");
+    assert_eq!(four(&gather, planes.clone()).unwrap()[2], [12.0, 13.0, 9.0, 8.0]);
+    let level = fetch.replace("tex.a2d", "tex.level.a2d").replace("}];", "}], %f0;");
+    assert_eq!(four(&level, planes.clone()).unwrap(), found);
+    let lines = Texture { size: [8, 1, 1], ..planes.clone() };
+    let whole = "tex.a1d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [%rd5, {%r2, %r1}]; mov.f32 %f5, %f4; mov.f32 %f6, %f4; mov.f32 %f7, %f4;";
+    assert_eq!(four(whole, Texture { linear: false, ..lines.clone() }).unwrap()[6], [6.0, 14.0, 22.0, 30.0]);
+    for (fetch, texture, message) in [
+        (
+            "tex.a1d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [image, {%r0, %r1}];",
+            lines,
+            "has 4 layers, and the instruction names layer 4",
+        ),
+        (
+            "tex.2d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [image, {%r0, %r1}];",
+            planes,
+            "has layers, and the instruction names none",
+        ),
+        (
+            "tex.a1d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [image, {%r0, %r1}];",
+            texture(Channel::F32, false),
+            "names a layer, and the texture has none",
+        ),
+    ] {
+        let error = four(fetch, texture).unwrap_err();
+        assert!(error.contains(message), "{fetch}: {error}");
     }
 }

@@ -293,6 +293,53 @@ fn local_memory_ends_somewhere() {
 }
 
 #[test]
+fn a_stack_is_at_the_end_of_local_memory() {
+    let body = "alloca.u64 %rd3, 8;
+        st.local.u32 [%rd3+4], %r1;
+        ld.local.u32 %r3, [%rd3+4];
+        st.global.u32 [%rd2+4096], %r3;";
+    let run = run_kernel(FETCHED, &kernel(body), 32);
+    // The last word of 8 KiB.
+    let line = LOCAL + STRIDE * 2047;
+    assert_eq!(local_traffic(&run), [(line, true), (line, false)]);
+    assert!((0..32).all(|lane| run.store(ENDED + 4 * lane).1 == lane as u32));
+    let (message, line) = faults("mul.lo.u32 %r3, %r1, 300;\nalloca.u32 %r4, %r3;", 32);
+    assert!(message.contains("`alloca` takes 8400 at a multiple of 8, and 8192 are free"), "{message}");
+    assert!(message.contains("lane 28") && message.contains(&line), "{message}");
+}
+
+#[test]
+fn a_gather_from_a_layer_asks_for_the_rows_of_its_texels() {
+    let body = "mov.u32 %r3, 1;
+        cvt.rn.f32.u32 %f0, %r1;
+        mov.f32 %f1, 0f3F800000;
+        tld4.r.a2d.v4.f32.f32 {%f2, %f3, %f4, %f5}, [image, {%r3, %f0, %f1, %f1}];
+        st.global.f32 [%rd2+4096], %f2;
+        st.global.f32 [%rd2+4352], %f4;";
+    let source = kernel(body).replace(".visible .entry", ".global .texref image;\n.visible .entry");
+    let mut launch = launch_of(&source, 32);
+    let texels = BUFFER + 0x4000;
+    let (channel, address) = (Channel::F32, [AddressMode::Clamp; 3]);
+    // A row is a line of memory.
+    let (size, layers) = ([32, 2, 1], Some(2));
+    let [fractions, linear, normalized] = [false; 3];
+    let image =
+        Texture { size, layers, channels: 1, channel, fractions, linear, normalized, address, texels };
+    let references = [("image".to_owned(), image)].into();
+    launch.textures = Arc::new(Textures { references, ..Textures::default() });
+    let mut memory = Memory::default();
+    (0..128).for_each(|texel| memory.set_word(texels + 4 * texel, (texel as f32).to_bits()));
+    let run = run_blocks(FETCHED, memory, vec![(5, block(&Arc::new(launch), 0))]);
+    assert_finished(&run.report);
+    assert_eq!(asked(&run), [texels + 3 * 128, texels + 2 * 128]);
+    for lane in 0..32u64 {
+        let value = |address: u64| f32::from_bits(run.store(address).1);
+        assert_eq!(value(ENDED + 4 * lane), 96.0 + lane.saturating_sub(1) as f32);
+        assert_eq!(value(ENDED + 256 + 4 * lane), 64.0 + lane as f32);
+    }
+}
+
+#[test]
 fn a_fetch_looks_up_a_line_a_cycle_and_waits_for_the_last_one() {
     let body = "tex.1d.v4.f32.s32 {%f2, %f3, %f4, %f5}, [image, {%r1}];
         st.global.f32 [%rd2+4096], %f2;
@@ -303,9 +350,10 @@ fn a_fetch_looks_up_a_line_a_cycle_and_waits_for_the_last_one() {
     // Texels of 16 bytes: the warp's 32 lie in four lines.
     let texels = BUFFER + 0x4000;
     let (channel, address) = (Channel::F32, [AddressMode::Clamp; 3]);
-    let size = [32, 1, 1];
+    let (size, layers) = ([32, 1, 1], None);
     let [fractions, linear, normalized] = [false; 3];
-    let image = Texture { size, channels: 4, channel, fractions, linear, normalized, address, texels };
+    let image =
+        Texture { size, layers, channels: 4, channel, fractions, linear, normalized, address, texels };
     let references = [("image".to_owned(), image)].into();
     launch.textures = Arc::new(Textures { references, ..Textures::default() });
     let mut memory = Memory::default();

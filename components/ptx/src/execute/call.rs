@@ -44,7 +44,7 @@ impl Warp {
         if self.frames.len() >= DEEPEST_CALL {
             return Err(fault(instruction, lanes, format!("calls nest deeper than {DEEPEST_CALL}")));
         }
-        if local_base + u64::from(function.local_bytes) > u64::from(kernel.local_bytes) {
+        if local_base + u64::from(function.local_bytes) > self.end_of_frames(kernel, group) {
             let depth = self.frames.len() + 1;
             let message =
                 format!("the stack of {} bytes is exhausted, {depth} calls deep", kernel.local_bytes);
@@ -65,6 +65,7 @@ impl Warp {
             self.saved_predicates.extend_from_slice(&self.predicates[predicates]);
             start
         });
+        self.keep_stack(kernel, callee, group);
         self.frames.push(Frame {
             call: self.pc,
             lanes: group,
@@ -137,6 +138,7 @@ impl Warp {
         for (from, to) in callee.results.iter().zip(&site.results) {
             self.copy_frame(self.frame_row, *from, frame.frame_row, *to, lanes);
         }
+        self.release_stack(kernel, self.function as usize, frame.lanes);
         if let Some((rows, predicates)) = frame.saved {
             // A 64-bit register's pair of rows holds the lanes one behind the other, not word by word.
             let (first, wide) = (usize::from(callee.rows.start), usize::from(callee.wide_rows));

@@ -5,7 +5,7 @@ use crate::execute::texture::{Texture, Textures};
 use crate::program::{Action, Instruction, Kernel, NONE, Row};
 
 impl Warp {
-    /// Fills in the coordinates of a fetch, and the handles of its textures if a register holds them.
+    /// Fills in the coordinates of a fetch, the layer as the fourth, and the handles of its textures if a register holds them.
     pub(super) fn texture(
         &mut self,
         kernel: &Kernel,
@@ -14,11 +14,8 @@ impl Warp {
         access: &mut Access,
     ) {
         (access.pc, access.mask, access.wants_value) = (self.pc, lanes, true);
-        for axis in 0..3 {
-            access.values[axis] = match instruction.sources[axis] {
-                NONE => Row::ZERO,
-                source => *self.row(kernel, source),
-            };
+        for (value, source) in access.values.iter_mut().zip(instruction.sources) {
+            *value = if source == NONE { Row::ZERO } else { *self.row(kernel, source) };
         }
         if instruction.address != NONE {
             access.addresses = std::array::from_fn(|lane| self.address_of(instruction, lane));
@@ -44,7 +41,7 @@ impl Textures {
     /// memory; the addresses that it is asked for do not depend on its results.
     ///
     /// # Errors
-    /// No texture is bound, or it is not of the type that the instruction wants.
+    /// No texture is bound, it is not of the type that the instruction wants, or it has no such layer.
     pub fn fetch(
         &self,
         kernel: &Kernel,
@@ -52,7 +49,7 @@ impl Textures {
         mut read: impl FnMut(u64, usize) -> u32,
     ) -> Result<[Row; 4], Box<ExecError>> {
         let instruction = &kernel.instructions[access.pc as usize];
-        let Action::Texture { floats, result_floats } = instruction.action else {
+        let Action::Texture(form) = instruction.action else {
             return Err(fault(instruction, access.mask, "no texture is fetched here".into()));
         };
         let mut words = [Row::ZERO; 4];
@@ -74,22 +71,38 @@ impl Textures {
                     })?
                 }
             };
-            if texture.gives_floats() != result_floats {
-                let (gives, wants) =
-                    if result_floats { ("integers", "floats") } else { ("floats", "integers") };
-                let message = format!("the texture gives {gives}, the instruction wants {wants}");
-                return Err(fault(instruction, 1 << lane, message));
-            }
-            let coordinates: [u32; 3] = std::array::from_fn(|axis| access.values[axis].0[lane]);
-            let found = if floats {
-                texture.fetch(coordinates.map(f32::from_bits), &mut read)
-            } else {
-                texture.fetch_at(coordinates.map(|bits| bits as i32), &mut read)
+            let [x, y, z, layer] = std::array::from_fn(|axis| access.values[axis].0[lane]);
+            let layer = form.layered.then_some(layer);
+            check(texture, form.result_floats, layer)
+                .map_err(|message| fault(instruction, 1 << lane, message))?;
+            let own = layer.and_then(|index| texture.layer(index));
+            let texture = own.as_ref().unwrap_or(texture);
+            let floats = [x, y, z].map(f32::from_bits);
+            let found = match form.gathers {
+                Some(channel) => texture.gather(channel.into(), floats, &mut read),
+                None if form.floats => texture.fetch(floats, &mut read),
+                None => texture.fetch_at([x, y, z].map(|bits| bits as i32), &mut read),
             };
             for (row, value) in words.iter_mut().zip(found) {
                 row.0[lane] = value;
             }
         }
         Ok(words)
+    }
+}
+
+/// Whether a texture and its layers give what an instruction wants.
+fn check(texture: &Texture, floats: bool, layer: Option<u32>) -> Result<(), String> {
+    if texture.gives_floats() != floats {
+        let (gives, wants) = if floats { ("integers", "floats") } else { ("floats", "integers") };
+        return Err(format!("the texture gives {gives}, the instruction wants {wants}"));
+    }
+    match (texture.layers, layer) {
+        (Some(_), None) => Err("the texture has layers, and the instruction names none".into()),
+        (None, Some(_)) => Err("the instruction names a layer, and the texture has none".into()),
+        (Some(count), Some(index)) if index >= count => {
+            Err(format!("the texture has {count} layers, and the instruction names layer {index}"))
+        }
+        _ => Ok(()),
     }
 }

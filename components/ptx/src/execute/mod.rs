@@ -27,6 +27,7 @@ mod predicates;
 pub mod printf;
 mod range;
 pub(crate) mod repeat;
+mod stack;
 pub(crate) mod standstill;
 mod straight;
 pub mod texture;
@@ -221,6 +222,7 @@ impl Warp {
         self.rows.resize(kernel.rows as usize, Row::ZERO);
         self.predicates.clear();
         self.predicates.resize(kernel.predicates as usize, 0);
+        self.clear_stack(kernel);
     }
 
     /// Executes without the host's vector extensions, so that tests can compare both.
@@ -303,7 +305,7 @@ impl Warp {
             Action::Barrier { .. } | Action::BarrierReduction(_) | Action::Warp(_) => {
                 return self.together(kernel, instruction, lanes);
             }
-            Action::Texture { .. } => {
+            Action::Texture(_) => {
                 self.texture(kernel, instruction, lanes, access);
                 kind = Issue::Texture;
             }
@@ -338,6 +340,7 @@ impl Warp {
             Action::AwaitCopies => {
                 kind = Issue::AwaitCopies { newest: u32::try_from(instruction.offset).ok() }
             }
+            Action::Stack(operation) => self.stack(kernel, instruction, operation, lanes)?,
             Action::Matrix => self.multiply_matrices(kernel, instruction, lanes)?,
             Action::Sleep => {
                 // The manual's longest sleep is a millisecond (PTX ISA 9.7.19.2).

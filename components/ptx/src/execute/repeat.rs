@@ -5,6 +5,7 @@
 
 use super::Warp;
 use super::poll::Poll;
+use crate::isa::forms::StackOp;
 use crate::program::{Action, Kernel, RegisterPlace, Special};
 
 /// The part of an instruction in the question whether a loop ends.
@@ -41,6 +42,7 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::Video(_)
         | Action::Unpack
         | Action::Hint
+        | Action::Stack(StackOp::Save)
         | Action::Matrix => Part::Computes,
         // The memory accessed is looked at when the address is known. Lanes that a mask names must be there.
         Action::Memory
@@ -49,6 +51,7 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::Warp(_)
         | Action::Fence
         | Action::Sleep
+        | Action::Stack(StackOp::Allocate | StackOp::Restore)
         | Action::LoadFrame
         | Action::StoreFrame
         | Action::Call
@@ -56,7 +59,7 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::Exit => Part::Decides,
         Action::Barrier { .. }
         | Action::BarrierReduction(_)
-        | Action::Texture { .. }
+        | Action::Texture(_)
         | Action::Range(_)
         | Action::Trap
         | Action::Breakpoint

@@ -2,8 +2,8 @@
 //! function of a description and of the texels that it asks for.
 //!
 //! A launch binds textures by the name of a `.texref`, or by the 64-bit handle that is the kernel's argument.
-//! The filter's weights have 8 bits of fraction, as the hardware's. Not here: arrays, cubes, levels
-//! and gradients; a fetch of such a form is refused when the text is decoded.
+//! The filter's weights have 8 bits of fraction, as the hardware's. A texture has one level. Not here: cubes and textures of
+//! samples; a fetch of such a form is refused when the text is decoded.
 
 use std::collections::BTreeMap;
 
@@ -46,6 +46,8 @@ impl Channel {
 pub struct Texture {
     /// Texels in x, y and z; 1 where there is no such dimension.
     pub size: [u32; 3],
+    /// Textures of this size, one behind the other, for a texture that is an array of them.
+    pub layers: Option<u32>,
     /// Channels of a texel: 1, 2 or 4.
     pub channels: u32,
     /// Their type.
@@ -84,15 +86,26 @@ impl Texture {
 
     /// Bytes of all texels.
     pub fn bytes(&self) -> u64 {
+        self.layer_bytes() * u64::from(self.layers.unwrap_or(1))
+    }
+
+    /// Bytes of a layer's texels.
+    fn layer_bytes(&self) -> u64 {
         let texels: u64 = self.size.iter().map(|&size| u64::from(size)).product();
         texels * u64::from(self.channels) * self.channel.bytes() as u64
+    }
+
+    /// A layer as a texture of its own.
+    pub fn layer(&self, index: u32) -> Option<Texture> {
+        let texels = self.texels + u64::from(index) * self.layer_bytes();
+        (index < self.layers?).then(|| Texture { layers: None, texels, ..self.clone() })
     }
 
     /// The four channels at float coordinates, as bits; channels absent from the texture are 0, 0 and 1.
     /// `read` gives that many bytes at an address; the addresses that it is asked for do not depend on its
     /// results.
     pub fn fetch(&self, coordinates: [f32; 3], read: &mut impl FnMut(u64, usize) -> u32) -> [u32; 4] {
-        let scaled: [f32; 3] = std::array::from_fn(|axis| self.scaled(coordinates[axis], axis));
+        let scaled = self.all_scaled(coordinates);
         if !(self.linear && self.gives_floats()) {
             return self.texel(std::array::from_fn(|axis| self.inside(scaled[axis].floor(), axis)), read);
         }
@@ -122,6 +135,21 @@ impl Texture {
         sum.map(f32::to_bits)
     }
 
+    /// A channel of the four texels between which the filter of a plane interpolates, counter-clockwise from the lower left, y being
+    /// upward: (0, 1), (1, 1), (1, 0) and (0, 0). `read` as for [`fetch`](Self::fetch).
+    pub fn gather(
+        &self,
+        channel: usize,
+        coordinates: [f32; 3],
+        read: &mut impl FnMut(u64, usize) -> u32,
+    ) -> [u32; 4] {
+        let lower = self.all_scaled(coordinates).map(|x| (x - 0.5).floor());
+        [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]].map(|[x, y]| {
+            let place = [self.inside(lower[0] + x, 0), self.inside(lower[1] + y, 1), 0];
+            self.texel(place, read)[channel]
+        })
+    }
+
     /// The four channels of a texel by its integer coordinates; outside of the texture, zeros. `read` as for
     /// [`fetch`](Self::fetch).
     pub fn fetch_at(&self, coordinates: [i32; 3], read: &mut impl FnMut(u64, usize) -> u32) -> [u32; 4] {
@@ -133,6 +161,10 @@ impl Texture {
             }
         }
         self.texel(place, read)
+    }
+
+    fn all_scaled(&self, coordinates: [f32; 3]) -> [f32; 3] {
+        std::array::from_fn(|axis| self.scaled(coordinates[axis], axis))
     }
 
     /// A coordinate in texels.
@@ -193,6 +225,7 @@ mod tests {
     fn ramp(size: [u32; 3], linear: bool, normalized: bool, mode: AddressMode) -> Texture {
         Texture {
             size,
+            layers: None,
             channels: 1,
             channel: Channel::F32,
             fractions: false,

@@ -19,6 +19,14 @@ pub(crate) enum PredicateOp {
     Xor,
 }
 
+/// Memory that a function takes from its thread's stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StackOp {
+    Allocate,
+    Save,
+    Restore,
+}
+
 /// The form of an instruction, as far as decoding differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -78,11 +86,9 @@ pub(crate) enum Form {
     ArriveAfterCopies,
     /// `mbarrier`
     BarrierInMemory,
-    /// A texture of `dimensions` dimensions; its coordinates are floats.
-    Texture {
-        dimensions: u8,
-        floats: bool,
-    },
+    /// `tex` and `tld4`, whose words the decoder reads.
+    Texture,
+    Stack(StackOp),
     /// Arithmetic on parts of registers.
     Video,
     /// `lop3` with a predicate, combined by AND or by OR.
@@ -155,12 +161,11 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::CopyGroup { waits: true }, Control Fence "9.7.9.25" "cp.async.{wait_group|wait_all}", "{n}";
 
     // 9.7.10 Textures.
-    Form::Texture { dimensions: 1, floats: true }, LdSt Load "9.7.10.3" "tex.1d.v4.{f32|s32|u32}.f32", "d, [a, c]";
-    Form::Texture { dimensions: 2, floats: true }, LdSt Load "9.7.10.3" "tex.2d.v4.{f32|s32|u32}.f32", "d, [a, c]";
-    Form::Texture { dimensions: 3, floats: true }, LdSt Load "9.7.10.3" "tex.3d.v4.{f32|s32|u32}.f32", "d, [a, c]";
-    Form::Texture { dimensions: 1, floats: false }, LdSt Load "9.7.10.3" "tex.1d.v4.{f32|s32|u32}.s32", "d, [a, c]";
-    Form::Texture { dimensions: 2, floats: false }, LdSt Load "9.7.10.3" "tex.2d.v4.{f32|s32|u32}.s32", "d, [a, c]";
-    Form::Texture { dimensions: 3, floats: false }, LdSt Load "9.7.10.3" "tex.3d.v4.{f32|s32|u32}.s32", "d, [a, c]";
+    Form::Texture, LdSt Load "9.7.10.3"
+        "tex{|.base}.{1d|2d|3d|a1d|a2d}.v4.{f32|s32|u32}.{f32|s32}", "d, [a, c]";
+    Form::Texture, LdSt Load "9.7.10.3" "tex.level.{1d|2d|3d|a1d|a2d}.v4.{f32|s32|u32}.{f32|s32}", "d, [a, c], level";
+    Form::Texture, LdSt Load "9.7.10.3" "tex.grad.{1d|2d|3d|a1d|a2d}.v4.{f32|s32|u32}.{f32|s32}", "d, [a, c], x, y";
+    Form::Texture, LdSt Load "9.7.10.4" "tld4.{r|g|b|a}.{2d|a2d}.v4.{f32|s32|u32}.f32", "d, [a, c]";
 
     // 9.7.12 Control.
     Form::Branch, Control Branch "9.7.12.3" "bra{|.uni}", "label";
@@ -221,6 +226,11 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::MatrixRows { stores: true }, LdSt Store "9.7.14.5"
         "stmatrix.sync.aligned.m8n8.{x1|x2|x4}{|.trans}{|.shared}.b16", "[a], r";
     Form::Transpose, Sp IntShuffle "9.7.14.5" "movmatrix.sync.aligned.m8n8.trans.b16", "d, a";
+
+    // 9.7.17 Stack.
+    Form::Stack(StackOp::Save), Sp IntOther "9.7.17.1" "stacksave.{u32|u64}", "d";
+    Form::Stack(StackOp::Restore), Sp IntOther "9.7.17.2" "stackrestore.{u32|u64}", "a";
+    Form::Stack(StackOp::Allocate), Sp IntAdd "9.7.17.3" "alloca.{u32|u64}", "d, size{, alignment}";
 
     // 9.7.18 Video.
     Form::Video, Sp IntOther "9.7.18.1.1"

@@ -35,9 +35,6 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("tld4", TEXTURES),
     ("tex", TEXTURES),
     ("istypep", TEXTURES),
-    ("alloca", STACK),
-    ("stacksave", STACK),
-    ("stackrestore", STACK),
     ("mma.sp", "sparse matrices are not simulated"),
     ("wmma", MATRICES),
     ("mma", MATRICES),
@@ -72,10 +69,8 @@ const HOPPER_COPIES: &str = "it needs the copy unit of sm_90";
 const CLUSTERS: &str = "clusters of blocks are not simulated";
 const BLACKWELL: &str = "it needs sm_100";
 const SURFACES: &str = "surfaces are not simulated";
-const TEXTURES: &str =
-    "of textures, only fetches of one to three dimensions without levels and layers are simulated";
+const TEXTURES: &str = "cubes, samples, halves, offsets and comparisons of depth of textures, and questions about them, are not simulated";
 const WIDE: &str = "numbers of 128 bits are not simulated";
-const STACK: &str = "variables on the stack are not simulated";
 const PARAMETERS: &str = "parameters of kernels have no generic addresses here";
 const MATRICES: &str = "this form of matrices is not simulated";
 const FILLED: &str = "the numbers that copies fill in beyond an array's bounds are not simulated";

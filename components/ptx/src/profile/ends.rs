@@ -79,9 +79,8 @@ fn varying(ssa: &Ssa) -> Vec<bool> {
         let before = varies.iter().filter(|varies| **varies).count();
         for step in &ssa.steps {
             let own = match name(step) {
-                "atom" | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" | "call" | "tex" => {
-                    true
-                }
+                "atom" | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" | "call" | "tex"
+                | "tld4" | "alloca" | "stacksave" => true,
                 "ld" => step.opcode.contains(".local"),
                 _ => step.sources.iter().any(is_of_thread),
             };

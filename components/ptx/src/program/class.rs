@@ -110,7 +110,7 @@ impl Instruction {
     fn load(&self) -> Class {
         match (&self.action, self.memory.space) {
             (Action::LoadParam, _) => Class::ParameterLoad,
-            (Action::Texture { .. }, _) => Class::Texture,
+            (Action::Texture(_), _) => Class::Texture,
             (_, Some(Space::Shared)) => Class::SharedLoad,
             (_, Some(Space::Local)) => Class::LocalLoad,
             (_, Some(Space::Const)) => Class::ConstantLoad,

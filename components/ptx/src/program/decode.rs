@@ -16,6 +16,7 @@ mod memory;
 mod moves;
 mod operands;
 mod registers;
+mod stack;
 mod storage;
 mod texture;
 mod video;
@@ -195,6 +196,8 @@ pub(crate) struct Decoder<'m> {
     taken: Vec<u32>,
     /// The carry flag, once something uses it.
     carry: Option<u16>,
+    /// Something uses the stack pointer.
+    stack: bool,
     /// The number in the module's `.target`.
     architecture: u32,
 }
@@ -228,6 +231,7 @@ impl<'m> Decoder<'m> {
             indirect: false,
             taken: Vec::new(),
             carry: None,
+            stack: false,
             architecture: 0,
         }
     }
@@ -322,8 +326,9 @@ impl<'m> Decoder<'m> {
             instructions,
             predicate_operands,
             constants: std::mem::take(&mut self.constants),
-            rows: wide_rows + count(1),
+            rows: wide_rows + count(1) + u16::from(self.stack),
             wide_rows,
+            stack: self.stack,
             predicates: count(2),
             scoreboard_registers: self.registers.len() as u16,
             places,

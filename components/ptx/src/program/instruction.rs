@@ -3,7 +3,7 @@
 //! Operands are indices of rows: a register's row in the warp, or, with the top bit set, a constant's row in the kernel.
 
 use super::{FileAccesses, RegisterSet};
-use crate::isa::forms::PredicateOp;
+use crate::isa::forms::{PredicateOp, StackOp};
 use crate::isa::matrix::Product;
 use crate::isa::warp::{Reduction, WarpOp};
 use crate::isa::{
@@ -111,6 +111,8 @@ pub(crate) enum Action {
     Unpack,
     Video(Video),
     LoadParam,
+    /// The thread's stack; `offset` is the alignment of an allocation.
+    Stack(StackOp),
     Memory,
     Branch,
     Barrier {
@@ -120,11 +122,8 @@ pub(crate) enum Action {
     BarrierReduction(Reduction),
     /// Lanes among each other; a mask of lanes is the fourth source.
     Warp(WarpOp),
-    /// `tex`; the texture is the global variable at `offset`, or its handle is in the address register.
-    Texture {
-        floats: bool,
-        result_floats: bool,
-    },
+    /// `tex` and `tld4`; the texture is the global variable at `offset`, or its handle is in the address register.
+    Texture(Fetch),
     Fence,
     /// Parameters of calls, which lie in the warp.
     LoadFrame,
@@ -153,6 +152,18 @@ pub(crate) enum Action {
     Assert,
     /// The device library's call for a pointer that is no block.
     BadFree,
+}
+
+/// The parts of a texture fetch. Coordinates are the first sources, the layer is the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fetch {
+    /// Coordinates are floats.
+    pub(crate) floats: bool,
+    pub(crate) result_floats: bool,
+    /// The texture is an array of layers.
+    pub(crate) layered: bool,
+    /// `tld4` gathers this channel of four texels.
+    pub(crate) gathers: Option<u8>,
 }
 
 /// Bytes in the parameters of a function that runs: offset and size, at multiples of 4.

@@ -37,6 +37,8 @@ pub(crate) struct Callable {
     pub(crate) rows: std::ops::Range<u16>,
     /// Number of rows, from the first on, that are pairs of 64-bit registers.
     pub(crate) wide_rows: u16,
+    /// The row, among its own, of the stack pointer with which it was called, if it changes the stack pointer.
+    pub(crate) stack: Option<u16>,
     pub(crate) predicates: std::ops::Range<u16>,
 }
 
@@ -86,6 +88,8 @@ pub struct Kernel {
     pub(crate) functions: Vec<Callable>,
     pub(crate) constants: Vec<Row>,
     pub(crate) rows: u16,
+    /// The row of the stack pointer, if something uses it.
+    pub(crate) stack: Option<u16>,
     pub(crate) predicates: u16,
     pub(crate) scoreboard_registers: u16,
     /// The place of each register of the scoreboard.

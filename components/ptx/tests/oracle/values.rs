@@ -26,8 +26,9 @@ const TABLES: [(&str, &str); 10] = [
 ];
 
 /// Instructions that are no function of a thread's registers, and are tested elsewhere.
-const OTHERS: [&str; 43] = [
+const OTHERS: [&str; 47] = [
     "activemask",
+    "alloca",
     "applypriority",
     "atom",
     "bar",
@@ -62,8 +63,11 @@ const OTHERS: [&str; 43] = [
     "ret",
     "shfl",
     "st",
+    "stackrestore",
+    "stacksave",
     "stmatrix",
     "tex",
+    "tld4",
     "trap",
     "lop3.and.b32",
     "lop3.or.b32",

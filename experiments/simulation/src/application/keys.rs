@@ -179,6 +179,11 @@ pub(super) static TEXTURE: Section = Section {
     keys: &[
         key("of", Single, "The buffer that holds the texels, x fastest, channels of a texel together."),
         key("size", Sizes, "Texels in x, y and z."),
+        key(
+            "layers",
+            Single,
+            "Layers of an array of textures of one or two dimensions, one behind the other; no array if not given.",
+        ),
         key("channels", Single, "Channels of a texel: 1, 2 or 4; 1 if not given."),
         key("filter", Single, "`point` (the texel) or `linear` (interpolated); `point` if not given."),
         key("coordinates", Single, "`texels`, or `normalized` from 0 to 1; `texels` if not given."),

@@ -11,6 +11,8 @@ use crate::element::Element;
 /// Texels along an axis at most: those of a texture of two dimensions (CUDA C programming guide, "Technical
 /// Specifications per Compute Capability").
 const MOST_TEXELS: u64 = 131_072;
+/// Layers of a texture at most (the same table).
+const MOST_LAYERS: u64 = 2048;
 
 impl Reader<'_> {
     /// Reads the textures, in the order of their lines, which gives them their handles.
@@ -38,11 +40,15 @@ impl Reader<'_> {
             .required(node, "size", "a texture")
             .and_then(|size| self.extent(size, "size", [MOST_TEXELS; 3]));
         let channels = node.get("channels").map_or(Some(1), |node| self.count(node, "channels", 1, 4));
+        let layers = match node.get("layers") {
+            None => Some(None),
+            Some(node) => self.count(node, "layers", 1, MOST_LAYERS).map(|count| Some(count as u32)),
+        };
         let linear = self.one_of(node, "filter", ["point", "linear"]);
         let normalized = self.one_of(node, "coordinates", ["texels", "normalized"]);
         let wrap = self.one_of(node, "edge", ["clamp", "wrap"]);
         let fractions = self.one_of(node, "read", ["elements", "fractions"]);
-        let (buffer, size, channels) = (buffer?, size?, channels? as u32);
+        let (buffer, size, layers, channels) = (buffer?, size?, layers?, channels? as u32);
         let place = buffer.0 as usize;
         let element = self.elements[place];
         let Some(channel) = channel_of(element) else {
@@ -54,8 +60,12 @@ impl Reader<'_> {
         if channels == 3 {
             self.diagnostics.error(node.span, "a texel has 1, 2 or 4 channels");
         }
+        if layers.is_some() && size[2] != 1 {
+            self.diagnostics.error(node.span, "a layer has one or two dimensions");
+        }
         let texture = Texture {
             size,
+            layers,
             channels,
             channel,
             fractions: fractions?,

@@ -121,7 +121,7 @@ fn touch(step: &Step) -> Touch {
         "stmatrix" => Touch::Store(Space::Shared),
         "ld" | "st" | "atom" | "red" | "bar" | "barrier" | "membar" | "fence" | "call" | "cp"
         | "mbarrier" | "wmma" | "suld" | "sust" | "sured" | "trap" | "nanosleep" | "activemask" | "vote"
-        | "shfl" | "match" | "redux" => Touch::All,
+        | "shfl" | "match" | "redux" | "alloca" | "stacksave" | "stackrestore" => Touch::All,
         _ => Touch::Nothing,
     }
 }

@@ -82,12 +82,13 @@ fn outlook(kernel: &Kernel, instruction: &Instruction, spinning: u32) -> Outlook
         | Action::Unpack
         | Action::Video(_)
         | Action::LoadParam
-        | Action::Texture { .. }
+        | Action::Texture(_)
         | Action::Fence
         | Action::Hint
         | Action::CommitCopies
         | Action::Sleep
         | Action::Matrix
+        | Action::Stack(_)
         | Action::LoadFrame
         | Action::StoreFrame => Outlook::GoesOn,
     }

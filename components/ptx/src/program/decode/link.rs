@@ -6,6 +6,7 @@
 use super::call::code_address;
 use crate::analysis::cfg::NO_PC;
 use crate::analysis::registers;
+use crate::isa::forms::StackOp;
 use crate::isa::order::{FIRST_TARGET, Order};
 use crate::program::{
     Action, CONSTANT, CallSite, Callable, FramePart, Instruction, Kernel, MatrixSite, NONE, Origin, Param,
@@ -14,7 +15,7 @@ use crate::program::{
 use crate::syntax::ast::{Function, Module};
 use crate::syntax::error::PtxError;
 
-/// Local memory that recursive calls may take beyond the kernel's own, in bytes a thread.
+/// Local memory that recursive calls and allocations on the stack may take beyond the kernel's own, in bytes a thread.
 const STACK_BYTES: u32 = 8 << 10;
 
 /// A decoded function that has no place in a kernel yet.
@@ -28,6 +29,8 @@ pub(super) struct Code {
     pub(super) constants: Vec<Row>,
     pub(super) rows: u16,
     pub(super) wide_rows: u16,
+    /// The last row is the stack pointer with which it was called.
+    pub(super) stack: bool,
     pub(super) predicates: u16,
     pub(super) scoreboard_registers: u16,
     pub(super) places: Vec<RegisterPlace>,
@@ -100,9 +103,10 @@ pub(super) fn link(
         false => longest(&|at| weight(&codes[at])),
     };
     let (live_registers, pressure) = (together(&|code| code.live), together(&|code| code.pressure));
+    let stack_bytes = if codes.iter().any(|code| code.stack) { STACK_BYTES } else { 0 };
     let local_bytes = match recursive {
         true => codes[0].local_bytes + STACK_BYTES,
-        false => longest(&|at| codes[at].local_bytes),
+        false => longest(&|at| codes[at].local_bytes) + stack_bytes,
     };
     let calls = codes.iter().any(|code| !code.calls.is_empty());
     let mut kernel = Kernel {
@@ -127,6 +131,7 @@ pub(super) fn link(
         functions: Vec::new(),
         constants: Vec::new(),
         rows: 0,
+        stack: None,
         predicates: 0,
         scoreboard_registers: 0,
         places: Vec::new(),
@@ -145,6 +150,7 @@ pub(super) fn link(
         let name = &module.functions[code.index as usize].name;
         append(&mut kernel, (name, code), recursive, &position);
     }
+    add_stack_pointer(&mut kernel);
     if origin.target < FIRST_TARGET {
         kernel.instructions.iter_mut().for_each(|instruction| instruction.order = Order::NONE);
     }
@@ -153,6 +159,25 @@ pub(super) fn link(
         spins::mark(&mut kernel);
     }
     Ok(kernel)
+}
+
+/// Gives a kernel a stack pointer, which all its functions share, if something uses it.
+fn add_stack_pointer(kernel: &mut Kernel) {
+    if kernel.functions.iter().all(|function| function.stack.is_none()) {
+        return;
+    }
+    let (row, id) = (kernel.rows, kernel.scoreboard_registers);
+    kernel.stack = Some(row);
+    kernel.rows += 1;
+    kernel.scoreboard_registers += 1;
+    kernel.places.push(RegisterPlace::Narrow(row));
+    for instruction in &mut kernel.instructions {
+        let Action::Stack(operation) = instruction.action else { continue };
+        instruction.reads.insert(id);
+        if operation != StackOp::Save {
+            instruction.writes.insert(id);
+        }
+    }
 }
 
 fn append(kernel: &mut Kernel, (name, code): (&str, &Code), drains: bool, position: &dyn Fn(u32) -> usize) {
@@ -169,6 +194,7 @@ fn append(kernel: &mut Kernel, (name, code): (&str, &Code), drains: bool, positi
         local_bytes: code.local_bytes,
         rows: rows..rows + code.rows,
         wide_rows: code.wide_rows,
+        stack: code.stack.then(|| rows + code.rows - 1),
         predicates: predicates..predicates + code.predicates,
     });
     for (instruction, predicate_operands) in code.instructions.iter().zip(&code.predicate_operands) {

@@ -31,6 +31,15 @@ fn a_texture_is_a_buffer_with_a_handle() {
 }
 
 #[test]
+fn layers_of_a_texture_share_its_buffer() {
+    let application = loaded(&with("of: a, size: [2, 2], layers: 2"), &[]).unwrap().application;
+    let texture = &application.textures[0].texture;
+    assert_eq!((texture.size, texture.layers, texture.bytes()), ([2, 2, 1], Some(2), 32));
+    let application = loaded(&with("of: a, size: 2"), &[]).unwrap().application;
+    assert_eq!(application.textures[0].texture.layers, None);
+}
+
+#[test]
 fn all_that_is_wrong_with_a_texture_is_said() {
     let report = |texture: &str| loaded(&with(texture), &[]).expect_err("a problem");
     for (texture, message) in [
@@ -39,6 +48,9 @@ fn all_that_is_wrong_with_a_texture_is_said() {
         ("of: a, size: 2, filter: linaer", "did you mean `linear`?"),
         ("of: a, size: 2, chanels: 2", "error: unknown key `chanels` in a texture"),
         ("of: a, size: 2, channels: 3", "error: a texel has 1, 2 or 4 channels"),
+        ("of: a, size: [2, 2], layers: 3", "error: the texture has 48 bytes, its buffer 32"),
+        ("of: a, size: [2, 2, 2], layers: 1", "error: a layer has one or two dimensions"),
+        ("of: a, size: 2, layers: 0", "error: layers is 0"),
         ("of: a", "error: a texture needs the key `size`"),
     ] {
         let found = report(texture);
