@@ -8,7 +8,8 @@ const USAGE: &str = "usage: cargo xtask fuzz TARGET [--minutes N]";
 /// Seconds after which one text counts as a hang.
 const HANG: u32 = 25;
 /// The folder of the committed PTX files.
-const SOURCES: [&str; 3] = ["components/ptx/tests", "experiments/applications", "tests/corpus"];
+const SOURCES: [&str; 4] =
+    ["components/ptx/tests", "experiments/applications", "tests/corpus", "tests/front_ends"];
 
 /// Runs the target that the arguments behind `fuzz` name, for ten minutes if they do not say.
 pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), String> {

@@ -12,9 +12,12 @@ const VARIABLE: &str = "PTXAS";
 /// # Errors
 /// The assembler cannot be started, or refuses the module: its own words.
 pub(super) fn registers(source: &str, architecture: u32) -> Result<BTreeMap<String, u32>, String> {
-    let program = std::env::var(VARIABLE).unwrap_or_else(|_| "ptxas".to_owned());
+    asked(&std::env::var(VARIABLE).unwrap_or_else(|_| "ptxas".to_owned()), source, architecture)
+}
+
+fn asked(program: &str, source: &str, architecture: u32) -> Result<BTreeMap<String, u32>, String> {
     let start = |arguments: &[&str]| -> Result<Output, String> {
-        let output = Command::new(&program).args(arguments).output();
+        let output = Command::new(program).args(arguments).output();
         output.map_err(|error| format!("`{program}` cannot be started: {error}"))
     };
     let help = start(&["--help"])?;
@@ -55,7 +58,7 @@ fn counted(said: &str) -> BTreeMap<String, u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::counted;
+    use super::*;
 
     #[test]
     fn each_kernel_has_the_registers_behind_its_name() {
@@ -65,5 +68,32 @@ mod tests {
                     ptxas info    : Compiling entry function 'two' for 'sm_75'\nptxas info    : Used 255 registers";
         let found: Vec<(String, u32)> = counted(said).into_iter().collect();
         assert_eq!(found, [("one".to_owned(), 12), ("two".to_owned(), 255)]);
+    }
+
+    /// Stands in for the assembler: it knows `sm_50` and later, and counts 17 registers for the architecture that it is asked for.
+    #[cfg(unix)]
+    const SCRIPT: &str = "#!/bin/sh\nif [ \"$1\" = --help ]; then echo \"Allowed values: 'sm_60','sm_50'\"; exit; fi\n\
+        grep -q nonsense \"$6\" && { echo \"$6, line 1; fatal: Parsing error\" >&2; exit 1; }\n\
+        echo \"ptxas info : Compiling entry function 'k' for '$3'\" >&2\necho \"ptxas info : Used ${3#sm_} registers\" >&2\n";
+
+    #[cfg(unix)]
+    #[test]
+    fn an_assembler_is_asked_for_an_architecture_that_it_knows() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("assembler");
+        std::fs::write(&program, SCRIPT).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let ask = |text: &str, architecture| asked(&program.to_string_lossy(), text, architecture);
+        assert_eq!(ask(".version 7.0", 35).unwrap()["k"], 50, "the oldest");
+        assert_eq!(ask(".version 7.0", 80).unwrap()["k"], 80);
+        let refused = ask("nonsense", 50).unwrap_err();
+        assert!(
+            refused.ends_with("refuses the module: the module, line 1; fatal: Parsing error"),
+            "{refused}"
+        );
+        let missing = asked("no-such-assembler", "", 50).unwrap_err();
+        assert!(missing.starts_with("`no-such-assembler` cannot be started: "), "{missing}");
     }
 }
