@@ -1,6 +1,10 @@
 //! Estimates of registers beside those of NVIDIA's assembler.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on has failed, and says how near it is"
+)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
