@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::ptx::{CLANG_FLAGS, NVRTC_SCRIPT};
+
 /// Sources of a kernel: CUDA C, and Python for Triton and Numba.
 const SOURCES: [&str; 3] = ["kernel.cu", "kernel_triton.py", "kernel_numba.py"];
 
@@ -11,20 +13,6 @@ const SOURCES: [&str; 3] = ["kernel.cu", "kernel_triton.py", "kernel_numba.py"];
 const MODULES: &str = "Modules:";
 
 const PYTHON_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/front_ends.py");
-const NVRTC_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/nvrtc.py");
-
-/// As for the applications, but without their old dialects.
-const CLANG_FLAGS: [&str; 9] = [
-    "-x",
-    "cuda",
-    "--cuda-device-only",
-    "-nocudainc",
-    "-nocudalib",
-    "-fms-extensions",
-    "-Wno-unknown-cuda-version",
-    "-O2",
-    "-S",
-];
 
 /// Compilers that the user has named.
 pub(crate) struct Compilers<'a> {
@@ -86,7 +74,7 @@ fn compile(source: &Path, module: &str, compilers: &Compilers<'_>) -> Result<(),
     let command = match compiler {
         "clang" => compilers.clang.map(|clang| {
             let mut command = Command::new(clang);
-            command.args(CLANG_FLAGS).arg(format!("--cuda-gpu-arch={architecture}"));
+            command.args(CLANG_FLAGS).arg("-S").arg(format!("--cuda-gpu-arch={architecture}"));
             command.arg(source).arg("-o").arg(&target);
             command
         }),

@@ -15,7 +15,7 @@ const USAGE: &str = "usage: cargo xtask ptx [--clang PROGRAM] [--nvrtc LIBRARY].
 
 /// No part of the CUDA SDK is needed: `cuda.h` beside the applications has the declarations that the kernels
 /// use.
-const CLANG_FLAGS: [&str; 9] = [
+pub(crate) const CLANG_FLAGS: [&str; 8] = [
     "-x",
     "cuda",
     "--cuda-device-only",
@@ -24,14 +24,13 @@ const CLANG_FLAGS: [&str; 9] = [
     "-fms-extensions",
     "-Wno-unknown-cuda-version",
     "-O2",
-    "-ffp-contract=fast",
 ];
 
 /// Architectures for clang; newer versions refuse the older one, which is then left as it is.
 const CLANG_ARCHITECTURES: [&str; 2] = ["sm_20", "sm_35"];
 
 /// Reaches NVRTC through ctypes, so that nothing has to be linked.
-const NVRTC_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/nvrtc.py");
+pub(crate) const NVRTC_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/nvrtc.py");
 
 /// The request on the command line.
 #[derive(Default)]
@@ -181,7 +180,7 @@ fn compile(clang: &str, architecture: &str, folder: &Path, target: &Path) -> Res
 
 fn command(clang: &str, architecture: &str) -> Command {
     let mut command = Command::new(clang);
-    command.args(CLANG_FLAGS).arg(format!("--cuda-gpu-arch={architecture}"));
+    command.args(CLANG_FLAGS).arg("-ffp-contract=fast").arg(format!("--cuda-gpu-arch={architecture}"));
     command
 }
 

@@ -375,6 +375,12 @@ impl Ssa {
         self.flow.block_of[pc as usize]
     }
 
+    /// The instructions of a block.
+    pub fn steps_of(&self, block: u32) -> &[Step] {
+        let range = &self.flow.blocks[block as usize];
+        &self.steps[range.first as usize..range.end as usize]
+    }
+
     /// Whether control can reach a block.
     pub fn is_reached(&self, block: u32) -> bool {
         block == 0 || self.dominators.parent[block as usize].is_some()

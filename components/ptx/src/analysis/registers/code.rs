@@ -166,9 +166,7 @@ pub(super) fn needed(ssa: &Ssa, homes: &Homes) -> Vec<bool> {
     }
     let mut open: Vec<ValueId> = Vec::new();
     for &block in &ssa.dominators.order {
-        let range = &ssa.flow.blocks[block as usize];
-        for step in ssa.steps[range.first as usize..range.end as usize].iter().filter(|step| is_rooted(step))
-        {
+        for step in ssa.steps_of(block).iter().filter(|step| is_rooted(step)) {
             open.extend(reads(homes, step).0);
         }
     }

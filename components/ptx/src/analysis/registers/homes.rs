@@ -46,8 +46,7 @@ impl Homes {
                     found.homes[phi.result as usize] = found.through(first);
                 }
             }
-            let range = ssa.flow.blocks[block as usize].first..ssa.flow.blocks[block as usize].end;
-            for step in &ssa.steps[range.start as usize..range.end as usize] {
+            for step in ssa.steps_of(block) {
                 found.step(step);
             }
         }
@@ -245,8 +244,7 @@ fn uniform(ssa: &Ssa) -> Vec<bool> {
                     changed = true;
                 }
             }
-            let range = &ssa.flow.blocks[block as usize];
-            for step in &ssa.steps[range.first as usize..range.end as usize] {
+            for step in ssa.steps_of(block) {
                 let words: Vec<&str> = step.opcode.split('.').collect();
                 let is_kept = matches!(words[0], "mov" | "cvta")
                     || words[0] == "ld" && (words.contains(&"param") || words.contains(&"const"))

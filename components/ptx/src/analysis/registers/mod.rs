@@ -21,8 +21,8 @@ fn reserved(architecture: u32) -> u32 {
     if architecture < VOLTA { 1 } else { 3 }
 }
 
-/// Gaps that the assembler leaves between registers, to align pairs and to keep operands in different banks: at most so many, and
-/// one for so many registers. Medians of the committed modules; Volta has two banks instead of four.
+/// Registers that stay unused, because pairs are aligned and operands are kept in different banks: the limit, and the number of
+/// registers in use for each unused one. Both are medians over the committed modules; Volta has two banks, older SMs four.
 fn gaps(architecture: u32) -> (u32, u32) {
     if architecture < VOLTA { (3, 5) } else { (3, 2) }
 }

@@ -50,9 +50,7 @@ impl<'a> Regions<'a> {
 
     /// The instructions of a block that machine code has.
     fn steps(&self, block: u32) -> impl Iterator<Item = &'a Step> {
-        let range = &self.ssa.flow.blocks[block as usize];
-        let steps = &self.ssa.steps[range.first as usize..range.end as usize];
-        steps.iter().filter(|step| self.is_kept(step))
+        self.ssa.steps_of(block).iter().filter(|step| self.is_kept(step))
     }
 
     fn is_kept(&self, step: &Step) -> bool {
@@ -94,7 +92,7 @@ impl<'a> Regions<'a> {
                 for &next in &range.successors {
                     self.live_between(&live_in, block, next, &mut live);
                 }
-                for step in self.ssa.steps[range.first as usize..range.end as usize].iter().rev() {
+                for step in self.ssa.steps_of(block).iter().rev() {
                     for result in &step.results {
                         live[*result as usize] = false;
                     }
@@ -210,14 +208,13 @@ impl Unrolled<'_, '_> {
         reads.sort_unstable();
         reads.dedup();
         let count = homes.weights.len() as Name;
-        for name in [(has_shared_address, count), (code::has_factor(homes, step), count + 1)] {
-            if let (true, name) = name {
-                // Brought in once, and kept.
-                if !self.operations.iter().any(|operation| operation.writes == [name]) {
-                    self.operations.push(Operation::move_to(name));
-                }
-                reads.push(name);
+        let constants = [(has_shared_address, count), (code::has_factor(homes, step), count + 1)];
+        for (_, name) in constants.into_iter().filter(|(is_read, _)| *is_read) {
+            // Brought in once, and kept.
+            if !self.operations.iter().any(|operation| operation.writes == [name]) {
+                self.operations.push(Operation::move_to(name));
             }
+            reads.push(name);
         }
         let mut writes = Vec::new();
         for value in step.results.iter().filter(|value| homes.read(**value) == Some(**value)) {
