@@ -12,6 +12,9 @@ use crate::execute::allocations::{Allocation, Allocations, Rights};
 use crate::execute::printf::Ring;
 use crate::program::{Heap, Kernel, VariableBases};
 
+/// The lowest address that a caller chooses: below it a null pointer with a small offset is caught.
+const FIRST_FIXED: u64 = 1 << 16;
+
 /// Memory as one run of bytes; only allocated bytes can be accessed.
 #[derive(Clone, Debug)]
 pub struct FlatMemory {
@@ -116,6 +119,16 @@ impl FlatMemory {
         })
     }
 
+    /// Allocates bytes at an address that the caller chooses, a multiple of 256, perhaps between others or where some were freed. Nobody has
+    /// written them; they hold `content`. The first allocation of all may lie as low as 64 KiB.
+    ///
+    /// # Panics
+    /// If another allocation lies there, or memory begins behind that address.
+    pub fn allocate_at(&mut self, name: &str, address: u64, size: usize, content: u8) {
+        let shadow = (size > 0).then(|| Shadow::new(size));
+        self.add_at(name.to_owned(), address, size, shadow, Rights::All, content);
+    }
+
     /// Memory that begins at address 0 and has no allocations: those of a device whose addresses are given
     /// out elsewhere come with [`FlatMemory::map`]. `make` gives the bytes that nobody has written; a direct
     /// reader of the bytes touches them first.
@@ -178,15 +191,35 @@ impl FlatMemory {
             let fill = |place: &mut Space| place.grow(place.len() + size);
             if size > 0 { self.add(name, size, None, rights, fill) } else { 0 }
         };
-        let bases = VariableBases {
-            globals: place("variables", kernel.global_bytes(), Rights::All),
-            constants: place("constants", kernel.constant_bytes(), Rights::Read),
-            ..VariableBases::default()
+        let globals = place("variables", kernel.global_bytes(), Rights::All);
+        let constants = place("constants", kernel.constant_bytes(), Rights::Read);
+        self.load_into(kernel, globals, constants)
+    }
+
+    /// The same where the caller chooses the places of the variables, as [`FlatMemory::allocate_at`] does.
+    ///
+    /// # Panics
+    /// As [`FlatMemory::allocate_at`].
+    pub fn load_at(&mut self, module: &str, kernel: &Kernel, globals: u64, constants: u64) -> VariableBases {
+        let mut place = |space: &str, address: u64, size: u64, rights| {
+            if size == 0 {
+                return 0;
+            }
+            self.add_at(format!("{space} of {module}"), address, size as usize, None, rights, 0);
+            address
         };
+        let globals = place("variables", globals, kernel.global_bytes(), Rights::All);
+        let constants = place("constants", constants, kernel.constant_bytes(), Rights::Read);
+        self.load_into(kernel, globals, constants)
+    }
+
+    /// Gives the variables of a module, which have their places, their first bytes.
+    fn load_into(&mut self, kernel: &Kernel, globals: u64, constants: u64) -> VariableBases {
         let bases = VariableBases {
+            globals,
+            constants,
             heap: if kernel.allocates() { self.heap() } else { 0 },
             printf: if kernel.prints() { self.printf_ring() } else { 0 },
-            ..bases
         };
         // Variables may hold their own addresses.
         self.fill(bases.globals, &kernel.global_image(bases));
@@ -278,6 +311,35 @@ impl FlatMemory {
             library: false,
         });
         self.base + start as u64
+    }
+
+    /// Adds a piece at an address, between the others.
+    fn add_at(
+        &mut self,
+        name: String,
+        address: u64,
+        size: usize,
+        shadow: Option<Shadow>,
+        rights: Rights,
+        content: u8,
+    ) {
+        if self.bytes.is_empty() {
+            self.base = self.base.min(FIRST_FIXED);
+        }
+        assert!(address >= self.base, "`{name}` lies at {address:#x}, before the memory");
+        let start = (address - self.base) as usize;
+        let range = start..start + size;
+        let next = self.pieces.partition_point(|piece| piece.range.start < start);
+        let is_free = |piece: &Piece| piece.range.end <= range.start || piece.range.start >= range.end;
+        let near = &self.pieces[next.saturating_sub(1)..self.pieces.len().min(next + 1)];
+        assert!(near.iter().all(is_free), "`{name}` lies where another allocation does");
+        self.bytes.grow(range.end);
+        let end = address + size as u64;
+        let stale = self.freed.iter().any(|freed| freed.range.start < end && address < freed.range.end);
+        if content != 0 || stale {
+            self.bytes[range.clone()].fill(content);
+        }
+        self.pieces.insert(next, Piece { name, range, shadow, touched: None, rights, library: false });
     }
 
     /// A range of the allocation that begins at an address has been written.
@@ -424,6 +486,32 @@ mod tests {
     }
 
     #[test]
+    fn chosen_addresses_lie_between_others_and_where_memory_was_freed() {
+        let mut memory = FlatMemory::new(0);
+        memory.allocate_at("b", 0x2_0000, 8, 0xa5);
+        memory.allocate_at("a", 0x1_0000, 0x200, 0);
+        let behind = memory.allocate("c", 4, 0);
+        assert_eq!(behind, 0x2_0100, "behind all of them");
+        let mut at = |address| memory.allocation(address).map(|found| (found.start, found.bytes.to_vec()));
+        assert_eq!(at(0x2_0007), Some((0x2_0000, vec![0xa5; 8])));
+        assert_eq!(at(0x1_01ff), Some((0x1_0000, vec![0; 0x200])));
+        assert_eq!([0x1_0200, 0x1_ffff, 0x2_0008].map(at), [None, None, None]);
+        memory.free(0x2_0000, 1);
+        memory.allocate_at("d", 0x1_ff00, 0x104, 0);
+        let found = memory.allocation(0x2_0003).map(|found| (found.start, found.bytes.to_vec()));
+        assert_eq!(found, Some((0x1_ff00, vec![0; 0x104])), "nothing is left of what was freed");
+        assert_eq!(memory.allocations().locate(0x2_0004, 4), "in `b`, which was freed after launch 1");
+    }
+
+    #[test]
+    #[should_panic(expected = "`b` lies where another allocation does")]
+    fn an_address_is_chosen_once() {
+        let mut memory = FlatMemory::new(0);
+        memory.allocate_at("a", 0x1_0000, 0x200, 0);
+        memory.allocate_at("b", 0x1_0100, 8, 0);
+    }
+
+    #[test]
     fn variables_of_a_module_are_allocations_by_name() {
         let source = ".version 7.8
 .target sm_35
@@ -442,5 +530,12 @@ mod tests {
         assert_eq!(all.locate(bases.constants, 4), "in `constants of m`, which kernels can only read");
         let start = (bases.globals - memory.base) as usize;
         assert_eq!(memory.bytes[start..start + 16], kernel.global_image(bases));
+        let mut memory = FlatMemory::new(0);
+        let chosen = memory.load_at("m", &kernel, 0x4_0000, 0x5_0000);
+        assert_eq!((chosen.globals, chosen.constants), (0x4_0000, 0x5_0000));
+        let start = (chosen.globals - memory.base) as usize;
+        assert_eq!(memory.bytes[start..start + 16], kernel.global_image(chosen));
+        // A pointer to the variable `word`, which lies at the beginning.
+        assert_eq!(memory.bytes[0x4_0000..][..8], 0x4_0000_u64.to_le_bytes());
     }
 }
