@@ -1,0 +1,11 @@
+//! The record of a CUDA program, and the application that it becomes.
+//!
+//! The runtime library of `tools/cuda/runtime` writes a record of every call as the program runs: a line of JSON each, beside a file
+//! with the bytes of its copies. So what a program has done is there even where it crashes. When it has ended, the command reads
+//! the record and writes an application.
+
+mod journal;
+mod record;
+
+pub use journal::{Journal, JournalError, Recorded, read};
+pub use record::{Blob, Dim, Entry, HostBytes, Managed, Module, Region, Scalar, Way};

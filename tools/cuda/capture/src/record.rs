@@ -1,0 +1,236 @@
+//! The entries of a record.
+
+use serde::{Deserialize, Serialize};
+
+/// Bytes in the record's file of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Blob {
+    /// Offset of the first one.
+    pub at: u64,
+    /// Length.
+    pub bytes: u64,
+}
+
+/// Rows of bytes in device memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Region {
+    /// Address of the first byte.
+    pub address: u64,
+    /// Bytes of a row.
+    pub width: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Bytes from the beginning of a row to that of the next.
+    pub pitch: u64,
+}
+
+impl Region {
+    /// Bytes behind one another.
+    pub fn line(address: u64, bytes: u64) -> Self {
+        Region { address, width: bytes, rows: 1, pitch: bytes }
+    }
+
+    /// Bytes of all rows.
+    pub fn bytes(&self) -> u64 {
+        self.width * self.rows
+    }
+
+    /// Bytes from the first one to the last one, those between rows included.
+    pub fn extent(&self) -> u64 {
+        if self.rows == 0 || self.width == 0 { 0 } else { (self.rows - 1) * self.pitch + self.width }
+    }
+
+    /// Addresses of the beginnings of its rows.
+    pub fn starts(&self) -> impl Iterator<Item = u64> + use<> {
+        let Region { address, rows, pitch, .. } = *self;
+        (0..rows).map(move |row| address + row * pitch)
+    }
+}
+
+/// Direction of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// Host to device.
+    In,
+    /// Device to host.
+    Out,
+}
+
+/// Sizes in x, y and z.
+pub type Dim = [u32; 3];
+
+/// Something that the host or the program's files gave or got.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct HostBytes {
+    /// The address in host memory.
+    pub address: u64,
+    /// The bytes, rows behind one another.
+    pub blob: Blob,
+}
+
+/// Memory that host and device both reach.
+pub type Managed = bool;
+
+/// A value that memory is filled with: 1, 2 or 4 bytes.
+pub type Scalar = Vec<u8>;
+
+/// A module of code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Module {
+    /// Its number, from 0.
+    pub number: u32,
+    /// Its PTX, in the folder of the record.
+    pub file: String,
+    /// Address of its variables on the device.
+    pub globals: u64,
+    /// Address of its constants on the device.
+    pub constants: u64,
+}
+
+/// An entry of the record, in the order of the program's calls.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "entry", rename_all = "kebab-case")]
+pub enum Entry {
+    /// The first one.
+    Program {
+        /// The command line.
+        arguments: Vec<String>,
+        /// The program's working directory.
+        directory: String,
+        /// The process.
+        process: u32,
+    },
+    /// A module is on the device.
+    Module(Module),
+    /// Memory of the device.
+    Allocate {
+        /// Where it begins.
+        address: u64,
+        /// Its size.
+        bytes: u64,
+        /// The host reaches it at the same address.
+        managed: Managed,
+    },
+    /// Memory of the device is given back.
+    Free {
+        /// Where it begins.
+        address: u64,
+    },
+    /// A copy between host and device.
+    Copy {
+        /// Direction.
+        way: Way,
+        /// On the device.
+        device: Region,
+        /// On the host.
+        host: HostBytes,
+        /// Its stream.
+        stream: u32,
+        /// The host waits for it.
+        waits: bool,
+    },
+    /// A copy on the device.
+    Move {
+        /// From there.
+        from: Region,
+        /// To there, in rows of the same width.
+        to: Region,
+        /// Its stream.
+        stream: u32,
+    },
+    /// Memory is filled with a value.
+    Fill {
+        /// There.
+        region: Region,
+        /// The value.
+        value: Scalar,
+        /// Its stream.
+        stream: u32,
+    },
+    /// A launch.
+    Launch {
+        /// Number of the module.
+        module: u32,
+        /// The kernel.
+        kernel: String,
+        /// Blocks.
+        grid: Dim,
+        /// Threads of a block.
+        block: Dim,
+        /// Bytes of dynamic shared memory.
+        shared: u32,
+        /// Its parameters as bytes.
+        parameters: Vec<u8>,
+        /// Its stream.
+        stream: u32,
+        /// Its blocks wait for each other.
+        cooperative: bool,
+    },
+    /// An event is recorded on a stream.
+    Record {
+        /// The event.
+        event: u32,
+        /// The stream.
+        stream: u32,
+    },
+    /// A stream waits for an event.
+    Wait {
+        /// The event.
+        event: u32,
+        /// The stream.
+        stream: u32,
+    },
+    /// The host waits for all that it has sent on a stream, or on all.
+    Synchronize {
+        /// The stream; all if there is none.
+        stream: Option<u32>,
+    },
+    /// The host waits for an event.
+    Await {
+        /// The event.
+        event: u32,
+    },
+    /// The host has computed since the entry before.
+    Work {
+        /// Processor time.
+        nanoseconds: u64,
+    },
+    /// A file is read up to a place.
+    Read {
+        /// The file.
+        path: String,
+        /// From there.
+        from: u64,
+        /// To there.
+        to: u64,
+    },
+    /// A file is written up to a place.
+    Wrote {
+        /// The file.
+        path: String,
+        /// From there.
+        from: u64,
+        /// To there.
+        to: u64,
+    },
+    /// A call that is not there, or fails.
+    Refused {
+        /// The function.
+        call: String,
+        /// The reason.
+        reason: String,
+    },
+    /// A kernel did what it must not.
+    Fault {
+        /// Message.
+        message: String,
+    },
+    /// Kernels printed.
+    Printed {
+        /// The text.
+        text: String,
+    },
+    /// The program has ended as programs do.
+    End,
+}

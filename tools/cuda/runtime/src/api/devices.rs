@@ -1,0 +1,127 @@
+//! The device: there is one.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use super::entries;
+use crate::errors::{Error, Result};
+use crate::foreign::put;
+
+/// Attributes of a kernel, up to those that programs set.
+#[repr(C)]
+struct FunctionAttributes {
+    shared: usize,
+    constant: usize,
+    local: usize,
+    most_threads: c_int,
+    registers: c_int,
+    ptx_version: c_int,
+    binary_version: c_int,
+    cache_mode: c_int,
+    dynamic_shared_at_most: c_int,
+    carveout: c_int,
+}
+
+/// Attributes of kernels that programs set: dynamic shared memory at most, and the share of shared memory.
+const DYNAMIC_SHARED: c_int = 8;
+const CARVEOUT: c_int = 9;
+
+fn check_device(device: c_int) -> Result {
+    if device == 0 { Ok(()) } else { Err(Error::INVALID_DEVICE) }
+}
+
+entries! {
+    fn cudaGetDeviceCount(count: *mut c_int) |_state| { put(count, 1) }
+
+    fn cudaSetDevice(device: c_int) |_state| { check_device(device) }
+
+    fn cudaGetDevice(device: *mut c_int) |_state| { put(device, 0) }
+
+    fn cudaChooseDevice(device: *mut c_int, _properties: *const c_void) |_state| { put(device, 0) }
+
+    fn cudaSetDeviceFlags(_flags: c_uint) |_state| { Ok(()) }
+
+    fn cudaGetDeviceFlags(flags: *mut c_uint) |_state| { put(flags, 0) }
+
+    fn cudaInitDevice(device: c_int, _device_flags: c_uint, _flags: c_uint) |_state| { check_device(device) }
+
+    fn cudaDeviceGetAttribute(value: *mut c_int, number: c_int, device: c_int) |state| {
+        check_device(device)?;
+        put(value, state.attribute(number))
+    }
+
+    fn cudaDeviceReset() |state| {
+        state.synchronize(None);
+        Ok(())
+    }
+
+    fn cudaThreadExit() |state| {
+        state.synchronize(None);
+        Ok(())
+    }
+
+    fn cudaDeviceSetCacheConfig(_config: c_int) |_state| { Ok(()) }
+
+    fn cudaThreadSetCacheConfig(_config: c_int) |_state| { Ok(()) }
+
+    fn cudaDeviceGetCacheConfig(config: *mut c_int) |_state| { put(config, 0) }
+
+    fn cudaFuncSetCacheConfig(_stub: *const c_void, _config: c_int) |_state| { Ok(()) }
+
+    fn cudaDeviceSetSharedMemConfig(_config: c_int) |_state| { Ok(()) }
+
+    fn cudaFuncSetSharedMemConfig(_stub: *const c_void, _config: c_int) |_state| { Ok(()) }
+
+    fn cudaDeviceCanAccessPeer(can: *mut c_int, _device: c_int, _peer: c_int) |_state| { put(can, 0) }
+
+    /// Limits of a device: its heap and what its kernels print have sizes of their own.
+    fn cudaDeviceSetLimit(_limit: c_int, _value: usize) |_state| { Ok(()) }
+
+    fn cudaDeviceGetLimit(value: *mut usize, limit: c_int) |_state| {
+        // Stack, printf and heap, by CUDA's numbers and defaults.
+        let limits = [1 << 10, 1 << 20, 8 << 20];
+        put(value, *usize::try_from(limit).ok().and_then(|limit| limits.get(limit)).ok_or(Error::INVALID_VALUE)?)
+    }
+
+    fn cudaFuncSetAttribute(stub: *const c_void, attribute: c_int, value: c_int) |state| {
+        let (_, kernel) = state.kernel(stub)?;
+        let most = state.limits().shared_of_block_at_most;
+        match attribute {
+            DYNAMIC_SHARED if value >= 0 && u64::from(kernel.shared_bytes()) + value as u64 <= most => Ok(()),
+            DYNAMIC_SHARED => Err(Error::INVALID_VALUE),
+            CARVEOUT => Ok(()),
+            _ => Err(state.refuse("cudaFuncSetAttribute", &format!("the attribute {attribute} is not supported"))),
+        }
+    }
+
+    fn cudaFuncGetAttributes(attributes: *mut FunctionAttributes, stub: *const c_void) |state| {
+        let (_, kernel) = state.kernel(stub)?;
+        let threads = kernel.max_ntid().map_or(1024, |sizes| sizes.iter().product::<u32>());
+        let most = state.limits().shared_of_block_at_most - u64::from(kernel.shared_bytes());
+        put(attributes, FunctionAttributes {
+            shared: kernel.shared_bytes() as usize,
+            constant: kernel.constant_bytes() as usize,
+            local: kernel.local_bytes() as usize,
+            most_threads: threads.min(1024) as c_int,
+            registers: kernel.registers_per_thread() as c_int,
+            ptx_version: kernel.target() as c_int,
+            binary_version: kernel.target() as c_int,
+            cache_mode: 0,
+            dynamic_shared_at_most: most as c_int,
+            carveout: -1,
+        })
+    }
+
+    fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks: *mut c_int, stub: *const c_void, threads: c_int, shared: usize,
+    ) |state| {
+        let (_, kernel) = state.kernel(stub)?;
+        put(blocks, state.resident_blocks(&kernel, threads as u32, shared as u64) as c_int)
+    }
+
+    fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        blocks: *mut c_int, stub: *const c_void, threads: c_int, shared: usize, _flags: c_uint,
+    ) |state| {
+        let (_, kernel) = state.kernel(stub)?;
+        put(blocks, state.resident_blocks(&kernel, threads as u32, shared as u64) as c_int)
+    }
+}

@@ -1,0 +1,208 @@
+//! Launches of kernels.
+
+use std::cell::RefCell;
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::Arc;
+
+use counterpoint_cuda_capture::Entry;
+use counterpoint_ptx::Kernel;
+
+use super::streams::Stream;
+use super::{Dim3, entries};
+use crate::device::Launch;
+use crate::errors::{Error, Result};
+use crate::foreign::{get, put, read};
+use crate::state::State;
+
+/// Sizes of a launch between `<<<` and `>>>`.
+#[derive(Clone, Copy)]
+struct Configuration {
+    grid: Dim3,
+    block: Dim3,
+    shared: usize,
+    stream: Stream,
+}
+
+thread_local! {
+    /// The launches that the thread has begun and not yet made.
+    static PENDING: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Notes the sizes of a launch whose stub is called next.
+#[unsafe(no_mangle)]
+extern "C" fn __cudaPushCallConfiguration(grid: Dim3, block: Dim3, shared: usize, stream: Stream) -> c_uint {
+    PENDING.with_borrow_mut(|pending| pending.push(Configuration { grid, block, shared, stream }));
+    0
+}
+
+/// Gives them back to the stub.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __cudaPopCallConfiguration(
+    grid: *mut Dim3,
+    block: *mut Dim3,
+    shared: *mut usize,
+    stream: *mut Stream,
+) -> c_int {
+    let Some(sizes) = PENDING.with_borrow_mut(Vec::pop) else { return Error::INVALID_CONFIGURATION.0 };
+    // SAFETY: stubs give places for all of them.
+    let all = unsafe {
+        put(grid, sizes.grid)
+            .and_then(|()| put(block, sizes.block))
+            .and_then(|()| put(shared, sizes.shared))
+            .and_then(|()| put(stream, sizes.stream))
+    };
+    all.err().unwrap_or(Error::SUCCESS).0
+}
+
+/// Blocks and threads at most (CUDA C Programming Guide, technical specifications).
+const LARGEST_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+const LARGEST_BLOCK: [u32; 3] = [1024, 1024, 64];
+const MOST_THREADS: u64 = 1024;
+
+fn fits(sizes: [u32; 3], largest: [u32; 3]) -> bool {
+    sizes.iter().zip(largest).all(|(&size, largest)| size > 0 && size <= largest)
+}
+
+impl State {
+    /// The kernel behind a stub, with the number of its module.
+    pub(crate) fn kernel(&mut self, stub: *const c_void) -> Result<(usize, Arc<Kernel>)> {
+        let function = self.modules.function(stub.addr())?;
+        self.load(function.binary)?;
+        let module = self.modules.module(function.binary).ok_or(Error::NO_KERNEL_IMAGE)?;
+        let kernel = module.kernel(&function.name).ok_or(Error::INVALID_DEVICE_FUNCTION)?;
+        if let Some(problem) = kernel.unsupported().first() {
+            let message =
+                format!("`{}` cannot run: {} (line {} of its PTX)", kernel.name(), problem.message, problem.line);
+            return Err(self.refuse("launch", &message));
+        }
+        Ok((function.binary, kernel))
+    }
+
+    /// Runs a launch, and notes it.
+    ///
+    /// # Safety
+    /// `arguments` has a pointer to each argument of the kernel, as stubs make them.
+    unsafe fn launch(
+        &mut self,
+        stub: *const c_void,
+        sizes: Configuration,
+        arguments: *mut *mut c_void,
+        cooperative: bool,
+    ) -> Result {
+        let stream = self.stream(sizes.stream)?;
+        let (binary, kernel) = self.kernel(stub)?;
+        let (grid, block) = (sizes.grid.sizes(), sizes.block.sizes());
+        let threads: u64 = block.iter().map(|&size| u64::from(size)).product();
+        if !fits(grid, LARGEST_GRID) || !fits(block, LARGEST_BLOCK) || threads > MOST_THREADS {
+            return Err(Error::INVALID_CONFIGURATION);
+        }
+        let shared = u32::try_from(sizes.shared).map_err(|_| Error::INVALID_VALUE)?;
+        let needed = u64::from(kernel.shared_bytes()) + u64::from(shared);
+        if needed > self.limits().shared_of_block_at_most {
+            return Err(Error::INVALID_VALUE);
+        }
+        if cooperative {
+            let blocks: u64 = grid.iter().map(|&size| u64::from(size)).product();
+            let resident = self.resident_blocks(&kernel, threads as u32, u64::from(shared));
+            if blocks > u64::from(resident) * u64::from(self.settings.sms) {
+                return Err(Error::COOPERATIVE_TOO_LARGE);
+            }
+        }
+        let mut parameters = vec![0; kernel.param_bytes() as usize];
+        for (index, param) in kernel.params().iter().enumerate() {
+            // SAFETY: the caller's promise.
+            let value = unsafe { read(get(arguments.wrapping_add(index))? as u64, param.size.into())? };
+            parameters[param.offset as usize..][..value.len()].copy_from_slice(value);
+        }
+        let variables = self.modules.module(binary).map(|module| module.bases).unwrap_or_default();
+        self.share()?;
+        self.recorder.entry(&Entry::Launch {
+            module: binary as u32,
+            kernel: kernel.name().to_owned(),
+            grid,
+            block,
+            shared,
+            parameters: parameters.clone(),
+            stream,
+            cooperative,
+        });
+        let launch = Launch { kernel: &kernel, variables, grid, block, shared, parameters: &parameters };
+        let textures = Arc::clone(&self.textures);
+        let done = self.device.launch(&launch, &textures);
+        done.map_err(|(error, message)| self.fail(error, message))?;
+        self.unshare()
+    }
+}
+
+/// A configuration of `cudaLaunchKernelExC`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct ExtendedConfiguration {
+    grid: Dim3,
+    block: Dim3,
+    shared: usize,
+    stream: Stream,
+    attributes: *const ExtendedAttribute,
+    count: c_uint,
+}
+
+/// An attribute of it: 64 bytes of value behind its number.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct ExtendedAttribute {
+    number: c_int,
+    padding: [u8; 4],
+    value: [u8; 64],
+}
+
+/// Numbers of attributes: nothing, the window of the L2, blocks that wait for each other, clusters of blocks.
+const IGNORED: [c_int; 3] = [0, 1, 3];
+const COOPERATIVE: c_int = 2;
+const CLUSTER: c_int = 4;
+
+entries! {
+    fn cudaLaunchKernel(
+        stub: *const c_void, grid: Dim3, block: Dim3, arguments: *mut *mut c_void, shared: usize, stream: Stream,
+    ) |state| {
+        state.launch(stub, Configuration { grid, block, shared, stream }, arguments, false)
+    }
+
+    /// The name of a kernel, which is its stub.
+    fn __cudaGetKernel(kernel: *mut *const c_void, stub: *const c_void) |state| {
+        state.modules.function(stub.addr())?;
+        put(kernel, stub)
+    }
+
+    fn __cudaLaunchKernel(
+        kernel: *const c_void, grid: Dim3, block: Dim3, arguments: *mut *mut c_void, shared: usize, stream: Stream,
+    ) |state| {
+        state.launch(kernel, Configuration { grid, block, shared, stream }, arguments, false)
+    }
+
+    fn cudaLaunchCooperativeKernel(
+        stub: *const c_void, grid: Dim3, block: Dim3, arguments: *mut *mut c_void, shared: usize, stream: Stream,
+    ) |state| {
+        state.launch(stub, Configuration { grid, block, shared, stream }, arguments, true)
+    }
+
+    fn cudaLaunchKernelExC(
+        configuration: *const ExtendedConfiguration, stub: *const c_void, arguments: *mut *mut c_void,
+    ) |state| {
+        let ExtendedConfiguration { grid, block, shared, stream, attributes, count } = get(configuration)?;
+        let mut cooperative = false;
+        for index in 0..count as usize {
+            let attribute = get(attributes.wrapping_add(index))?;
+            match attribute.number {
+                COOPERATIVE => cooperative = attribute.value[0] != 0,
+                CLUSTER if attribute.value[..12] == [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0] => {}
+                CLUSTER => return Err(state.refuse("cudaLaunchKernelExC", "clusters of blocks are not supported")),
+                number if IGNORED.contains(&number) => {}
+                number => {
+                    let reason = format!("the launch attribute {number} is not supported");
+                    return Err(state.refuse("cudaLaunchKernelExC", &reason));
+                }
+            }
+        }
+        state.launch(stub, Configuration { grid, block, shared, stream }, arguments, cooperative)
+    }
+}

@@ -1,0 +1,424 @@
+//! Memory: allocations, copies, and fills.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use counterpoint_cuda_capture::{Entry, HostBytes, Region, Way};
+
+use super::entries;
+use super::streams::Stream;
+use crate::errors::{Error, Result};
+use crate::foreign::{get, put, read, write};
+use crate::state::State;
+
+/// Bytes between rows of memory that has rows are a multiple of it.
+const PITCH: u64 = 512;
+/// Flag of host memory that kernels reach.
+const MAPPED: c_uint = 2;
+
+/// A direction as programs name it: host to host, to the device, to the host, on the device, or as the addresses say.
+type Kind = c_int;
+
+/// Ends of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ends {
+    HostToHost,
+    HostToDevice,
+    DeviceToHost,
+    OnDevice,
+}
+
+/// Sizes of a copy: bytes of a row, and rows.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) width: u64,
+    pub(super) rows: u64,
+}
+
+/// A place, and the bytes between its rows.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) address: u64,
+    pub(super) pitch: u64,
+}
+
+impl Place {
+    fn region(self, Shape { width, rows }: Shape) -> Region {
+        Region { address: self.address, width, rows, pitch: if rows > 1 { self.pitch } else { width } }
+    }
+}
+
+impl State {
+    /// Whether kernels reach an address.
+    fn is_on_device(&self, address: u64) -> bool {
+        self.device.holds(address) && self.shared.find(address).is_none()
+    }
+
+    fn ends(&self, kind: Kind, to: u64, from: u64) -> Result<Ends> {
+        match kind {
+            0 => Ok(Ends::HostToHost),
+            1 => Ok(Ends::HostToDevice),
+            2 => Ok(Ends::DeviceToHost),
+            3 => Ok(Ends::OnDevice),
+            4 => Ok(match (self.is_on_device(from), self.is_on_device(to)) {
+                (false, false) => Ends::HostToHost,
+                (false, true) => Ends::HostToDevice,
+                (true, false) => Ends::DeviceToHost,
+                (true, true) => Ends::OnDevice,
+            }),
+            _ => Err(Error::INVALID_MEMCPY_DIRECTION),
+        }
+    }
+
+    /// Copies rows.
+    ///
+    /// # Safety
+    /// What lies on the host is the program's.
+    pub(super) unsafe fn copy(
+        &mut self,
+        (to, from): (Place, Place),
+        shape: Shape,
+        kind: Kind,
+        stream: u32,
+        waits: bool,
+    ) -> Result {
+        if shape.width == 0 || shape.rows == 0 {
+            return Ok(());
+        }
+        match self.ends(kind, to.address, from.address)? {
+            Ends::HostToHost => {
+                // SAFETY: the caller's promise.
+                let bytes = unsafe { rows(from.region(shape))? };
+                // SAFETY: the same.
+                unsafe { write_rows(to.region(shape), &bytes) }
+            }
+            Ends::HostToDevice => {
+                // SAFETY: the caller's promise.
+                let bytes = unsafe { rows(from.region(shape))? };
+                self.device.write(to.region(shape), &bytes)?;
+                self.note_copy(Way::In, to.region(shape), (from.address, &bytes), stream, waits);
+                Ok(())
+            }
+            Ends::DeviceToHost => {
+                let bytes = self.device.read(from.region(shape))?;
+                // SAFETY: the caller's promise.
+                unsafe { write_rows(to.region(shape), &bytes)? };
+                self.note_copy(Way::Out, from.region(shape), (to.address, &bytes), stream, waits);
+                Ok(())
+            }
+            Ends::OnDevice => {
+                let (from, to) = (from.region(shape), to.region(shape));
+                let bytes = self.device.read(from)?;
+                self.device.write(to, &bytes)?;
+                self.recorder.entry(&Entry::Move { from, to, stream });
+                Ok(())
+            }
+        }
+    }
+
+    fn note_copy(&mut self, way: Way, device: Region, (address, bytes): (u64, &[u8]), stream: u32, waits: bool) {
+        let blob = self.recorder.keep(bytes);
+        self.recorder.entry(&Entry::Copy { way, device, host: HostBytes { address, blob }, stream, waits });
+        if waits {
+            self.print();
+        }
+    }
+
+    /// Fills rows.
+    fn fill(&mut self, place: Place, shape: Shape, value: c_int, stream: u32) -> Result {
+        if shape.width == 0 || shape.rows == 0 {
+            return Ok(());
+        }
+        let (region, value) = (place.region(shape), vec![value as u8]);
+        if self.shared.find(place.address).is_some() {
+            // SAFETY: pages of the library.
+            unsafe { write_rows(region, &value.repeat(region.bytes() as usize))? };
+        }
+        self.device.fill(region, &value)?;
+        self.recorder.entry(&Entry::Fill { region, value, stream });
+        Ok(())
+    }
+
+    fn allocate(&mut self, bytes: u64) -> Result<u64> {
+        let address = self.device.allocate(bytes)?;
+        self.recorder.write(&Entry::Allocate { address, bytes, managed: false });
+        Ok(address)
+    }
+
+    fn allocate_rows(&mut self, width: u64, rows: u64) -> Result<(u64, u64)> {
+        let pitch = width.next_multiple_of(PITCH);
+        let bytes = pitch.checked_mul(rows).ok_or(Error::MEMORY_ALLOCATION)?;
+        Ok((self.allocate(bytes)?, pitch))
+    }
+
+    fn free(&mut self, address: u64) -> Result {
+        self.print();
+        if address == 0 {
+            return Ok(());
+        }
+        if self.shared.find(address).is_some() {
+            return self.free_shared(address);
+        }
+        self.device.free(address)?;
+        self.recorder.entry(&Entry::Free { address });
+        Ok(())
+    }
+}
+
+/// Rows of host memory, behind one another.
+///
+/// # Safety
+/// They are the program's.
+unsafe fn rows(region: Region) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(region.bytes() as usize);
+    for start in region.starts() {
+        // SAFETY: the caller's promise.
+        bytes.extend_from_slice(unsafe { read(start, region.width)? });
+    }
+    Ok(bytes)
+}
+
+/// Puts rows into host memory.
+///
+/// # Safety
+/// They are the program's.
+unsafe fn write_rows(region: Region, bytes: &[u8]) -> Result {
+    for (start, row) in region.starts().zip(bytes.chunks_exact(region.width as usize)) {
+        // SAFETY: the caller's promise.
+        unsafe { write(start, row)? };
+    }
+    Ok(())
+}
+
+fn line(address: *const c_void) -> Place {
+    Place { address: address.addr() as u64, pitch: 0 }
+}
+
+fn pitched(address: *const c_void, pitch: usize) -> Place {
+    Place { address: address.addr() as u64, pitch: pitch as u64 }
+}
+
+fn flat(bytes: usize) -> Shape {
+    Shape { width: bytes as u64, rows: 1 }
+}
+
+fn plane(width: usize, rows: usize) -> Shape {
+    Shape { width: width as u64, rows: rows as u64 }
+}
+
+entries! {
+    fn cudaMalloc(address: *mut u64, bytes: usize) |state| {
+        // CUDA gives a null pointer for nothing.
+        let given = if bytes == 0 { 0 } else { state.allocate(bytes as u64)? };
+        put(address, given)
+    }
+
+    fn cudaMallocAsync(address: *mut u64, bytes: usize, stream: Stream) |state| {
+        state.stream(stream)?;
+        let given = if bytes == 0 { 0 } else { state.allocate(bytes as u64)? };
+        put(address, given)
+    }
+
+    fn cudaMallocPitch(address: *mut u64, pitch: *mut usize, width: usize, rows: usize) |state| {
+        let (given, between) = state.allocate_rows(width as u64, rows as u64)?;
+        put(pitch, between as usize)?;
+        put(address, given)
+    }
+
+    fn cudaFree(address: u64) |state| { state.free(address) }
+
+    fn cudaFreeAsync(address: u64, stream: Stream) |state| {
+        state.stream(stream)?;
+        state.free(address)
+    }
+
+    fn cudaMallocManaged(address: *mut u64, bytes: usize, _flags: c_uint) |state| {
+        put(address, state.allocate_shared(bytes as u64, true)?)
+    }
+
+    fn cudaMallocHost(address: *mut u64, bytes: usize) |state| {
+        put(address, state.allocate_shared(bytes as u64, false)?)
+    }
+
+    fn cudaHostAlloc(address: *mut u64, bytes: usize, flags: c_uint) |state| {
+        put(address, state.allocate_shared(bytes as u64, flags & MAPPED != 0)?)
+    }
+
+    fn cudaFreeHost(address: u64) |state| {
+        state.print();
+        if address == 0 { Ok(()) } else { state.free_shared(address) }
+    }
+
+    fn cudaHostGetDevicePointer(device: *mut u64, host: u64, _flags: c_uint) |state| {
+        state.put_on_device(host)?;
+        put(device, host)
+    }
+
+    fn cudaHostGetFlags(flags: *mut c_uint, host: u64) |state| {
+        let on_device = state.shared.find(host).ok_or(Error::INVALID_VALUE)?;
+        put(flags, if on_device { MAPPED } else { 0 })
+    }
+
+    /// Memory of the host that copies may use: all may.
+    fn cudaHostRegister(_address: u64, _bytes: usize, flags: c_uint) |state| {
+        if flags & MAPPED == 0 {
+            return Ok(());
+        }
+        Err(state.refuse("cudaHostRegister", "memory that kernels reach must come from cudaHostAlloc or cudaMallocManaged"))
+    }
+
+    fn cudaHostUnregister(_address: u64) |_state| { Ok(()) }
+
+    fn cudaMemGetInfo(free: *mut usize, all: *mut usize) |state| {
+        let (left, bytes) = state.device.room();
+        put(free, left as usize)?;
+        put(all, bytes as usize)
+    }
+
+    fn cudaMemcpy(to: *mut c_void, from: *const c_void, bytes: usize, kind: Kind) |state| {
+        state.copy((line(to), line(from)), flat(bytes), kind, 0, true)
+    }
+
+    fn cudaMemcpyAsync(to: *mut c_void, from: *const c_void, bytes: usize, kind: Kind, stream: Stream) |state| {
+        let stream = state.stream(stream)?;
+        state.copy((line(to), line(from)), flat(bytes), kind, stream, false)
+    }
+
+    fn cudaMemcpy2D(
+        to: *mut c_void, to_pitch: usize, from: *const c_void, from_pitch: usize, width: usize, rows: usize, kind: Kind,
+    ) |state| {
+        state.copy((pitched(to, to_pitch), pitched(from, from_pitch)), plane(width, rows), kind, 0, true)
+    }
+
+    fn cudaMemcpy2DAsync(
+        to: *mut c_void, to_pitch: usize, from: *const c_void, from_pitch: usize, width: usize, rows: usize, kind: Kind,
+        stream: Stream,
+    ) |state| {
+        let stream = state.stream(stream)?;
+        state.copy((pitched(to, to_pitch), pitched(from, from_pitch)), plane(width, rows), kind, stream, false)
+    }
+
+    fn cudaMemcpyPeer(to: *mut c_void, _to_device: c_int, from: *const c_void, _from_device: c_int, bytes: usize) |state| {
+        state.copy((line(to), line(from)), flat(bytes), 3, 0, true)
+    }
+
+    fn cudaMemset(address: *mut c_void, value: c_int, bytes: usize) |state| {
+        state.fill(line(address), flat(bytes), value, 0)
+    }
+
+    fn cudaMemsetAsync(address: *mut c_void, value: c_int, bytes: usize, stream: Stream) |state| {
+        let stream = state.stream(stream)?;
+        state.fill(line(address), flat(bytes), value, stream)
+    }
+
+    fn cudaMemset2D(address: *mut c_void, pitch: usize, value: c_int, width: usize, rows: usize) |state| {
+        state.fill(pitched(address, pitch), plane(width, rows), value, 0)
+    }
+
+    fn cudaMemset2DAsync(
+        address: *mut c_void, pitch: usize, value: c_int, width: usize, rows: usize, stream: Stream,
+    ) |state| {
+        let stream = state.stream(stream)?;
+        state.fill(pitched(address, pitch), plane(width, rows), value, stream)
+    }
+
+    fn cudaMemPrefetchAsync(_address: *const c_void, _bytes: usize, _device: c_int, _stream: Stream) |_state| { Ok(()) }
+
+    fn cudaMemAdvise(_address: *const c_void, _bytes: usize, _advice: c_int, _device: c_int) |_state| { Ok(()) }
+
+    fn cudaPointerGetAttributes(attributes: *mut PointerAttributes, pointer: u64) |state| {
+        // Types: 0 unknown, 1 host, 2 device, 3 managed.
+        let (kind, device, host) = match state.shared.find(pointer) {
+            Some(true) => (3, pointer, pointer),
+            Some(false) => (1, pointer, pointer),
+            None if state.device.holds(pointer) => (2, pointer, 0),
+            None => (0, 0, 0),
+        };
+        put(attributes, PointerAttributes { kind, number: 0, device, host })
+    }
+}
+
+/// Attributes of a pointer.
+#[repr(C)]
+struct PointerAttributes {
+    kind: c_int,
+    number: c_int,
+    device: u64,
+    host: u64,
+}
+
+/// A place with rows and planes, as CUDA describes it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct PitchedPointer {
+    address: u64,
+    pitch: usize,
+    width: usize,
+    height: usize,
+}
+
+/// Sizes in bytes, rows and planes.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Extent {
+    width: usize,
+    height: usize,
+    depth: usize,
+}
+
+/// A copy of planes.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Copy3D {
+    from_array: *mut c_void,
+    from_position: Extent,
+    from: PitchedPointer,
+    to_array: *mut c_void,
+    to_position: Extent,
+    to: PitchedPointer,
+    extent: Extent,
+    kind: Kind,
+}
+
+/// Copies planes, one after another.
+///
+/// # Safety
+/// As [`State::copy`].
+unsafe fn copy_planes(state: &mut State, copy: Copy3D, stream: u32, waits: bool) -> Result {
+    if !copy.from_array.is_null() || !copy.to_array.is_null() {
+        return Err(state.refuse("cudaMemcpy3D", "copies of arrays in three dimensions are not supported"));
+    }
+    let place = |PitchedPointer { address, pitch, height, .. }: PitchedPointer, at: Extent, plane: usize| Place {
+        address: address + ((at.depth + plane) * height * pitch + at.height * pitch + at.width) as u64,
+        pitch: pitch as u64,
+    };
+    for index in 0..copy.extent.depth {
+        let places = (place(copy.to, copy.to_position, index), place(copy.from, copy.from_position, index));
+        // SAFETY: the caller's promise.
+        unsafe { state.copy(places, plane(copy.extent.width, copy.extent.height), copy.kind, stream, waits)? };
+    }
+    Ok(())
+}
+
+entries! {
+    fn cudaMalloc3D(pointer: *mut PitchedPointer, extent: Extent) |state| {
+        let rows = extent.height.checked_mul(extent.depth).ok_or(Error::MEMORY_ALLOCATION)?;
+        let (address, pitch) = state.allocate_rows(extent.width as u64, rows as u64)?;
+        put(pointer, PitchedPointer { address, pitch: pitch as usize, width: extent.width, height: extent.height })
+    }
+
+    fn cudaMemcpy3D(copy: *const Copy3D) |state| { copy_planes(state, get(copy)?, 0, true) }
+
+    fn cudaMemcpy3DAsync(copy: *const Copy3D, stream: Stream) |state| {
+        let stream = state.stream(stream)?;
+        copy_planes(state, get(copy)?, stream, false)
+    }
+
+    fn cudaMemset3D(pointer: PitchedPointer, value: c_int, extent: Extent) |state| {
+        for index in 0..extent.depth {
+            let address = pointer.address + (index * pointer.height * pointer.pitch) as u64;
+            let place = Place { address, pitch: pointer.pitch as u64 };
+            state.fill(place, plane(extent.width, extent.height), value, 0)?;
+        }
+        Ok(())
+    }
+}

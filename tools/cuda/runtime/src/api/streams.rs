@@ -1,0 +1,142 @@
+//! Streams, and the host's waits for what they do.
+//!
+//! Kernels have run and bytes have moved when a call returns, so nothing waits here; the record has the order.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use counterpoint_cuda_capture::Entry;
+
+use super::entries;
+use super::events::event_number;
+use crate::errors::{Error, Result};
+use crate::foreign::put;
+use crate::state::{State, call};
+
+/// Handles below it are CUDA's own names for default streams.
+const FIRST_HANDLE: usize = 16;
+
+/// Handle of a stream: its number, behind CUDA's own.
+pub(crate) type Stream = *mut c_void;
+
+impl State {
+    /// The number of a stream.
+    pub(crate) fn stream(&self, handle: Stream) -> Result<u32> {
+        // 0, 1 and 2 are CUDA's default streams.
+        let number = match handle.addr() {
+            0..=2 => 0,
+            address => address.checked_sub(FIRST_HANDLE).unwrap_or(usize::MAX),
+        };
+        let number = u32::try_from(number).map_err(|_| Error::INVALID_RESOURCE_HANDLE)?;
+        self.streams.get(&number).copied().ok_or(Error::INVALID_RESOURCE_HANDLE)
+    }
+
+    fn new_stream(&mut self) -> Stream {
+        let number = self.next_stream;
+        self.next_stream += 1;
+        self.streams.insert(number);
+        std::ptr::without_provenance_mut(FIRST_HANDLE + number as usize)
+    }
+
+    /// The host waits for a stream, or for all.
+    pub(crate) fn synchronize(&mut self, stream: Option<u32>) {
+        self.recorder.entry(&Entry::Synchronize { stream });
+        self.print();
+    }
+}
+
+entries! {
+    fn cudaStreamCreate(handle: *mut Stream) |state| { put(handle, state.new_stream()) }
+
+    fn cudaStreamCreateWithFlags(handle: *mut Stream, _flags: c_uint) |state| { put(handle, state.new_stream()) }
+
+    fn cudaStreamCreateWithPriority(handle: *mut Stream, _flags: c_uint, _priority: c_int) |state| {
+        put(handle, state.new_stream())
+    }
+
+    fn cudaStreamGetPriority(stream: Stream, priority: *mut c_int) |state| {
+        state.stream(stream)?;
+        put(priority, 0)
+    }
+
+    fn cudaStreamGetFlags(stream: Stream, flags: *mut c_uint) |state| {
+        state.stream(stream)?;
+        put(flags, 0)
+    }
+
+    fn cudaStreamDestroy(stream: Stream) |state| {
+        let number = state.stream(stream)?;
+        state.print();
+        if number == 0 || !state.streams.remove(&number) { Err(Error::INVALID_RESOURCE_HANDLE) } else { Ok(()) }
+    }
+
+    fn cudaStreamSynchronize(stream: Stream) |state| {
+        let number = state.stream(stream)?;
+        state.synchronize(Some(number));
+        Ok(())
+    }
+
+    fn cudaStreamQuery(stream: Stream) |state| {
+        state.stream(stream)?;
+        state.print();
+        Ok(())
+    }
+
+    fn cudaStreamWaitEvent(stream: Stream, event: *mut c_void, _flags: c_uint) |state| {
+        let (stream, event) = (state.stream(stream)?, event_number(state, event)?);
+        state.recorder.entry(&Entry::Wait { event, stream });
+        Ok(())
+    }
+
+    fn cudaDeviceSynchronize() |state| {
+        state.synchronize(None);
+        Ok(())
+    }
+
+    fn cudaThreadSynchronize() |state| {
+        state.synchronize(None);
+        Ok(())
+    }
+}
+
+/// Calls a function of the host when the stream has come to it, which it has.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaLaunchHostFunc(
+    stream: Stream,
+    function: Option<unsafe extern "C" fn(*mut c_void)>,
+    data: *mut c_void,
+) -> i32 {
+    let checked = call("cudaLaunchHostFunc", |state| {
+        let number = state.stream(stream)?;
+        state.synchronize(Some(number));
+        Ok(())
+    });
+    match function {
+        // SAFETY: the program's function with the program's argument.
+        Some(function) if checked == 0 => unsafe { function(data) },
+        Some(_) => {}
+        None => return Error::INVALID_VALUE.0,
+    }
+    checked
+}
+
+/// The same for a function that is given the stream and its state.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaStreamAddCallback(
+    stream: Stream,
+    function: Option<unsafe extern "C" fn(Stream, c_int, *mut c_void)>,
+    data: *mut c_void,
+    _flags: c_uint,
+) -> i32 {
+    let checked = call("cudaStreamAddCallback", |state| {
+        let number = state.stream(stream)?;
+        state.synchronize(Some(number));
+        Ok(())
+    });
+    match function {
+        // SAFETY: the program's function with the program's argument.
+        Some(function) if checked == 0 => unsafe { function(stream, 0, data) },
+        Some(_) => {}
+        None => return Error::INVALID_VALUE.0,
+    }
+    checked
+}

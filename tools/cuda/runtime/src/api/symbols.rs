@@ -1,0 +1,73 @@
+//! Variables of the program's device code.
+
+use std::ffi::{c_int, c_void};
+
+use super::entries;
+use super::memory::{Place, Shape};
+use super::streams::Stream;
+use crate::errors::{Error, Result};
+use crate::foreign::put;
+use crate::modules::Placed;
+use crate::state::State;
+
+impl State {
+    /// The place of a variable.
+    fn symbol(&mut self, host: *const c_void) -> Result<Placed> {
+        let variable = self.modules.host_variable(host.addr())?;
+        self.load(variable.binary)?;
+        let module = self.modules.module(variable.binary).ok_or(Error::NO_KERNEL_IMAGE)?;
+        module.variable(&variable.name).ok_or(Error::INVALID_SYMBOL)
+    }
+
+    /// The part of a variable that a copy touches.
+    fn part(&mut self, host: *const c_void, bytes: usize, offset: usize) -> Result<Place> {
+        let Placed { address, bytes: all } = self.symbol(host)?;
+        let end = (offset as u64).checked_add(bytes as u64);
+        match end {
+            Some(end) if end <= all => Ok(Place { address: address + offset as u64, pitch: 0 }),
+            _ => Err(Error::INVALID_VALUE),
+        }
+    }
+}
+
+fn host(address: *const c_void) -> Place {
+    Place { address: address.addr() as u64, pitch: 0 }
+}
+
+fn flat(bytes: usize) -> Shape {
+    Shape { width: bytes as u64, rows: 1 }
+}
+
+entries! {
+    fn cudaMemcpyToSymbol(symbol: *const c_void, from: *const c_void, bytes: usize, offset: usize, kind: c_int) |state| {
+        let to = state.part(symbol, bytes, offset)?;
+        state.copy((to, host(from)), flat(bytes), kind, 0, true)
+    }
+
+    fn cudaMemcpyFromSymbol(to: *mut c_void, symbol: *const c_void, bytes: usize, offset: usize, kind: c_int) |state| {
+        let from = state.part(symbol, bytes, offset)?;
+        state.copy((host(to), from), flat(bytes), kind, 0, true)
+    }
+
+    fn cudaMemcpyToSymbolAsync(
+        symbol: *const c_void, from: *const c_void, bytes: usize, offset: usize, kind: c_int, stream: Stream,
+    ) |state| {
+        let (to, stream) = (state.part(symbol, bytes, offset)?, state.stream(stream)?);
+        state.copy((to, host(from)), flat(bytes), kind, stream, false)
+    }
+
+    fn cudaMemcpyFromSymbolAsync(
+        to: *mut c_void, symbol: *const c_void, bytes: usize, offset: usize, kind: c_int, stream: Stream,
+    ) |state| {
+        let (from, stream) = (state.part(symbol, bytes, offset)?, state.stream(stream)?);
+        state.copy((host(to), from), flat(bytes), kind, stream, false)
+    }
+
+    fn cudaGetSymbolAddress(address: *mut u64, symbol: *const c_void) |state| {
+        put(address, state.symbol(symbol)?.address)
+    }
+
+    fn cudaGetSymbolSize(bytes: *mut usize, symbol: *const c_void) |state| {
+        put(bytes, state.symbol(symbol)?.bytes as usize)
+    }
+}

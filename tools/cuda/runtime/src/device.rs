@@ -1,0 +1,282 @@
+//! The device: memory at the addresses that it has in a simulation, and kernels that run at once.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use counterpoint_cuda_capture::Region;
+use counterpoint_ptx::functional::{FlatMemory, Grid, Options};
+use counterpoint_ptx::texture::Textures;
+use counterpoint_ptx::{Kernel, VariableBases, Windows};
+
+use crate::errors::{Error, Result};
+
+/// The first address that is given.
+const FIRST: u64 = 1 << 16;
+/// Addresses of allocations are multiples of it.
+const ALIGNMENT: u64 = 512;
+/// Where generic addresses mean shared and local memory: behind every memory.
+const WINDOWS: Windows = Windows { shared: 1 << 46, local: (1 << 46) + (1 << 28), size: 1 << 28 };
+
+/// Memory that is there now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allocation {
+    /// Bytes that may be touched.
+    pub(crate) bytes: u64,
+    /// The program gave them a place, so that it may free them.
+    pub(crate) is_buffer: bool,
+}
+
+/// A launch.
+pub(crate) struct Launch<'a> {
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) variables: VariableBases,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared: u32,
+    pub(crate) parameters: &'a [u8],
+}
+
+/// A GPU without time.
+pub(crate) struct Device {
+    memory: FlatMemory,
+    live: BTreeMap<u64, Allocation>,
+    /// By size the places that were freed: the next allocation of this size takes the last one, as a loop of a program expects.
+    freed: HashMap<u64, Vec<u64>>,
+    /// Addresses of the process that are no device's, in their order.
+    taken: Vec<std::ops::Range<u64>>,
+    next: u64,
+    bytes: u64,
+    used: u64,
+    options: Options,
+    launches: u32,
+    buffers: u32,
+}
+
+impl Device {
+    /// A device with this much memory. The addresses in `taken` mean something on the host and are not given.
+    pub(crate) fn new(bytes: u64, taken: Vec<std::ops::Range<u64>>) -> Result<Self> {
+        let memory = FlatMemory::with_room((2 * bytes) as usize).map_err(|_| Error::MEMORY_ALLOCATION)?;
+        Ok(Device {
+            memory,
+            live: BTreeMap::new(),
+            freed: HashMap::new(),
+            taken,
+            next: FIRST,
+            bytes,
+            used: 0,
+            options: Options { windows: WINDOWS, ..Options::default() },
+            launches: 0,
+            buffers: 0,
+        })
+    }
+
+    /// Bytes that are free, and all of them.
+    pub(crate) fn room(&self) -> (u64, u64) {
+        (self.bytes - self.used, self.bytes)
+    }
+
+    /// Allocates a buffer.
+    pub(crate) fn allocate(&mut self, bytes: u64) -> Result<u64> {
+        if bytes > self.bytes - self.used {
+            return Err(Error::MEMORY_ALLOCATION);
+        }
+        let again = self.freed.get_mut(&bytes).and_then(Vec::pop);
+        let address = match again {
+            Some(address) => address,
+            None => self.place(bytes)?,
+        };
+        self.allocate_at(address, bytes)?;
+        Ok(address)
+    }
+
+    /// Allocates a buffer at an address that [`Device::place`] has given.
+    pub(crate) fn allocate_at(&mut self, address: u64, bytes: u64) -> Result {
+        if bytes > self.bytes - self.used {
+            return Err(Error::MEMORY_ALLOCATION);
+        }
+        self.buffers += 1;
+        self.memory.allocate_at(&format!("buffer {} of the program", self.buffers), address, bytes as usize, 0);
+        self.live.insert(address, Allocation { bytes, is_buffer: true });
+        self.used += bytes;
+        Ok(())
+    }
+
+    /// A place that nobody has had before.
+    pub(crate) fn place(&mut self, bytes: u64) -> Result<u64> {
+        let mut start = self.next.next_multiple_of(ALIGNMENT);
+        // A byte behind each allocation belongs to none.
+        let over = |start: u64, taken: &std::ops::Range<u64>| start <= taken.end && taken.start <= start + bytes;
+        while let Some(taken) = self.taken.iter().find(|taken| over(start, taken)) {
+            start = (taken.end + 1).next_multiple_of(ALIGNMENT);
+        }
+        if start + bytes > FIRST + 2 * self.bytes {
+            return Err(Error::MEMORY_ALLOCATION);
+        }
+        self.next = start + bytes + 1;
+        Ok(start)
+    }
+
+    /// Frees a buffer.
+    pub(crate) fn free(&mut self, address: u64) -> Result {
+        let bytes = self.retire(address)?;
+        self.freed.entry(bytes).or_default().push(address);
+        Ok(())
+    }
+
+    /// Frees a buffer whose place nobody gets again; the result is its size.
+    pub(crate) fn retire(&mut self, address: u64) -> Result<u64> {
+        let Some(Allocation { bytes, is_buffer: true }) = self.live.get(&address).copied() else {
+            return Err(Error::INVALID_VALUE);
+        };
+        self.live.remove(&address);
+        self.memory.free(address, self.launches);
+        self.used -= bytes;
+        Ok(bytes)
+    }
+
+    /// Whether the device has memory at an address.
+    pub(crate) fn holds(&self, address: u64) -> bool {
+        self.allocation(address).is_some()
+    }
+
+    /// The allocation in which an address lies, and where it begins.
+    pub(crate) fn allocation(&self, address: u64) -> Option<(u64, Allocation)> {
+        let (&start, &found) = self.live.range(..=address).next_back()?;
+        (address - start < found.bytes.max(1)).then_some((start, found))
+    }
+
+    /// Puts a module's variables on the device.
+    pub(crate) fn load(&mut self, module: &str, kernel: &Kernel) -> Result<VariableBases> {
+        let (globals, constants) = (kernel.global_bytes(), kernel.constant_bytes());
+        let places = [self.place(globals)?, self.place(constants)?];
+        let bases = self.memory.load_at(module, kernel, places[0], places[1]);
+        for (address, bytes) in places.into_iter().zip([globals, constants]) {
+            if bytes > 0 {
+                self.live.insert(address, Allocation { bytes, is_buffer: false });
+            }
+        }
+        // The memory of the device's library lies behind all that is there.
+        self.next = self.next.max(self.memory.base + self.memory.bytes.len() as u64 + 1);
+        Ok(bases)
+    }
+
+    /// Checks that all rows of a region lie in one allocation.
+    fn check(&self, region: Region) -> Result {
+        if region.bytes() == 0 {
+            return Ok(());
+        }
+        if region.rows > 1 && region.pitch < region.width {
+            return Err(Error::INVALID_VALUE);
+        }
+        let (start, found) = self.allocation(region.address).ok_or(Error::INVALID_VALUE)?;
+        let within = (region.address - start).checked_add(region.extent()).is_some_and(|end| end <= found.bytes);
+        if within { Ok(()) } else { Err(Error::INVALID_VALUE) }
+    }
+
+    fn offset(&self, address: u64) -> usize {
+        (address - self.memory.base) as usize
+    }
+
+    /// Bytes of a region, row behind row.
+    pub(crate) fn read(&self, region: Region) -> Result<Vec<u8>> {
+        self.check(region)?;
+        let mut bytes = Vec::with_capacity(region.bytes() as usize);
+        for start in region.starts() {
+            let at = self.offset(start);
+            bytes.extend_from_slice(&self.memory.bytes[at..at + region.width as usize]);
+        }
+        Ok(bytes)
+    }
+
+    /// Puts bytes, row behind row, into a region.
+    pub(crate) fn write(&mut self, region: Region, bytes: &[u8]) -> Result {
+        self.check(region)?;
+        if region.bytes() == 0 {
+            return Ok(());
+        }
+        let (allocation, _) = self.allocation(region.address).ok_or(Error::INVALID_VALUE)?;
+        for (start, row) in region.starts().zip(bytes.chunks_exact(region.width as usize)) {
+            let at = self.offset(start);
+            self.memory.bytes[at..at + row.len()].copy_from_slice(row);
+            let begin = (start - allocation) as usize;
+            self.memory.written(allocation, begin..begin + row.len());
+        }
+        Ok(())
+    }
+
+    /// Fills a region with a value.
+    pub(crate) fn fill(&mut self, region: Region, value: &[u8]) -> Result {
+        if !region.width.is_multiple_of(value.len() as u64) {
+            return Err(Error::INVALID_VALUE);
+        }
+        self.check(region)?;
+        let count = (region.bytes() / value.len() as u64) as usize;
+        self.write(region, &value.repeat(count))
+    }
+
+    /// Runs a launch.
+    ///
+    /// # Errors
+    /// A message, and the error that CUDA would have for it.
+    pub(crate) fn launch(
+        &mut self,
+        launch: &Launch<'_>,
+        textures: &Arc<Textures>,
+    ) -> std::result::Result<(), (Error, String)> {
+        let Launch { kernel, variables, grid, block, shared, parameters } = *launch;
+        self.options.dynamic_shared_bytes = shared;
+        self.options.textures = Arc::clone(textures);
+        self.launches += 1;
+        let name = format!("{}, launch {}", kernel.name(), self.launches);
+        let mut run = Grid::new(kernel, grid, block, parameters, variables, &self.options)
+            .map_err(|error| (Error::INVALID_VALUE, format!("{name}: {}", error.message)))?;
+        match run.run_all(&mut self.memory, || {}) {
+            Ok(_) => Ok(()),
+            Err(failure) => {
+                let outside = failure.error.message.contains("outside") || failure.error.message.contains("freed");
+                let error = if outside { Error::ILLEGAL_ADDRESS } else { Error::LAUNCH_FAILURE };
+                Err((error, format!("{name}, {failure}")))
+            }
+        }
+    }
+
+    /// The text that kernels have printed since the last call.
+    pub(crate) fn printed(&mut self) -> String {
+        self.memory.take_printed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_given_freed_and_given_again() {
+        let mut device = Device::new(1 << 20, vec![0x1_0300..0x1_0500]).expect("a device");
+        let first = device.allocate(512).expect("room");
+        let second = device.allocate(100).expect("room");
+        assert_eq!((first, second), (0x1_0000, 0x1_0600), "around what the process has");
+        device.write(Region::line(first, 4), &[1, 2, 3, 4]).expect("a buffer");
+        assert_eq!(device.write(Region::line(first + 510, 4), &[0; 4]), Err(Error::INVALID_VALUE));
+        device.free(first).expect("a buffer");
+        assert_eq!(device.free(first), Err(Error::INVALID_VALUE));
+        assert_eq!(device.read(Region::line(first, 4)), Err(Error::INVALID_VALUE));
+        assert_eq!(device.allocate(512), Ok(first));
+        assert_eq!(device.allocate(1 << 20), Err(Error::MEMORY_ALLOCATION));
+        assert_eq!(device.room(), ((1 << 20) - 612, 1 << 20));
+    }
+
+    #[test]
+    fn rows_are_read_written_and_filled() {
+        let mut device = Device::new(1 << 20, Vec::new()).expect("a device");
+        let address = device.allocate(24).expect("room");
+        let region = Region { address: address + 1, width: 2, rows: 3, pitch: 8 };
+        device.write(region, &[1, 2, 3, 4, 5, 6]).expect("rows");
+        assert_eq!(device.read(region).expect("rows"), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(device.read(Region::line(address, 11)).expect("bytes"), [0, 1, 2, 0, 0, 0, 0, 0, 0, 3, 4]);
+        device.fill(region, &[9]).expect("rows");
+        assert_eq!(device.read(region).expect("rows"), [9; 6]);
+        let beyond = Region { rows: 4, ..region };
+        assert_eq!(device.fill(beyond, &[9]), Err(Error::INVALID_VALUE));
+    }
+}

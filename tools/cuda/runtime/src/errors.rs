@@ -1,0 +1,62 @@
+//! Errors of CUDA's runtime, by their numbers.
+
+use std::ffi::CStr;
+
+/// A result that is not success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Error(pub(crate) i32);
+
+/// The result of a call.
+pub(crate) type Result<T = ()> = std::result::Result<T, Error>;
+
+/// Number, name and text of each; numbers, names and texts are those of CUDA's `driver_types.h` and `cudaGetErrorString`.
+macro_rules! table {
+    ($($constant:ident = $number:literal, $name:literal, $text:literal;)*) => {
+        #[allow(dead_code, reason = "a program may ask for the name of any of them")]
+        impl Error {
+            $(pub(crate) const $constant: Error = Error($number);)*
+        }
+
+        static TABLE: &[(i32, &CStr, &CStr)] = &[$(($number, $name, $text)),*];
+    };
+}
+
+table! {
+    SUCCESS = 0, c"cudaSuccess", c"no error";
+    INVALID_VALUE = 1, c"cudaErrorInvalidValue", c"invalid argument";
+    MEMORY_ALLOCATION = 2, c"cudaErrorMemoryAllocation", c"out of memory";
+    INITIALIZATION = 3, c"cudaErrorInitializationError", c"initialization error";
+    INVALID_CONFIGURATION = 9, c"cudaErrorInvalidConfiguration", c"invalid configuration argument";
+    INVALID_SYMBOL = 13, c"cudaErrorInvalidSymbol", c"invalid device symbol";
+    INVALID_DEVICE_POINTER = 17, c"cudaErrorInvalidDevicePointer", c"invalid device pointer";
+    INVALID_MEMCPY_DIRECTION = 21, c"cudaErrorInvalidMemcpyDirection", c"invalid copy direction for memcpy";
+    INVALID_DEVICE_FUNCTION = 98, c"cudaErrorInvalidDeviceFunction", c"invalid device function";
+    NO_DEVICE = 100, c"cudaErrorNoDevice", c"no CUDA-capable device is detected";
+    INVALID_DEVICE = 101, c"cudaErrorInvalidDevice", c"invalid device ordinal";
+    NO_KERNEL_IMAGE = 209, c"cudaErrorNoKernelImageForDevice", c"no kernel image is available for execution on the device";
+    INVALID_PTX = 218, c"cudaErrorInvalidPtx", c"a PTX JIT compilation failed";
+    INVALID_RESOURCE_HANDLE = 400, c"cudaErrorInvalidResourceHandle", c"invalid resource handle";
+    NOT_READY = 600, c"cudaErrorNotReady", c"device not ready";
+    ILLEGAL_ADDRESS = 700, c"cudaErrorIllegalAddress", c"an illegal memory access was encountered";
+    LAUNCH_OUT_OF_RESOURCES = 701, c"cudaErrorLaunchOutOfResources", c"too many resources requested for launch";
+    LAUNCH_FAILURE = 719, c"cudaErrorLaunchFailure", c"unspecified launch failure";
+    COOPERATIVE_TOO_LARGE = 720, c"cudaErrorCooperativeLaunchTooLarge", c"too many blocks in cooperative launch";
+    NOT_SUPPORTED = 801, c"cudaErrorNotSupported", c"operation not supported";
+    UNKNOWN = 999, c"cudaErrorUnknown", c"unknown error";
+}
+
+impl Error {
+    /// Its name, as `cudaGetErrorName` gives it.
+    pub(crate) fn name(self) -> &'static CStr {
+        self.row().map_or(c"unrecognized error code", |(_, name, _)| name)
+    }
+
+    /// Its text, as `cudaGetErrorString` gives it.
+    pub(crate) fn text(self) -> &'static CStr {
+        self.row().map_or(c"unrecognized error code", |(_, _, text)| text)
+    }
+
+    fn row(self) -> Option<&'static (i32, &'static CStr, &'static CStr)> {
+        TABLE.iter().find(|(number, ..)| *number == self.0)
+    }
+}

@@ -1,0 +1,94 @@
+//! The device that a program sees: limits of its compute capability, and how many blocks an SM holds.
+
+use counterpoint_ptx::Kernel;
+
+use crate::state::State;
+
+/// Limits of a device (CUDA C Programming Guide, "Technical Specifications per Compute Capability").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Major and minor number.
+    pub(crate) capability: (u32, u32),
+    pub(crate) threads_of_sm: u32,
+    pub(crate) blocks_of_sm: u32,
+    pub(crate) registers_of_sm: u32,
+    /// Bytes of shared memory of an SM, and of a block that asks for no more, and of one that does.
+    pub(crate) shared_of_sm: u64,
+    pub(crate) shared_of_block: u64,
+    pub(crate) shared_of_block_at_most: u64,
+}
+
+const KIB: u64 = 1 << 10;
+
+impl Limits {
+    /// The limits of a generation, such as 75.
+    pub(crate) fn of(generation: u32) -> Self {
+        let (threads, blocks, registers, shared, most) = match generation {
+            ..30 => (1536, 8, 32, 48, 48),
+            30..35 => (2048, 16, 64, 48, 48),
+            35..37 => (2048, 16, 64, 48, 48),
+            37 => (2048, 16, 128, 112, 48),
+            38..53 => (2048, 32, 64, 64, 48),
+            53 => (2048, 32, 64, 64, 48),
+            54..61 => (2048, 32, 64, 64, 48),
+            61 => (2048, 32, 64, 96, 48),
+            62..70 => (2048, 32, 64, 64, 48),
+            70..75 => (2048, 32, 64, 96, 96),
+            75..80 => (1024, 16, 64, 64, 64),
+            80..86 => (2048, 32, 64, 164, 163),
+            86 => (1536, 16, 64, 100, 99),
+            87 => (1536, 16, 64, 164, 163),
+            88..90 => (1536, 24, 64, 100, 99),
+            90..120 => (2048, 32, 64, 228, 227),
+            120.. => (1536, 24, 64, 100, 99),
+        };
+        Limits {
+            capability: (generation / 10, generation % 10),
+            threads_of_sm: threads,
+            blocks_of_sm: blocks,
+            registers_of_sm: registers * KIB as u32,
+            shared_of_sm: shared * KIB,
+            shared_of_block: 48 * KIB,
+            shared_of_block_at_most: most * KIB,
+        }
+    }
+}
+
+/// Registers and shared memory are given in portions of so much.
+const REGISTERS_OF_WARP: u32 = 256;
+const SHARED: u64 = 256;
+
+impl State {
+    /// The limits of the device.
+    pub(crate) fn limits(&self) -> Limits {
+        let newest = || self.modules.generation();
+        Limits::of(self.settings.capability.or_else(newest).unwrap_or(75))
+    }
+
+    /// Blocks of a kernel that an SM holds at once.
+    pub(crate) fn resident_blocks(&self, kernel: &Kernel, threads: u32, shared: u64) -> u32 {
+        let limits = self.limits();
+        let warps = threads.div_ceil(32).max(1);
+        let registers = (kernel.registers_per_thread() * 32).next_multiple_of(REGISTERS_OF_WARP) * warps;
+        let bytes = (u64::from(kernel.shared_bytes()) + shared).next_multiple_of(SHARED);
+        let by_shared = limits.shared_of_sm.checked_div(bytes).map_or(u32::MAX, |blocks| blocks as u32);
+        let by_registers = limits.registers_of_sm / registers.max(1);
+        let by_threads = limits.threads_of_sm / (warps * 32);
+        limits.blocks_of_sm.min(by_threads).min(by_registers).min(by_shared)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_those_of_the_table() {
+        let of = |generation| {
+            let limits = Limits::of(generation);
+            (limits.threads_of_sm, limits.blocks_of_sm, limits.shared_of_sm / KIB, limits.shared_of_block_at_most / KIB)
+        };
+        assert_eq!([20, 35, 52, 61].map(of), [(1536, 8, 48, 48), (2048, 16, 48, 48), (2048, 32, 64, 48), (2048, 32, 96, 48)]);
+        assert_eq!([70, 75, 80, 90].map(of), [(2048, 32, 96, 96), (1024, 16, 64, 64), (2048, 32, 164, 163), (2048, 32, 228, 227)]);
+    }
+}

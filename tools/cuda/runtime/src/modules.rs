@@ -1,0 +1,178 @@
+//! The code of the program: fat binaries as they are registered, and modules on the device once something of theirs is used.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use counterpoint_ptx::decode::decode;
+use counterpoint_ptx::{Kernel, VariableBases, parser};
+
+use crate::device::Device;
+use crate::errors::{Error, Result};
+use crate::fatbin::{Contents, Ptx};
+use crate::link::link;
+
+/// A kernel as the program knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    /// The number of its binary.
+    pub(crate) binary: usize,
+    /// Its name in the PTX.
+    pub(crate) name: String,
+}
+
+/// A variable as the program knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Variable {
+    /// The number of its binary.
+    pub(crate) binary: usize,
+    /// Its name in the PTX.
+    pub(crate) name: String,
+}
+
+/// A variable on the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    pub(crate) address: u64,
+    pub(crate) bytes: u64,
+}
+
+/// A module on the device.
+pub(crate) struct Module {
+    /// Its text.
+    pub(crate) text: String,
+    pub(crate) bases: VariableBases,
+    kernels: BTreeMap<String, Arc<Kernel>>,
+}
+
+impl Module {
+    /// A kernel of it.
+    pub(crate) fn kernel(&self, name: &str) -> Option<Arc<Kernel>> {
+        self.kernels.get(name).map(Arc::clone)
+    }
+
+    /// A variable of it.
+    pub(crate) fn variable(&self, name: &str) -> Option<Placed> {
+        let any = self.kernels.values().next()?;
+        let of = |symbols: &[counterpoint_ptx::Symbol], base: u64| {
+            let symbol = symbols.iter().find(|symbol| symbol.name == name)?;
+            Some(Placed { address: base + symbol.offset, bytes: symbol.size })
+        };
+        of(any.global_symbols(), self.bases.globals).or_else(|| of(any.constant_symbols(), self.bases.constants))
+    }
+}
+
+/// A fat binary.
+enum Binary {
+    /// Nobody has used it yet: its parts, which are linked then.
+    Registered(Vec<Contents>),
+    /// It cannot be used.
+    Unusable,
+    Loaded(Module),
+}
+
+/// All code of the program.
+#[derive(Default)]
+pub(crate) struct Modules {
+    binaries: Vec<Binary>,
+    /// By the address of the host's stub.
+    functions: HashMap<usize, Function>,
+    /// By the address of the host's variable.
+    variables: HashMap<usize, Variable>,
+}
+
+/// The reason why a module cannot be used.
+pub(crate) type Unusable = (Error, String);
+
+impl Modules {
+    /// Takes a fat binary in; the result is its number.
+    pub(crate) fn register(&mut self, contents: Option<Vec<Contents>>) -> usize {
+        self.binaries.push(contents.map_or(Binary::Unusable, Binary::Registered));
+        self.binaries.len() - 1
+    }
+
+    /// Notes a kernel.
+    pub(crate) fn register_function(&mut self, stub: usize, function: Function) {
+        self.functions.insert(stub, function);
+    }
+
+    /// Notes a variable.
+    pub(crate) fn register_variable(&mut self, host: usize, variable: Variable) {
+        self.variables.insert(host, variable);
+    }
+
+    /// The highest generation that the program has PTX for.
+    pub(crate) fn generation(&self) -> Option<u32> {
+        let ptx = self.binaries.iter().flat_map(|binary| match binary {
+            Binary::Registered(parts) => newest(parts).map(|ptx| ptx.generation).collect(),
+            Binary::Loaded(module) => module.kernels.values().map(|kernel| kernel.target()).collect::<Vec<u32>>(),
+            Binary::Unusable => Vec::new(),
+        });
+        ptx.max()
+    }
+
+    /// The kernel behind a stub.
+    pub(crate) fn function(&self, stub: usize) -> Result<Function> {
+        self.functions.get(&stub).cloned().ok_or(Error::INVALID_DEVICE_FUNCTION)
+    }
+
+    /// The variable behind one of the host.
+    pub(crate) fn host_variable(&self, host: usize) -> Result<Variable> {
+        self.variables.get(&host).cloned().ok_or(Error::INVALID_SYMBOL)
+    }
+
+    /// The module of a binary, if it is on the device.
+    pub(crate) fn module(&self, binary: usize) -> Option<&Module> {
+        match self.binaries.get(binary)? {
+            Binary::Loaded(module) => Some(module),
+            _ => None,
+        }
+    }
+
+    /// Puts a binary on the device, if it is not there; true if it was not.
+    pub(crate) fn load(&mut self, binary: usize, device: &mut Device) -> std::result::Result<bool, Unusable> {
+        let unusable = || (Error::NO_KERNEL_IMAGE, "the code cannot be used, as was said before".to_owned());
+        let place = self.binaries.get_mut(binary).ok_or_else(unusable)?;
+        let parts = match std::mem::replace(place, Binary::Unusable) {
+            Binary::Registered(parts) => parts,
+            Binary::Unusable => return Err(unusable()),
+            loaded @ Binary::Loaded(_) => {
+                *place = loaded;
+                return Ok(false);
+            }
+        };
+        if newest(&parts).next().is_none() {
+            let machine_code: Vec<u32> = parts.iter().flat_map(|part| &part.machine_code).copied().collect();
+            return Err((Error::NO_KERNEL_IMAGE, no_ptx(&machine_code)));
+        }
+        let texts: Vec<&str> = newest(&parts).map(|ptx| ptx.text.as_str()).collect();
+        let text = link(&texts).map_err(|message| (Error::INVALID_PTX, message))?;
+        let kernels = parser::parse(&text).and_then(|module| decode(&module)).map_err(|errors| {
+            let lines = errors.iter().map(|error| format!("\n  line {}: {}", error.line, error.message));
+            (Error::INVALID_PTX, format!("the PTX is not understood:{}", lines.collect::<String>()))
+        })?;
+        let title = format!("module {}", binary + 1);
+        let bases = match kernels.first() {
+            Some(any) => device.load(&title, any).map_err(|error| (error, format!("no room for {title}")))?,
+            None => VariableBases::default(),
+        };
+        let kernels = kernels.into_iter().map(|kernel| (kernel.name().to_owned(), Arc::new(kernel))).collect();
+        *place = Binary::Loaded(Module { text, bases, kernels });
+        Ok(true)
+    }
+}
+
+/// The newest PTX of each part that has any.
+fn newest(parts: &[Contents]) -> impl Iterator<Item = &Ptx> {
+    parts.iter().filter_map(|part| part.ptx.iter().max_by_key(|ptx| ptx.generation))
+}
+
+/// Message for a program that has machine code alone.
+fn no_ptx(machine_code: &[u32]) -> String {
+    let list: Vec<String> = machine_code.iter().map(|generation| format!("sm_{generation}")).collect();
+    let has = if list.is_empty() { "no code".to_owned() } else { format!("machine code for {} alone", list.join(", ")) };
+    let example = machine_code.iter().max().copied().unwrap_or(75);
+    format!(
+        "the program has {has}, and kernels run from PTX: compile it with \
+         `-gencode arch=compute_{example},code=compute_{example}`, or `-arch=sm_{example}`, which adds PTX"
+    )
+}

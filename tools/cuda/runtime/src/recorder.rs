@@ -1,0 +1,90 @@
+//! The record of the program, if one is wanted: entries, and the processor time between them.
+
+use std::path::Path;
+
+use counterpoint_cuda_capture::{Blob, Entry, Journal};
+use rustix::time::{ClockId, clock_gettime};
+
+/// Work of the host that is too short to be noted.
+const LEAST_NANOSECONDS: u64 = 2_000;
+
+/// Writes the record.
+pub(crate) struct Recorder {
+    journal: Option<Journal>,
+    /// Processor time of the process when the last call ended.
+    left: u64,
+    /// Processor time of the program since the last entry.
+    work: u64,
+}
+
+/// Processor time of the process so far, in nanoseconds.
+fn processor_time() -> u64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+impl Recorder {
+    /// A recorder that writes to a folder, or nowhere.
+    pub(crate) fn new(folder: Option<&Path>) -> Self {
+        let journal = folder.and_then(|folder| match Journal::create(folder) {
+            Ok(journal) => Some(journal),
+            Err(error) => {
+                say(&format!("nothing is recorded: {}: {error}", folder.display()));
+                None
+            }
+        });
+        Recorder { journal, left: processor_time(), work: 0 }
+    }
+
+    /// The program has called.
+    pub(crate) fn enter(&mut self) {
+        self.work += processor_time().saturating_sub(self.left);
+    }
+
+    /// The program goes on.
+    pub(crate) fn leave(&mut self) {
+        self.left = processor_time();
+    }
+
+    /// Writes an entry of something that devices do, behind the work of the host before it.
+    pub(crate) fn entry(&mut self, entry: &Entry) {
+        if self.work >= LEAST_NANOSECONDS {
+            let nanoseconds = std::mem::take(&mut self.work);
+            self.write(&Entry::Work { nanoseconds });
+        }
+        self.write(entry);
+    }
+
+    /// Writes an entry.
+    pub(crate) fn write(&mut self, entry: &Entry) {
+        let written = self.journal.as_mut().map_or(Ok(()), |journal| journal.entry(entry));
+        self.stop_on(written);
+    }
+
+    /// Keeps bytes.
+    pub(crate) fn keep(&mut self, bytes: &[u8]) -> Blob {
+        let kept = self.journal.as_mut().map_or_else(|| Ok(Blob::default()), |journal| journal.keep(bytes));
+        let kept = kept.map_err(|error| self.stop_on(Err(error)));
+        kept.unwrap_or_default()
+    }
+
+    /// Writes a file of the record.
+    pub(crate) fn file(&mut self, name: &str, contents: &str) {
+        let written = self.journal.as_ref().map_or(Ok(()), |journal| journal.file(name, contents.as_bytes()));
+        self.stop_on(written);
+    }
+
+    /// The record ends where it cannot be written; the program goes on.
+    fn stop_on(&mut self, written: std::io::Result<()>) {
+        if let Err(error) = written {
+            say(&format!("the record ends here, the program goes on: {error}"));
+            self.journal = None;
+        }
+    }
+}
+
+/// Prints a line for the user, beside what the program prints.
+#[allow(clippy::print_stderr, reason = "a library has nobody else to say it")]
+pub(crate) fn say(message: &str) {
+    eprintln!("counterpoint: {message}");
+}

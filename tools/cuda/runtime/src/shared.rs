@@ -1,0 +1,135 @@
+//! Memory that host and device both reach: pages of the process at the address that they have on the device.
+//!
+//! The device has its own copy, as it has of everything. Bytes that the host has changed are copied to it before a launch, and back
+//! after it: that is what a program sees of such memory, and it is recorded as these copies.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+
+use counterpoint_cuda_capture::{Entry, HostBytes, Region, Way};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+use crate::errors::{Error, Result};
+use crate::foreign::{read, write};
+use crate::state::State;
+
+/// Attempts to find addresses that are free in the process.
+const ATTEMPTS: u32 = 64;
+const PAGE: u64 = 4096;
+
+/// Pages of the host at addresses of the device.
+#[derive(Default)]
+pub(crate) struct SharedMemory {
+    /// By address the bytes, and whether kernels reach them.
+    blocks: BTreeMap<u64, Block>,
+}
+
+#[derive(Clone, Copy)]
+struct Block {
+    bytes: u64,
+    /// It is on the device, too.
+    on_device: bool,
+}
+
+impl SharedMemory {
+    /// The block that begins at an address: its bytes, and whether kernels reach it.
+    fn block(&self, address: u64) -> Result<Block> {
+        self.blocks.get(&address).copied().ok_or(Error::INVALID_VALUE)
+    }
+
+    /// Whether an address is in a block, and whether kernels reach it.
+    pub(crate) fn find(&self, address: u64) -> Option<bool> {
+        let (start, block) = self.blocks.range(..=address).next_back()?;
+        (address - start < block.bytes).then_some(block.on_device)
+    }
+}
+
+impl State {
+    /// Allocates pages of the host; `on_device` has kernels reach them.
+    pub(crate) fn allocate_shared(&mut self, bytes: u64, on_device: bool) -> Result<u64> {
+        let length = bytes.max(1).next_multiple_of(PAGE);
+        for _ in 0..ATTEMPTS {
+            // Whole pages, whatever lies before.
+            let start = self.device.place(length + PAGE)?.next_multiple_of(PAGE);
+            let flags = MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE;
+            let rights = ProtFlags::READ | ProtFlags::WRITE;
+            // SAFETY: fresh pages, at an address that nobody has or that the system refuses.
+            let mapped = unsafe {
+                mmap_anonymous(std::ptr::with_exposed_provenance_mut(start as usize), length as usize, rights, flags)
+            };
+            if mapped.is_ok_and(|address| address.addr() as u64 == start) {
+                self.shared.blocks.insert(start, Block { bytes: bytes.max(1), on_device: false });
+                if on_device {
+                    self.put_on_device(start)?;
+                }
+                return Ok(start);
+            }
+        }
+        Err(Error::MEMORY_ALLOCATION)
+    }
+
+    /// Has kernels reach a block from now on.
+    pub(crate) fn put_on_device(&mut self, address: u64) -> Result {
+        let block = self.shared.block(address)?;
+        if !block.on_device {
+            self.device.allocate_at(address, block.bytes)?;
+            self.shared.blocks.insert(address, Block { on_device: true, ..block });
+            self.recorder.write(&Entry::Allocate { address, bytes: block.bytes, managed: true });
+            self.say_once("memory that host and device share is copied to the device before a launch, and back after it");
+        }
+        Ok(())
+    }
+
+    /// Frees a block.
+    pub(crate) fn free_shared(&mut self, address: u64) -> Result {
+        let block = self.shared.block(address)?;
+        self.shared.blocks.remove(&address);
+        if block.on_device {
+            self.device.retire(address)?;
+            self.recorder.write(&Entry::Free { address });
+        }
+        let pointer: *mut c_void = std::ptr::with_exposed_provenance_mut(address as usize);
+        // SAFETY: pages that `allocate_shared` has made.
+        let freed = unsafe { munmap(pointer, block.bytes.next_multiple_of(PAGE) as usize) };
+        freed.map_err(|_| Error::INVALID_VALUE)
+    }
+
+    /// The device gets what the host has changed.
+    pub(crate) fn share(&mut self) -> Result {
+        for (address, region) in self.on_device() {
+            // SAFETY: pages that `allocate_shared` has made.
+            let host = unsafe { read(address, region.width)? };
+            if self.device.read(region)? != host {
+                self.device.write(region, host)?;
+                self.note(Way::In, region, host);
+            }
+        }
+        Ok(())
+    }
+
+    /// The host gets what kernels have changed.
+    pub(crate) fn unshare(&mut self) -> Result {
+        for (address, region) in self.on_device() {
+            let bytes = self.device.read(region)?;
+            // SAFETY: pages that `allocate_shared` has made.
+            let host = unsafe { read(address, region.width)? };
+            if bytes != host {
+                // SAFETY: as above; `host` is not used any more.
+                unsafe { write(address, &bytes)? };
+                self.note(Way::Out, region, &bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn on_device(&self) -> Vec<(u64, Region)> {
+        let blocks = self.shared.blocks.iter().filter(|(_, block)| block.on_device);
+        blocks.map(|(&address, block)| (address, Region::line(address, block.bytes))).collect()
+    }
+
+    fn note(&mut self, way: Way, device: Region, bytes: &[u8]) {
+        let blob = self.recorder.keep(bytes);
+        let host = HostBytes { address: device.address, blob };
+        self.recorder.entry(&Entry::Copy { way, device, host, stream: 0, waits: true });
+    }
+}
