@@ -4,8 +4,13 @@
 //! with the bytes of its copies. So what a program has done is there even where it crashes. When it has ended, the command reads
 //! the record and writes an application.
 
+mod application;
+mod buffers;
+mod fold;
 mod journal;
 mod record;
+mod text;
 
+pub use application::{Summary, summary, write_application};
 pub use journal::{Journal, JournalError, Recorded, read};
 pub use record::{Blob, Dim, Entry, HostBytes, Managed, Module, Region, Scalar, Way};

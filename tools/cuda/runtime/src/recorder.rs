@@ -6,7 +6,7 @@ use counterpoint_cuda_capture::{Blob, Entry, Journal};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Work of the host that is too short to be noted.
-const LEAST_NANOSECONDS: u64 = 2_000;
+const LEAST_NANOSECONDS: u64 = 500;
 
 /// Writes the record.
 pub(crate) struct Recorder {

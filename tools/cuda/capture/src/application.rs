@@ -1,0 +1,299 @@
+//! From a record to an application: its steps, the contents of its files, and the YAML.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+
+use crate::buffers::{Buffer, Buffers, Code, is_copied_out};
+use crate::fold::{Item, Piece, fold};
+use crate::journal::Recorded;
+use crate::record::{Blob, Entry, Region, Way};
+use crate::text;
+
+/// What a record says of the program, for its user.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Launches.
+    pub launches: u64,
+    /// Bytes copied to the device, and from it.
+    pub copied: [u64; 2],
+    /// Calls that were refused, with the reason, once each.
+    pub refused: Vec<(String, String)>,
+    /// The message of a kernel that failed.
+    pub fault: Option<String>,
+    /// The program ended as programs do.
+    pub ended: bool,
+}
+
+/// Summarises a record.
+pub fn summary(recorded: &Recorded) -> Summary {
+    let mut summary = Summary::default();
+    for entry in &recorded.entries {
+        match entry {
+            Entry::Launch { .. } => summary.launches += 1,
+            Entry::Copy { way, device, .. } => summary.copied[usize::from(*way == Way::Out)] += device.bytes(),
+            Entry::Refused { call, reason } => {
+                let refused = (call.clone(), reason.clone());
+                if !summary.refused.contains(&refused) {
+                    summary.refused.push(refused);
+                }
+            }
+            Entry::Fault { message } => summary.fault = Some(message.clone()),
+            Entry::End => summary.ended = true,
+            _ => {}
+        }
+    }
+    summary
+}
+
+/// Relative tolerance of results of kernels that add in an order of their own.
+const ANY_ORDER: &str = "1e-4";
+
+/// Work of the host, in nanoseconds, that is no reason to keep a copy from the others before the first launch or behind the last one.
+const LITTLE: f64 = 50_000.0;
+
+/// A step of the application.
+pub(crate) enum Step {
+    /// The host computes or reads what it puts into a buffer.
+    Into { buffer: String, part: Option<Part>, file: u64, time: f64, whole: bool },
+    /// A copy of a whole buffer on the default stream, after work of the host.
+    WholeCopy { way: Way, buffer: String, before: f64 },
+    /// Anything else, after work of the host.
+    Other { line: Vec<Piece>, before: f64 },
+    /// The host waits for everything.
+    SynchronizeAll { before: f64 },
+}
+
+/// Part of a buffer, in its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) element: u64,
+    pub(crate) elements: u64,
+    pub(crate) rows: u64,
+    pub(crate) pitch: u64,
+}
+
+/// Writer of an application.
+pub(crate) struct Writer<'a> {
+    recorded: &'a mut Recorded,
+    folder: &'a Path,
+    pub(crate) codes: Vec<Code>,
+    pub(crate) buffers: Buffers,
+    /// By buffer what the host's copy holds where the application has come to.
+    host: BTreeMap<u64, Vec<u8>>,
+    /// Files of contents by their bytes in the record.
+    files: HashMap<Blob, u64>,
+    steps: Vec<Step>,
+    work: f64,
+}
+
+/// Writes an application into a folder, and returns its text.
+///
+/// # Errors
+/// Files of the record cannot be read, or those of the application not written.
+pub fn write_application(recorded: &mut Recorded, name: &str, folder: &Path) -> io::Result<String> {
+    let mut codes = Vec::new();
+    for entry in &recorded.entries {
+        if let Entry::Module(module) = entry {
+            let text = std::fs::read_to_string(recorded.folder.join(&module.file))?;
+            std::fs::write(folder.join(&module.file), &text)?;
+            codes.extend(Code::new(module.clone(), &text));
+        }
+    }
+    let buffers = Buffers::new(&recorded.entries, &codes);
+    let mut writer = Writer {
+        recorded,
+        folder,
+        codes,
+        buffers,
+        host: BTreeMap::new(),
+        files: HashMap::new(),
+        steps: Vec::new(),
+        work: 0.0,
+    };
+    writer.walk()?;
+    writer.finish(name)
+}
+
+impl Writer<'_> {
+    fn walk(&mut self) -> io::Result<()> {
+        let last = self.recorded.entries.iter().rposition(|entry| {
+            matches!(entry, Entry::Launch { .. } | Entry::Copy { .. } | Entry::Move { .. } | Entry::Fill { .. })
+        });
+        let entries: Vec<Entry> = self.recorded.entries[..last.map_or(0, |last| last + 1)].to_vec();
+        let last_free = last_frees(&entries);
+        for (index, entry) in entries.iter().enumerate() {
+            match entry {
+                Entry::Work { nanoseconds } => self.work += *nanoseconds as f64,
+                Entry::Copy { way, device, host, stream, waits } => {
+                    self.copy(*way, *device, host.blob, *stream, *waits)?;
+                }
+                Entry::Synchronize { stream: None } => {
+                    let before = std::mem::take(&mut self.work);
+                    self.steps.push(Step::SynchronizeAll { before });
+                }
+                Entry::Free { .. } if !last_free.contains(&index) => {}
+                entry => {
+                    if let Some(line) = text::line(self, entry) {
+                        let before = std::mem::take(&mut self.work);
+                        self.steps.push(Step::Other { line, before });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, way: Way, device: Region, blob: Blob, stream: u32, waits: bool) -> io::Result<()> {
+        let Some((buffer, offset)) = self.buffers.at(device.address) else { return Ok(()) };
+        let (name, address, bytes) = (buffer.name.clone(), buffer.address, buffer.bytes);
+        let part = text::part(buffer, offset, device);
+        let is_whole = part.is_none();
+        let contents = self.recorded.bytes(blob)?;
+        let held = self.host.entry(address).or_insert_with(|| vec![0; bytes as usize]);
+        let changed = put_rows(held, offset, device, &contents);
+        if way == Way::In && changed {
+            let file = self.file(blob, &contents)?;
+            let time = std::mem::take(&mut self.work);
+            self.steps.push(Step::Into { buffer: name.clone(), part, file, time, whole: is_whole });
+        }
+        let before = std::mem::take(&mut self.work);
+        self.steps.push(match is_whole && stream == 0 {
+            true => Step::WholeCopy { way, buffer: name, before },
+            false => Step::Other { line: text::copy(way, &name, part, stream), before },
+        });
+        if waits {
+            self.steps.push(Step::SynchronizeAll { before: 0.0 });
+        }
+        Ok(())
+    }
+
+    /// The number of the file with these contents.
+    fn file(&mut self, blob: Blob, contents: &[u8]) -> io::Result<u64> {
+        if let Some(&number) = self.files.get(&blob) {
+            return Ok(number);
+        }
+        let number = self.files.len() as u64 + 1;
+        std::fs::create_dir_all(self.folder.join("data"))?;
+        std::fs::write(self.folder.join(format!("data/{number}.bin")), contents)?;
+        self.files.insert(blob, number);
+        Ok(number)
+    }
+
+    /// The YAML.
+    fn finish(mut self, name: &str) -> io::Result<String> {
+        let steps = std::mem::take(&mut self.steps);
+        let [prelude, copy_in, kernels, copy_out] = phases(steps);
+        let expected = self.expectations()?;
+        let mut yaml = String::from("counterpoint: 1\n");
+        let _ = writeln!(yaml, "application: {}", text::quoted(name));
+        if let Some(Entry::Program { arguments, .. }) = self.recorded.entries.first() {
+            let description = format!("Recorded from `{}`.", arguments.join(" "));
+            let _ = writeln!(yaml, "description: {}", text::quoted(&description));
+        }
+        text::code(&mut yaml, &self.codes);
+        text::buffers(&mut yaml, &self.buffers);
+        text::section(&mut yaml, "prelude", &fold(lines(prelude)));
+        text::names(&mut yaml, "copy_in", &copied(&copy_in));
+        text::section(&mut yaml, "kernels", &fold(lines(kernels)));
+        text::names(&mut yaml, "copy_out", &copied(&copy_out));
+        if !expected.is_empty() {
+            yaml.push_str("expect:\n");
+            expected.iter().for_each(|line| yaml.push_str(line));
+        }
+        Ok(yaml)
+    }
+
+    /// Lines for what the host holds in the end of what was copied back.
+    fn expectations(&mut self) -> io::Result<Vec<String>> {
+        let any_order = self.codes.iter().any(|code| code.adds_in_any_order);
+        let mut lines = Vec::new();
+        let out: Vec<Buffer> = self.buffers.iter().cloned().collect();
+        for buffer in out.iter().filter(|buffer| is_copied_out(&self.recorded.entries, buffer)) {
+            let Some(held) = self.host.get(&buffer.address) else { continue };
+            std::fs::create_dir_all(self.folder.join("expected"))?;
+            let file = format!("expected/{}.bin", buffer.name);
+            std::fs::write(self.folder.join(&file), held)?;
+            let tolerance = match buffer.element.floats && any_order {
+                true => format!(", relative: {ANY_ORDER}, absolute: {ANY_ORDER}"),
+                false => String::new(),
+            };
+            lines.push(format!("  - {{ buffer: {}, file: {file}{tolerance} }}\n", buffer.name));
+        }
+        Ok(lines)
+    }
+}
+
+/// Positions of the entries that free a buffer whose place is not used again.
+fn last_frees(entries: &[Entry]) -> BTreeSet<usize> {
+    let mut last: BTreeMap<u64, Option<usize>> = BTreeMap::new();
+    for (index, entry) in entries.iter().enumerate() {
+        match entry {
+            Entry::Free { address } => last.insert(*address, Some(index)),
+            Entry::Allocate { address, .. } => last.insert(*address, None),
+            _ => None,
+        };
+    }
+    last.into_values().flatten().collect()
+}
+
+/// Puts rows into the host's copy of a buffer; true if that changes it.
+fn put_rows(held: &mut [u8], offset: u64, device: Region, contents: &[u8]) -> bool {
+    let mut changed = false;
+    for (start, row) in device.starts().zip(contents.chunks_exact(device.width.max(1) as usize)) {
+        let at = (start - device.address + offset) as usize;
+        let place = &mut held[at..at + row.len()];
+        changed |= *place != *row;
+        place.copy_from_slice(row);
+    }
+    changed
+}
+
+/// Steps as the four phases of an application: what the host does first, copies to the device, all else, and copies back.
+fn phases(steps: Vec<Step>) -> [Vec<Step>; 4] {
+    let mut phases: [Vec<Step>; 4] = Default::default();
+    let mut steps = steps.into_iter().peekable();
+    let mut seen = BTreeSet::new();
+    while let Some(step) = steps.peek() {
+        let phase = match step {
+            Step::Into { whole: true, buffer, .. } if !seen.contains(buffer) => Some(0),
+            Step::WholeCopy { way: Way::In, buffer, before } if *before < LITTLE && seen.insert(buffer.clone()) => Some(1),
+            // The copies are waited for where the launches begin.
+            Step::SynchronizeAll { before } if *before < LITTLE => None,
+            _ => break,
+        };
+        if let (Some(step), Some(phase)) = (steps.next(), phase) {
+            phases[phase].push(step);
+        }
+    }
+    let mut rest: Vec<Step> = steps.collect();
+    let mut seen = BTreeSet::new();
+    while let Some(step) = rest.last() {
+        match step {
+            Step::WholeCopy { way: Way::Out, buffer, before } if *before < LITTLE && seen.insert(buffer.clone()) => {
+                phases[3].extend(rest.pop());
+            }
+            Step::SynchronizeAll { before } if *before < LITTLE => drop(rest.pop()),
+            _ => break,
+        }
+    }
+    phases[3].reverse();
+    phases[2] = rest;
+    phases
+}
+
+fn copied(steps: &[Step]) -> Vec<&str> {
+    let mut names = Vec::new();
+    for step in steps {
+        if let Step::WholeCopy { buffer, .. } = step {
+            names.push(buffer.as_str());
+        }
+    }
+    names
+}
+
+/// Steps as lines.
+fn lines(steps: Vec<Step>) -> Vec<Item> {
+    steps.into_iter().map(|step| Item::Line(text::step(step))).collect()
+}

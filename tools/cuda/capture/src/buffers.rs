@@ -1,0 +1,228 @@
+//! The buffers of an application: memory that the program allocated, and variables of its modules.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use counterpoint_ptx::analysis::access::{Array, KernelAccesses};
+use counterpoint_ptx::{Kernel, Symbol, decode, parser};
+
+use crate::record::{Entry, Module, Region, Way};
+
+/// A buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Buffer {
+    pub(crate) name: String,
+    pub(crate) address: u64,
+    pub(crate) bytes: u64,
+    /// The variable that it is: its module and its name there.
+    pub(crate) variable: Option<(u32, String)>,
+    /// Type of its elements, and their size.
+    pub(crate) element: Element,
+}
+
+/// A type of elements: its name, its bytes, and whether it has a fraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Element {
+    pub(crate) name: &'static str,
+    pub(crate) bytes: u64,
+    pub(crate) floats: bool,
+}
+
+const fn element(name: &'static str, bytes: u64, floats: bool) -> Element {
+    Element { name, bytes, floats }
+}
+
+/// Bytes as they are.
+pub(crate) const BYTE: Element = element("u8", 1, false);
+
+/// Types by the suffix of an access, from the one that tells most to the one that tells least.
+const ELEMENTS: [(&str, Element); 10] = [
+    ("f64", element("f64", 8, true)),
+    ("f32", element("f32", 4, true)),
+    ("s64", element("s64", 8, false)),
+    ("u64", element("u64", 8, false)),
+    ("s32", element("s32", 4, false)),
+    ("u32", element("u32", 4, false)),
+    ("s16", element("s16", 2, false)),
+    ("u16", element("u16", 2, false)),
+    ("s8", element("s8", 1, false)),
+    ("u8", BYTE),
+];
+
+/// Code of the program.
+pub(crate) struct Code {
+    pub(crate) module: Module,
+    pub(crate) kernels: BTreeMap<String, Kernel>,
+    /// By kernel and parameter the types of the accesses through it.
+    accesses: BTreeMap<(String, u32), BTreeSet<usize>>,
+    /// Some kernel adds numbers with fractions in an order of its own.
+    pub(crate) adds_in_any_order: bool,
+}
+
+impl Code {
+    /// Reads a module.
+    pub(crate) fn new(module: Module, text: &str) -> Option<Self> {
+        let parsed = parser::parse(text).ok()?;
+        let kernels = decode::decode(&parsed).ok()?;
+        let mut accesses: BTreeMap<(String, u32), BTreeSet<usize>> = BTreeMap::new();
+        let mut adds_in_any_order = false;
+        for function in parsed.functions.iter().filter(|function| kernels.iter().any(|one| one.name() == function.name)) {
+            for access in KernelAccesses::new(&parsed, function).accesses {
+                let types = || access.opcode.split('.').rev();
+                let kind = ELEMENTS.iter().position(|(suffix, _)| types().any(|part| part == *suffix));
+                let Some(kind) = kind else { continue };
+                adds_in_any_order |= ELEMENTS[kind].1.floats && access.opcode.starts_with(['a', 'r']);
+                if let Some(Array::Param(index)) = access.array {
+                    accesses.entry((function.name.clone(), index)).or_default().insert(kind);
+                }
+            }
+        }
+        let kernels = kernels.into_iter().map(|kernel| (kernel.name().to_owned(), kernel)).collect();
+        Some(Code { module, kernels, accesses, adds_in_any_order })
+    }
+
+    /// A variable at an address: its name, its address and its bytes.
+    fn variables(&self) -> impl Iterator<Item = (&Symbol, u64)> {
+        let any = self.kernels.values().next();
+        let globals = any.into_iter().flat_map(|kernel| kernel.global_symbols());
+        let constants = any.into_iter().flat_map(|kernel| kernel.constant_symbols());
+        let (first, second) = (self.module.globals, self.module.constants);
+        let globals = globals.map(move |symbol| (symbol, first + symbol.offset));
+        globals.chain(constants.map(move |symbol| (symbol, second + symbol.offset)))
+    }
+}
+
+/// All buffers, by address.
+pub(crate) struct Buffers {
+    all: BTreeMap<u64, Buffer>,
+}
+
+impl Buffers {
+    /// The buffers of a record.
+    pub(crate) fn new(entries: &[Entry], codes: &[Code]) -> Self {
+        let mut all: BTreeMap<u64, Buffer> = BTreeMap::new();
+        for entry in entries {
+            if let Entry::Allocate { address, bytes, .. } = *entry {
+                let name = format!("b{}", all.len() + 1);
+                all.entry(address).or_insert(Buffer { name, address, bytes, variable: None, element: BYTE });
+            }
+        }
+        let mut buffers = Buffers { all };
+        for entry in entries {
+            let regions: &[&Region] = match entry {
+                Entry::Copy { device, .. } => &[device],
+                Entry::Fill { region, .. } => &[region],
+                Entry::Move { from, to, .. } => &[from, to],
+                _ => &[],
+            };
+            for region in regions {
+                buffers.add_variable(region.address, codes);
+            }
+        }
+        buffers.infer_types(entries, codes);
+        buffers
+    }
+
+    fn add_variable(&mut self, address: u64, codes: &[Code]) {
+        if self.at(address).is_some() {
+            return;
+        }
+        let of = |code: &Code| {
+            let mut variables = code.variables();
+            let found = variables.find(|(symbol, start)| (*start..start + symbol.size).contains(&address));
+            found.map(|(symbol, start)| (symbol.name.clone(), start, symbol.size, code.module.number))
+        };
+        if let Some((symbol, address, bytes, module)) = codes.iter().find_map(of) {
+            let mut name: String = symbol.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+            if self.all.values().any(|buffer| buffer.name == name) || name.starts_with(|c: char| c.is_ascii_digit()) {
+                name = format!("v{}_{name}", self.all.len());
+            }
+            let variable = Some((module, symbol));
+            self.all.insert(address, Buffer { name, address, bytes, variable, element: BYTE });
+        }
+    }
+
+    /// Types as kernels access them, where all parts that the host names are whole elements.
+    fn infer_types(&mut self, entries: &[Entry], codes: &[Code]) {
+        let mut kinds: BTreeMap<u64, BTreeSet<usize>> = BTreeMap::new();
+        for entry in entries {
+            let Entry::Launch { module, kernel, parameters, .. } = entry else { continue };
+            let Some(code) = codes.iter().find(|code| code.module.number == *module) else { continue };
+            for (index, param) in code.kernels.get(kernel).iter().flat_map(|kernel| kernel.params().iter().enumerate()) {
+                let of = code.accesses.get(&(kernel.clone(), index as u32));
+                let place = param.offset as usize..(param.offset + param.size) as usize;
+                if let (Some(of), Some(Ok(address))) = (of, parameters.get(place).map(<[u8; 8]>::try_from))
+                    && let Some((buffer, _)) = self.at(u64::from_le_bytes(address))
+                {
+                    kinds.entry(buffer.address).or_default().extend(of);
+                }
+            }
+        }
+        for (address, kinds) in kinds {
+            // The first is the one that tells most.
+            if let (Some(kind), Some(buffer)) = (kinds.first(), self.all.get_mut(&address))
+                && buffer.bytes.is_multiple_of(ELEMENTS[*kind].1.bytes)
+            {
+                buffer.element = ELEMENTS[*kind].1;
+            }
+        }
+        // Twice, since a copy may carry the need for bytes from one buffer to another.
+        for entry in entries.iter().chain(entries) {
+            match entry {
+                Entry::Copy { device, .. } => self.must_fit(device),
+                Entry::Fill { region, value, .. } => {
+                    self.must_fit(region);
+                    let floats = self.at(region.address).is_some_and(|(buffer, _)| buffer.element.floats);
+                    if floats && value.iter().any(|byte| *byte != 0) {
+                        self.set_bytes(region.address);
+                    }
+                }
+                Entry::Move { from, to, .. } => {
+                    self.must_fit(from);
+                    self.must_fit(to);
+                    let element = |region: &Region| self.at(region.address).map(|(buffer, _)| buffer.element);
+                    if element(from) != element(to) {
+                        self.set_bytes(from.address);
+                        self.set_bytes(to.address);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn must_fit(&mut self, region: &Region) {
+        let Some((buffer, offset)) = self.at(region.address) else { return };
+        let is_whole = |bytes: u64| bytes.is_multiple_of(buffer.element.bytes);
+        if ![offset, region.width, region.pitch].into_iter().all(is_whole) {
+            self.set_bytes(region.address);
+        }
+    }
+
+    fn set_bytes(&mut self, address: u64) {
+        let start = self.at(address).map(|(buffer, _)| buffer.address);
+        if let Some(buffer) = start.and_then(|start| self.all.get_mut(&start)) {
+            buffer.element = BYTE;
+        }
+    }
+
+    /// The buffer in which an address lies, and where in it.
+    pub(crate) fn at(&self, address: u64) -> Option<(&Buffer, u64)> {
+        let (&start, buffer) = self.all.range(..=address).next_back()?;
+        (address - start < buffer.bytes.max(1)).then_some((buffer, address - start))
+    }
+
+    /// All of them, by address.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Buffer> {
+        self.all.values()
+    }
+}
+
+/// Whether a record copies something out of a buffer.
+pub(crate) fn is_copied_out(entries: &[Entry], buffer: &Buffer) -> bool {
+    entries.iter().any(|entry| match entry {
+        Entry::Copy { way: Way::Out, device, .. } => {
+            (buffer.address..buffer.address + buffer.bytes.max(1)).contains(&device.address)
+        }
+        _ => false,
+    })
+}

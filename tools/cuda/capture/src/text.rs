@@ -1,0 +1,301 @@
+//! The YAML of an application, line by line.
+
+use std::fmt::Write as _;
+
+use counterpoint_ptx::Param;
+
+use crate::application::{Part, Step, Writer};
+use crate::buffers::{Buffer, Buffers, Code};
+use crate::fold::{Item, Linear, Piece};
+use crate::record::{Dim, Entry, Region, Way};
+
+/// Work of the host, in nanoseconds, from which on it has a line of its own.
+const LEAST_WORK: f64 = 1_000.0;
+
+/// Pieces of a line.
+#[derive(Default)]
+struct Line(Vec<Piece>);
+
+impl Line {
+    fn text(mut self, text: impl Into<String>) -> Self {
+        let text = text.into();
+        match self.0.last_mut() {
+            Some(Piece::Text(before)) => before.push_str(&text),
+            _ => self.0.push(Piece::Text(text)),
+        }
+        self
+    }
+
+    fn number(mut self, number: impl Into<i128>) -> Self {
+        self.0.push(Piece::Number(Linear::from(number.into())));
+        self
+    }
+
+    /// A key whose number is left out where it is the one that it has if not given.
+    fn key(self, name: &str, number: u64, default: u64) -> Self {
+        if number == default { self } else { self.text(format!(", {name}: ")).number(number) }
+    }
+
+    fn stream(self, stream: u32) -> Self {
+        if stream == 0 { self } else { self.text(format!(", stream: s{stream}")) }
+    }
+
+    fn part(self, part: Option<Part>) -> Self {
+        let Some(Part { element, elements, rows, pitch }) = part else { return self };
+        self.key("element", element, 0).key("elements", elements, u64::MAX).rows(rows, pitch)
+    }
+
+    fn rows(self, rows: u64, pitch: u64) -> Self {
+        if rows == 1 { self } else { self.key("rows", rows, 1).key("pitch", pitch, 0) }
+    }
+}
+
+/// The part of a buffer that a region is; none if it is all of it.
+pub(crate) fn part(buffer: &Buffer, offset: u64, region: Region) -> Option<Part> {
+    let size = buffer.element.bytes;
+    let is_whole = offset == 0 && region.rows == 1 && region.width == buffer.bytes;
+    (!is_whole).then(|| Part {
+        element: offset / size,
+        elements: region.width / size,
+        rows: region.rows,
+        pitch: region.pitch / size,
+    })
+}
+
+/// A copy between host and device.
+pub(crate) fn copy(way: Way, buffer: &str, part: Option<Part>, stream: u32) -> Vec<Piece> {
+    let key = if way == Way::In { "copy_in" } else { "copy_out" };
+    let line = Line::default().text(format!("{{ {key}: "));
+    let line = match part {
+        None => line.text(buffer),
+        // Rows lie behind one another on the host as they do on the device.
+        part => line.text(format!("{{ buffer: {buffer}")).part(part).text(" }"),
+    };
+    line.stream(stream).text(" }").0
+}
+
+/// The line of an entry that is a step by itself.
+pub(crate) fn line(writer: &Writer<'_>, entry: &Entry) -> Option<Vec<Piece>> {
+    let buffers = &writer.buffers;
+    let start = |text: String| Line::default().text(text);
+    let line = match entry {
+        Entry::Move { from, to, stream } => {
+            let ((source, at), (target, to_at)) = (buffers.at(from.address)?, buffers.at(to.address)?);
+            let size = source.element.bytes;
+            let line = start(format!("{{ copy: {{ from: {}, to: {}", source.name, target.name));
+            let line = line.key("element", at / size, 0).key("to_element", to_at / size, 0);
+            let line = line.key("elements", from.width / size, u64::MAX).rows(from.rows, from.pitch / size);
+            let line = if to.rows == 1 { line } else { line.key("to_pitch", to.pitch / size, 0) };
+            line.text(" }").stream(*stream).text(" }")
+        }
+        Entry::Fill { region, value, stream } => {
+            let (buffer, at) = buffers.at(region.address)?;
+            let line = start(format!("{{ memset: {{ buffer: {}", buffer.name));
+            let bytes = value.repeat(buffer.element.bytes as usize);
+            let number = bytes.iter().take(buffer.element.bytes as usize).rev();
+            let number = number.fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+            let line = line.key("value", number, 0).part(part(buffer, at, *region));
+            line.text(" }").stream(*stream).text(" }")
+        }
+        Entry::Launch { module, kernel, grid, block, shared, parameters, stream, cooperative } => {
+            let code = writer.codes.iter().find(|code| code.module.number == *module)?;
+            let line = start(format!("{{ launch: m{}.{kernel}, grid: ", module + 1));
+            let line = sizes(sizes(line, *grid).text(", block: "), *block).key("shared", (*shared).into(), 0);
+            let line = if *cooperative { line.text(", cooperative: on") } else { line };
+            let mut line = line.stream(*stream).text(", arguments: [");
+            for (index, param) in code.kernels.get(kernel)?.params().iter().enumerate() {
+                let bytes = &parameters[param.offset as usize..(param.offset + param.size) as usize];
+                line = argument(if index > 0 { line.text(", ") } else { line }, buffers, param, bytes);
+            }
+            line.text("] }")
+        }
+        Entry::Record { event, stream } => start(format!("{{ record: {{ event: e{event}")).stream(*stream).text(" } }"),
+        Entry::Wait { event, stream } => start(format!("{{ wait: {{ event: e{event}")).stream(*stream).text(" } }"),
+        Entry::Await { event } => start(format!("{{ synchronize: e{event} }}")),
+        Entry::Synchronize { stream: Some(0) } => start("{ synchronize: all }".to_owned()),
+        Entry::Synchronize { stream: Some(stream) } => start(format!("{{ synchronize: s{stream} }}")),
+        Entry::Free { address } => start(format!("{{ free: {} }}", buffers.at(*address)?.0.name)),
+        _ => return None,
+    };
+    Some(line.0)
+}
+
+fn sizes(line: Line, sizes: Dim) -> Line {
+    match sizes {
+        [x, 1, 1] => line.number(x),
+        [x, y, 1] => line.text("[").number(x).text(", ").number(y).text("]"),
+        [x, y, z] => line.text("[").number(x).text(", ").number(y).text(", ").number(z).text("]"),
+    }
+}
+
+/// An argument of a launch.
+fn argument(line: Line, buffers: &Buffers, param: &Param, bytes: &[u8]) -> Line {
+    let word = bytes.iter().rev().take(8).fold(0_u64, |word, byte| word << 8 | u64::from(*byte));
+    let hex = || bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    match (param.element.as_str(), bytes.len()) {
+        ("f32", 4) => {
+            let value = f32::from_bits(word as u32);
+            if value.is_nan() { line.text(format!("{{ bytes: \"{}\" }}", hex())) } else { line.text(float(f64::from(value), format!("{value:?}"))) }
+        }
+        ("f64", 8) => {
+            let value = f64::from_bits(word);
+            if value.is_nan() { line.text(format!("{{ bytes: \"{}\" }}", hex())) } else { line.text(float(value, format!("{value:?}"))) }
+        }
+        (_, 8) if let Some((buffer, offset)) = buffers.at(word).filter(|(buffer, _)| buffer.variable.is_none()) => {
+            let size = buffer.element.bytes;
+            match offset {
+                0 => line.text(buffer.name.as_str()),
+                offset if offset.is_multiple_of(size) => {
+                    line.text(format!("{{ buffer: {}, element: ", buffer.name)).number(offset / size).text(" }")
+                }
+                _ => line.number(word),
+            }
+        }
+        (_, 1 | 2 | 4 | 8) if !param.element.starts_with('f') => {
+            let unused = 64 - 8 * bytes.len() as u32;
+            // C's `int` is `.u32` in PTX, so a number that would be huge is meant to be below zero.
+            let signed = ((word << unused) as i64) >> unused;
+            line.number(if signed < 0 { i128::from(signed) } else { i128::from(word) })
+        }
+        _ => line.text(format!("{{ bytes: \"{}\" }}", hex())),
+    }
+}
+
+/// A number with a fraction, or one of the names of what is none.
+fn float(value: f64, digits: String) -> String {
+    match value {
+        f64::INFINITY => "inf".to_owned(),
+        f64::NEG_INFINITY => "-inf".to_owned(),
+        _ => digits,
+    }
+}
+
+/// A step as a line.
+pub(crate) fn step(step: Step) -> Vec<Piece> {
+    match step {
+        Step::Into { buffer, part, file, time, .. } => {
+            let mut line = Line::default().text(format!("{{ compute: {{ into: {buffer}")).part(part);
+            line = line.text(", file: \"data/");
+            line.0.push(Piece::Number(Linear { in_text: true, ..Linear::from(i128::from(file)) }));
+            let mut line = line.text(".bin\", time: ");
+            line.0.push(Piece::Time(time));
+            line.text(" } }").0
+        }
+        Step::WholeCopy { way, buffer, before } => after(before, copy(way, &buffer, None, 0)),
+        Step::Other { line, before } => after(before, line),
+        Step::SynchronizeAll { before } => after(before, Line::default().text("{ synchronize: all }").0),
+    }
+}
+
+/// A line after work of the host.
+fn after(before: f64, mut line: Vec<Piece>) -> Vec<Piece> {
+    line.insert(0, Piece::Before(before));
+    line
+}
+
+/// A text in quotation marks.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => out.extend(['\\', character]),
+            character if character.is_control() => {
+                let _ = write!(out, "\\u{:04x}", character as u32);
+            }
+            character => out.push(character),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// `code:`.
+pub(crate) fn code(yaml: &mut String, codes: &[Code]) {
+    if codes.is_empty() {
+        return;
+    }
+    yaml.push_str("code:\n");
+    for Code { module, kernels, .. } in codes {
+        let any = kernels.values().next();
+        let _ = write!(yaml, "  m{}: {{ file: {}", module.number + 1, module.file);
+        if any.is_some_and(|kernel| kernel.global_bytes() > 0) {
+            let _ = write!(yaml, ", globals: {:#x}", module.globals);
+        }
+        if any.is_some_and(|kernel| kernel.constant_bytes() > 0) {
+            let _ = write!(yaml, ", constants: {:#x}", module.constants);
+        }
+        yaml.push_str(" }\n");
+    }
+}
+
+/// `buffers:`.
+pub(crate) fn buffers(yaml: &mut String, buffers: &Buffers) {
+    yaml.push_str("buffers:\n");
+    for Buffer { name, address, bytes, variable, element } in buffers.iter() {
+        let _ = match variable {
+            Some((module, symbol)) => {
+                writeln!(yaml, "  {name}: {{ variable: m{}.{symbol} }}", module + 1)
+            }
+            None => {
+                let (elements, name_of) = (bytes / element.bytes, element.name);
+                writeln!(yaml, "  {name}: {{ type: {name_of}, elements: {elements}, address: {address:#x} }}")
+            }
+        };
+    }
+}
+
+/// A list of names.
+pub(crate) fn names(yaml: &mut String, key: &str, names: &[&str]) {
+    if !names.is_empty() {
+        let _ = writeln!(yaml, "{key}: [{}]", names.join(", "));
+    }
+}
+
+/// A list of steps.
+pub(crate) fn section(yaml: &mut String, key: &str, items: &[Item]) {
+    if !items.is_empty() {
+        let _ = writeln!(yaml, "{key}:");
+        items.iter().for_each(|item| write_item(yaml, item, 1));
+    }
+}
+
+fn write_item(yaml: &mut String, item: &Item, depth: usize) {
+    let indent = "  ".repeat(depth);
+    match item {
+        Item::Line(pieces) => {
+            if let Some(Piece::Before(time)) = pieces.first().filter(|piece| matches!(piece, Piece::Before(time) if *time >= LEAST_WORK)) {
+                let _ = writeln!(yaml, "{indent}- {{ compute: {{ time: {time:.0} ns }} }}");
+            }
+            let _ = write!(yaml, "{indent}- ");
+            pieces.iter().for_each(|piece| write_piece(yaml, piece));
+            yaml.push('\n');
+        }
+        Item::Loop { rounds, index, items } => {
+            let _ = writeln!(yaml, "{indent}- repeat: {rounds}");
+            if let Some(index) = index {
+                let _ = writeln!(yaml, "{indent}  index: i{index}");
+            }
+            let _ = writeln!(yaml, "{indent}  do:");
+            items.iter().for_each(|item| write_item(yaml, item, depth + 2));
+        }
+    }
+}
+
+fn write_piece(yaml: &mut String, piece: &Piece) {
+    let _ = match piece {
+        Piece::Text(text) => write!(yaml, "{text}"),
+        Piece::Number(Linear { base, growth, .. }) if growth.is_empty() => write!(yaml, "{base}"),
+        Piece::Number(Linear { base, growth, in_text }) => {
+            let terms: Vec<String> = growth.iter().map(|(index, step)| match step {
+                1 => format!(" + i{index}"),
+                step if *step < 0 => format!(" - {} * i{index}", -step),
+                step => format!(" + {step} * i{index}"),
+            }).collect();
+            let quote = if *in_text { "" } else { "\"" };
+            let sum = if *base == 0 { terms.concat() } else { format!("{base}{}", terms.concat()) };
+            write!(yaml, "{quote}${{{}}}{quote}", sum.trim_start_matches(" + "))
+        }
+        Piece::Time(time) => write!(yaml, "{time:.0} ns"),
+        Piece::Before(_) => Ok(()),
+    };
+}
