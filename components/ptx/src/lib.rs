@@ -51,4 +51,4 @@ pub use program::{
     VariableBases, decode,
 };
 pub use syntax::error::PtxError;
-pub use syntax::{ast, error, lexer, parser, rewrite};
+pub use syntax::{ast, error, lexer, link, parser, rewrite};

@@ -3,6 +3,7 @@
 pub mod ast;
 pub mod error;
 pub mod lexer;
+pub mod link;
 pub mod parser;
 pub mod rewrite;
 pub(crate) mod types;

@@ -5,6 +5,7 @@ mod characterise;
 mod check;
 mod compare;
 mod cost;
+mod cuda;
 mod explain;
 #[cfg(feature = "otlp")]
 mod export;
@@ -56,6 +57,8 @@ pub(crate) enum Command {
     Resolve(resolve::Resolve),
     /// Compute what the mechanisms of papers cost a machine in storage.
     Cost(cost::Cost),
+    /// Run a CUDA program without a GPU, and make an application of it that every machine can run.
+    Cuda(cuda::Cuda),
     /// List machines, applications, component kinds, policies and runtimes.
     List(list::List),
     /// Begin a machine, an application, a study or a component of your own.
@@ -92,6 +95,7 @@ impl Command {
             Command::Graph(command) => command.execute(registry, console),
             Command::Resolve(command) => command.execute(registry, console),
             Command::Cost(command) => command.execute(registry, console),
+            Command::Cuda(command) => command.execute(console),
             Command::List(command) => command.execute(registry, console),
             Command::New(command) => command.execute(console),
             Command::Explain(command) => command.execute(registry, console),

@@ -12,7 +12,6 @@ mod errors;
 mod fatbin;
 mod foreign;
 mod limits;
-mod link;
 mod modules;
 mod recorder;
 mod settings;

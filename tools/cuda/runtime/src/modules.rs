@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use counterpoint_ptx::decode::decode;
-use counterpoint_ptx::{Kernel, VariableBases, parser};
+use counterpoint_ptx::link::link;
+use counterpoint_ptx::{Kernel, PtxError, VariableBases, parser};
 
 use crate::device::Device;
 use crate::errors::{Error, Result};
 use crate::fatbin::{Contents, Ptx};
-use crate::link::link;
 
 /// A kernel as the program knows it.
 #[derive(Clone, Debug)]
@@ -145,11 +145,8 @@ impl Modules {
             return Err((Error::NO_KERNEL_IMAGE, no_ptx(&machine_code)));
         }
         let texts: Vec<&str> = newest(&parts).map(|ptx| ptx.text.as_str()).collect();
-        let text = link(&texts).map_err(|message| (Error::INVALID_PTX, message))?;
-        let kernels = parser::parse(&text).and_then(|module| decode(&module)).map_err(|errors| {
-            let lines = errors.iter().map(|error| format!("\n  line {}: {}", error.line, error.message));
-            (Error::INVALID_PTX, format!("the PTX is not understood:{}", lines.collect::<String>()))
-        })?;
+        let text = link(&texts).map_err(|(_, errors)| not_understood(&errors))?;
+        let kernels = parser::parse(&text).and_then(|module| decode(&module)).map_err(|errors| not_understood(&errors))?;
         let title = format!("module {}", binary + 1);
         let bases = match kernels.first() {
             Some(any) => device.load(&title, any).map_err(|error| (error, format!("no room for {title}")))?,
@@ -159,6 +156,11 @@ impl Modules {
         *place = Binary::Loaded(Module { text, bases, kernels });
         Ok(true)
     }
+}
+
+fn not_understood(errors: &[PtxError]) -> Unusable {
+    let lines = errors.iter().map(|error| format!("\n  line {}: {}", error.line, error.message));
+    (Error::INVALID_PTX, format!("the PTX is not understood:{}", lines.collect::<String>()))
 }
 
 /// The newest PTX of each part that has any.

@@ -1,0 +1,123 @@
+//! `counterpoint cuda`: runs a CUDA program without a GPU, and makes an application of it.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use clap::Args;
+use counterpoint_cuda_launch::{Captured, Ended, Request, install, run};
+use counterpoint_framework::time::Bytes;
+
+use crate::table::grouped;
+use crate::{Console, FAILURE, SUCCESS};
+
+/// The command's arguments.
+#[derive(Args)]
+pub(crate) struct Cuda {
+    /// Folder of the application; `out/cuda/NAME` if not given.
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Name of the application; the program's if not given.
+    #[arg(long)]
+    name: Option<String>,
+    /// Memory of the device that the program sees, such as `4 GiB`; 8 GiB if not given.
+    #[arg(long, value_parser = bytes)]
+    memory: Option<Bytes>,
+    /// SMs of the device that the program sees; 16 if not given.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    sms: Option<u32>,
+    /// Compute capability of the device that the program sees, such as `7.5`; the highest that the program has PTX for if not given.
+    #[arg(long, value_parser = capability)]
+    capability: Option<u32>,
+    /// Write the libraries into a folder and run nothing: a program that finds them by `LD_LIBRARY_PATH` runs without a GPU.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["out", "name", "program"])]
+    install: Option<PathBuf>,
+    /// The program and its arguments, behind `--`.
+    #[arg(last = true, required_unless_present = "install")]
+    program: Vec<OsString>,
+}
+
+fn bytes(text: &str) -> Result<Bytes, String> {
+    Bytes::parse(text).map_err(|error| error.to_string())
+}
+
+/// `7.5` as 75.
+fn capability(text: &str) -> Result<u32, String> {
+    let numbers = text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    match numbers {
+        Some((major @ 1..=99_u32, minor @ 0..=9_u32)) => Ok(10 * major + minor),
+        _ => Err("expected two numbers with a point between them, such as 7.5".to_owned()),
+    }
+}
+
+impl Cuda {
+    pub(super) fn execute(self, console: &mut Console<'_>) -> io::Result<u8> {
+        if let Some(folder) = &self.install {
+            return match install(folder) {
+                Ok(()) => {
+                    writeln!(console.out, "wrote CUDA's runtime library to {}", folder.display())?;
+                    Ok(SUCCESS)
+                }
+                Err(error) => refuse(&error, console),
+            };
+        }
+        let program = self.program.first().map(Path::new).and_then(Path::file_stem).unwrap_or_default();
+        let name = self.name.unwrap_or_else(|| program.to_string_lossy().into_owned());
+        let folder = self.out.unwrap_or_else(|| Path::new("out/cuda").join(&name));
+        let request = Request {
+            command: self.program,
+            name,
+            folder,
+            memory: self.memory.map(Bytes::get),
+            sms: self.sms,
+            capability: self.capability,
+        };
+        // What the program has done so far is worth keeping.
+        console.listens.store(true, Ordering::SeqCst);
+        match run(&request, &console.interrupt) {
+            Ok(captured) => report(&captured, console),
+            Err(error) => refuse(&error, console),
+        }
+    }
+}
+
+fn refuse(error: &dyn std::error::Error, console: &mut Console<'_>) -> io::Result<u8> {
+    writeln!(console.err, "error: {error}")?;
+    Ok(FAILURE)
+}
+
+/// Reports on the application, and returns the program's own exit status.
+fn report(captured: &Captured, console: &mut Console<'_>) -> io::Result<u8> {
+    let status = match captured.ended {
+        Ended::Exit(code) => code as u8,
+        // As a shell does.
+        Ended::Signal(signal) => (128 + signal) as u8,
+    };
+    if status != 0 {
+        writeln!(console.err, "the program ended with {}", captured.ended)?;
+    }
+    let (Some(summary), Some(file)) = (&captured.summary, &captured.application) else {
+        writeln!(console.err, "the program has not called CUDA's runtime: there is no application")?;
+        return Ok(status);
+    };
+    for (call, reason) in &summary.refused {
+        writeln!(console.err, "note: {call}: {reason}")?;
+    }
+    if let Some(message) = &summary.fault {
+        writeln!(console.err, "note: a kernel failed, so the application ends there: {message}")?;
+    }
+    if !summary.ended {
+        writeln!(console.err, "note: the program did not end by itself: the application has what it did before")?;
+    }
+    let [to_device, to_host] = summary.copied;
+    writeln!(
+        console.err,
+        "{} launches, {} bytes to the device, {} bytes back",
+        grouped(summary.launches),
+        grouped(to_device),
+        grouped(to_host)
+    )?;
+    writeln!(console.err, "wrote {}: `counterpoint run MACHINE {}`", file.display(), file.display())?;
+    Ok(status)
+}

@@ -1,0 +1,72 @@
+//! The program: what it was linked with.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use object::elf::{DT_NEEDED, DT_RPATH, FileHeader64};
+use object::read::elf::{Dyn, FileHeader, SectionHeader};
+use object::{Endianness, FileKind, Object, ObjectSection};
+
+/// What a program needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// CUDA's runtime as a library, of this name; it may insist on a place for it.
+    Shared {
+        /// Such as `libcudart.so.12`.
+        name: String,
+        /// It names a folder for its libraries that comes before all others.
+        insists: bool,
+    },
+    /// CUDA's runtime is in the program.
+    Static,
+    /// It has no device code and does not need the runtime, or it is a script; what it starts may.
+    Nothing,
+}
+
+/// Looks at a program.
+///
+/// # Errors
+/// It cannot be read.
+pub fn inspect(program: &Path) -> io::Result<Needs> {
+    let bytes = std::fs::read(program)?;
+    if FileKind::parse(&*bytes).ok() != Some(FileKind::Elf64) {
+        return Ok(Needs::Nothing);
+    }
+    let (needed, insists) = libraries(&bytes).unwrap_or_default();
+    if let Some(name) = needed.into_iter().find(|name| name.starts_with("libcudart.so")) {
+        return Ok(Needs::Shared { name, insists });
+    }
+    let file = object::File::parse(&*bytes).map_err(io::Error::other)?;
+    let has_code = file.sections().any(|section| section.name() == Ok(".nv_fatbin"));
+    Ok(if has_code { Needs::Static } else { Needs::Nothing })
+}
+
+/// The libraries that a program names, and whether it insists on a place for them.
+fn libraries(bytes: &[u8]) -> object::Result<(Vec<String>, bool)> {
+    let header = FileHeader64::<Endianness>::parse(bytes)?;
+    let endian = header.endian()?;
+    let sections = header.sections(endian, bytes)?;
+    let (mut needed, mut insists) = (Vec::new(), false);
+    for section in sections.iter() {
+        let Some((entries, strings)) = section.dynamic(endian, bytes)? else { continue };
+        let strings = sections.strings(endian, bytes, strings)?;
+        for entry in entries {
+            let name = || strings.get(entry.d_val(endian) as u32).map(|name| String::from_utf8_lossy(name).into_owned());
+            match entry.d_tag(endian) as i64 {
+                DT_NEEDED => needed.extend(name().ok()),
+                DT_RPATH => insists = true,
+                _ => {}
+            }
+        }
+    }
+    Ok((needed, insists))
+}
+
+/// The file of a program as a shell finds it.
+pub(crate) fn find(program: &Path) -> Option<PathBuf> {
+    if program.components().count() > 1 {
+        return program.is_file().then(|| program.to_owned());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}

@@ -1,0 +1,193 @@
+//! A run of the program, and the application that it leaves.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use counterpoint_cuda_capture::{Summary, read, summary, write_application};
+
+use crate::library::cached;
+use crate::program::{Needs, find, inspect};
+
+/// Time between two looks at the program.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Looks after which a program that was asked to end is killed: two seconds.
+const PATIENCE: u32 = 100;
+
+/// A program and the device that it sees.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// Name of the application.
+    pub name: String,
+    /// Folder of the application.
+    pub folder: PathBuf,
+    /// Bytes of device memory.
+    pub memory: Option<u64>,
+    /// SMs of the device.
+    pub sms: Option<u32>,
+    /// Compute capability times 10.
+    pub capability: Option<u32>,
+}
+
+/// The end of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With an exit status.
+    Exit(i32),
+    /// By a signal.
+    Signal(i32),
+}
+
+impl From<ExitStatus> for Ended {
+    #[cfg(unix)]
+    fn from(status: ExitStatus) -> Self {
+        use std::os::unix::process::ExitStatusExt;
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Ended::Exit(code),
+            (None, signal) => Ended::Signal(signal.unwrap_or(0)),
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn from(status: ExitStatus) -> Self {
+        Ended::Exit(status.code().unwrap_or(1))
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ended::Exit(code) => write!(f, "exit status {code}"),
+            Ended::Signal(signal) => write!(f, "signal {signal}"),
+        }
+    }
+}
+
+/// A program that has run.
+#[derive(Clone, Debug)]
+pub struct Captured {
+    /// Its end.
+    pub ended: Ended,
+    /// What the record says of it; nothing if it has not called CUDA.
+    pub summary: Option<Summary>,
+    /// The application's file, if it has one.
+    pub application: Option<PathBuf>,
+}
+
+/// The reason why a program cannot be run, or its application not be written.
+#[derive(Debug)]
+pub enum RunError {
+    /// There is no such program.
+    NotFound(PathBuf),
+    /// CUDA's runtime is in the program.
+    Static(PathBuf),
+    /// A file, and what is wrong with it.
+    File(PathBuf, String),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::NotFound(program) => write!(f, "there is no program `{}`", program.display()),
+            RunError::Static(program) => write!(
+                f,
+                "`{}` has CUDA's runtime in itself, which cannot be replaced: link it with `-cudart shared` \
+                 (CMake: `CMAKE_CUDA_RUNTIME_LIBRARY=Shared`)",
+                program.display()
+            ),
+            RunError::File(path, problem) => write!(f, "{}: {problem}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// Runs a program, and writes its application into a folder. Set `interrupt` to end the program; what it has done so far is kept.
+///
+/// # Errors
+/// The program cannot be run, or the application not be written.
+pub fn run(request: &Request, interrupt: &AtomicBool) -> Result<Captured, RunError> {
+    let named = PathBuf::from(request.command.first().cloned().unwrap_or_default());
+    let program = find(&named).ok_or_else(|| RunError::NotFound(named.clone()))?;
+    let at = |path: &Path| {
+        let path = path.to_owned();
+        move |error: io::Error| RunError::File(path, error.to_string())
+    };
+    let needs = inspect(&program).map_err(at(&program))?;
+    if needs == Needs::Static {
+        return Err(RunError::Static(program));
+    }
+    let libraries = cached().map_err(at(Path::new("CUDA library")))?;
+    let record = request.folder.join("record");
+    // Files of an application that was here before are not this one's.
+    for stale in ["data", "expected"].map(|name| request.folder.join(name)) {
+        match std::fs::remove_dir_all(&stale) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&stale)(error)),
+            _ => {}
+        }
+    }
+    std::fs::create_dir_all(&record).map_err(at(&record))?;
+    let record = record.canonicalize().map_err(at(&record))?;
+    let mut command = Command::new(&program);
+    command.args(&request.command[1..]).env("COUNTERPOINT_CUDA_RECORD", &record);
+    command.env("LD_LIBRARY_PATH", with_folder(&libraries, "LD_LIBRARY_PATH"));
+    if let Needs::Shared { name, insists: true } = &needs {
+        command.env("LD_PRELOAD", with_folder(&libraries.join(name), "LD_PRELOAD"));
+    }
+    let numbers = [
+        ("COUNTERPOINT_CUDA_MEMORY", request.memory),
+        ("COUNTERPOINT_CUDA_SMS", request.sms.map(u64::from)),
+        ("COUNTERPOINT_CUDA_CAPABILITY", request.capability.map(u64::from)),
+    ];
+    for (name, number) in numbers {
+        number.map(|number| command.env(name, number.to_string()));
+    }
+    let mut child = command.spawn().map_err(at(&program))?;
+    let ended = wait(&mut child, interrupt).map_err(at(&program))?;
+    let captured = write(request, &record)?;
+    let kept = std::fs::remove_dir_all(&record);
+    kept.map_err(at(&record))?;
+    let (summary, application) = captured.unzip();
+    Ok(Captured { ended, summary, application })
+}
+
+/// A list of paths in the environment, with another one in front.
+fn with_folder(folder: &Path, variable: &str) -> OsString {
+    let before = std::env::var_os(variable).unwrap_or_default();
+    let all = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&before));
+    let all = all.filter(|path| !path.as_os_str().is_empty());
+    std::env::join_paths(all).unwrap_or_else(|_| folder.into())
+}
+
+fn wait(child: &mut Child, interrupt: &AtomicBool) -> io::Result<Ended> {
+    let mut looks = 0;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.into());
+        }
+        if interrupt.load(Ordering::Relaxed) {
+            looks += 1;
+            if looks == PATIENCE {
+                child.kill()?;
+            }
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Writes the application of a record; nothing if the program has not called CUDA.
+fn write(request: &Request, record: &Path) -> Result<Option<(Summary, PathBuf)>, RunError> {
+    let Ok(mut recorded) = read(record) else { return Ok(None) };
+    let summary = summary(&recorded);
+    let file = request.folder.join(format!("{}.yaml", request.name));
+    let written = write_application(&mut recorded, &request.name, &request.folder);
+    let written = written.and_then(|yaml| std::fs::write(&file, yaml));
+    written.map_err(|error| RunError::File(file.clone(), error.to_string()))?;
+    Ok(Some((summary, file)))
+}
