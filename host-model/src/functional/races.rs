@@ -2,6 +2,8 @@
 //!
 //! Narrow tasks of one step race with each other in the same way, wherever they are sent: no task follows another.
 //!
+//! What the host does by itself races with commands that it has not waited for.
+//!
 //! Every command tells what it touches when it is executed. It is compared with those before it that may run beside it;
 //! what all that follows is behind is forgotten.
 
@@ -48,6 +50,8 @@ pub(super) enum Rival {
     Stream(u32),
     /// A task of a step, from 0.
     Task(u32),
+    /// The host.
+    Host,
 }
 
 /// Two commands that race.
@@ -79,6 +83,21 @@ impl Races {
             self.open.iter_mut().for_each(|command| command.task = None);
             self.forget();
         }
+    }
+
+    /// The races of something that the host does by itself, with commands that it has not waited for. All that it sends later is behind it.
+    pub(super) fn host(&self, name: Name, touches: &Touches) -> Vec<Race> {
+        let mut races = Vec::new();
+        for earlier in self.open.iter().filter(|earlier| !self.order.is_known(earlier.epoch)) {
+            for (&place, touched) in &earlier.touches {
+                if let Some(conflict) = touches.get(&place).and_then(|own| touched.conflict(own)) {
+                    let stream = Rival::Stream(self.order.stream(earlier.epoch.lane));
+                    let commands = [(earlier.name.clone(), stream), (name.clone(), Rival::Host)];
+                    races.push(Race { commands, place, conflict });
+                }
+            }
+        }
+        races
     }
 
     /// Forgets what can race no more.
