@@ -121,7 +121,7 @@ impl<'a> FunctionalHost<'a> {
         let of_host = |step: &Step| matches!(step, Step::Host(_));
         let on_host = application.steps.iter().any(|step| step.any(&of_host));
         let unordered = application.streams.len() > 1 || tasks(&application.steps) || on_host;
-        let races = (options.racecheck && unordered).then(|| Races::new(Order::new(application)));
+        let races = (options.racecheck && unordered).then(|| Races::new(Order::new(application), on_host));
         if races.is_some() {
             memories.memories.values_mut().for_each(FlatMemory::watch);
         }

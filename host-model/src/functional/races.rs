@@ -68,11 +68,13 @@ pub(super) struct Races {
     open: Vec<Command>,
     /// The task whose commands are sent now.
     task: Option<u32>,
+    /// The host does something by itself between commands.
+    host_works: bool,
 }
 
 impl Races {
-    pub(super) fn new(order: Order) -> Self {
-        Races { order, open: Vec::new(), task: None }
+    pub(super) fn new(order: Order, host_works: bool) -> Self {
+        Races { order, open: Vec::new(), task: None, host_works }
     }
 
     /// From here on commands belong to a task of a step, which follows no other task of the step; or to none, since the step is
@@ -102,8 +104,18 @@ impl Races {
 
     /// Forgets what can race no more.
     fn forget(&mut self) {
-        let Races { order, open, .. } = self;
-        open.retain(|command| command.task.is_some() || !order.is_past(command.epoch));
+        let Races { order, open, host_works, .. } = self;
+        open.retain_mut(|command| {
+            if command.task.is_some() || !order.is_past(command.epoch) {
+                return true;
+            }
+            // All that is sent later is behind it, and only the host may come too early.
+            if !*host_works || order.is_known(command.epoch) {
+                return false;
+            }
+            command.touches.retain(|place, _| matches!(place, Place::Host(_)));
+            !command.touches.is_empty()
+        });
     }
 
     /// A command has been sent to a stream and touches this. Gives its races.

@@ -176,8 +176,14 @@ impl Reader<'_> {
     }
 
     /// A buffer whose results the host sees.
-    pub(super) fn host_buffer(&mut self, node: &Node) -> Option<BufferId> {
+    fn host_buffer(&mut self, node: &Node) -> Option<BufferId> {
         let buffer = self.buffer(node)?;
+        self.check_received(buffer, node.span);
+        Some(buffer)
+    }
+
+    /// Reports a buffer whose results the host does not see, of something that stands here.
+    pub(super) fn check_received(&mut self, buffer: BufferId, span: Span) {
         let copied = |step: &Step| match step {
             Step::Copy { direction: Direction::DeviceToHost, part, .. } => part.buffer == buffer,
             Step::Move { moved: Moved::Copy { direction: Direction::DeviceToHost, host, .. }, .. } => {
@@ -196,9 +202,8 @@ impl Reader<'_> {
         if !known {
             let name = &self.application.buffers[buffer.0 as usize].name;
             let message = format!("the host never receives `{name}`");
-            self.diagnostics.report(Diagnostic::new(node.span, message).help("add it to `copy_out`"));
+            self.diagnostics.report(Diagnostic::new(span, message).help("add it to `copy_out`"));
         }
-        Some(buffer)
     }
 
     /// Reads what the results should be.

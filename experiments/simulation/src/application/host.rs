@@ -55,6 +55,9 @@ impl Reader<'_> {
             let step = self.host_step(step, "a step of the postlude", "write", Part::Later);
             self.application.postlude.extend(step);
         }
+        for (buffer, span) in std::mem::take(&mut self.received) {
+            self.check_received(buffer, span);
+        }
     }
 
     /// A step of a list whose usual ones have this key.
@@ -198,7 +201,10 @@ impl Reader<'_> {
     /// A part of a buffer that is written to a file.
     fn write(&mut self, node: &Node) -> Option<Transfer> {
         self.section(node, &WRITE);
-        let from = self.required(node, "from", WRITE.name).and_then(|from| self.host_buffer(from));
+        let from = self.required(node, "from", WRITE.name).and_then(|from| self.buffer(from));
+        if let (Some(buffer), Some(node)) = (from, node.get("from")) {
+            self.received.push((buffer, node.span));
+        }
         let file = self.required(node, "file", WRITE.name)?;
         let name = self.text(file)?;
         if let Some(problem) = output_problem(&name) {

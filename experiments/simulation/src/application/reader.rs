@@ -29,7 +29,9 @@ pub(super) struct Reader<'a> {
     pub(super) inputs: Vec<InputFile>,
     pub(super) preloaded: Vec<InputFile>,
     pub(super) outputs: Vec<String>,
-    /// The parts of them that steps write.
+    /// Buffers that are written to files, and where.
+    pub(super) received: Vec<(BufferId, Span)>,
+    /// The parts of outputs that steps write.
     pub(super) written: Vec<Written>,
     pub(super) expectations: Vec<Expectation>,
     pub(super) synthetic: Vec<(String, String)>,
@@ -64,6 +66,7 @@ impl<'a> Reader<'a> {
             inputs: Vec::new(),
             preloaded: Vec::new(),
             outputs: Vec::new(),
+            received: Vec::new(),
             written: Vec::new(),
             expectations: Vec::new(),
             synthetic: Vec::new(),

@@ -9,9 +9,12 @@ use super::*;
 use crate::element::Element;
 use crate::references::ReferenceInput;
 
+mod addresses;
+mod host_steps;
 mod include;
 mod steps;
 mod streams;
+mod structs;
 mod tasks;
 mod textures;
 
