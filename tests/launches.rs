@@ -90,7 +90,7 @@ impl Device {
             })
             .collect();
         let application = &loaded.application;
-        let read = application.prelude.iter().map(|transfer| transfer.buffer);
+        let read = application.reads().map(|transfer| transfer.part.buffer);
         for (buffer, file) in application.preloaded.iter().copied().chain(read).zip(loaded.files()) {
             let start = (buffers[buffer.0 as usize].start - memory.base) as usize;
             let contents = file.contents().expect("the file is there");
@@ -105,8 +105,8 @@ impl Device {
         for step in steps {
             match step {
                 Step::Launch(step) => launch(self, step),
-                Step::Free(_) | Step::Copy { .. } => {
-                    panic!("no application frees or copies between launches")
+                Step::Free(_) | Step::Copy { .. } | Step::Move { .. } | Step::Host(_) => {
+                    panic!("no application frees, copies or computes between launches")
                 }
                 Step::Tasks(tasks) => tasks.iter().for_each(|task| launch(self, &task.launch)),
                 Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => {}
@@ -143,6 +143,7 @@ impl Device {
                     params.insert(index as u32, i128::from(address));
                     address.to_le_bytes().to_vec()
                 }
+                Argument::Struct { .. } => panic!("no application passes addresses in a struct"),
                 Argument::Value(bytes) => {
                     let value = match bytes.len() {
                         4 => i128::from(i32::from_le_bytes(bytes[..4].try_into().unwrap())),

@@ -124,8 +124,8 @@ impl Variant<dyn Runtime> for Unordered {
 impl Runtime for Unordered {
     async fn run(&self, driver: &mut Driver<'_>, _run: SpanId) -> Result<(), Fault> {
         let application = driver.application();
-        for &transfer in &application.prelude {
-            driver.read_file(transfer, None).await?;
+        for step in &application.prelude {
+            driver.host(step, None).await?;
         }
         for &buffer in &application.copy_in {
             let copy = driver.copy(Direction::HostToDevice, buffer, 0, None).await?;

@@ -32,8 +32,8 @@ fn ready<'a>(
 ) -> FunctionalHost<'a> {
     let host = FunctionalHost::new(kernels, &watch.0, &watch.1, Options::default(), 0);
     let mut host = host.expect("there is room for small buffers");
-    for (transfer, input) in loaded.application.prelude.iter().zip(&loaded.inputs) {
-        host.load(transfer.buffer.0, &input.contents().expect("the input is there"))
+    for (transfer, input) in loaded.application.reads().zip(&loaded.inputs) {
+        host.load(transfer.part.buffer.0, &input.contents().expect("the input is there"))
             .expect("every buffer has its place");
     }
     host
@@ -41,7 +41,7 @@ fn ready<'a>(
 
 /// Runs the kernels and returns what they executed.
 fn run(mut host: FunctionalHost<'_>) -> Vec<Launched> {
-    let ended = host.run(|_, _| Ok(()), |_, _| {});
+    let ended = host.run((|_, _, _: &mut [u8]| Ok(()), |_, _, _| {}));
     assert!(ended.is_ok_and(|flow| flow.is_continue()), "the kernels run");
     host.into_results().0
 }

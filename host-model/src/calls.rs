@@ -12,7 +12,7 @@ pub(crate) struct CallParams {
     /// `cudaLaunchKernel`.
     #[param(default = "0 us")]
     launch: SimTime,
-    /// `cudaMemcpyAsync`.
+    /// `cudaMemcpyAsync`, `cudaMemsetAsync` and their kin.
     #[param(default = "0 us")]
     copy: SimTime,
 }
@@ -23,7 +23,7 @@ impl CallParams {
     pub(crate) fn time(&self, work: &Work) -> SimTime {
         match work {
             Work::Launch(_) => self.launch,
-            Work::Copy(_) | Work::Overlap(_) => self.copy,
+            Work::Copy(_) | Work::Move(_) | Work::Overlap(_) => self.copy,
             _ => SimTime::ZERO,
         }
     }

@@ -2,7 +2,9 @@
 //! memory and devices, with as many under way as the parameters allow.
 
 mod allocation;
+mod host;
 mod modules;
+mod moves;
 pub(crate) mod overlap;
 mod printing;
 mod spans;
@@ -14,12 +16,10 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::Context;
-use counterpoint_framework::telemetry::{Level, SpanId};
-use counterpoint_framework::time::{SimTime, Wire};
-use counterpoint_protocols::bus::{
-    BusMessage, Command, CommandId, Copy, Description, Direction, Title, Work,
-};
-use counterpoint_protocols::extra::{Extra, LineTag};
+use counterpoint_framework::telemetry::SpanId;
+use counterpoint_framework::time::SimTime;
+use counterpoint_protocols::bus::{BusMessage, Command, CommandId, Description, Direction, Title, Work};
+use counterpoint_protocols::extra::Extra;
 use counterpoint_protocols::host::{DeviceMessage, HostAccess, HostReply, StorageReply, StorageRequest};
 use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchId, Precedence};
 use counterpoint_protocols::launch_rows::LaunchRows;
@@ -30,7 +30,7 @@ use crate::calls::CallParams;
 use crate::cores::CoreParams;
 use crate::cpu::{CpuParams, CpuPorts, CpuStats};
 use crate::journal::Journal;
-use crate::program::{Application, BufferId, Computed, Condition, LaunchStep, Range, Transfer};
+use crate::program::{Application, BufferId, Condition, LaunchStep, Transfer};
 use modules::{Hidden, Loaded};
 use printing::Printing;
 use threads::{Invalid, Thread};
@@ -83,6 +83,8 @@ pub struct Driver<'a> {
     loaded: Vec<Loaded>,
     /// By device, what it holds besides buffers.
     hidden: BTreeMap<u32, Hidden>,
+    /// By device, how often copies have written its constants.
+    constant_writes: BTreeMap<u32, u32>,
     /// By device, what its kernels print: devices that have such kernels.
     printing: BTreeMap<u32, Printing>,
     /// The span of the whole run.
@@ -131,6 +133,7 @@ impl<'a> Driver<'a> {
             mapped: BTreeMap::new(),
             loaded: Vec::new(),
             hidden: BTreeMap::new(),
+            constant_writes: BTreeMap::new(),
             printing: BTreeMap::new(),
             run: None,
             commands: BTreeMap::new(),
@@ -174,60 +177,6 @@ impl<'a> Driver<'a> {
         self.meaning[name.0 as usize].0 as usize
     }
 
-    /// Reads a file into a buffer, or computes what fills it, page by page.
-    pub async fn read_file(&mut self, transfer: Transfer, parent: Option<SpanId>) -> Result<(), Fault> {
-        let application = self.application();
-        let place = self.place(transfer.buffer);
-        let computed = application.computed.get(&transfer.file);
-        let verb = if computed.is_some() { "compute" } else { "read" };
-        let name = format!("{verb} {}", application.buffers[place].name);
-        let span = self.begin(parent, Level::Kernels, name);
-        let (size, address) = (application.buffers[place].bytes, self.host_address[place]);
-        let mut cpu = Wire::default();
-        for offset in (0..size).step_by(self.page as usize) {
-            let bytes = self.page.min(size - offset) as u32;
-            if let Some(Computed { rate, .. }) = computed {
-                let ready = cpu.pass(self.sim.now(), bytes.into(), *rate);
-                self.sim.until(ready).await;
-            }
-            let tag = self.page_slot(Page::Fill { address: address + offset, bytes }).await?;
-            self.fill_page(tag, transfer, offset, (address + offset, bytes)).await;
-        }
-        self.settle().await?;
-        self.end_transfer(span, size);
-        Ok(())
-    }
-
-    /// Asks for a page of a file, or writes one that the CPU has computed to memory.
-    async fn fill_page(&mut self, tag: Tag, transfer: Transfer, offset: u64, (address, bytes): (u64, u32)) {
-        match self.application.computed.get(&transfer.file) {
-            Some(Computed { values, .. }) => {
-                let data = values[offset as usize..offset as usize + bytes as usize].into();
-                self.io.memory.tx.send(HostAccess::Write { tag, address, data }).await;
-            }
-            None => {
-                let file = transfer.file;
-                self.io.input.tx.send(StorageRequest::Read { tag, file, offset, bytes }).await;
-            }
-        }
-    }
-
-    /// Writes a buffer to a file, page by page.
-    pub async fn write_file(&mut self, transfer: Transfer, parent: Option<SpanId>) -> Result<(), Fault> {
-        let place = self.place(transfer.buffer);
-        let name = format!("write {}", self.application.buffers[place].name);
-        let span = self.begin(parent, Level::Kernels, name);
-        let (size, address) = (self.application.buffers[place].bytes, self.host_address[place]);
-        for offset in (0..size).step_by(self.page as usize) {
-            let bytes = self.page.min(size - offset) as u32;
-            let tag = self.page_slot(Page::Drain { transfer, offset, bytes }).await?;
-            self.io.memory.tx.send(HostAccess::Read { tag, address: address + offset, bytes }).await;
-        }
-        self.settle().await?;
-        self.end_transfer(span, size);
-        Ok(())
-    }
-
     /// Notes the final values of the buffers that are to be looked at.
     pub(crate) async fn inspect(&mut self) -> Result<(), Fault> {
         for name in self.application().inspect.clone() {
@@ -243,45 +192,6 @@ impl<'a> Driver<'a> {
             self.journal.result(name, self.inspected.remove(&name).unwrap_or_default().into());
         }
         Ok(())
-    }
-
-    /// Begins a copy of a buffer; the result names it.
-    ///
-    /// # Errors
-    /// If it has been freed.
-    pub async fn copy(
-        &mut self,
-        direction: Direction,
-        buffer: BufferId,
-        stream: u32,
-        parent: Option<SpanId>,
-    ) -> Result<CommandId, Fault> {
-        self.copy_part(direction, self.application.whole(buffer), stream, parent).await
-    }
-
-    /// Begins a copy of a part of a buffer; the result names it.
-    ///
-    /// # Errors
-    /// If the buffer has been freed.
-    pub async fn copy_part(
-        &mut self,
-        direction: Direction,
-        Range { buffer, offset, bytes }: Range,
-        stream: u32,
-        parent: Option<SpanId>,
-    ) -> Result<CommandId, Fault> {
-        let place = self.place(buffer);
-        self.check_live(place)?;
-        let Application { buffers, .. } = &*self.application;
-        let device = buffers[place].device;
-        let way = match direction {
-            Direction::HostToDevice => "H2D",
-            Direction::DeviceToHost => "D2H",
-        };
-        let title = Title { name: format!("{way} {}", buffers[place].name).into(), parent };
-        let (host, on_device) = (self.host_address[place] + offset, self.device_address[place] + offset);
-        let work = Work::Copy(Copy { direction, host, device: on_device, bytes, tag: LineTag::NONE });
-        Ok(self.command(device, stream, work, Some(title), bytes).await)
     }
 
     /// Copies what a condition looks at from the device, behind all that was sent on the stream before, and says whether
@@ -366,6 +276,7 @@ impl<'a> Driver<'a> {
             dynamic_shared: step.shared,
             registers: step.registers,
             params: params.into(),
+            constant_writes: self.constant_writes.get(&step.device).copied().unwrap_or(0),
             parameters: hidden.parameters.of(id),
             memory,
             span: parent,
@@ -531,7 +442,12 @@ impl<'a> Driver<'a> {
                     self.io
                         .output
                         .tx
-                        .send(StorageRequest::Write { tag, file: transfer.file, offset, data })
+                        .send(StorageRequest::Write {
+                            tag,
+                            file: transfer.file,
+                            offset: transfer.at + offset,
+                            data,
+                        })
                         .await;
                 }
                 Some(Page::Inspect { buffer, offset, bytes }) => {

@@ -6,11 +6,12 @@
 //! which a kernel can go on are collected, and so are races between streams, which run one after another here.
 
 mod found;
+mod memories;
+mod moves;
 mod order;
 mod races;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
@@ -18,9 +19,12 @@ use bytes::Bytes;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::Meter;
 use counterpoint_protocols::bus::Direction;
+use counterpoint_protocols::host::FileIndex;
 use counterpoint_protocols::preload::Contents;
-use counterpoint_ptx::VariableBases;
-use counterpoint_ptx::functional::{Check, FlatMemory, Grid, Options, Space, Touched};
+use counterpoint_ptx::functional::{Check, FlatMemory, Grid, Options, Space};
+use counterpoint_ptx::{VariableBases, Windows};
+
+pub use memories::Memories;
 
 pub use found::{Found, KernelRace, StreamRace};
 use order::Order;
@@ -28,7 +32,8 @@ use races::{Name, Place, Race, Races, Rival, Touches};
 
 use crate::journal::Journal;
 use crate::program::{
-    Application, Argument, Awaited, Buffer, BufferId, DEFAULT_STREAM, LaunchStep, Member, Range, Step, Task,
+    Application, Awaited, Buffer, BufferId, DEFAULT_STREAM, HostStep, LaunchStep, Member, Moved, Step, Task,
+    Transfer,
 };
 
 /// Execution of a launch.
@@ -48,10 +53,17 @@ pub struct Launched {
 /// tasks, and the place.
 type RaceKey = ([(String, Option<u32>); 2], Place);
 
-/// Puts the contents of a file, by its number, into as many bytes.
-pub trait Read: FnMut(usize, &mut [u8]) -> Result<(), Fault> {}
+/// The files of a run.
+pub trait Files {
+    /// Reads as many bytes as there is place for, from one of a file on.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    fn read(&mut self, file: FileIndex, at: u64, place: &mut [u8]) -> Result<(), Fault>;
 
-impl<F: FnMut(usize, &mut [u8]) -> Result<(), Fault>> Read for F {}
+    /// Writes bytes into a file, from one of it on.
+    fn write(&mut self, file: FileIndex, at: u64, contents: Bytes);
+}
 
 /// The host and its devices, without time.
 pub struct FunctionalHost<'a> {
@@ -61,12 +73,7 @@ pub struct FunctionalHost<'a> {
     options: Options,
     /// Per buffer what the host holds.
     host: Vec<Space>,
-    /// By device.
-    memories: BTreeMap<u32, FlatMemory>,
-    /// Per buffer where it lies on its device.
-    addresses: Vec<u64>,
-    /// Per module where its variables begin on its device.
-    variables: Vec<VariableBases>,
+    memories: Memories,
     /// Current meaning of each buffer's name.
     meaning: Vec<usize>,
     /// Which buffers have been freed, by where they lie.
@@ -91,22 +98,14 @@ impl<'a> FunctionalHost<'a> {
         application: &'a Application,
         journal: &'a Journal,
         meter: &'a Meter,
-        options: Options,
+        mut options: Options,
         unwritten: u8,
     ) -> Result<Self, Fault> {
-        let mut memories = BTreeMap::new();
-        let mut addresses = Vec::new();
+        let mut memories = Memories::new(application, unwritten)?;
+        if application.is_fixed() {
+            options.windows = Windows::ABOVE_MEMORY;
+        }
         let mut host = Vec::new();
-        for (device, room) in rooms(application) {
-            let memory = usize::try_from(room).map_err(io::Error::other).and_then(FlatMemory::with_room);
-            let memory = memory.map_err(|error| {
-                Fault::new(format!("there is no room for {room} bytes of device {device}: {error}"))
-            })?;
-            memories.insert(device, memory);
-        }
-        for memory in memories.values_mut() {
-            memory.set_library(application.library.heap, application.library.printf, unwritten);
-        }
         for buffer in &application.buffers {
             let Buffer { name, bytes, .. } = buffer;
             let mut held = Space::zeroed(*bytes as usize).map_err(|error| {
@@ -116,21 +115,15 @@ impl<'a> FunctionalHost<'a> {
                 held.fill(unwritten);
             }
             host.push(held);
-            let memory = memories.entry(buffer.device).or_insert_with(|| FlatMemory::new(0));
-            addresses.push(memory.allocate(&buffer.name, buffer.bytes as usize, unwritten));
         }
-        let variables = application.modules.iter().map(|module| {
-            let memory = memories.entry(module.device).or_insert_with(|| FlatMemory::new(0));
-            let any = module.kernels.first();
-            any.map_or_else(VariableBases::default, |kernel| memory.load(&module.name, kernel))
-        });
-        let variables = variables.collect();
         let tasks =
             |steps: &[Step]| steps.iter().any(|step| step.any(&|step| matches!(step, Step::Tasks(_))));
-        let unordered = application.streams.len() > 1 || tasks(&application.steps);
-        let races = (options.racecheck && unordered).then(|| Races::new(Order::new(application)));
+        let of_host = |step: &Step| matches!(step, Step::Host(_));
+        let on_host = application.steps.iter().any(|step| step.any(&of_host));
+        let unordered = application.streams.len() > 1 || tasks(&application.steps) || on_host;
+        let races = (options.racecheck && unordered).then(|| Races::new(Order::new(application), on_host));
         if races.is_some() {
-            memories.values_mut().for_each(FlatMemory::watch);
+            memories.memories.values_mut().for_each(FlatMemory::watch);
         }
         Ok(FunctionalHost {
             application,
@@ -139,8 +132,6 @@ impl<'a> FunctionalHost<'a> {
             options,
             host,
             memories,
-            addresses,
-            variables,
             meaning: (0..application.buffers.len()).collect(),
             freed: vec![false; application.buffers.len()],
             launched: Vec::new(),
@@ -156,37 +147,43 @@ impl<'a> FunctionalHost<'a> {
     ///
     /// # Errors
     /// As [`FunctionalHost::run`].
-    pub fn preload(mut self, mut read: impl Read) -> Result<ControlFlow<(), Contents>, Fault> {
+    pub fn preload(mut self, mut files: impl Files) -> Result<ControlFlow<(), Contents>, Fault> {
         let application = self.application;
         // Before the run there are no streams.
         self.races = None;
+        // Contents of a variable are part of those of its module.
+        let mut ran: BTreeSet<usize> = BTreeSet::new();
         for (index, buffer) in application.preloaded.iter().enumerate() {
             let place = buffer.0 as usize;
             let (_, device) = self.both(place)?;
-            read(index, device)?;
-            let (bytes, address) = (device.len(), self.addresses[place]);
-            self.memory(place)?.written(address, 0..bytes);
+            files.read(FileIndex(index as u32), 0, device)?;
+            let bytes = device.len();
+            self.memories.written(application.buffers[place].device, place, 0..bytes)?;
+            ran.extend(application.variable_of(place).map(|(_, module)| module));
         }
-        if self.steps(&application.preload)?.is_break() {
+        if self.steps(&application.preload, &mut files)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
         let mut wanted: BTreeSet<BufferId> = application.preloaded.iter().copied().collect();
         for argument in Step::launches(&application.preload).into_iter().flat_map(|launch| &launch.arguments)
         {
-            if let Argument::Buffer(buffer, _) = argument {
-                wanted.insert(*buffer);
-            }
+            wanted.extend(argument.buffers());
         }
+        wanted.retain(|buffer| application.variable_of(buffer.0 as usize).is_none());
         let mut contents = Contents::new();
         for buffer in wanted {
             let (_, device) = self.both(buffer.0 as usize)?;
             contents.push((buffer.0, device.to_vec().into()));
         }
         let launches = Step::launches(&application.preload);
-        let ran: BTreeSet<usize> =
-            launches.into_iter().filter_map(|launch| Some(application.place_of(launch)?.module)).collect();
+        let has_constants = ran.clone();
+        ran.extend(launches.into_iter().filter_map(|launch| Some(application.place_of(launch)?.module)));
         for module in ran {
             contents.push((application.number_of(module), self.variables(module)?.to_vec().into()));
+        }
+        for module in has_constants {
+            let number = application.number_of_constants(module);
+            contents.push((number, self.constants(module)?.to_vec().into()));
         }
         Ok(ControlFlow::Continue(contents))
     }
@@ -198,48 +195,50 @@ impl<'a> FunctionalHost<'a> {
     pub fn load(&mut self, number: u32, contents: &[u8]) -> Result<(), Fault> {
         let place = number as usize;
         if let Some(module) = place.checked_sub(self.application.buffers.len()) {
-            self.variables(module)?.copy_from_slice(contents);
+            match module.checked_sub(self.application.modules.len()) {
+                None => self.variables(module)?.copy_from_slice(contents),
+                Some(module) => self.constants(module)?.copy_from_slice(contents),
+            }
             return Ok(());
         }
         let (_, device) = self.both(place)?;
         device.copy_from_slice(contents);
-        let address = self.addresses[place];
-        self.memory(place)?.written(address, 0..contents.len());
-        Ok(())
+        self.memories.written(self.application.buffers[place].device, place, 0..contents.len())
     }
 
-    /// Runs the application from prelude to postlude: `read` puts the files of the prelude, by their order,
-    /// where they belong, `write` takes those of the postlude. Buffers that are to be looked at go into the
+    /// Runs the application from prelude to postlude. Buffers that are to be looked at go into the
     /// journal. Breaks if it was interrupted.
     ///
     /// # Errors
     /// When a kernel does what it must not, or a loop reaches its limit.
-    pub fn run(
-        &mut self,
-        mut read: impl Read,
-        mut write: impl FnMut(usize, Bytes),
-    ) -> Result<ControlFlow<()>, Fault> {
+    pub fn run(&mut self, mut files: impl Files) -> Result<ControlFlow<()>, Fault> {
         let application = self.application;
-        for (index, transfer) in application.prelude.iter().enumerate() {
-            let place = self.place(transfer.buffer);
-            read(index, &mut self.host[place])?;
-            self.journal.moved(self.host[place].len() as u64);
+        for step in &application.prelude {
+            self.host_step(step, &mut files)?;
         }
         for &buffer in &application.copy_in {
             self.copy(Direction::HostToDevice, application.whole(buffer), DEFAULT_STREAM)?;
         }
-        if self.steps(&application.steps)?.is_break() {
+        if self.steps(&application.steps, &mut files)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
         for &buffer in &application.copy_out {
             self.copy(Direction::DeviceToHost, application.whole(buffer), DEFAULT_STREAM)?;
         }
+        // Everything has been waited for.
+        self.races = None;
+        let is_write = |step: &HostStep| matches!(step, HostStep::Write(_));
+        let last = application.postlude.iter().rposition(|step| !is_write(step)).map_or(0, |last| last + 1);
+        let (steps, writes) = application.postlude.split_at(last);
+        for step in steps {
+            self.host_step(step, &mut files)?;
+        }
         // Nothing changes any more.
         let host: Vec<Bytes> = std::mem::take(&mut self.host).into_iter().map(Bytes::from_owner).collect();
-        for (index, transfer) in application.postlude.iter().enumerate() {
-            let contents = host[self.place(transfer.buffer)].clone();
-            self.journal.moved(contents.len() as u64);
-            write(index, contents);
+        for &Transfer { file, part, at } in writes.iter().filter_map(HostStep::transfer) {
+            let contents = host[self.place(part.buffer)].slice(part.bytes_of());
+            self.journal.moved(part.bytes);
+            files.write(file, at, contents);
         }
         for &buffer in &application.inspect {
             self.journal.result(buffer, host[self.place(buffer)].clone());
@@ -257,109 +256,79 @@ impl<'a> FunctionalHost<'a> {
         self.meaning[name.0 as usize]
     }
 
+    /// Checks that a buffer has not been freed, by where it lies.
+    fn check_live(&self, place: usize) -> Result<(), Fault> {
+        if self.freed[place] {
+            return Err(Fault::new(self.application.buffers[place].is_freed()));
+        }
+        Ok(())
+    }
+
     /// A buffer's bytes on the host and on its device.
     fn both(&mut self, place: usize) -> Result<(&mut [u8], &mut [u8]), Fault> {
-        let buffer = &self.application.buffers[place];
-        if self.freed[place] {
-            return Err(Fault::new(buffer.is_freed()));
-        }
-        let memory = self.memories.get_mut(&buffer.device);
-        let memory = memory.ok_or_else(|| no_buffer(buffer.device))?;
-        let start = (self.addresses[place] - memory.base) as usize;
-        Ok((&mut self.host[place], &mut memory.bytes[start..start + buffer.bytes as usize]))
+        self.check_live(place)?;
+        let Buffer { device, bytes, .. } = self.application.buffers[place];
+        let address = self.memories.addresses[place];
+        Ok((&mut self.host[place], self.memories.bytes(device, address, bytes as usize)?))
     }
 
     /// The bytes of a module's variables.
     fn variables(&mut self, module: usize) -> Result<&mut [u8], Fault> {
-        let (place, base) = (&self.application.modules[module], self.variables[module].globals);
-        let memory = self.memories.get_mut(&place.device).ok_or_else(|| no_buffer(place.device))?;
-        let bytes = place.kernels.first().map_or(0, |kernel| kernel.global_bytes()) as usize;
-        let start = if bytes > 0 { (base - memory.base) as usize } else { 0 };
-        Ok(&mut memory.bytes[start..start + bytes])
+        let (place, base) = (&self.application.modules[module], self.memories.variables[module].globals);
+        let bytes = place.kernels.first().map_or(0, |kernel| kernel.global_bytes());
+        self.memories.bytes(place.device, base, bytes as usize)
     }
 
-    /// The memory in which a buffer lies.
-    fn memory(&mut self, place: usize) -> Result<&mut FlatMemory, Fault> {
-        let device = self.application.buffers[place].device;
-        self.memories.get_mut(&device).ok_or_else(|| no_buffer(device))
-    }
-
-    fn copy(&mut self, direction: Direction, part: Range, stream: u32) -> Result<(), Fault> {
-        self.check_copy(direction, part, stream);
-        let place = self.place(part.buffer);
-        let bytes = part.offset as usize..(part.offset + part.bytes) as usize;
-        let (host, device) = self.both(place)?;
-        let (host, device) = (&mut host[bytes.clone()], &mut device[bytes.clone()]);
-        match direction {
-            Direction::HostToDevice => {
-                device.copy_from_slice(host);
-                let address = self.addresses[place];
-                self.memory(place)?.written(address, bytes);
-            }
-            Direction::DeviceToHost => host.copy_from_slice(device),
-        }
-        self.journal.moved(part.bytes);
-        Ok(())
-    }
-
-    /// Looks for races of a copy.
-    fn check_copy(&mut self, direction: Direction, part: Range, stream: u32) {
-        if self.races.is_none() {
-            return;
-        }
-        let place = self.place(part.buffer);
-        let part = part.offset as usize..(part.offset + part.bytes) as usize;
-        let buffer = &self.application.buffers[place];
-        let (way, [host, device]) = match direction {
-            Direction::HostToDevice => ("in", [Touched::reads, Touched::writes]),
-            Direction::DeviceToHost => ("out", [Touched::writes, Touched::reads]),
-        };
-        let on_device = Place::Device(buffer.device, self.addresses[place]);
-        let touches = [(Place::Host(place), host(part.clone())), (on_device, device(part))];
-        let name = format!("the copy {way} of `{}`", buffer.name);
-        self.check_races(buffer.device, stream, Name { title: name.clone(), full: name }, touches.into());
+    /// The bytes of a module's constants.
+    fn constants(&mut self, module: usize) -> Result<&mut [u8], Fault> {
+        let (place, base) = (&self.application.modules[module], self.memories.variables[module].constants);
+        let bytes = place.kernels.first().map_or(0, |kernel| kernel.constant_bytes());
+        self.memories.bytes(place.device, base, bytes as usize)
     }
 
     /// Looks for races of a command; those of commands of the same titles are the same.
     fn check_races(&mut self, device: u32, stream: u32, name: Name, touches: Touches) {
         let Some(races) = &mut self.races else { return };
-        for Race { commands, place, conflict } in races.send(device, stream, name, touches) {
-            let stream = |rival| match rival {
-                Rival::Stream(stream) => Some(stream),
-                Rival::Task(_) => None,
-            };
-            let between = if commands.iter().all(|(_, rival)| matches!(rival, Rival::Task(_))) {
-                "tasks"
-            } else {
-                "streams"
-            };
-            let key = (commands.clone().map(|(name, rival)| (name.title, stream(rival))), place);
-            if let Some(Found::BetweenStreams(known)) =
-                self.raced.get(&key).and_then(|&index| self.found.get_mut(index))
-            {
-                known.count += 1;
-                continue;
-            }
-            let commands = commands.map(|(Name { full, .. }, rival)| match rival {
-                Rival::Task(task) => format!("{full} of task {task}"),
-                Rival::Stream(DEFAULT_STREAM) => format!("{full} on the default stream"),
-                Rival::Stream(named) => {
-                    format!("{full} on stream `{}`", self.application.streams[named as usize].name)
-                }
-            });
-            let (memory, address) = match place {
-                Place::Device(device, address) => {
-                    let memory = self.memories.get(&device);
-                    (memory.map(|memory| memory.name_of(address)).unwrap_or_default(), Some(address))
-                }
-                Place::Host(buffer) => {
-                    (format!("`{}` on the host", self.application.buffers[buffer].name), None)
-                }
-            };
-            self.raced.insert(key, self.found.len());
-            let race = StreamRace { between, commands, memory, address, conflict, count: 1 };
-            self.found.push(Found::BetweenStreams(race));
+        let found = races.send(device, stream, name, touches);
+        found.into_iter().for_each(|race| self.report(race));
+    }
+
+    /// Notes a race, or counts it where one of the same titles is known.
+    fn report(&mut self, Race { commands, place, conflict }: Race) {
+        let stream = |rival| match rival {
+            Rival::Stream(stream) => Some(stream),
+            Rival::Task(_) | Rival::Host => None,
+        };
+        let between = match commands.each_ref().map(|(_, rival)| *rival) {
+            [Rival::Task(_), Rival::Task(_)] => "tasks",
+            [_, Rival::Host] => "host and device",
+            _ => "streams",
+        };
+        let key = (commands.clone().map(|(name, rival)| (name.title, stream(rival))), place);
+        if let Some(Found::BetweenStreams(known)) =
+            self.raced.get(&key).and_then(|&index| self.found.get_mut(index))
+        {
+            known.count += 1;
+            return;
         }
+        let commands = commands.map(|(Name { full, .. }, rival)| match rival {
+            Rival::Host => full,
+            Rival::Task(task) => format!("{full} of task {task}"),
+            Rival::Stream(DEFAULT_STREAM) => format!("{full} on the default stream"),
+            Rival::Stream(named) => {
+                format!("{full} on stream `{}`", self.application.streams[named as usize].name)
+            }
+        });
+        let (memory, address) = match place {
+            Place::Device(device, address) => {
+                let memory = self.memories.memories.get(&device);
+                (memory.map(|memory| memory.name_of(address)).unwrap_or_default(), Some(address))
+            }
+            Place::Host(buffer) => (format!("`{}` on the host", self.application.buffers[buffer].name), None),
+        };
+        self.raced.insert(key, self.found.len());
+        let race = StreamRace { between, commands, memory, address, conflict, count: 1 };
+        self.found.push(Found::BetweenStreams(race));
     }
 
     /// Notes what a step orders.
@@ -381,18 +350,26 @@ impl<'a> FunctionalHost<'a> {
         if std::mem::replace(&mut self.freed[place], true) {
             return Err(Fault::new(self.application.buffers[place].is_freed()));
         }
-        let (address, launches) = (self.addresses[place], self.launched.len() as u32);
-        self.memory(place)?.free(address, launches);
+        let (address, launches) = (self.memories.addresses[place], self.launched.len() as u32);
+        self.memories.of(self.application.buffers[place].device)?.free(address, launches);
         Ok(())
     }
 
-    fn steps(&mut self, steps: &[Step]) -> Result<ControlFlow<()>, Fault> {
+    fn steps(&mut self, steps: &[Step], files: &mut impl Files) -> Result<ControlFlow<()>, Fault> {
         let application = self.application;
         for step in steps {
             let flow = match step {
                 Step::Launch(launch) => self.launch(launch)?,
-                Step::Copy { direction, buffer, stream } => {
-                    self.copy(*direction, application.whole(*buffer), *stream)?;
+                Step::Copy { direction, part, stream } => {
+                    self.copy(*direction, *part, *stream)?;
+                    ControlFlow::Continue(())
+                }
+                Step::Move { moved, stream } => {
+                    self.move_rows(moved, *stream)?;
+                    ControlFlow::Continue(())
+                }
+                Step::Host(step) => {
+                    self.host_step(step, files)?;
                     ControlFlow::Continue(())
                 }
                 Step::Tasks(tasks) => self.tasks(tasks)?,
@@ -408,12 +385,12 @@ impl<'a> FunctionalHost<'a> {
                     self.free(*name)?;
                     ControlFlow::Continue(())
                 }
-                Step::Pipeline { launches, .. } => self.steps(launches)?,
-                Step::Together { members, rounds } => self.together(members, rounds)?,
+                Step::Pipeline { launches, .. } => self.steps(launches, files)?,
+                Step::Together { members, rounds } => self.together(members, rounds, files)?,
                 Step::Repeat(times, steps) => {
                     let mut flow = ControlFlow::Continue(());
                     for _ in 0..*times {
-                        flow = self.steps(steps)?;
+                        flow = self.steps(steps, files)?;
                         if flow.is_break() {
                             break;
                         }
@@ -425,13 +402,14 @@ impl<'a> FunctionalHost<'a> {
                     let part = until.offset as usize..until.offset as usize + until.value.len();
                     let mut rounds = 0;
                     loop {
-                        let flow = self.steps(steps)?;
+                        let flow = self.steps(steps, files)?;
                         if flow.is_break() {
                             break flow;
                         }
                         rounds += 1;
                         let place = self.place(until.buffer);
-                        self.check_copy(Direction::DeviceToHost, looked, DEFAULT_STREAM);
+                        let (direction, host) = (Direction::DeviceToHost, looked.into());
+                        self.check_move(&Moved::Copy { direction, host, device: host }, DEFAULT_STREAM);
                         if let Some(races) = &mut self.races {
                             races.order.await_stream(application.buffers[place].device, DEFAULT_STREAM);
                         }
@@ -454,9 +432,14 @@ impl<'a> FunctionalHost<'a> {
     }
 
     /// Does the rounds of applications once each.
-    fn together(&mut self, members: &[Member], rounds: &[Step]) -> Result<ControlFlow<()>, Fault> {
+    fn together(
+        &mut self,
+        members: &[Member],
+        rounds: &[Step],
+        files: &mut impl Files,
+    ) -> Result<ControlFlow<()>, Fault> {
         for (member, round) in members.iter().zip(rounds) {
-            if self.steps(std::slice::from_ref(round))?.is_break() {
+            if self.steps(std::slice::from_ref(round), files)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
             for &buffer in &member.copy_out {
@@ -492,15 +475,16 @@ impl<'a> FunctionalHost<'a> {
     }
 
     fn launch(&mut self, step: &LaunchStep) -> Result<ControlFlow<()>, Fault> {
-        let params = step.params(|name| self.addresses[self.meaning[name.0 as usize]]);
+        let place = |name: BufferId| self.memories.addresses[self.meaning[name.0 as usize]];
+        let params = step.params(place);
         self.options.dynamic_shared_bytes = step.shared;
-        let place = |name: BufferId| self.addresses[self.meaning[name.0 as usize]];
         self.options.textures = self.application.textures_on(step.device, place);
         let kernel = step.kernel.name();
         let name = format!("{kernel}#{}", self.launched.len() + 1);
-        let memory = self.memories.get_mut(&step.device).ok_or_else(|| no_buffer(step.device))?;
         let place = self.application.place_of(step);
-        let variables = place.map_or_else(VariableBases::default, |place| self.variables[place.module]);
+        let variables =
+            place.map_or_else(VariableBases::default, |place| self.memories.variables[place.module]);
+        let memory = self.memories.of(step.device)?;
         let grid = Grid::new(&step.kernel, step.grid, step.block, &params, variables, &self.options);
         let mut grid = grid.map_err(|error| Fault::new(format!("{name}: {}", error.message)))?;
         let mut done = 0;
@@ -547,31 +531,4 @@ impl<'a> FunctionalHost<'a> {
         }
         Ok(flow)
     }
-}
-
-/// Bytes that each device holds: buffers and variables, with gaps between them.
-fn rooms(application: &Application) -> BTreeMap<u32, u64> {
-    let mut rooms: BTreeMap<u32, u64> = application.devices().into_iter().map(|device| (device, 0)).collect();
-    let buffers = application.buffers.iter().map(|buffer| (buffer.device, buffer.bytes));
-    let variables = application.modules.iter().filter_map(|module| {
-        let kernel = module.kernels.first()?;
-        Some((module.device, kernel.global_bytes() + kernel.constant_bytes() + GAP))
-    });
-    let library = application.library.heap + application.library.printf + 2 * GAP;
-    let library = application.modules.iter().filter_map(|module| {
-        let kernel = module.kernels.first()?;
-        (kernel.prints() || kernel.allocates()).then_some((module.device, library))
-    });
-    for (device, bytes) in buffers.chain(variables).chain(library) {
-        let room = rooms.entry(device).or_default();
-        *room = room.saturating_add(bytes).saturating_add(GAP);
-    }
-    rooms
-}
-
-/// Bytes between two allocations at most.
-const GAP: u64 = 512;
-
-fn no_buffer(device: u32) -> Fault {
-    Fault::new(format!("no buffer lies on device {device}"))
 }

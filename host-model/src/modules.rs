@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use counterpoint_ptx::Kernel;
 
-use crate::program::{Application, LaunchStep};
+use crate::program::{Application, Fixed, LaunchStep};
 
 /// A module on a device.
 #[derive(Clone, Debug)]
@@ -14,6 +14,10 @@ pub struct Module {
     pub name: Arc<str>,
     /// The device.
     pub device: u32,
+    /// The address at which its `.global` variables begin, if it is fixed.
+    pub globals: Option<u64>,
+    /// The same of its `.const` variables.
+    pub constants: Option<u64>,
     /// The kernels that are launched there, in the order of their first launch; all have the same variables.
     pub kernels: Vec<Arc<Kernel>>,
 }
@@ -29,6 +33,8 @@ impl Module {
                 None => modules.push(Module {
                     name: Arc::clone(code),
                     device: *device,
+                    globals: None,
+                    constants: None,
                     kernels: vec![Arc::clone(kernel)],
                 }),
             }
@@ -36,7 +42,21 @@ impl Module {
         modules
     }
 
-    fn is(&self, name: &str, device: u32) -> bool {
+    /// Its variables that have fixed addresses.
+    pub(crate) fn fixed(&self) -> Vec<Fixed> {
+        let Some(any) = self.kernels.first() else { return Vec::new() };
+        let spaces = [
+            ("variables", self.globals, any.global_bytes()),
+            ("constants", self.constants, any.constant_bytes()),
+        ];
+        let fixed = |(space, address, bytes): (&str, Option<u64>, u64)| {
+            let start = address.filter(|_| bytes > 0)?;
+            Some(Fixed { name: format!("the {space} of `{}`", self.name), range: start..start + bytes })
+        };
+        spaces.into_iter().filter_map(fixed).collect()
+    }
+
+    pub(crate) fn is(&self, name: &str, device: u32) -> bool {
         *self.name == *name && self.device == device
     }
 }
@@ -57,6 +77,11 @@ impl Application {
         let kernels = &self.modules[module].kernels;
         let kernel = kernels.iter().position(|kernel| kernel.name() == step.kernel.name())?;
         Some(KernelPlace { module, kernel })
+    }
+
+    /// The number of a module's constants among the contents of device memory: behind the variables of all.
+    pub(crate) fn number_of_constants(&self, module: usize) -> u32 {
+        (self.buffers.len() + self.modules.len() + module) as u32
     }
 
     /// The number of a module's variables among the contents of device memory: behind those of the buffers.

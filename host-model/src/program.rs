@@ -2,10 +2,12 @@
 //!
 //! Names have been resolved to indices and expressions to numbers; where an application comes from is not known here.
 
+mod moves;
+mod places;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use counterpoint_framework::time::BytesPerSecond;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
 use counterpoint_ptx::printf::Ring;
@@ -13,6 +15,9 @@ use counterpoint_ptx::texture::{Texture, Textures};
 use counterpoint_ptx::{Heap, Kernel};
 
 use crate::modules::Module;
+
+pub use moves::{Computed, HostStep, Moved, Pace, Range, Rows, Transfer};
+pub use places::{Fixed, Place, Variable};
 
 /// Position of a buffer in the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,6 +32,8 @@ pub struct Buffer {
     pub bytes: u64,
     /// The device on which it lies.
     pub device: u32,
+    /// Where it lies there.
+    pub place: Place,
 }
 
 impl Buffer {
@@ -37,35 +44,6 @@ impl Buffer {
             self.name, self.device
         )
     }
-}
-
-/// Part of a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
-    /// The buffer.
-    pub buffer: BufferId,
-    /// Where it begins, in bytes from the buffer's beginning.
-    pub offset: u64,
-    /// Its size.
-    pub bytes: u64,
-}
-
-/// A transfer between a file and a buffer, of the buffer's whole size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transfer {
-    /// The file.
-    pub file: FileIndex,
-    /// The buffer.
-    pub buffer: BufferId,
-}
-
-/// Contents that the CPU computes in the prelude, instead of reading a file.
-#[derive(Clone, Debug)]
-pub struct Computed {
-    /// The values.
-    pub values: Arc<[u8]>,
-    /// How fast it makes them.
-    pub rate: BytesPerSecond,
 }
 
 /// A stream: what is sent on it is done in its order.
@@ -102,6 +80,25 @@ pub enum Argument {
     Buffer(BufferId, u64),
     /// A value in the bytes of its type.
     Value(Box<[u8]>),
+    /// A value with addresses in it, such as a struct.
+    Struct {
+        /// Its bytes, with zeros where addresses are.
+        bytes: Box<[u8]>,
+        /// By offset in these bytes, the buffer and the byte of it whose device address stands there.
+        addresses: Box<[(u32, BufferId, u64)]>,
+    },
+}
+
+impl Argument {
+    /// The buffers whose addresses it holds.
+    pub fn buffers(&self) -> impl Iterator<Item = BufferId> {
+        let (one, more): (_, &[_]) = match self {
+            Argument::Buffer(buffer, _) => (Some(*buffer), &[]),
+            Argument::Value(_) => (None, &[]),
+            Argument::Struct { addresses, .. } => (None, addresses),
+        };
+        one.into_iter().chain(more.iter().map(|(_, buffer, _)| *buffer))
+    }
 }
 
 /// A kernel launch.
@@ -152,6 +149,13 @@ impl LaunchStep {
                     place.copy_from_slice(&address.to_le_bytes()[..param.size as usize]);
                 }
                 Argument::Value(bytes) => place.copy_from_slice(bytes),
+                Argument::Struct { bytes, addresses } => {
+                    place.copy_from_slice(bytes);
+                    for &(at, name, offset) in addresses {
+                        let address = address(name) + offset;
+                        place[at as usize..][..8].copy_from_slice(&address.to_le_bytes());
+                    }
+                }
             }
         }
         params
@@ -231,15 +235,24 @@ pub struct Member {
 pub enum Step {
     /// Launches a kernel.
     Launch(LaunchStep),
-    /// Copies a buffer.
+    /// Copies a part of a buffer.
     Copy {
         /// Which way.
         direction: Direction,
-        /// The buffer.
-        buffer: BufferId,
+        /// The part.
+        part: Range,
         /// On which stream.
         stream: u32,
     },
+    /// Fills or copies rows on a device, or copies rows between it and the host.
+    Move {
+        /// The rows.
+        moved: Moved,
+        /// On which stream.
+        stream: u32,
+    },
+    /// The host does something by itself.
+    Host(HostStep),
     /// Records an event on a stream.
     Record(EventId, u32),
     /// Holds a stream until an event, as it was recorded last, has been recorded; at once if it never was.
@@ -289,6 +302,20 @@ impl Step {
             | Step::Pipeline { launches: steps, .. }
             | Step::Together { rounds: steps, .. } => steps,
             _ => &[],
+        }
+    }
+
+    /// Changes the steps of the host among steps and within them.
+    pub fn each_of_host(steps: &mut [Step], change: &mut impl FnMut(&mut HostStep)) {
+        for step in steps {
+            match step {
+                Step::Host(step) => change(step),
+                Step::Repeat(_, steps)
+                | Step::Loop { steps, .. }
+                | Step::Pipeline { launches: steps, .. }
+                | Step::Together { rounds: steps, .. } => Step::each_of_host(steps, change),
+                _ => {}
+            }
         }
     }
 
@@ -344,8 +371,8 @@ pub struct Application {
     pub preloaded: Vec<BufferId>,
     /// Steps that run there without time before that, on these contents.
     pub preload: Vec<Step>,
-    /// Files read before the first copy, and computed contents in their place.
-    pub prelude: Vec<Transfer>,
+    /// Steps of the host before the first copy: files that are read, and computed contents in their place.
+    pub prelude: Vec<HostStep>,
     /// Contents among these that no storage holds, because the CPU computes them.
     pub computed: BTreeMap<FileIndex, Computed>,
     /// Buffers copied to their device.
@@ -354,8 +381,8 @@ pub struct Application {
     pub steps: Vec<Step>,
     /// Buffers copied back.
     pub copy_out: Vec<BufferId>,
-    /// Files written at the end.
-    pub postlude: Vec<Transfer>,
+    /// Steps of the host at the end: files that are written.
+    pub postlude: Vec<HostStep>,
     /// Buffers whose host copy is looked at when all is done.
     pub inspect: Vec<BufferId>,
 }
@@ -395,13 +422,32 @@ impl Application {
         Range { buffer, offset: 0, bytes: self.buffers[buffer.0 as usize].bytes }
     }
 
+    /// The transfers of the prelude that fill buffers.
+    pub fn reads(&self) -> impl Iterator<Item = &Transfer> {
+        self.prelude.iter().filter_map(|step| match step {
+            HostStep::Read(transfer) => Some(transfer),
+            _ => None,
+        })
+    }
+
+    /// The transfers of the postlude that write files.
+    pub fn writes(&self) -> impl Iterator<Item = &Transfer> {
+        self.postlude.iter().filter_map(|step| match step {
+            HostStep::Write(transfer) => Some(transfer),
+            _ => None,
+        })
+    }
+
     /// Bytes that move between storage, host and devices, for progress.
     pub fn bytes(&self) -> u64 {
         let size = |id: &BufferId| self.buffers[id.0 as usize].bytes;
-        let files = self.prelude.iter().chain(&self.postlude).map(|transfer| size(&transfer.buffer));
+        let transferred = |step: &HostStep| step.transfer().map_or(0, |transfer| transfer.part.bytes);
+        let files = self.prelude.iter().chain(&self.postlude).map(transferred);
         let copies = files.chain(self.copy_in.iter().chain(&self.copy_out).map(size)).sum::<u64>();
         let of_step = |step: &Step| match step {
-            Step::Copy { buffer, .. } => size(buffer),
+            Step::Copy { part, .. } => part.bytes,
+            Step::Move { moved, .. } => moved.rows().total(),
+            Step::Host(step) => transferred(step),
             Step::Tasks(tasks) => tasks.iter().flat_map(Task::copies).map(|range| range.bytes).sum(),
             Step::Together { members, .. } => members.iter().flat_map(|one| &one.copy_out).map(size).sum(),
             _ => 0,

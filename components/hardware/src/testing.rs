@@ -194,6 +194,7 @@ pub fn launch(id: u32, source: &str, grid: u32, block: u32) -> Arc<Launch> {
         grid: [grid, 1, 1],
         block: [block, 1, 1],
         dynamic_shared: 0,
+        constant_writes: 0,
         parameters: 0,
         params: BUFFER.to_le_bytes().into(),
         memory: Arc::new(Allocations::from_iter([Allocation {

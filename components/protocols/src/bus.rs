@@ -67,6 +67,8 @@ pub enum Work {
         /// Whether the authority over pages gets it, too.
         pages: bool,
     },
+    /// Moves rows of bytes, or fills rows with a value.
+    Move(Box<Move>),
 }
 
 /// A copy between host and device memory.
@@ -91,6 +93,63 @@ pub enum Direction {
     HostToDevice,
     /// Device memory to host memory.
     DeviceToHost,
+}
+
+/// Rows of bytes of one length that are copied or filled in one command.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Move {
+    /// Their origin.
+    pub from: RowSource,
+    /// Their destination.
+    pub to: RowTarget,
+    /// Length of a row in bytes.
+    pub bytes: u64,
+    /// Number of rows.
+    pub rows: u64,
+}
+
+impl Move {
+    /// Bytes of all rows.
+    pub fn total(&self) -> u64 {
+        self.bytes * self.rows
+    }
+
+    /// The way on which an engine for one direction takes it: what stays on the device goes with copies to the device.
+    pub fn direction(&self) -> Direction {
+        match self.to {
+            RowTarget::Host(_) => Direction::DeviceToHost,
+            RowTarget::Device(_) => Direction::HostToDevice,
+        }
+    }
+}
+
+/// Places of rows: each begins `pitch` bytes behind the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rows {
+    /// Address of the first.
+    pub first: u64,
+    /// Bytes from the beginning of one to that of the next.
+    pub pitch: u64,
+}
+
+/// The origin of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RowSource {
+    /// Host memory.
+    Host(Rows),
+    /// Memory of the device.
+    Device(Rows),
+    /// These bytes again and again, from the beginning of each row on.
+    Value([u8; 8]),
+}
+
+/// The destination of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RowTarget {
+    /// Host memory.
+    Host(Rows),
+    /// Memory of the device.
+    Device(Rows),
 }
 
 /// A device's description of itself.
@@ -219,6 +278,17 @@ pub enum ToCopyEngine {
     Page(Copy),
     /// From the host: values or an acknowledgement.
     Bus(BusMessage),
+    /// Rows to be moved or filled.
+    Move {
+        /// The command.
+        id: CommandId,
+        /// Its stream.
+        stream: u32,
+        /// The rows.
+        rows: Box<Move>,
+        /// Its recording.
+        title: Option<Title>,
+    },
 }
 
 /// From the copy engine.
@@ -235,7 +305,7 @@ pub enum FromCopyEngine {
 impl Message for ToCopyEngine {
     const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
     const CORRUPT: Option<fn(&mut Self, u64) -> bool> = Some(|message, bits| match message {
-        ToCopyEngine::Copy { .. } | ToCopyEngine::Page(_) => false,
+        ToCopyEngine::Copy { .. } | ToCopyEngine::Page(_) | ToCopyEngine::Move { .. } => false,
         ToCopyEngine::Bus(message) => BusMessage::CORRUPT.is_some_and(|corrupt| corrupt(message, bits)),
     });
 }

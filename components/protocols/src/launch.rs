@@ -71,6 +71,8 @@ pub struct Launch {
     pub params: Arc<[u8]>,
     /// Their address for constant caches.
     pub parameters: u64,
+    /// How often copies have written constant memory of its device before it: caches of constants forget what is older.
+    pub constant_writes: u32,
     /// The device memory that the kernel may touch.
     pub memory: Arc<Allocations>,
     /// The span that the launch is part of.
@@ -139,6 +141,10 @@ impl Hash for Launch {
         self.textures.hash(state);
         (self.code, self.parameters, self.variables.globals, self.variables.constants, self.local)
             .hash(state);
+        // A launch that finds the module's own constants is the launch that it always was.
+        if self.constant_writes > 0 {
+            self.constant_writes.hash(state);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use counterpoint_framework::telemetry::Meter;
 use counterpoint_host_model::Journal;
 use counterpoint_host_model::functional::{FunctionalHost, Launched};
 use counterpoint_host_model::program::Step;
+use counterpoint_protocols::host::FileIndex;
 use counterpoint_ptx::functional::Options;
 use counterpoint_simulation::application::{Against, Files, LoadedApplication, load};
 use counterpoint_simulation::references::{REFERENCES, ReferenceInput};
@@ -90,20 +91,20 @@ fn run_and_count(loaded: &LoadedApplication, options: Options) -> (Journal, Vec<
     let journal = Journal::default();
     let meter = Meter::default();
     let host = || FunctionalHost::new(&loaded.application, &journal, &meter, options.clone(), 0xa5).unwrap();
-    let read = |index: usize, place: &mut [u8]| {
-        loaded.preloaded[index].read_into(place).unwrap();
+    let read = |FileIndex(index), at, place: &mut [u8]| {
+        loaded.preloaded[index as usize].read_into(at, place).unwrap();
         Ok(())
     };
-    let preloaded = host().preload(read).unwrap_or_else(|fault| panic!("{fault}"));
+    let preloaded = host().preload((read, |_, _, _| {})).unwrap_or_else(|fault| panic!("{fault}"));
     let mut host = host();
     for (buffer, contents) in preloaded.continue_value().unwrap() {
         host.load(buffer, &contents).unwrap();
     }
-    let read = |index: usize, place: &mut [u8]| {
-        loaded.inputs[index].read_into(place).unwrap();
+    let read = |FileIndex(index), at, place: &mut [u8]| {
+        loaded.inputs[index as usize].read_into(at, place).unwrap();
         Ok(())
     };
-    let ended = host.run(read, |_, _| {});
+    let ended = host.run((read, |_, _, _| {}));
     assert!(ended.unwrap_or_else(|fault| panic!("{fault}")).is_continue());
     let (launched, found) = host.into_results();
     assert_eq!(found, [], "{} is clean", loaded.application.name);
@@ -211,9 +212,7 @@ fn every_launch_comes_to_what_its_application_states() {
                 } else {
                     let application = &loaded.application;
                     let prelude = loaded.inputs.iter().map(|input| input.bytes).sum();
-                    let postlude = application.postlude.iter();
-                    let postlude =
-                        postlude.map(|file| application.buffers[file.buffer.0 as usize].bytes).sum();
+                    let postlude = application.writes().map(|file| file.part.bytes).sum();
                     assert_cell(&row[3], &[prelude], &what);
                     assert_cell(&row[4], &[postlude], &what);
                 }

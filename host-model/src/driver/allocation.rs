@@ -14,7 +14,7 @@ use counterpoint_ptx::{Allocation, Rights};
 use super::Driver;
 use super::modules::{Hidden, Placed};
 use super::printing::Printing;
-use crate::program::{Application, BufferId};
+use crate::program::{Application, Buffer, BufferId, Place};
 
 /// Where the first buffer lies on every device; below it nothing is mapped, so a null pointer is caught.
 const FIRST_DEVICE_ADDRESS: u64 = 1 << 16;
@@ -33,17 +33,28 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// One buffer behind the other, each from a page of this size on.
+    /// One buffer behind the other, each from a page of this size on; those without an address of their own behind all that has a fixed
+    /// one. A variable of a module has its place with that, and none here.
     pub fn of(application: &Application, page: u64) -> Self {
         let (mut host, mut device, mut next) = (Vec::new(), Vec::new(), 0);
-        let mut ends: BTreeMap<u32, u64> =
-            application.devices().into_iter().map(|device| (device, FIRST_DEVICE_ADDRESS)).collect();
+        let first = |device| match application.fixed_end(device) {
+            0 => (device, FIRST_DEVICE_ADDRESS),
+            end => (device, end.next_multiple_of(page)),
+        };
+        let mut ends: BTreeMap<u32, u64> = application.devices().into_iter().map(first).collect();
         for buffer in &application.buffers {
-            let end = ends.entry(buffer.device).or_default();
             host.push(next);
-            device.push(*end);
             next += buffer.bytes.next_multiple_of(page);
-            *end += buffer.bytes.next_multiple_of(page);
+            device.push(match buffer.place {
+                Place::At(address) => address,
+                Place::Variable(_) => 0,
+                Place::Anywhere => {
+                    let end = ends.entry(buffer.device).or_default();
+                    let start = *end;
+                    *end += buffer.bytes.next_multiple_of(page);
+                    start
+                }
+            });
         }
         Layout { host, device, ends, host_end: next }
     }
@@ -112,6 +123,13 @@ impl Driver<'_> {
             if let Some(message) = layout.beyond(device, memory).or_else(too_small) {
                 return Err(Fault::new(message));
             }
+            for (place, buffer) in application.buffers.iter().enumerate() {
+                if buffer.device == device
+                    && let Some((variable, module)) = application.variable_of(place)
+                {
+                    self.device_address[place] = variable.address(self.loaded[module].variables);
+                }
+            }
             if let Some(&Hidden { printf, .. }) = self.hidden.get(&device).filter(|hidden| hidden.printf != 0)
             {
                 let ring = Ring::new(application.library.printf);
@@ -160,7 +178,9 @@ impl Driver<'_> {
     /// Maps the memory that the kernels of a device may touch from now on.
     fn map(&mut self, device: u32) {
         let all = self.application.buffers.iter().zip(&self.device_address).zip(&self.freed);
-        let here = all.filter(|((buffer, _), _)| buffer.device == device && buffer.bytes > 0);
+        // A variable is part of its module.
+        let own = |buffer: &Buffer| buffer.bytes > 0 && !matches!(buffer.place, Place::Variable(_));
+        let here = all.filter(|((buffer, _), _)| buffer.device == device && own(buffer));
         let allocations = here.map(|((buffer, &start), &freed_after)| Allocation {
             name: buffer.name.clone(),
             range: start..start + buffer.bytes,

@@ -62,7 +62,19 @@ impl Bump {
         }
         let start = (self.next + 1).next_multiple_of(self.page);
         self.next = start + bytes;
-        self.given.push(Allocation { name, range: start..self.next, freed_after: None, rights });
+        self.give(name, start, bytes, rights)
+    }
+
+    /// The same at an address that is fixed, below all others, if there is one.
+    fn take_at(&mut self, fixed: Option<u64>, name: String, bytes: u64, rights: Rights) -> u64 {
+        match fixed {
+            Some(start) if bytes > 0 => self.give(name, start, bytes, rights),
+            _ => self.take(name, bytes, rights),
+        }
+    }
+
+    fn give(&mut self, name: String, start: u64, bytes: u64, rights: Rights) -> u64 {
+        self.given.push(Allocation { name, range: start..start + bytes, freed_after: None, rights });
         start
     }
 }
@@ -101,8 +113,18 @@ impl Placed {
             let Some(any) = module.kernels.first().filter(|_| module.device == device) else { continue };
             let (name, mut loaded) = (&module.name, Loaded::default());
             loaded.variables = VariableBases {
-                globals: bump.take(format!("variables of {name}"), any.global_bytes(), Rights::All),
-                constants: bump.take(format!("constants of {name}"), any.constant_bytes(), Rights::Read),
+                globals: bump.take_at(
+                    module.globals,
+                    format!("variables of {name}"),
+                    any.global_bytes(),
+                    Rights::All,
+                ),
+                constants: bump.take_at(
+                    module.constants,
+                    format!("constants of {name}"),
+                    any.constant_bytes(),
+                    Rights::Read,
+                ),
                 heap,
                 printf,
             };
@@ -156,8 +178,10 @@ impl Driver<'_> {
                 variables = before.to_vec();
                 any.point(&mut variables, bases);
             }
+            let constants = memory.contents(application.number_of_constants(index)).cloned();
             memory.place(path, bases.globals, variables.into());
-            memory.place(path, bases.constants, any.constant_image(bases).into());
+            let constants = constants.unwrap_or_else(|| any.constant_image(bases).into());
+            memory.place(path, bases.constants, constants);
             for (kernel, &address) in module.kernels.iter().zip(&loaded.code) {
                 memory.place(path, address, vec![0; kernel.code_bytes() as usize].into());
             }

@@ -14,14 +14,14 @@ use counterpoint_protocols::memory::Tag;
 
 use super::overlap::ASIDE;
 use super::{Driver, Page};
-use crate::program::{Computed, Transfer};
+use crate::program::Transfer;
 
 /// A page that a thread moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
     /// Between which file and which buffer.
     pub transfer: Transfer,
-    /// Where the page begins, in the buffer and the file.
+    /// Where the page begins in the transfer.
     offset: u64,
     /// Where it lies in memory; names may mean other buffers by the time that it is moved.
     address: u64,
@@ -117,8 +117,8 @@ impl Driver<'_> {
 
     /// The pages of a transfer.
     pub fn pages_of(&self, transfer: Transfer) -> impl Iterator<Item = Move> + use<> {
-        let (place, page) = (self.place(transfer.buffer), self.page);
-        let (size, start) = (self.application.buffers[place].bytes, self.host_address[place]);
+        let (place, page) = (self.place(transfer.part.buffer), self.page);
+        let (size, start) = (transfer.part.bytes, self.host_address[place] + transfer.part.offset);
         (0..size).step_by(page as usize).map(move |offset| Move {
             transfer,
             offset,
@@ -158,7 +158,7 @@ impl Driver<'_> {
                 let Move { transfer, offset, address, bytes } = next;
                 match self.threads[index].way {
                     Way::In => {
-                        if self.application.copy_in.contains(&transfer.buffer) {
+                        if self.application.copy_in.contains(&transfer.part.buffer) {
                             // Its copy follows by itself, and nobody tells the host.
                             self.journal.moved(bytes.into());
                         }
@@ -204,9 +204,10 @@ impl Driver<'_> {
             return None;
         }
         thread.has_faulted = false;
-        if let Some(Computed { rate, .. }) = self.application.computed.get(&next.transfer.file) {
+        if let Some(computed) = self.application.computed.get(&next.transfer.file) {
             let (now, cpu) = (self.sim.now(), &mut thread.cpu);
-            let ready = *thread.ready.get_or_insert_with(|| cpu.pass(now, next.bytes.into(), *rate));
+            let make = || computed.ready(cpu, now, next.offset, next.bytes.into());
+            let ready = *thread.ready.get_or_insert_with(make);
             if now < ready {
                 return None;
             }

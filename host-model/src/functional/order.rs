@@ -118,6 +118,11 @@ impl Order {
         self.clocks[lane.0][earlier.lane.0] >= earlier.number
     }
 
+    /// Whether the host knows that a command is done.
+    pub(super) fn is_known(&self, epoch: Epoch) -> bool {
+        self.host[epoch.lane.0] >= epoch.number
+    }
+
     /// Whether a command is done before all that can still be sent.
     pub(super) fn is_past(&self, epoch: Epoch) -> bool {
         (0..self.lanes.len()).all(|lane| self.before(Lane(lane))[epoch.lane.0] >= epoch.number)
@@ -132,12 +137,12 @@ fn join(clock: &mut Clock, other: &Clock) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{Buffer, Stream};
+    use crate::program::{Buffer, Place, Stream};
 
     /// Streams 1 and 2 on device 0, stream 3 on device 1.
     fn order() -> Order {
         let stream = |name: &str, device| Stream { name: name.into(), device };
-        let buffer = |device| Buffer { name: "b".into(), bytes: 4, device };
+        let buffer = |device| Buffer { name: "b".into(), bytes: 4, device, place: Place::Anywhere };
         Order::new(&Application {
             streams: vec![stream("", 0), stream("s", 0), stream("t", 0), stream("u", 1)],
             buffers: vec![buffer(0), buffer(1)],

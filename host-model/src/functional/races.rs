@@ -2,6 +2,8 @@
 //!
 //! Narrow tasks of one step race with each other in the same way, wherever they are sent: no task follows another.
 //!
+//! What the host does by itself races with commands that it has not waited for.
+//!
 //! Every command tells what it touches when it is executed. It is compared with those before it that may run beside it;
 //! what all that follows is behind is forgotten.
 
@@ -48,6 +50,8 @@ pub(super) enum Rival {
     Stream(u32),
     /// A task of a step, from 0.
     Task(u32),
+    /// The host.
+    Host,
 }
 
 /// Two commands that race.
@@ -64,11 +68,13 @@ pub(super) struct Races {
     open: Vec<Command>,
     /// The task whose commands are sent now.
     task: Option<u32>,
+    /// The host does something by itself between commands.
+    host_works: bool,
 }
 
 impl Races {
-    pub(super) fn new(order: Order) -> Self {
-        Races { order, open: Vec::new(), task: None }
+    pub(super) fn new(order: Order, host_works: bool) -> Self {
+        Races { order, open: Vec::new(), task: None, host_works }
     }
 
     /// From here on commands belong to a task of a step, which follows no other task of the step; or to none, since the step is
@@ -81,10 +87,35 @@ impl Races {
         }
     }
 
+    /// The races of something that the host does by itself, with commands that it has not waited for. All that it sends later is behind it.
+    pub(super) fn host(&self, name: Name, touches: &Touches) -> Vec<Race> {
+        let mut races = Vec::new();
+        for earlier in self.open.iter().filter(|earlier| !self.order.is_known(earlier.epoch)) {
+            for (&place, touched) in &earlier.touches {
+                if let Some(conflict) = touches.get(&place).and_then(|own| touched.conflict(own)) {
+                    let stream = Rival::Stream(self.order.stream(earlier.epoch.lane));
+                    let commands = [(earlier.name.clone(), stream), (name.clone(), Rival::Host)];
+                    races.push(Race { commands, place, conflict });
+                }
+            }
+        }
+        races
+    }
+
     /// Forgets what can race no more.
     fn forget(&mut self) {
-        let Races { order, open, .. } = self;
-        open.retain(|command| command.task.is_some() || !order.is_past(command.epoch));
+        let Races { order, open, host_works, .. } = self;
+        open.retain_mut(|command| {
+            if command.task.is_some() || !order.is_past(command.epoch) {
+                return true;
+            }
+            // All that is sent later is behind it, and only the host may come too early.
+            if !*host_works || order.is_known(command.epoch) {
+                return false;
+            }
+            command.touches.retain(|place, _| matches!(place, Place::Host(_)));
+            !command.touches.is_empty()
+        });
     }
 
     /// A command has been sent to a stream and touches this. Gives its races.

@@ -53,27 +53,27 @@ pub trait Runtime {
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault>;
 }
 
-/// Reads the input files, one after another, as the part `prelude` of the span `run`.
+/// Does the steps of the host before the first copy, one after another, as the part `prelude` of the span `run`.
 ///
 /// # Errors
 /// If storage or memory answers what was not asked for.
 pub async fn prelude(driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
     let prelude = driver.begin(Some(run), Level::Phases, "prelude");
-    for &transfer in &driver.application().prelude {
-        driver.read_file(transfer, Some(prelude)).await?;
+    for step in &driver.application().prelude {
+        driver.host(step, Some(prelude)).await?;
     }
     driver.end(prelude);
     Ok(())
 }
 
-/// Writes the output files, one after another, as the part `postlude` of the span `run`.
+/// Does the steps of the host behind the last copy, one after another, as the part `postlude` of the span `run`.
 ///
 /// # Errors
 /// As [`prelude`].
 pub async fn postlude(driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
     let postlude = driver.begin(Some(run), Level::Phases, "postlude");
-    for &transfer in &driver.application().postlude {
-        driver.write_file(transfer, Some(postlude)).await?;
+    for step in &driver.application().postlude {
+        driver.host(step, Some(postlude)).await?;
     }
     driver.end(postlude);
     Ok(())

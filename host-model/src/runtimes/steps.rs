@@ -11,7 +11,7 @@ use super::together::together;
 use super::walk::{Sends, Walks, one_after_another};
 use crate::driver::Driver;
 use crate::program::{
-    Awaited, BufferId, Condition, DEFAULT_STREAM, EventId, LaunchStep, Member, Range, Step,
+    Awaited, BufferId, Condition, DEFAULT_STREAM, EventId, HostStep, LaunchStep, Member, Moved, Range, Step,
 };
 
 /// Commands sent to a device.
@@ -145,6 +145,21 @@ impl Sender {
         Ok(id)
     }
 
+    /// Fills or copies rows on a stream; the result names the command.
+    pub(super) async fn move_as(
+        &mut self,
+        driver: &mut Driver<'_>,
+        moved: &Moved,
+        stream: u32,
+        parent: Option<SpanId>,
+    ) -> Result<CommandId, Fault> {
+        let device = driver.device_of(moved.rows().buffer);
+        let stream = self.enter(driver, device, stream).await;
+        let id = driver.move_rows(moved, stream, parent).await?;
+        self.sent(device, stream, id);
+        Ok(id)
+    }
+
     /// A command has been sent.
     fn sent(&mut self, device: u32, stream: u32, id: CommandId) {
         let state = self.devices.entry(device).or_default();
@@ -177,6 +192,18 @@ impl Sends for Sender {
             driver.wait(id).await?;
         }
         Ok(())
+    }
+
+    async fn move_rows(&mut self, driver: &mut Driver<'_>, moved: &Moved, stream: u32) -> Result<(), Fault> {
+        let id = self.move_as(driver, moved, stream, self.parent).await?;
+        if self.one_stream {
+            driver.wait(id).await?;
+        }
+        Ok(())
+    }
+
+    async fn host(&mut self, driver: &mut Driver<'_>, step: &HostStep) -> Result<(), Fault> {
+        driver.host(step, self.parent).await
     }
 
     async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {

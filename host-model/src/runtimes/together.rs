@@ -13,7 +13,7 @@ use counterpoint_protocols::bus::{CommandId, Direction};
 
 use super::steps::Sender;
 use crate::driver::Driver;
-use crate::program::{BufferId, Condition, LaunchStep, Member, Range, Step};
+use crate::program::{BufferId, Condition, LaunchStep, Member, Moved, Range, Step};
 
 /// Commands of a member that are under way at a time.
 const AHEAD: usize = 2;
@@ -22,6 +22,7 @@ const AHEAD: usize = 2;
 enum Item<'a> {
     Launch(&'a LaunchStep),
     Copy(Direction, Range),
+    Move(&'a Moved),
     Step(&'a Step),
     /// Looks whether the loop ends.
     Look(&'a Condition),
@@ -56,7 +57,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next action; nothing when the round is over. After a look, [`Cursor::looked`] comes first.
-    fn next(&mut self, whole: impl Fn(&Step) -> Option<Range>) -> Option<Item<'a>> {
+    fn next(&mut self) -> Option<Item<'a>> {
         loop {
             if let Some(item) = self.tasks.pop_front() {
                 return Some(item);
@@ -73,10 +74,8 @@ impl<'a> Cursor<'a> {
             frame.at += 1;
             let (steps, times) = match step {
                 Step::Launch(launch) => return Some(Item::Launch(launch)),
-                Step::Copy { direction, .. } => match whole(step) {
-                    Some(range) => return Some(Item::Copy(*direction, range)),
-                    None => continue,
-                },
+                Step::Copy { direction, part, .. } => return Some(Item::Copy(*direction, *part)),
+                Step::Move { moved, .. } => return Some(Item::Move(moved)),
                 Step::Tasks(tasks) => {
                     for task in &**tasks {
                         let copy = |direction| move |range: &Range| Item::Copy(direction, *range);
@@ -172,16 +171,13 @@ impl Side<'_> {
     }
 
     async fn send_next(&mut self, sender: &mut Sender, driver: &mut Driver<'_>) -> Result<(), Fault> {
-        let (application, stream, parent) = (driver.application(), self.member.stream, Some(self.span));
-        let whole = |step: &Step| match step {
-            Step::Copy { buffer, .. } => Some(application.whole(*buffer)),
-            _ => None,
-        };
-        let id = match self.cursor.next(whole) {
+        let (stream, parent) = (self.member.stream, Some(self.span));
+        let id = match self.cursor.next() {
             Some(Item::Launch(launch)) => Some(sender.launch_as(driver, launch, stream, parent).await?),
             Some(Item::Copy(direction, range)) => {
                 Some(sender.copy_as(driver, direction, range, stream, parent).await?)
             }
+            Some(Item::Move(moved)) => Some(sender.move_as(driver, moved, stream, parent).await?),
             Some(Item::Look(condition)) => {
                 let part = condition.part();
                 let copy = sender.copy_as(driver, Direction::DeviceToHost, part, stream, parent).await?;
@@ -272,7 +268,7 @@ mod tests {
     fn swaps(round: &Step, looks: u32) -> Vec<u32> {
         let (mut cursor, mut swaps, mut looked) = (Cursor::new(round), Vec::new(), 0);
         loop {
-            match cursor.next(|_| None) {
+            match cursor.next() {
                 Some(Item::Step(Step::Swap(BufferId(a), _))) => swaps.push(*a),
                 Some(Item::Look(_)) => {
                     looked += 1;
@@ -305,7 +301,7 @@ mod tests {
         let round = Step::Loop { until, most: 2, steps: vec![swap(1)] };
         let mut cursor = Cursor::new(&round);
         let mut look = || {
-            while !matches!(cursor.next(|_| None), Some(Item::Look(_))) {}
+            while !matches!(cursor.next(), Some(Item::Look(_))) {}
             cursor.looked(false)
         };
         assert!(look().is_ok());

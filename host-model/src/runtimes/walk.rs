@@ -6,7 +6,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::bus::Direction;
 
 use crate::driver::Driver;
-use crate::program::{Condition, DEFAULT_STREAM, LaunchStep, Member, Range, Step, Task};
+use crate::program::{Condition, DEFAULT_STREAM, HostStep, LaunchStep, Member, Moved, Range, Step, Task};
 
 /// Does single steps.
 #[async_trait(?Send)]
@@ -22,6 +22,12 @@ pub trait Sends {
         part: Range,
         stream: u32,
     ) -> Result<(), Fault>;
+
+    /// Fills or copies rows on a stream.
+    async fn move_rows(&mut self, driver: &mut Driver<'_>, moved: &Moved, stream: u32) -> Result<(), Fault>;
+
+    /// Does what the host does by itself.
+    async fn host(&mut self, driver: &mut Driver<'_>, step: &HostStep) -> Result<(), Fault>;
 
     /// Does what orders streams, holds the host or frees memory.
     async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault>;
@@ -80,10 +86,11 @@ pub trait Walks {
         for step in steps {
             match step {
                 Step::Launch(launch) => self.sends().launch(driver, launch).await?,
-                Step::Copy { direction, buffer, stream } => {
-                    let whole = driver.application().whole(*buffer);
-                    self.sends().copy(driver, *direction, whole, *stream).await?;
+                Step::Copy { direction, part, stream } => {
+                    self.sends().copy(driver, *direction, *part, *stream).await?;
                 }
+                Step::Move { moved, stream } => self.sends().move_rows(driver, moved, *stream).await?,
+                Step::Host(step) => self.sends().host(driver, step).await?,
                 // A phase of a loop may have none.
                 Step::Tasks(tasks) if tasks.is_empty() => {}
                 Step::Tasks(tasks) => self.tasks(driver, tasks).await?,

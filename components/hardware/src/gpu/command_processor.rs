@@ -75,7 +75,7 @@ pub struct CommandProcessorStats {
     /// Kernel launches among them.
     #[stat(unit = "launches")]
     launches: Counter,
-    /// Copies among them.
+    /// Copies and fills among them.
     #[stat(unit = "copies")]
     copies: Counter,
     /// Events among them that have been recorded.
@@ -134,7 +134,7 @@ impl CommandProcessor {
             let held = match &head.work {
                 Work::Wait(event) => self.unrecorded.contains(event),
                 Work::Describe => self.capacity.is_none(),
-                Work::Copy(_) => self.aside.values().any(|stream| *stream == head.stream),
+                Work::Copy(_) | Work::Move(_) => self.aside.values().any(|stream| *stream == head.stream),
                 _ => false,
             };
             let first = self.streams.get(&head.stream).and_then(VecDeque::front);
@@ -147,6 +147,7 @@ impl CommandProcessor {
         let (all, own) = (self.params.queues as usize, self.params.copy_queues as usize);
         match &command.work {
             Work::Copy(copy) if own > 0 => all + copy.direction as usize % own,
+            Work::Move(rows) if own > 0 => all + rows.direction() as usize % own,
             _ => command.stream as usize % all,
         }
     }
@@ -201,7 +202,12 @@ impl CommandProcessor {
                 self.unrecorded.remove(&id);
                 self.end(stream, BusMessage::Done(id));
             }
-            Work::Copy(_) | Work::Wait(_) => self.end(stream, BusMessage::Done(id)),
+            Work::Move(rows) if rows.total() > 0 => {
+                stats.copies.add(1);
+                self.to_copies.push_back(ToCopyEngine::Move { id, stream, rows, title });
+                self.under_way.insert(id, Some(stream));
+            }
+            Work::Copy(_) | Work::Move(_) | Work::Wait(_) => self.end(stream, BusMessage::Done(id)),
         }
         Ok(())
     }

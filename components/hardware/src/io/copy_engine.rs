@@ -5,6 +5,9 @@
 //! page may be under way beside each other. Each is made in chunks, several of them in flight. A chunk to the device is read from the
 //! host and written line by line; the copy is done when every line is acknowledged. A chunk to the host is read line
 //! by line and written to the host; the copy is done when the host has acknowledged every chunk.
+//!
+//! What stays on the device goes with copies to it: a chunk of a copy within the device is read line by line, and written line by
+//! line when it is there; a chunk of a fill is written at once. A chunk never reaches beyond its row.
 
 use std::collections::VecDeque;
 
@@ -13,8 +16,9 @@ use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params
 use counterpoint_framework::telemetry::{Attribute, Attributes, Lane, Level, SpanId};
 use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_protocols::bus::{
-    BusMessage, CommandId, Copy, CopyServer, Direction, FromCopyEngine, Title, ToCopyEngine,
+    BusMessage, CommandId, Copy, CopyServer, Direction, FromCopyEngine, Move, Rows, RowSource, RowTarget, Title, ToCopyEngine,
 };
+use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::memory::{
     ByteMask, LINE_BYTES, Label, MemAccess, MemReply, MemRequest, MemResult, MemoryClient, Tag, line_of,
 };
@@ -64,14 +68,55 @@ pub struct CopyEngineStats {
     /// Bytes copied to the host.
     #[stat(unit = "bytes")]
     bytes_to_host: Counter,
+    /// Copies within the device.
+    #[stat(unit = "copies")]
+    copies_on_device: Counter,
+    /// Bytes of these.
+    #[stat(unit = "bytes")]
+    bytes_on_device: Counter,
+    /// Fills of device memory with a value.
+    #[stat(unit = "fills")]
+    fills: Counter,
+    /// Bytes of these.
+    #[stat(unit = "bytes")]
+    bytes_filled: Counter,
+}
+
+impl CopyEngineStats {
+    /// Counts what begins.
+    fn count(&self, queued: &Queued) {
+        let (bytes, pages) = (queued.rows.total(), u64::from(queued.origin.is_page()));
+        match (queued.rows.from, queued.rows.to) {
+            (RowSource::Host(_), _) => {
+                self.copies_to_device.add(1 - pages);
+                self.pages_to_device.add(pages);
+                self.bytes_to_device.add(bytes);
+            }
+            (RowSource::Device(_), RowTarget::Host(_)) => {
+                self.copies_to_host.add(1 - pages);
+                self.pages_to_host.add(pages);
+                self.bytes_to_host.add(bytes);
+            }
+            (RowSource::Device(_), RowTarget::Device(_)) => {
+                self.copies_on_device.add(1);
+                self.bytes_on_device.add(bytes);
+            }
+            (RowSource::Value(_), _) => {
+                self.fills.add(1);
+                self.bytes_filled.add(bytes);
+            }
+        }
+    }
 }
 
 /// A chunk of a copy under way.
 struct Chunk {
     /// The number of its copy.
     copy: u64,
-    host: u64,
+    /// The device address of its lines under way.
     device: u64,
+    /// What becomes of the lines that are read; nothing if they are written.
+    then: Option<Destination>,
     /// On whose behalf its accesses are.
     label: Label,
     data: Box<[u8]>,
@@ -81,10 +126,31 @@ struct Chunk {
     span: Option<SpanId>,
 }
 
-/// A copy that is to be made: a command's, or a page by itself.
+/// Where bytes go that have been read from the device.
+#[derive(Clone, Copy)]
+enum Destination {
+    Host(u64),
+    Device(u64),
+}
+
+/// Who wants a copy.
+#[derive(Clone, Copy)]
+enum Origin {
+    Command(CommandId),
+    /// The copy is a page by itself.
+    Page(Copy),
+}
+
+impl Origin {
+    fn is_page(self) -> bool {
+        matches!(self, Origin::Page(_))
+    }
+}
+
+/// A copy that is to be made.
 struct Queued {
-    id: Option<CommandId>,
-    copy: Copy,
+    origin: Origin,
+    rows: Move,
     label: Label,
     title: Option<Title>,
 }
@@ -92,11 +158,12 @@ struct Queued {
 /// A copy under way.
 struct Active {
     number: u64,
-    id: Option<CommandId>,
-    copy: Copy,
+    origin: Origin,
+    rows: Move,
     label: Label,
-    /// Bytes for which a chunk has been begun.
+    /// Bytes for which a chunk has been begun, and the number of these chunks.
     begun: u64,
+    parts: u64,
     /// Chunks that are not done.
     chunks: u32,
     span: Option<SpanId>,
@@ -105,16 +172,31 @@ struct Active {
 impl Active {
     /// Attributes of its span.
     fn attributes(&self) -> Attributes {
-        let way = match self.copy.direction {
-            Direction::HostToDevice => "host to device",
-            Direction::DeviceToHost => "device to host",
+        let way = match (self.rows.from, self.rows.to) {
+            (RowSource::Host(_), _) => "host to device",
+            (_, RowTarget::Host(_)) => "device to host",
+            (_, RowTarget::Device(_)) => "on the device",
         };
         vec![
-            ("bytes", Attribute::Amount(self.copy.bytes)),
+            ("bytes", Attribute::Amount(self.rows.total())),
             ("direction", Attribute::Text(way.into())),
             ("stream", Attribute::Number(self.label.stream.into())),
         ]
     }
+}
+
+/// A copy between host and device as one row.
+fn single_row(copy: &Copy) -> Move {
+    let (host, device) = (row_at(copy.host), row_at(copy.device));
+    let (from, to) = match copy.direction {
+        Direction::HostToDevice => (RowSource::Host(host), RowTarget::Device(device)),
+        Direction::DeviceToHost => (RowSource::Device(device), RowTarget::Host(host)),
+    };
+    Move { from, to, bytes: copy.bytes, rows: 1 }
+}
+
+fn row_at(first: u64) -> Rows {
+    Rows { first, pitch: 0 }
 }
 
 /// An engine for one copy at a time, or for pages.
@@ -130,8 +212,8 @@ struct Engine {
 impl Engine {
     /// The next copy, if it may begin: behind all others, or as a page behind pages.
     fn take_next(&mut self) -> Option<Queued> {
-        let pages = |active: &Active| active.id.is_none() && active.begun == active.copy.bytes;
-        let is_page = self.queue.front()?.id.is_none();
+        let pages = |active: &Active| active.origin.is_page() && active.begun == active.rows.total();
+        let is_page = self.queue.front()?.origin.is_page();
         let free = self.active.is_empty() || is_page && self.active.iter().all(pages);
         if free { self.queue.pop_front() } else { None }
     }
@@ -152,79 +234,76 @@ pub struct CopyEngine {
 impl CopyEngine {
     /// Takes a copy in.
     fn queue(&mut self, queued: Queued) {
-        let engine = queued.copy.direction as usize % self.engines.len();
+        let engine = queued.rows.direction() as usize % self.engines.len();
         self.engines[engine].queue.push_back(queued);
     }
 
     /// Begins chunks of copies while there is room.
-    fn begin(&mut self, sim: &Context<CopyEngineStats>) {
+    fn begin(&mut self, sim: &Context<CopyEngineStats>) -> Result<(), Fault> {
         for index in 0..self.engines.len() {
-            self.begin_copies(index, sim);
+            self.begin_copies(index, sim)?;
             // The next copy begins in the cycle in which one ends: no message would come to begin it later.
             while self.finish_copies(index, sim) && !self.engines[index].queue.is_empty() {
-                self.begin_copies(index, sim);
+                self.begin_copies(index, sim)?;
             }
         }
+        Ok(())
     }
 
     /// Begins chunks of an engine's copies under way, and copies that may begin.
-    fn begin_copies(&mut self, index: usize, sim: &Context<CopyEngineStats>) {
+    fn begin_copies(&mut self, index: usize, sim: &Context<CopyEngineStats>) -> Result<(), Fault> {
         loop {
-            self.begin_chunks(index, sim);
-            let Some(Queued { id, copy, label, title }) = self.engines[index].take_next() else { return };
-            let stats = &sim.stats;
-            match copy.direction {
-                Direction::HostToDevice => {
-                    stats.copies_to_device.add(u64::from(id.is_some()));
-                    stats.pages_to_device.add(u64::from(id.is_none()));
-                    stats.bytes_to_device.add(copy.bytes);
-                }
-                Direction::DeviceToHost => {
-                    stats.copies_to_host.add(u64::from(id.is_some()));
-                    stats.pages_to_host.add(u64::from(id.is_none()));
-                    stats.bytes_to_host.add(copy.bytes);
-                }
-            }
-            sim.debug(|| format!("begins to copy {} bytes, {:?}", copy.bytes, copy.direction));
+            self.begin_chunks(index, sim)?;
+            let Some(queued) = self.engines[index].take_next() else { return Ok(()) };
+            sim.stats.count(&queued);
+            let Queued { origin, rows, label, title } = queued;
+            sim.debug(|| format!("begins to move {} bytes, {:?}", rows.total(), rows.direction()));
             let lane = Lane::Numbered("engine", index as u32);
             let open =
                 |Title { name, parent }| sim.open_span(Level::Kernels, parent, String::from(&*name), lane);
             let engine = &mut self.engines[index];
             engine.next += 1;
             let (number, span) = (engine.next, title.map(open));
-            engine.active.push_back(Active { number, id, copy, label, begun: 0, chunks: 0, span });
+            engine.active.push_back(Active { number, origin, rows, label, begun: 0, parts: 0, chunks: 0, span });
         }
     }
 
     /// Begins chunks of an engine's youngest copy, which alone can have some left to begin.
-    fn begin_chunks(&mut self, index: usize, sim: &Context<CopyEngineStats>) {
+    fn begin_chunks(&mut self, index: usize, sim: &Context<CopyEngineStats>) -> Result<(), Fault> {
         let mut slots = index * self.outstanding..(index + 1) * self.outstanding;
         while let Some(active) = self.engines[index].active.back_mut()
-            && active.begun < active.copy.bytes
+            && active.begun < active.rows.total()
             && let Some(slot) = slots.find(|&slot| self.chunks[slot].is_none())
         {
-            let Active { number, copy, begun, chunks, label, span, .. } = active;
-            let (of, label, part) = (*number, *label, *begun / self.chunk);
+            let Active { number, rows, begun, parts, chunks, label, span, .. } = active;
+            let (of, label, part) = (*number, *label, *parts);
             let lane = Lane::Numbered("burst", slot as u32);
             let open = |copy| sim.open_span(Level::Ctas, Some(copy), format!("burst {part}"), lane);
             let span = span.filter(|_| sim.wants_spans(Level::Ctas)).map(open);
-            let bytes = self.chunk.min(copy.bytes - *begun);
-            let (host, device) = (copy.host + *begun, copy.device + *begun);
-            sim.trace(|| format!("chunk {slot}: {bytes} bytes, host {host:#x}, device {device:#x}"));
+            let (row, within) = (*begun / rows.bytes, *begun % rows.bytes);
+            let bytes = self.chunk.min(rows.bytes - within);
+            let at = |place: Rows| place.first + row * place.pitch + within;
+            sim.trace(|| format!("chunk {slot}: {bytes} bytes from byte {within} of row {row} on"));
             let tag = Tag(slot as u32);
             *begun += bytes;
+            *parts += 1;
             *chunks += 1;
-            match copy.direction {
-                Direction::HostToDevice => {
-                    let data = Box::default();
-                    self.chunks[slot] = Some(Chunk { copy: of, host, device, label, data, lines: 0, span });
-                    let read = BusMessage::Read { tag, address: host, bytes: bytes as u32 };
+            let mut chunk = Chunk { copy: of, device: 0, then: None, label, data: Box::default(), lines: 0, span };
+            match (rows.from, rows.to) {
+                (RowSource::Host(host), RowTarget::Device(device)) => {
+                    chunk.device = at(device);
+                    let read = BusMessage::Read { tag, address: at(host), bytes: bytes as u32 };
                     self.to_control.push_back(FromCopyEngine::Bus(read));
                 }
-                Direction::DeviceToHost => {
-                    let data = vec![0; bytes as usize].into_boxed_slice();
-                    let lines = lines(device, bytes);
-                    let count = lines.clone().count() as u32;
+                (RowSource::Device(device), to) => {
+                    chunk.device = at(device);
+                    chunk.data = vec![0; bytes as usize].into_boxed_slice();
+                    chunk.then = Some(match to {
+                        RowTarget::Host(host) => Destination::Host(at(host)),
+                        RowTarget::Device(device) => Destination::Device(at(device)),
+                    });
+                    let lines = lines(chunk.device, bytes);
+                    chunk.lines = lines.clone().count() as u32;
                     self.to_memory.extend(lines.map(|(line, mask)| MemRequest {
                         line,
                         tag,
@@ -232,11 +311,18 @@ impl CopyEngine {
                         label,
                         access: MemAccess::Read(mask),
                     }));
-                    self.chunks[slot] =
-                        Some(Chunk { copy: of, host, device, label, data, lines: count, span });
+                }
+                (RowSource::Value(value), RowTarget::Device(device)) => {
+                    let data = (within..within + bytes).map(|byte| value[(byte % 8) as usize]);
+                    write(&mut chunk, tag, at(device), &data.collect::<Vec<u8>>(), &mut self.to_memory);
+                }
+                (RowSource::Host(_) | RowSource::Value(_), RowTarget::Host(_)) => {
+                    return Err(Fault::new("a copy engine does not write what it has not read from its device to the host"));
                 }
             }
+            self.chunks[slot] = Some(chunk);
         }
+        Ok(())
     }
 
     /// Reports the finished copies of an engine; false if there are none.
@@ -244,11 +330,11 @@ impl CopyEngine {
         let (active, to_control) = (&mut self.engines[index].active, &mut self.to_control);
         let before = active.len();
         active.retain(|active| {
-            let is_done = active.begun == active.copy.bytes && active.chunks == 0;
+            let is_done = active.begun == active.rows.total() && active.chunks == 0;
             if is_done {
-                to_control.push_back(match active.id {
-                    Some(id) => FromCopyEngine::Copied(id),
-                    None => FromCopyEngine::PageCopied(active.copy),
+                to_control.push_back(match active.origin {
+                    Origin::Command(id) => FromCopyEngine::Copied(id),
+                    Origin::Page(copy) => FromCopyEngine::PageCopied(copy),
                 });
                 if let Some(span) = active.span {
                     sim.close_span(span, active.attributes());
@@ -270,11 +356,6 @@ impl CopyEngine {
         }
     }
 
-    fn chunk(&mut self, tag: Tag) -> Result<&mut Chunk, Fault> {
-        let chunk = self.chunks.get_mut(tag.0 as usize).and_then(Option::as_mut);
-        chunk.ok_or_else(|| Fault::new(format!("an answer to chunk {}, which is not under way", tag.0)))
-    }
-
     /// Takes what the host says.
     fn take_host_message(
         &mut self,
@@ -283,25 +364,11 @@ impl CopyEngine {
     ) -> Result<(), Fault> {
         match message {
             BusMessage::Values { tag, data } => {
-                let chunk = self.chunk(tag)?;
-                let (device, label) = (chunk.device, chunk.label);
-                let mut count = 0;
-                let mut writes = VecDeque::new();
-                for (line, mask) in lines(device, data.len() as u64) {
-                    let mut values = [0; LINE_BYTES as usize];
-                    let first = line.max(device);
-                    let last = (line + LINE_BYTES).min(device + data.len() as u64);
-                    values[(first - line) as usize..(last - line) as usize]
-                        .copy_from_slice(&data[(first - device) as usize..(last - device) as usize]);
-                    let access = MemAccess::Write(mask, values);
-                    writes.push_back(MemRequest { line, tag, client: 0, label, access });
-                    count += 1;
-                }
-                chunk.lines = count;
-                self.to_memory.append(&mut writes);
+                let chunk = find(&mut self.chunks, tag)?;
+                write(chunk, tag, chunk.device, &data, &mut self.to_memory);
             }
             BusMessage::Written { tag } => {
-                self.chunk(tag)?;
+                find(&mut self.chunks, tag)?;
                 self.finish_chunk(tag.0 as usize, sim);
             }
             other => return Err(Fault::new(format!("the copy engine was sent {other:?}"))),
@@ -312,7 +379,7 @@ impl CopyEngine {
     /// Takes what device memory says.
     fn take_reply(&mut self, reply: MemReply, sim: &Context<CopyEngineStats>) -> Result<(), Fault> {
         let tag = reply.tag;
-        let chunk = self.chunk(tag)?;
+        let chunk = find(&mut self.chunks, tag)?;
         chunk.lines -= 1;
         let complete = chunk.lines == 0;
         if let MemResult::Line(_, values) = reply.result {
@@ -322,13 +389,43 @@ impl CopyEngine {
             chunk.data[(first - device) as usize..(last - device) as usize]
                 .copy_from_slice(&values[(first - reply.line) as usize..(last - reply.line) as usize]);
             if complete {
-                let (address, data) = (chunk.host, std::mem::take(&mut chunk.data));
-                self.to_control.push_back(FromCopyEngine::Bus(BusMessage::Write { tag, address, data }));
+                let data = std::mem::take(&mut chunk.data);
+                match chunk.then.take() {
+                    Some(Destination::Device(device)) => {
+                        write(chunk, tag, device, &data, &mut self.to_memory);
+                    }
+                    Some(Destination::Host(address)) => {
+                        self.to_control
+                            .push_back(FromCopyEngine::Bus(BusMessage::Write { tag, address, data }));
+                    }
+                    None => return Err(Fault::new(format!("values for chunk {}, which writes", tag.0))),
+                }
             }
         } else if complete {
             self.finish_chunk(tag.0 as usize, sim);
         }
         Ok(())
+    }
+}
+
+/// The chunk that an answer is for.
+fn find(chunks: &mut [Option<Chunk>], tag: Tag) -> Result<&mut Chunk, Fault> {
+    let chunk = chunks.get_mut(tag.0 as usize).and_then(Option::as_mut);
+    chunk.ok_or_else(|| Fault::new(format!("an answer to chunk {}, which is not under way", tag.0)))
+}
+
+/// Has a chunk's bytes written to the device, from an address on.
+fn write(chunk: &mut Chunk, tag: Tag, device: u64, data: &[u8], to_memory: &mut VecDeque<MemRequest>) {
+    chunk.device = device;
+    for (line, mask) in lines(device, data.len() as u64) {
+        let mut values = [0; LINE_BYTES as usize];
+        let first = line.max(device);
+        let last = (line + LINE_BYTES).min(device + data.len() as u64);
+        values[(first - line) as usize..(last - line) as usize]
+            .copy_from_slice(&data[(first - device) as usize..(last - device) as usize]);
+        let access = MemAccess::Write(mask, values);
+        to_memory.push_back(MemRequest { line, tag, client: 0, label: chunk.label, access });
+        chunk.lines += 1;
     }
 }
 
@@ -368,11 +465,21 @@ impl Component for CopyEngine {
                 match message {
                     ToCopyEngine::Copy { id, stream, copy, title } => {
                         let label = Label { kernel: 0, stream, tag: copy.tag };
-                        self.queue(Queued { id: Some(id), copy, label, title });
+                        self.queue(Queued {
+                            origin: Origin::Command(id),
+                            rows: single_row(&copy),
+                            label,
+                            title,
+                        });
+                    }
+                    ToCopyEngine::Move { id, stream, rows, title } => {
+                        let label = Label { kernel: 0, stream, tag: LineTag::NONE };
+                        self.queue(Queued { origin: Origin::Command(id), rows: *rows, label, title });
                     }
                     ToCopyEngine::Page(copy) => {
                         let label = Label { tag: copy.tag, ..Label::default() };
-                        self.queue(Queued { id: None, copy, label, title: None });
+                        let (origin, rows) = (Origin::Page(copy), single_row(&copy));
+                        self.queue(Queued { origin, rows, label, title: None });
                     }
                     ToCopyEngine::Bus(message) => self.take_host_message(message, sim)?,
                 }
@@ -380,7 +487,7 @@ impl Component for CopyEngine {
             if let Some(reply) = io.memory.rx.try_recv() {
                 self.take_reply(reply, sim)?;
             }
-            self.begin(sim);
+            self.begin(sim)?;
             // One line a cycle is the width of the engine's path to the network.
             if !self.to_memory.is_empty()
                 && let Some(permit) = io.memory.tx.try_reserve()

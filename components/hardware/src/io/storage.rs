@@ -61,11 +61,24 @@ impl Disk {
         }
     }
 
-    /// Gives a file new contents, without a device that takes its time; a file that does not exist stays so.
-    pub fn replace(&self, file: FileIndex, contents: Bytes) {
-        if let Ok(mut file) = self.file(file) {
-            *file = Stored::Held(contents);
-        }
+    /// Writes into a file, from one of its bytes on, without a device that takes its time; a file that does not exist stays so. All of a
+    /// file is not copied.
+    pub fn put(&self, file: FileIndex, at: u64, contents: Bytes) {
+        let Ok(mut file) = self.file(file) else { return };
+        let mut written = match std::mem::take(&mut *file) {
+            Stored::Written(written) if written.is_empty() && at == 0 => {
+                *file = Stored::Held(contents);
+                return;
+            }
+            Stored::Written(written) => written,
+            Stored::Held(held) => held.into(),
+            read @ Stored::File(_) => {
+                *file = read;
+                return;
+            }
+        };
+        place(&mut written, at, &contents);
+        *file = Stored::Written(written);
     }
 
     fn read(&self, file: FileIndex, offset: u64, bytes: u32) -> io::Result<Box<[u8]>> {
@@ -87,13 +100,18 @@ impl Disk {
     fn write(&self, file: FileIndex, offset: u64, data: &[u8]) -> io::Result<()> {
         let mut file = self.file(file)?;
         let Stored::Written(written) = &mut *file else { return Err(io::ErrorKind::PermissionDenied.into()) };
-        let end = offset as usize + data.len();
-        if written.len() < end {
-            written.resize(end, 0);
-        }
-        written[offset as usize..end].copy_from_slice(data);
+        place(written, offset, data);
         Ok(())
     }
+}
+
+/// Puts bytes into a file that grows to hold them.
+fn place(written: &mut Vec<u8>, at: u64, data: &[u8]) {
+    let end = at as usize + data.len();
+    if written.len() < end {
+        written.resize(end, 0);
+    }
+    written[at as usize..end].copy_from_slice(data);
 }
 
 /// Speed of a storage device.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use counterpoint_protocols::launch::Launch;
+use counterpoint_protocols::launch::{Launch, LaunchId};
 use counterpoint_protocols::local::{Capacity, LocalMemory};
 use counterpoint_protocols::memory::MemAccess;
 use counterpoint_ptx::texture::{AddressMode, Channel, Texture, Textures};
@@ -177,6 +177,21 @@ fn constants_are_read_an_address_a_cycle() {
     assert_eq!(counted(&one), (4, 2, miss + hit));
     // More addresses pass while the line is awaited.
     assert_eq!(counted(&few), (4, 2, miss + hit + 3));
+}
+
+#[test]
+fn constants_that_a_copy_has_written_are_asked_for_again() {
+    let source = constants("mov.u32 %r3, 20;");
+    let run = |writes: [u32; 3]| {
+        let launches = (1..).zip(writes).map(|(id, constant_writes)| {
+            let launch = Launch { id: LaunchId(id), constant_writes, ..launch_of(&source, 32) };
+            (u64::from(id) * 1000, block(&Arc::new(launch), 0))
+        });
+        let run = run_blocks("{ l1i: { perfect: on } }", Memory::default(), launches.collect());
+        assert_finished(&run.report);
+        asked(&run).into_iter().filter(|line| *line == CONSTANTS).count()
+    };
+    assert_eq!([run([0, 0, 0]), run([0, 1, 1]), run([0, 1, 2]), run([0, 2, 1])], [1, 2, 3, 2]);
 }
 
 /// A kernel with an array of eight words of its own, or four of 64 bits.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use counterpoint_hardware::gpu::command_processor::CommandProcessor;
 use counterpoint_protocols::bus::{
-    BusMessage, Command, CommandId, Copy, Description, Direction, FromCopyEngine, ToCopyEngine, Work,
+    BusMessage, Command, CommandId, Copy, Description, Direction, FromCopyEngine, Move, RowSource, RowTarget,
+    Rows, ToCopyEngine, Work,
 };
 use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchEvent, LaunchId, SmResources, ToScheduler};
@@ -35,7 +36,9 @@ fn commands(params: &str, script: Vec<(u64, BusMessage)>) -> (Numbers, Numbers, 
     let count = script.len();
     let told = bench.client::<BusMessage, BusMessage>("bus", None, script, count);
     let copies = bench.server::<FromCopyEngine, ToCopyEngine>("copies", None, |message| match message {
-        ToCopyEngine::Copy { id, .. } => Some((100, FromCopyEngine::Copied(id))),
+        ToCopyEngine::Copy { id, .. } | ToCopyEngine::Move { id, .. } => {
+            Some((100, FromCopyEngine::Copied(id)))
+        }
         ToCopyEngine::Page(_) | ToCopyEngine::Bus(_) => None,
     });
     let launches = bench.server::<LaunchEvent, ToScheduler>("launches", None, |message| {
@@ -44,7 +47,7 @@ fn commands(params: &str, script: Vec<(u64, BusMessage)>) -> (Numbers, Numbers, 
     });
     assert_finished(&bench.run());
     let copies = copies.take().into_iter().map(|(cycle, message)| match message {
-        ToCopyEngine::Copy { id, .. } => (cycle, id.0),
+        ToCopyEngine::Copy { id, .. } | ToCopyEngine::Move { id, .. } => (cycle, id.0),
         ToCopyEngine::Page(_) | ToCopyEngine::Bus(_) => panic!("nothing came from the host"),
     });
     let launches = launches.take().into_iter().filter_map(|(cycle, message)| match message {
@@ -224,6 +227,28 @@ fn copies_may_have_queues_of_their_own() {
     assert_eq!(run(1), behind);
     // With a queue each way nothing is before it.
     assert_eq!(run(2), (vec![(5, 1), (8, 4), (137, 3), (140, 6)], vec![(106, 2), (109, 5)]));
+}
+
+#[test]
+fn a_fill_waits_where_copies_to_the_device_do() {
+    let fill = |bytes| {
+        let to = RowTarget::Device(Rows { first: 0, pitch: 0 });
+        Work::Move(Box::new(Move { from: RowSource::Value([0; 8]), to, bytes, rows: 1 }))
+    };
+    let out = Copy { direction: Direction::DeviceToHost, host: 0, device: 0, bytes: 4, tag: LineTag::NONE };
+    let run = |copy_queues: u32| {
+        let script = vec![
+            (5, command(1, 1, Work::Launch(simple(1, 1, 32)))),
+            (6, command(2, 1, Work::Copy(out))),
+            (7, command(3, 2, fill(64))),
+            (8, command(4, 3, fill(0))),
+        ];
+        let (copies, _, told) = commands(&format!("{{ queues: 3, copy_queues: {copy_queues} }}"), script);
+        (copies, done(&told))
+    };
+    // In the one queue for copies it is behind the copy that waits for the kernel; a fill of nothing is done when it is taken.
+    assert_eq!(run(1), (vec![(36, 2), (37, 3)], vec![(36, 1), (37, 4), (137, 2), (138, 3)]));
+    assert_eq!(run(2), (vec![(7, 3), (36, 2)], vec![(8, 4), (36, 1), (108, 3), (137, 2)]));
 }
 
 #[test]

@@ -9,7 +9,9 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_hardware::io::copy_engine::CopyEngine;
 use counterpoint_hardware::io::pcie::PcieLink;
 use counterpoint_hardware::io::storage::{Disk, Storage, Stored};
-use counterpoint_protocols::bus::{BusMessage, CommandId, Copy, Direction, FromCopyEngine, ToCopyEngine};
+use counterpoint_protocols::bus::{
+    BusMessage, CommandId, Copy, Direction, FromCopyEngine, Move, RowSource, RowTarget, Rows, ToCopyEngine,
+};
 use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::host::{FileIndex, StorageReply, StorageRequest};
 use counterpoint_protocols::memory::{MemReply, MemRequest};
@@ -180,6 +182,21 @@ const HOST_LATENCY: u64 = 40;
 
 /// Makes copies between a host memory of ascending bytes and a device memory of zeros, each on a stream of its own.
 fn copy(params: &str, copies: Vec<(u64, Copy)>) -> Copies {
+    let message = |(number, (due, copy)): (u32, (u64, Copy))| {
+        (due, ToCopyEngine::Copy { id: CommandId(number), stream: number, copy, title: None })
+    };
+    send(params, (0..).zip(copies).map(message).collect())
+}
+
+/// The same for rows.
+fn rows(params: &str, moves: Vec<(u64, Move)>) -> Copies {
+    let message = |(number, (due, rows)): (u32, (u64, Move))| {
+        (due, ToCopyEngine::Move { id: CommandId(number), stream: number, rows: Box::new(rows), title: None })
+    };
+    send(params, (0..).zip(moves).map(message).collect())
+}
+
+fn send(params: &str, copies: Vec<(u64, ToCopyEngine)>) -> Copies {
     let mut bench = bench::<CopyEngine>(params);
     let host = Arc::new(Mutex::new((0..8192).map(|n| (n % 251) as u8).collect::<Vec<u8>>()));
     let memory = Arc::new(Mutex::new(Memory::default()));
@@ -189,16 +206,15 @@ fn copy(params: &str, copies: Vec<(u64, Copy)>) -> Copies {
         let Socket { mut tx, mut rx } = socket;
         async move {
             let mut missing = copies.len();
-            let mut copies = copies.into_iter().enumerate().peekable();
+            let mut copies = copies.into_iter().peekable();
             while missing > 0 {
                 let cycle = process.cycle();
-                if let Some((number, (_, copy))) = copies.next_if(|(_, (due, _))| due - 1 <= cycle) {
-                    let id = CommandId(number as u32);
-                    tx.send(ToCopyEngine::Copy { id, stream: id.0, copy, title: None }).await;
+                if let Some((_, message)) = copies.next_if(|(due, _)| due - 1 <= cycle) {
+                    tx.send(message).await;
                     continue;
                 }
                 let Some(message) = rx.try_recv() else {
-                    let due = copies.peek().map(|(_, (due, _))| process.cycles_from_now(due - 1 - cycle));
+                    let due = copies.peek().map(|(due, _)| process.cycles_from_now(due - 1 - cycle));
                     process.wait(due.unwrap_or(SimTime::MAX), [rx.when(true)]).await;
                     continue;
                 };
@@ -306,4 +322,112 @@ fn accesses_of_a_copy_bear_its_stream() {
     labels.sort();
     let label = |stream| Label { stream, ..Label::default() };
     assert_eq!(labels, [(0, label(0)), (128, label(0)), (512, label(1))]);
+}
+
+fn on_device(first: u64, pitch: u64) -> RowTarget {
+    RowTarget::Device(Rows { first, pitch })
+}
+
+fn fill(first: u64, bytes: u64, value: [u8; 8]) -> Move {
+    Move { from: RowSource::Value(value), to: on_device(first, 0), bytes, rows: 1 }
+}
+
+fn within(from: u64, to: u64, bytes: u64) -> Move {
+    Move { from: RowSource::Device(Rows { first: from, pitch: 0 }), to: on_device(to, 0), bytes, rows: 1 }
+}
+
+const VALUE: [u8; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
+
+#[test]
+fn a_fill_writes_and_a_copy_within_the_device_reads_first() {
+    let moves = rows("{ chunk: 256 B }", vec![(5, fill(0, 256, VALUE)), (500, within(0, 1024, 256))]);
+    // Two lines a cycle apart to the memory and back; a copy does it twice.
+    moves.done.assert_earliest(5 + 1 + 1 + 20, |id| id.0 == 0);
+    moves.done.assert_earliest(500 + 2 * (1 + 1 + 20), |id| id.0 == 1);
+    let mut memory = moves.memory.lock().unwrap();
+    for at in 0..256 {
+        assert_eq!([memory.byte(at), memory.byte(1024 + at)], [VALUE[at as usize % 8]; 2], "{at}");
+    }
+}
+
+#[test]
+fn chunks_of_a_fill_wait_for_a_free_place() {
+    // Chunks of a line: two are under way, the third begins when the first is acknowledged.
+    let fills = rows("{ chunk: 128 B, outstanding: 2 }", vec![(5, fill(0, 512, VALUE))]);
+    let cycles: Vec<u64> = fills.requests.iter().map(|(cycle, _)| *cycle).collect();
+    assert_eq!(cycles, [5, 6, 5 + 21, 6 + 21]);
+    fills.done.assert_earliest(6 + 2 * 21, |id| id.0 == 0);
+}
+
+#[test]
+fn rows_keep_what_lies_between_them() {
+    let pitched = |first, pitch| Rows { first, pitch };
+    let moves = rows(
+        "{ chunk: 64 B, outstanding: 3 }",
+        vec![
+            // Three rows of 100 B each way, and a fill of every other row.
+            (
+                5,
+                Move {
+                    from: RowSource::Host(pitched(10, 200)),
+                    to: on_device(1000, 150),
+                    bytes: 100,
+                    rows: 3,
+                },
+            ),
+            (2000, Move { from: RowSource::Value(VALUE), to: on_device(1000, 300), bytes: 24, rows: 2 }),
+            (
+                4000,
+                Move {
+                    from: RowSource::Device(pitched(1000, 150)),
+                    to: on_device(3000, 128),
+                    bytes: 100,
+                    rows: 3,
+                },
+            ),
+            (
+                6000,
+                Move {
+                    from: RowSource::Device(pitched(3000, 128)),
+                    to: RowTarget::Host(pitched(6000, 110)),
+                    bytes: 100,
+                    rows: 3,
+                },
+            ),
+        ],
+    );
+    let ascending = |at: u64| (at % 251) as u8;
+    let copied = |row: u64, byte: u64| match (row, byte) {
+        (0 | 2, 0..24) => VALUE[byte as usize % 8],
+        _ => ascending(10 + 200 * row + byte),
+    };
+    let mut memory = moves.memory.lock().unwrap();
+    for at in 900..1500 {
+        let (row, byte) = ((at.max(1000) - 1000) / 150, (at.max(1000) - 1000) % 150);
+        let expected = if at >= 1000 && row < 3 && byte < 100 { copied(row, byte) } else { 0 };
+        assert_eq!(memory.byte(at), expected, "device {at}");
+    }
+    let host = moves.host.lock().unwrap();
+    for at in 5900..6500 {
+        let (row, byte) = ((at.max(6000) - 6000) / 110, (at.max(6000) - 6000) % 110);
+        let expected = if at >= 6000 && row < 3 && byte < 100 { copied(row, byte) } else { ascending(at) };
+        assert_eq!(host[at as usize], expected, "host {at}");
+    }
+}
+
+#[test]
+fn what_stays_on_the_device_goes_with_copies_to_it() {
+    let out = Move {
+        from: RowSource::Device(Rows { first: 0, pitch: 0 }),
+        to: RowTarget::Host(Rows { first: 0, pitch: 0 }),
+        bytes: 128,
+        rows: 1,
+    };
+    let moves = || vec![(5, fill(0, 1 << 16, VALUE)), (5, out.clone()), (6, within(0, 1 << 17, 128))];
+    let order = |params: &str| -> Vec<u32> {
+        rows(params, moves()).done.take().into_iter().map(|(_, id)| id.0).collect()
+    };
+    assert_eq!(order("{ engines: 1 }"), [0, 1, 2]);
+    // The copy out has an engine of its own, and is shorter than the fill.
+    assert_eq!(order("{ engines: 2 }"), [1, 0, 2]);
 }

@@ -15,6 +15,12 @@ pub struct Windows {
     pub size: u64,
 }
 
+impl Windows {
+    /// Windows far above every address of a device.
+    pub const ABOVE_MEMORY: Windows =
+        Windows { shared: 1 << 46, local: (1 << 46) + (1 << 28), size: 1 << 28 };
+}
+
 impl Default for Windows {
     /// Two windows of 16 MiB in the first 4 GiB, where no simulated allocation lies.
     fn default() -> Self {

@@ -34,12 +34,17 @@ impl Touched {
     /// A range of an allocation has been written.
     pub fn writes(range: Range<usize>) -> Self {
         let mut touched = Touched::default();
-        touched.writes.insert(range);
+        touched.note_write(range);
         touched
     }
 
+    /// Learns that a range has been written.
+    pub fn note_write(&mut self, range: Range<usize>) {
+        self.writes.insert(range);
+    }
+
     /// Learns that a range has been read.
-    pub(super) fn note_read(&mut self, range: Range<usize>) {
+    pub fn note_read(&mut self, range: Range<usize>) {
         self.reads.insert(range);
     }
 

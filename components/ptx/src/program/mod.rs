@@ -7,6 +7,7 @@ mod image;
 mod instruction;
 mod kernel;
 pub(crate) mod library;
+mod param_loads;
 pub(crate) mod polls;
 mod register_sets;
 pub(crate) mod spins;
@@ -21,5 +22,6 @@ pub(crate) use instruction::{
 pub(crate) use kernel::{Callable, Origin, RegisterPlace};
 pub use kernel::{Kernel, Row};
 pub use library::Heap;
+pub use param_loads::ParamField;
 pub use register_sets::{FileAccesses, RegisterSet};
 pub use variables::{InitialAddress, Param, Symbol};

@@ -24,6 +24,8 @@ pub struct Symbol {
     pub offset: u64,
     /// Bytes; 0 for `.extern .shared x[]`.
     pub size: u64,
+    /// The element type without its dot, such as `f32`.
+    pub element: String,
     /// Its first bytes, for `.global` and `.const`; short or empty means zeros.
     pub initial: Vec<u8>,
     /// Addresses of variables among these bytes, which hold zeros there.

@@ -1,11 +1,11 @@
-//! Arguments of a launch: buffers, and numbers in the bytes of the kernel's parameters.
+//! Arguments of a launch: buffers, and numbers in the bytes of the kernel's parameters. Those of several elements are in `structs`.
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_framework::topology::expression::Number;
 use counterpoint_host_model::program::{Argument, BufferId};
 use counterpoint_ptx::{Kernel, Param};
 
-use super::expressions::parse_float;
+use super::expressions::{is_special, parse_float};
 use super::keys::ELEMENT;
 use super::reader::Reader;
 use crate::element::Element;
@@ -29,11 +29,18 @@ impl Reader<'_> {
                 .report(Diagnostic::new(span, message).help(format!("they are: {}", list.join(", "))));
         }
         let pairs = nodes.iter().zip(params);
-        let arguments: Vec<_> = pairs.map(|(node, param)| self.argument(node, param, device)).collect();
+        let arguments: Vec<_> =
+            pairs.map(|(node, param)| self.argument(node, kernel, param, device)).collect();
         arguments.into_iter().collect()
     }
 
-    fn argument(&mut self, node: &Node, param: &Param, device: u32) -> Option<Argument> {
+    fn argument(&mut self, node: &Node, kernel: &Kernel, param: &Param, device: u32) -> Option<Argument> {
+        if node.as_list().is_some() {
+            return self.listed(node, kernel, param, device);
+        }
+        if node.as_map().is_some() && node.get("buffer").is_none() && node.get("element").is_none() {
+            return self.typed(node.span, &[node], param, device);
+        }
         if node.as_map().is_some() {
             self.section(node, &ELEMENT)?;
             let written = self.required(node, "buffer", ELEMENT.name)?;
@@ -50,7 +57,9 @@ impl Reader<'_> {
             self.check_address(node, &text, param, device, buffer);
             return Some(Argument::Value((place as u64 + 1).to_le_bytes().into()));
         }
-        if text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        let is_buffer = |name: &str| self.application.buffers.iter().any(|buffer| buffer.name == name);
+        let is_number = is_special(&text) && (element.starts_with('f') || !is_buffer(&text));
+        if !is_number && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
             let buffer = self.buffer(node)?;
             self.check_address(node, &text, param, device, buffer);
             return Some(Argument::Buffer(buffer, 0));
@@ -98,7 +107,8 @@ impl Reader<'_> {
 /// A number in the bytes of a parameter, or of an element of a buffer.
 pub(super) fn number_bytes(text: &str, element: &str, size: u32) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let looks_float = !text.starts_with("0x") && text.contains(['.', 'f', 'e', 'E']);
+    let special = is_special(text);
+    let looks_float = special || !text.starts_with("0x") && text.contains(['.', 'f', 'e', 'E']);
     let named = Element::parse(element);
     let float = match (named, size) {
         (Some(element), _) if element.is_float() => Some(element),
@@ -111,9 +121,10 @@ pub(super) fn number_bytes(text: &str, element: &str, size: u32) -> Result<Vec<u
         && float.bytes() == size as usize
     {
         // Read as the type itself: a detour through f64 would round twice.
-        let digits = text.strip_suffix(['f', 'F']).unwrap_or(text);
+        let digits = text.strip_suffix(['f', 'F']).filter(|_| !special).unwrap_or(text);
         let single = digits.parse::<f32>().ok().filter(|_| float == Element::F32);
-        match (parse_float(text), single) {
+        let double = if special { text.parse().ok() } else { parse_float(text) };
+        match (double, single) {
             (Some(_), Some(single)) => bytes.extend(single.to_le_bytes()),
             (Some(double), None) => bytes.extend(double.to_le_bytes()),
             (None, _) => return Err(format!("`{text}` is not a number")),
@@ -121,7 +132,7 @@ pub(super) fn number_bytes(text: &str, element: &str, size: u32) -> Result<Vec<u
         return Ok(bytes);
     }
     if !matches!(size, 1 | 2 | 4 | 8) || named.is_some_and(|element| element.bytes() != size as usize) {
-        return Err("a parameter of several elements cannot be given a number".to_owned());
+        return Err("a parameter of several elements cannot be given one number; write a list".to_owned());
     }
     let hexadecimal = text.strip_prefix("0x").and_then(|digits| i128::from_str_radix(digits, 16).ok());
     let decimal = || Number::parse(text).and_then(Number::as_whole).map(i128::from);

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use counterpoint_framework::model::{Diagnostic, Node};
-use counterpoint_host_model::program::Buffer;
+use counterpoint_framework::model::{Diagnostic, Key, Node};
+use counterpoint_host_model::program::{Buffer, BufferId, Place};
 
+use super::code::Codes;
 use super::keys::BUFFER;
 use super::reader::Reader;
 use crate::element::Element;
@@ -16,7 +17,7 @@ pub(super) const LAST_DEVICE: u64 = 255;
 
 impl Reader<'_> {
     /// Reads the buffers, in the order of their lines, which is the order of their addresses.
-    pub(super) fn read_buffers(&mut self, node: Option<&Node>) {
+    pub(super) fn read_buffers(&mut self, node: Option<&Node>, codes: &mut Codes) {
         let Some(node) = node else { return };
         let Some(entries) = node.as_map() else {
             self.diagnostics.error(node.span, format!("expected buffers as a map, found {}", node.shape()));
@@ -29,20 +30,56 @@ impl Reader<'_> {
                 continue;
             }
             self.section(value, &BUFFER);
-            let element = self.required(value, "type", "a buffer").and_then(|node| self.element(node));
-            let element = element.unwrap_or(Element::U8);
-            let elements = self.required(value, "elements", "a buffer");
-            let elements =
-                elements.and_then(|node| self.count(node, "the number of elements", 1, MOST_BYTES / 8));
             let device = value.get("device").and_then(|node| self.count(node, "device", 0, LAST_DEVICE));
+            let (element, bytes, place) = match value.get("variable") {
+                Some(variable) => self.variable_buffer(value, variable, codes),
+                None => self.own_buffer(key, value),
+            };
             // A buffer with a problem still has a name, so that its uses are not reported as well.
-            self.application.buffers.push(Buffer {
-                name: key.name.clone(),
-                bytes: elements.unwrap_or(0) * element.bytes() as u64,
-                device: device.unwrap_or(0) as u32,
-            });
+            let (name, device) = (key.name.clone(), device.unwrap_or(0) as u32);
+            self.application.buffers.push(Buffer { name, bytes, device, place });
             self.elements.push(element);
         }
+    }
+
+    /// A buffer with memory of its own: its type, its bytes and its place.
+    fn own_buffer(&mut self, key: &Key, value: &Node) -> (Element, u64, Place) {
+        let element = self.required(value, "type", "a buffer").and_then(|node| self.element(node));
+        let element = element.unwrap_or(Element::U8);
+        let elements = self.required(value, "elements", "a buffer");
+        let elements =
+            elements.and_then(|node| self.count(node, "the number of elements", 1, MOST_BYTES / 8));
+        let address = value.get("address").and_then(|node| {
+            self.note_fixed(format!("`{}`", key.name), node.span);
+            self.fixed_address(node)
+        });
+        let bytes = elements.unwrap_or(0) * element.bytes() as u64;
+        (element, bytes, address.map_or(Place::Anywhere, Place::At))
+    }
+
+    /// A buffer that is a variable of a module.
+    fn variable_buffer(&mut self, value: &Node, node: &Node, codes: &mut Codes) -> (Element, u64, Place) {
+        if let Some(address) = value.get("address") {
+            let message = "a variable lies where its module has it";
+            let help = "`code: { k: { file: k.ptx, globals: 0x40000 } }` fixes the addresses of a module's variables";
+            self.diagnostics.report(Diagnostic::new(address.span, message).help(help));
+        }
+        let given = value.get("type").and_then(|node| self.element(node));
+        let found = self.variable(node, codes);
+        let Some((own, size, variable, kernel)) = found else {
+            return (given.unwrap_or(Element::U8), 0, Place::Anywhere);
+        };
+        let element = given.unwrap_or(own);
+        let most = size / element.bytes() as u64;
+        let elements = match value.get("elements") {
+            Some(node) => {
+                self.count(node, "the number of elements of a variable", 1, most.max(1)).unwrap_or(0)
+            }
+            None => most,
+        };
+        let buffer = BufferId(self.application.buffers.len() as u32);
+        self.variables.push((buffer, kernel));
+        (element, elements * element.bytes() as u64, Place::Variable(variable))
     }
 
     /// The type that a name means. An unknown name is read as the suggested type, so that its values are not

@@ -22,6 +22,14 @@ struct Code {
     kernels: BTreeMap<Option<String>, Option<Arc<Kernel>>>,
     /// Registers by the assembler, once asked.
     assembled: Option<Result<BTreeMap<String, u32>, String>>,
+    /// Addresses at which its variables begin on each device, if they are fixed: those in global memory, those in constant memory.
+    fixed: (Option<u64>, Option<u64>),
+}
+
+impl Code {
+    fn new(file: FileId, path: String, text: String) -> Self {
+        Code { file, path, text, kernels: BTreeMap::new(), assembled: None, fixed: (None, None) }
+    }
 }
 
 /// The PTX files by name, in the order of their lines; nothing for those that cannot be read. Kernels are decoded when
@@ -30,6 +38,12 @@ struct Code {
 pub(super) struct Codes(Vec<(String, Option<Code>)>);
 
 impl Codes {
+    /// The fixed addresses at which the variables of a module begin.
+    pub(super) fn fixed(&self, name: &str) -> (Option<u64>, Option<u64>) {
+        let code = self.0.iter().find(|(known, _)| known == name).and_then(|(_, code)| code.as_ref());
+        code.map_or((None, None), |code| code.fixed)
+    }
+
     /// Registers of a kernel by the assembler, or why there is no number.
     fn assembled(&mut self, name: &str, kernel: &Kernel) -> Result<u32, String> {
         let code = self.0.iter_mut().find_map(|(known, code)| code.as_mut().filter(|_| known == name));
@@ -68,16 +82,37 @@ impl Reader<'_> {
             return Codes::default();
         };
         let mut code = |(key, value): &(model::Key, Node)| {
-            let code = if value.as_map().is_some() { self.synthetic(key, value) } else { self.code(value) };
+            let code = if value.as_map().is_some() { self.described(key, value) } else { self.code(value) };
             self.lacks_code |= code.is_none();
             (key.name.clone(), code)
         };
         Codes(entries.iter().map(&mut code).collect())
     }
 
+    /// A map: a file whose variables have fixed addresses, or a kernel that is described.
+    fn described(&mut self, key: &model::Key, value: &Node) -> Option<Code> {
+        self.section(value, &CODE)?;
+        let Some(file) = value.get("file") else {
+            if let Some(address) = value.get("globals").or_else(|| value.get("constants")) {
+                self.diagnostics.error(address.span, "only code of a `file` has variables");
+            }
+            return self.synthetic(key, value);
+        };
+        if let Some(described) = value.get("synthetic") {
+            self.diagnostics.error(described.span, "code is a `file` or is described, not both");
+        }
+        let mut address = |space: &str| {
+            let node = value.get(space)?;
+            let what = if space == "globals" { "variables" } else { space };
+            self.note_fixed(format!("the {what} of `{}`", key.name), node.span);
+            self.fixed_address(node)
+        };
+        let fixed = (address("globals"), address("constants"));
+        Some(Code { fixed, ..self.code(file)? })
+    }
+
     /// A kernel that is described.
     fn synthetic(&mut self, key: &model::Key, value: &Node) -> Option<Code> {
-        self.section(value, &CODE)?;
         let described = self.required(value, "synthetic", CODE.name)?;
         if !is_name(&key.name) {
             let message = format!("`{}` cannot be the name of a kernel", key.name);
@@ -97,7 +132,7 @@ impl Reader<'_> {
                 let path = format!("{} (synthetic)", key.name);
                 let file = self.sources.add(&path, text.clone());
                 self.synthetic.push((key.name.clone(), text.clone()));
-                Some(Code { file, path, text, kernels: BTreeMap::new(), assembled: None })
+                Some(Code::new(file, path, text))
             }
             Err(refusal) => {
                 let place = described.get(refusal.parameter).unwrap_or(described);
@@ -134,7 +169,31 @@ impl Reader<'_> {
             });
             return None;
         }
-        Some(Code { file, path, text, kernels: BTreeMap::new(), assembled: None })
+        Some(Code::new(file, path, text))
+    }
+
+    /// A kernel of a module, which knows its variables: the first that can be compiled.
+    pub(super) fn any_kernel(
+        &mut self,
+        node: &Node,
+        module: &str,
+        Codes(codes): &mut Codes,
+    ) -> Option<Arc<Kernel>> {
+        let Some((_, code)) = codes.iter().find(|(name, _)| name == module) else {
+            let diagnostic = Diagnostic::new(node.span, format!("there is no code `{module}`"));
+            let names = codes.iter().map(|(name, _)| name.as_str());
+            self.diagnostics.report(diagnostic.suggest(module, names));
+            return None;
+        };
+        let code = code.as_ref()?;
+        let compiled = |name: &&str| Kernel::compile(&code.text, Some(name)).ok();
+        let found = kernels_of(&code.text).iter().find_map(compiled);
+        if found.is_none() {
+            let message =
+                format!("`{module}` has no kernel that can be compiled, so its variables are not known");
+            self.diagnostics.error(node.span, message);
+        }
+        found.map(|kernel| Arc::new(kernel.from_file(&code.path)))
     }
 
     /// `code.entry`, or `code` alone where it holds one kernel: the code's name, and the kernel.

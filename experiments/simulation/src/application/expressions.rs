@@ -159,6 +159,14 @@ impl Reader<'_> {
         value
     }
 
+    /// The same, or what is no number (`nan`), or infinity (`inf`, `-inf`).
+    pub(super) fn any_float(&mut self, node: &Node) -> Option<f64> {
+        match self.text(node)?.as_str() {
+            text if is_special(text) => text.parse().ok(),
+            _ => self.float(node),
+        }
+    }
+
     /// A whole number in a range; `what` names it in messages.
     pub(super) fn count(&mut self, node: &Node, what: &str, min: u64, max: u64) -> Option<u64> {
         let number = self.number(node)?;
@@ -181,6 +189,11 @@ fn decimal(number: Number) -> String {
         let float = |digits: &str| digits.parse::<f64>().unwrap_or(f64::NAN);
         format!("{:e}", float(numerator) / float(denominator))
     })
+}
+
+/// Whether a text means what is no number, or infinity.
+pub(super) fn is_special(text: &str) -> bool {
+    matches!(text, "nan" | "inf" | "-inf")
 }
 
 /// Reads a floating-point number that C would read too.

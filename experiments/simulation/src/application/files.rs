@@ -1,114 +1,75 @@
-//! `prelude:`, `postlude:` and `expect:`: the files that come in and go out, and what should be in them.
+//! Files that come in, and `expect:`: what should be in buffers at the end.
 
 use std::io::{Error, ErrorKind};
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use bytes::Bytes;
 use counterpoint_framework::model::{Diagnostic, Node, Span};
-use counterpoint_framework::time::BytesPerSecond;
-use counterpoint_host_model::program::{Application, BufferId, Computed, Step, Transfer};
+use counterpoint_host_model::program::{Application, BufferId, HostStep, Moved, Step};
 use counterpoint_protocols::bus::Direction;
-use counterpoint_protocols::host::FileIndex;
 
-use super::keys::{COMPUTE, EXPECTATION, READ, READ_STEP, WRITE, WRITE_STEP};
+use super::keys::{EXPECTATION, LOAD};
 use super::reader::{Reader, reason};
 use super::{Against, Expectation, Found, InputFile};
 use crate::find::{CACHE_VARIABLE, Sort};
 use crate::generate::{GENERATORS, Generator};
-use crate::output::RESERVED;
 use crate::references;
 use crate::verify::Tolerance;
 
+/// The bytes that a file must have.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// The buffer that it fills, or a part of which it fills.
+    pub(super) buffer: BufferId,
+    /// How many.
+    pub(super) bytes: u64,
+    /// It must have as many, and not more.
+    pub(super) exactly: bool,
+}
+
 impl Reader<'_> {
-    /// Reads the input files.
-    pub(super) fn read_prelude(&mut self, node: Option<&Node>) {
-        for step in self.list(node, "steps") {
-            self.section(step, &READ_STEP);
-            if let Some(compute) = step.get("compute") {
-                self.compute(compute);
-                continue;
-            }
-            let Some(read) = self.required(step, "read", "a step of the prelude") else { continue };
-            let Some((input, buffer)) = self.transfer(read, "read") else { continue };
-            let file = FileIndex(self.inputs.len() as u32);
-            self.inputs.extend(input);
-            self.application.prelude.push(Transfer { file, buffer });
-        }
-    }
-
-    /// A buffer that the CPU fills itself.
-    fn compute(&mut self, node: &Node) {
-        self.section(node, &COMPUTE);
-        let into = self.required(node, "into", "compute").and_then(|into| self.buffer(into));
-        let rate = self.required(node, "rate", "compute").and_then(|rate| self.rate(rate));
-        let rule = self.required(node, "generate", "compute");
-        let (Some(buffer), Some(rate), Some(rule)) = (into, rate, rule) else { return };
-        let Some(generator) = self.generator(rule, buffer) else { return };
-        let place = &self.application.buffers[buffer.0 as usize];
-        let element = self.elements[buffer.0 as usize];
-        let values: Arc<[u8]> = generator.fill(element, place.bytes / element.bytes() as u64).into();
-        let (path, file) = (format!("computed {}", place.name), FileIndex(self.inputs.len() as u32));
-        let computed = Computed { values: Arc::clone(&values), rate };
-        self.application.computed.insert(file, computed);
-        let held = Found::Held(Bytes::from_owner(values));
-        self.inputs.push(InputFile::new(&path, path.clone(), path.clone().into(), held));
-        self.application.prelude.push(Transfer { file, buffer });
-    }
-
-    /// A data rate, which is not nothing.
-    fn rate(&mut self, node: &Node) -> Option<BytesPerSecond> {
-        let text = self.text(node)?;
-        match text.parse::<BytesPerSecond>() {
-            Ok(rate) if rate.get() > 0 => Some(rate),
-            Ok(_) => {
-                self.diagnostics.error(node.span, "a rate of nothing would never end");
-                None
-            }
-            Err(problem) => {
-                self.diagnostics.error(node.span, format!("{problem}"));
-                None
-            }
-        }
-    }
-
-    /// A file with the buffer that it fills; without the file if there is a problem with it. `what` names the node.
-    pub(super) fn transfer(&mut self, node: &Node, what: &str) -> Option<(Option<InputFile>, BufferId)> {
-        self.section(node, &READ);
-        let file = self.required(node, "file", what).and_then(|file| Some((self.text(file)?, file.span)));
-        let into = self.required(node, "into", what).and_then(|into| self.buffer(into));
+    /// A file that fills a buffer on its device before the run; without the file if there is a problem with it.
+    pub(super) fn load(&mut self, node: &Node) -> Option<(Option<InputFile>, BufferId)> {
+        self.section(node, &LOAD);
+        let file =
+            self.required(node, "file", LOAD.name).and_then(|file| Some((self.text(file)?, file.span)));
+        let into = self.required(node, "into", LOAD.name).and_then(|into| self.buffer(into));
         let ((name, span), buffer) = file.zip(into)?;
+        let bytes = self.application.buffers[buffer.0 as usize].bytes;
         let generator = match node.get("generate") {
             None => None,
-            Some(rule) => Some(self.generator(rule, buffer)?),
+            Some(rule) => Some(self.generator(rule, buffer, bytes)?),
         };
-        Some((self.input(&name, span, buffer, generator), buffer))
+        Some((self.input(&name, span, Wanted { buffer, bytes, exactly: true }, generator), buffer))
     }
 
-    /// The contents of an input file, which must fill its buffer; made by its generator where it does not exist.
-    fn input(
+    /// The contents of an input file; made by its generator where it does not exist.
+    pub(super) fn input(
         &mut self,
         name: &str,
         span: Span,
-        buffer: BufferId,
+        wanted: Wanted,
         generator: Option<Generator>,
     ) -> Option<InputFile> {
-        let bytes = self.application.buffers[buffer.0 as usize].bytes;
+        let Wanted { buffer, bytes, exactly } = wanted;
         let element = self.elements[buffer.0 as usize];
-        if bytes == 0 {
+        if self.application.buffers[buffer.0 as usize].bytes == 0 {
             // The buffer itself has a problem, which has been reported.
             return None;
         }
-        let (path, place) = self.input_place(name, span, buffer, generator.as_ref())?;
+        let (path, place) = self.input_place(name, span, wanted, generator.as_ref())?;
         let lacks = |error: &Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
         let found = self.files.find(&path).or_else(|error| match lacks(&error) {
             true => self.files.find(&place.to_string_lossy()),
             false => Err(error),
         });
         match (found, generator) {
-            (Ok(found), _) if found.bytes() == bytes => Some(InputFile::new(name, path, place, found)),
+            (Ok(found), _) if found.bytes() == bytes || !exactly && found.bytes() > bytes => {
+                Some(InputFile::new(name, path, place, found))
+            }
             (Ok(found), _) => {
-                let message = format!("`{}` has {} bytes, expected {bytes}", place.display(), found.bytes());
+                let least = if exactly { "" } else { "at least " };
+                let message =
+                    format!("`{}` has {} bytes, expected {least}{bytes}", place.display(), found.bytes());
                 self.diagnostics.report(Diagnostic::new(span, message).help(self.size_in_words(buffer)));
                 None
             }
@@ -135,14 +96,13 @@ impl Reader<'_> {
         &mut self,
         name: &str,
         span: Span,
-        buffer: BufferId,
+        Wanted { buffer, bytes, .. }: Wanted,
         generator: Option<&Generator>,
     ) -> Option<(String, PathBuf)> {
         let from = self.sources.name(span.file).to_owned();
         match generator {
             Some(rule) => {
-                let (bytes, element) =
-                    (self.application.buffers[buffer.0 as usize].bytes, self.elements[buffer.0 as usize]);
+                let element = self.elements[buffer.0 as usize];
                 let made_by = format!("{rule:?} {element:?} {bytes}");
                 let made = self.files.made(&from, name, &made_by);
                 made.map_err(|problem| self.diagnostics.error(span, problem)).ok()
@@ -172,7 +132,8 @@ impl Reader<'_> {
         format!("`{}` has {elements} elements of type {}, {} bytes", place.name, element.name(), place.bytes)
     }
 
-    fn generator(&mut self, node: &Node, buffer: BufferId) -> Option<Generator> {
+    /// The rule that a node names, for so many bytes of a buffer.
+    pub(super) fn generator(&mut self, node: &Node, buffer: BufferId, bytes: u64) -> Option<Generator> {
         let names = GENERATORS.iter().map(|info| info.name);
         let entries = node.as_map().unwrap_or_default();
         let [(key, rule)] = entries else {
@@ -190,6 +151,7 @@ impl Reader<'_> {
         let mut values = Vec::new();
         for (name, default) in info.parameters {
             let given = match (rule.get(name), default) {
+                (Some(node), _) if matches!(*name, "value" | "elsewhere") => self.any_float(node)?,
                 (Some(node), _) => self.float(node)?,
                 (None, Some(default)) => *default,
                 (None, None) => {
@@ -203,7 +165,7 @@ impl Reader<'_> {
             |wanted: &str| values.iter().find(|(name, _)| *name == wanted).map_or(0.0, |(_, value)| *value);
         let generator = Generator::named(info.name, value)?;
         let element = self.elements[buffer.0 as usize];
-        let elements = self.application.buffers[buffer.0 as usize].bytes / element.bytes() as u64;
+        let elements = bytes / element.bytes() as u64;
         match generator.check(element, elements) {
             Ok(()) => Some(generator),
             Err(problem) => {
@@ -213,58 +175,35 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads what is written at the end.
-    pub(super) fn read_postlude(&mut self, node: Option<&Node>) {
-        for step in self.list(node, "steps") {
-            self.section(step, &WRITE_STEP);
-            let Some(write) = self.required(step, "write", "a step of the postlude") else { continue };
-            self.section(write, &WRITE);
-            let from = self.required(write, "from", "write").and_then(|from| self.host_buffer(from));
-            let Some(node) = self.required(write, "file", "write") else { continue };
-            let Some(name) = self.text(node) else { continue };
-            if let Some(problem) = self.output_problem(&name) {
-                self.diagnostics.error(node.span, problem);
-                continue;
-            }
-            let file = FileIndex((self.inputs.len() + self.outputs.len()) as u32);
-            self.outputs.push(name);
-            if let Some(buffer) = from {
-                self.application.postlude.push(Transfer { file, buffer });
-            }
-        }
-    }
-
-    fn output_problem(&self, name: &str) -> Option<String> {
-        let inside = name.split('/').all(|part| !matches!(part, "" | "." | ".."));
-        if !inside || name.contains('\\') {
-            return Some(format!("`{name}` does not lie inside the folder of the run's results"));
-        }
-        if RESERVED.contains(&name) {
-            return Some(format!("`{name}` is the name of one of the run's own files"));
-        }
-        self.outputs.iter().any(|other| other == name).then(|| format!("`{name}` is written twice"))
-    }
-
     /// A buffer whose results the host sees.
     fn host_buffer(&mut self, node: &Node) -> Option<BufferId> {
         let buffer = self.buffer(node)?;
+        self.check_received(buffer, node.span);
+        Some(buffer)
+    }
+
+    /// Reports a buffer whose results the host does not see, of something that stands here.
+    pub(super) fn check_received(&mut self, buffer: BufferId, span: Span) {
         let copied = |step: &Step| match step {
-            Step::Copy { direction: Direction::DeviceToHost, buffer: name, .. } => *name == buffer,
+            Step::Copy { direction: Direction::DeviceToHost, part, .. } => part.buffer == buffer,
+            Step::Move { moved: Moved::Copy { direction: Direction::DeviceToHost, host, .. }, .. } => {
+                host.buffer == buffer
+            }
+            Step::Host(HostStep::Read(transfer)) => transfer.part.buffer == buffer,
             Step::Tasks(tasks) => {
                 tasks.iter().flat_map(|task| &task.copy_out).any(|part| part.buffer == buffer)
             }
             _ => false,
         };
-        let Application { copy_out, prelude, steps, .. } = &self.application;
+        let Application { copy_out, steps, .. } = &self.application;
         let known = copy_out.contains(&buffer)
-            || prelude.iter().any(|transfer| transfer.buffer == buffer)
+            || self.application.reads().any(|transfer| transfer.part.buffer == buffer)
             || steps.iter().any(|step| step.any(&copied));
         if !known {
             let name = &self.application.buffers[buffer.0 as usize].name;
             let message = format!("the host never receives `{name}`");
-            self.diagnostics.report(Diagnostic::new(node.span, message).help("add it to `copy_out`"));
+            self.diagnostics.report(Diagnostic::new(span, message).help("add it to `copy_out`"));
         }
-        Some(buffer)
     }
 
     /// Reads what the results should be.

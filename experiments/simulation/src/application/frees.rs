@@ -31,6 +31,7 @@ impl Reader<'_> {
     /// A release.
     pub(super) fn free(&mut self, node: &Node) -> Option<Step> {
         let name = self.buffer(node)?;
+        self.refuse_variable(node, name, "freed");
         self.places.push(node.span);
         Some(Step::Free(name))
     }
@@ -71,6 +72,7 @@ impl Reader<'_> {
 fn places(steps: &[Step]) -> usize {
     let count = |step: &Step| match step {
         Step::Free(_) | Step::Copy { .. } => 1,
+        Step::Move { moved, .. } => moved.buffers().count(),
         Step::Tasks(tasks) => tasks.iter().map(|task| task.copies().count()).sum(),
         Step::Repeat(_, steps) | Step::Pipeline { launches: steps, .. } => places(steps),
         Step::Loop { steps, .. } => 1 + places(steps),
@@ -89,12 +91,17 @@ fn walk(steps: &[Step], mut spans: &[Span], state: &mut State, uses: &mut Uses) 
             | Step::Record(..)
             | Step::Wait(..)
             | Step::Synchronize(_)
+            | Step::Host(_)
             | Step::Pipeline { .. }
             | Step::Together { .. } => {}
-            Step::Copy { buffer, .. } => {
-                if state.freed[state.place(*buffer)] {
-                    uses.insert(own[0], *buffer);
+            Step::Copy { part, .. } => {
+                if state.freed[state.place(part.buffer)] {
+                    uses.insert(own[0], part.buffer);
                 }
+            }
+            Step::Move { moved, .. } => {
+                let freed = moved.buffers().zip(own).filter(|(buffer, _)| state.freed[state.place(*buffer)]);
+                uses.extend(freed.map(|(buffer, span)| (*span, buffer)));
             }
             Step::Tasks(tasks) => {
                 let copies = tasks.iter().flat_map(|task| task.copies()).zip(own);

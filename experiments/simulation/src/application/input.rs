@@ -1,7 +1,7 @@
 //! The files that an application reads. They stay on disk until somebody asks for their bytes.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use bytes::Bytes;
@@ -94,17 +94,32 @@ impl InputFile {
         if contents.len() as u64 == self.bytes { Ok(contents) } else { Err(self.changed()) }
     }
 
-    /// Puts its bytes where they belong.
+    /// Puts its bytes, from one of them on, where they belong.
     ///
     /// # Errors
     /// As [`InputFile::contents`].
-    pub fn read_into(&self, place: &mut [u8]) -> io::Result<()> {
+    pub fn read_into(&self, at: u64, place: &mut [u8]) -> io::Result<()> {
+        let part = at as usize..at as usize + place.len();
         match self.stored()? {
-            Stored::File(mut file) => file.read_exact(place)?,
-            Stored::Held(bytes) => place.copy_from_slice(&bytes),
-            Stored::Written(bytes) => place.copy_from_slice(&bytes),
+            Stored::File(mut file) => {
+                file.seek(SeekFrom::Start(at))?;
+                file.read_exact(place)?;
+            }
+            Stored::Held(bytes) => place.copy_from_slice(&bytes[part]),
+            Stored::Written(bytes) => place.copy_from_slice(&bytes[part]),
         }
         Ok(())
+    }
+
+    /// Whether another one is the same file, with the same rule if it is made by one.
+    pub(super) fn is_same(&self, other: &InputFile) -> bool {
+        let origins = match (&self.origin, &other.origin) {
+            (Origin::Disk, Origin::Disk) => true,
+            (Origin::Held(one), Origin::Held(other)) => one == other,
+            (Origin::Rule(one, of), Origin::Rule(other, of_other)) => (one, of) == (other, of_other),
+            _ => false,
+        };
+        origins && (&self.place, self.bytes) == (&other.place, other.bytes)
     }
 
     /// The same as the file of a storage device, which reads it piece by piece if it is on disk.

@@ -1,10 +1,24 @@
 //! The keys of an application file: one table, from which the loader takes what is allowed, `explain` what it means,
 //! and the JSON Schema (`schema`) both.
 
+mod steps;
+
+pub(super) use steps::{
+    BITS, CONDITION, COPY, COPY_IN, COPY_OUT, ELEMENT, EVENT, FILL, FREE, LAUNCH, LOOP, MEMSET, PART,
+    PIPELINE, RECORD, REPEAT, ROWS, SWAP, SYNCHRONIZE, TASK, TASKS, TYPED, WAIT, WITHIN,
+};
+use steps::{PRELOAD, STEPS};
+
 /// Shape of a key's value.
 pub(super) enum Shape {
     /// A single value, which may be or contain `${…}`.
     Single,
+    /// A single value, or a map with the keys of a section.
+    SingleOr(&'static Section),
+    /// A single value or a list of them.
+    ValueOrList,
+    /// Arguments of a launch.
+    Arguments,
     /// A list of single values.
     List,
     /// A list of single values, or of maps with the keys of a section.
@@ -34,8 +48,8 @@ pub(super) enum Shape {
 }
 
 use Shape::{
-    Counted, Generator, List, ListOr, Named, Names, NamesOr, One, OneOrMoreOr, Single, Sizes, Steps,
-    Synthetic, Tables,
+    Counted, Generator, List, Named, Names, NamesOr, One, OneOrMoreOr, Single, Sizes, Steps, Synthetic,
+    Tables,
 };
 
 /// A key.
@@ -115,11 +129,11 @@ pub(super) static APPLICATION: Section = Section {
             Steps(&PRELOAD),
             "What devices hold before the run, without time: files first, then what kernels make of them.",
         ),
-        key("prelude", Steps(&[&READ_STEP]), "What happens on the host before the first copy."),
+        key("prelude", Steps(&HOST_STEPS), "What happens on the host before the first copy."),
         key("copy_in", List, "Buffers that are copied to their device."),
         key("kernels", Steps(&STEPS), "What runs on the device."),
         key("copy_out", List, "Buffers that are copied back."),
-        key("postlude", Steps(&[&WRITE_STEP]), "What happens on the host after the last copy."),
+        key("postlude", Steps(&HOST_STEPS), "What happens on the host after the last copy."),
         key("expect", Steps(&[&EXPECTATION]), "What the host should hold in the end."),
         key("counts", Counted(&COUNT), "What each launch comes to: by size (`default` for none), by kernel."),
     ],
@@ -134,42 +148,46 @@ pub(super) static MEMBER: Section = Section {
     ],
 };
 
-/// Steps that `kernels`, and `do` in them, may hold.
-static STEPS: [&Section; 12] = [
-    &LAUNCH,
-    &COPY_IN,
-    &COPY_OUT,
-    &RECORD,
-    &WAIT,
-    &SYNCHRONIZE,
-    &REPEAT,
-    &LOOP,
-    &PIPELINE,
-    &TASKS,
-    &SWAP,
-    &FREE,
-];
-
-/// Steps that `preload` may hold.
-static PRELOAD: [&Section; 4] = [&LOAD_STEP, &LAUNCH, &REPEAT, &LOOP];
-
-/// An entry of `code` that is no file.
+/// An entry of `code` that is a map.
 pub(super) static CODE: Section = Section {
     name: "a described kernel",
-    keys: &[key(
-        "synthetic",
-        Synthetic,
-        "What the kernel is like: `counterpoint explain synthetic` tells its parameters.",
-    )],
+    keys: &[
+        key(
+            "synthetic",
+            Synthetic,
+            "What the kernel is like: `counterpoint explain synthetic` tells its parameters.",
+        ),
+        key("file", Single, "A PTX file, relative to this one, whose variables are to have fixed addresses."),
+        key(
+            "globals",
+            Single,
+            "The address at which its `.global` variables begin on each device, a multiple of 256 from 64 KiB on.",
+        ),
+        key("constants", Single, "The same of its `.const` variables."),
+    ],
 };
 
 /// An entry of `buffers`.
 pub(super) static BUFFER: Section = Section {
     name: "a buffer",
     keys: &[
-        key("type", Single, "Type of the elements: f32, f64, u8 to u64, s8 to s64."),
-        key("elements", Single, "How many."),
+        key(
+            "type",
+            Single,
+            "Type of the elements: f32, f64, u8 to u64, s8 to s64; of a variable that of its PTX if not given.",
+        ),
+        key("elements", Single, "How many; of a variable all of it if not given."),
         key("device", Single, "The device on which it lies; 0 if not given."),
+        key(
+            "address",
+            Single,
+            "Its address on its device, a multiple of 256 from 64 KiB on; buffers without one lie behind all that have one.",
+        ),
+        key(
+            "variable",
+            Single,
+            "The variable of a module that it is on its device, as `code.variable`; the host has memory of its own for it.",
+        ),
     ],
 };
 
@@ -196,34 +214,50 @@ pub(super) static TEXTURE: Section = Section {
     ],
 };
 
-/// A step of `prelude`.
-pub(super) static READ_STEP: Section = Section {
-    name: "a step of the prelude",
-    keys: &[
-        key("read", One(&READ), "Reads a file into a buffer."),
-        key("compute", One(&COMPUTE), "Has the CPU compute what fills a buffer."),
-    ],
+/// Steps of the host: in `prelude` and `postlude`, and among those of `kernels`.
+static HOST_STEPS: [&Section; 3] = [&READ_STEP, &COMPUTE_STEP, &WRITE_STEP];
+
+/// A step that reads a file.
+pub(super) static READ_STEP: Section =
+    Section { name: "a read", keys: &[key("read", One(&READ), "Reads a file into a buffer of the host.")] };
+
+/// A step in which the CPU computes.
+pub(super) static COMPUTE_STEP: Section = Section {
+    name: "a computation",
+    keys: &[key(
+        "compute",
+        One(&COMPUTE),
+        "Has the CPU compute what fills a buffer of the host, or be busy for a time.",
+    )],
 };
 
 /// Keys of `compute`.
 pub(super) static COMPUTE: Section = Section {
     name: "compute",
     keys: &[
-        key("into", Single, "The buffer."),
+        key("into", Single, "The buffer; without it the CPU is busy for `time` and fills nothing."),
         key("generate", Generator, "What it is filled with."),
+        key(
+            "file",
+            Single,
+            "A file that holds what it is filled with, in place of a rule; reading it takes no time.",
+        ),
+        key("element", Single, "Index of the first element that is filled; 0 if not given."),
+        key("elements", Single, "How many are filled; all from there on if not given."),
         key("rate", Single, "How fast, such as `2 GB/s`."),
+        key("time", Single, "How long it takes, such as `3 ms`, in place of a rate."),
     ],
 };
 
 /// A file in `preload`.
 pub(super) static LOAD_STEP: Section = Section {
     name: "a file of the preload",
-    keys: &[key("load", One(&READ), "Puts a file into a buffer on its device.")],
+    keys: &[key("load", One(&LOAD), "Puts a file into a buffer on its device.")],
 };
 
-/// Keys of `read` and `load`.
-pub(super) static READ: Section = Section {
-    name: "read",
+/// Keys of `load`.
+pub(super) static LOAD: Section = Section {
+    name: "load",
     keys: &[
         key("file", Single, "The file, relative to this one; as long as the buffer."),
         key("into", Single, "The buffer."),
@@ -231,229 +265,36 @@ pub(super) static READ: Section = Section {
     ],
 };
 
-/// A launch.
-pub(super) static LAUNCH: Section = Section {
-    name: "a launch",
+/// Keys of `read`.
+pub(super) static READ: Section = Section {
+    name: "read",
     keys: &[
-        key("launch", Single, "The kernel, as `code.entry`; `code` alone if the file has one kernel."),
-        key("grid", Sizes, "Blocks in x, y and z; those that are not given are 1."),
-        key("block", Sizes, "Threads of a block in x, y and z; those that are not given are 1."),
-        key("shared", Single, "Dynamic shared memory of a block in bytes; 0 if not given."),
         key(
-            "arguments",
-            ListOr(&ELEMENT),
-            "One for each parameter of the kernel: a buffer (its address) or a number, which takes the parameter's type.",
-        ),
-        key("device", Single, "The device that runs it; 0 if not given."),
-        STREAM,
-        key(
-            "cooperative",
+            "file",
             Single,
-            "Whether its blocks wait for each other, so that all must be on the device at once: `on` or `off`, which is the default.",
+            "The file, relative to this one; as long as the buffer, or longer where a part or an offset is given.",
         ),
-        key(
-            "registers",
-            Single,
-            "Registers of a thread, as `nvcc -Xptxas -v` prints them; `ptxas` asks the assembler, where it is installed; an estimate from the PTX if not given.",
-        ),
+        key("into", Single, "The buffer."),
+        key("element", Single, "Index of the first element that is filled; 0 if not given."),
+        key("elements", Single, "How many are filled; all from there on if not given."),
+        key("offset", Single, "Where they begin in the file, in bytes; 0 if not given."),
+        key("generate", Generator, "How to make the file if it does not exist; an existing file stays."),
     ],
 };
 
-/// An argument that is the address of an element.
-pub(super) static ELEMENT: Section = Section {
-    name: "an element's address",
-    keys: &[
-        key("buffer", Single, "The buffer."),
-        key("element", Single, "Index of the element; 0 if not given."),
-    ],
-};
-
-/// On which stream a command goes.
-const STREAM: Key = key(
-    "stream",
-    Single,
-    "The stream, by a name of one's own; the default stream, which waits for all others and they for it, if not given.",
-);
-
-/// Values of a round.
-const LET: Key = key(
-    "let",
-    Names,
-    "Values of a round by names of one's own, for `${…}` behind it; each may use the `index` and those before it.",
-);
-
-/// A copy to the device between launches.
-pub(super) static COPY_IN: Section = Section {
-    name: "a copy in",
-    keys: &[key("copy_in", Single, "A buffer that is copied to its device."), STREAM],
-};
-
-/// A copy to the host between launches.
-pub(super) static COPY_OUT: Section =
-    Section { name: "a copy out", keys: &[key("copy_out", Single, "A buffer that is copied back."), STREAM] };
-
-/// A record.
-pub(super) static RECORD: Section = Section {
-    name: "a record",
-    keys: &[key(
-        "record",
-        One(&EVENT),
-        "Records an event behind what has been sent on a stream, as by cudaEventRecord.",
-    )],
-};
-
-/// A wait on a device.
-pub(super) static WAIT: Section = Section {
-    name: "a wait",
-    keys: &[key(
-        "wait",
-        One(&EVENT),
-        "Holds a stream until an event, as it was recorded last, as by cudaStreamWaitEvent.",
-    )],
-};
-
-/// Keys of `record` and `wait`.
-pub(super) static EVENT: Section = Section {
-    name: "an event",
-    keys: &[
-        key("event", Single, "The event, by a name of one's own."),
-        key("stream", Single, "The stream; the default stream of device 0 if not given."),
-    ],
-};
-
-/// A wait of the host.
-pub(super) static SYNCHRONIZE: Section = Section {
-    name: "a synchronization",
-    keys: &[key(
-        "synchronize",
-        Single,
-        "Holds the host until an event, all of a stream, or `all` is done, as by cudaDeviceSynchronize and its kin.",
-    )],
-};
-
-/// A repetition.
-pub(super) static REPEAT: Section = Section {
-    name: "a repetition",
-    keys: &[
-        key("repeat", Single, "How often."),
-        key("index", Single, "A name for the number of the round, from 0, in `${…}` of these steps."),
-        LET,
-        key("do", Steps(&STEPS), "The steps to repeat."),
-    ],
-};
-
-/// A loop that the device ends.
-pub(super) static LOOP: Section = Section {
-    name: "a loop",
-    keys: &[
-        key(
-            "until",
-            One(&CONDITION),
-            "What ends the loop; after every round the host copies the element from the device and looks at it.",
-        ),
-        key("at_most", Single, "Rounds after which the run is given up."),
-        key("do", Steps(&STEPS), "The steps of a round."),
-    ],
-};
-
-/// A task pipeline.
-pub(super) static PIPELINE: Section = Section {
-    name: "a pipeline",
-    keys: &[
-        key(
-            "pipeline",
-            Single,
-            "How many batches of data go through the kernels; the runtime says which of them run together.",
-        ),
-        key("index", Single, "A name for the number of the batch, from 0, in `${…}` of these launches."),
-        LET,
-        key("do", Steps(&[&LAUNCH]), "The kernels: launches that every batch goes through in this order."),
-    ],
-};
-
-/// Keys of tasks: what counts them, and then what is said of one task.
-static TASKS_KEYS: [Key; 14] = [
-    key(
-        "tasks",
-        Single,
-        "How many narrow tasks, or rounds of tasks, perhaps none; they are independent of each other.",
-    ),
-    key("index", Single, "A name for the number of the task or round, from 0, in `${…}` of these tasks."),
-    LET,
-    key("do", Steps(&[&TASK]), "The tasks of a round, where they are of several kinds."),
-    key(
-        "copy_in",
-        ListOr(&PART),
-        "What is copied to the device for the task: parts of buffers, or whole ones.",
-    ),
-    key("launch", Single, "The kernel, as `code.entry`; `code` alone if the file has one kernel."),
-    key("grid", Single, "Blocks of the task, in one dimension."),
-    key("block", Single, "Threads of a block, in one dimension."),
-    key("shared", Single, "Dynamic shared memory of a block in bytes; 0 if not given."),
-    key("barrier", Single, "Whether the threads of a block meet at barriers; `false` if not given."),
-    key("arguments", ListOr(&ELEMENT), "As those of a launch."),
-    key("device", Single, "The device that runs it; 0 if not given."),
-    key("registers", Single, "Registers of a thread, as for a launch."),
-    key("copy_out", ListOr(&PART), "What is copied back when the kernel has ended."),
-];
-
-/// Number of keys that count tasks.
-const COUNTING: usize = 4;
-
-/// Tasks, narrow ones.
-pub(super) static TASKS: Section = Section { name: "tasks", keys: &TASKS_KEYS };
-
-/// A task.
-pub(super) static TASK: Section = Section { name: "a task", keys: TASKS_KEYS.split_at(COUNTING).1 };
-
-/// Part of a buffer that is copied for a task.
-pub(super) static PART: Section = Section {
-    name: "a part of a buffer",
-    keys: &[
-        key("buffer", Single, "The buffer."),
-        key("element", Single, "Index of its first element; 0 if not given."),
-        key("elements", Single, "How many; all from there on if not given."),
-    ],
-};
-
-/// Keys of `until`.
-pub(super) static CONDITION: Section = Section {
-    name: "a condition",
-    keys: &[
-        key("buffer", Single, "The buffer."),
-        key("element", Single, "Index of the element; 0 if not given."),
-        key("equals", Single, "The value that ends the loop."),
-    ],
-};
-
-/// A swap.
-pub(super) static SWAP: Section = Section {
-    name: "a swap",
-    keys: &[key("swap", List, "Two buffers whose names exchange their meaning from here on.")],
-};
-
-/// A release.
-pub(super) static FREE: Section = Section {
-    name: "a release",
-    keys: &[key(
-        "free",
-        Single,
-        "A buffer whose memory on the device is given back, as by cudaFree: nothing may copy it any more, and kernels that touch it fail.",
-    )],
-};
-
-/// A step of `postlude`.
-pub(super) static WRITE_STEP: Section = Section {
-    name: "a step of the postlude",
-    keys: &[key("write", One(&WRITE), "Writes a buffer to a file.")],
-};
+/// A step that writes a file.
+pub(super) static WRITE_STEP: Section =
+    Section { name: "a write", keys: &[key("write", One(&WRITE), "Writes a buffer of the host to a file.")] };
 
 /// Keys of `write`.
 pub(super) static WRITE: Section = Section {
     name: "write",
     keys: &[
         key("from", Single, "The buffer."),
-        key("file", Single, "The file, in the folder of the run's results."),
+        key("file", Single, "The file, in the folder of the run's results; several writes make one file."),
+        key("element", Single, "Index of the first element that is written; 0 if not given."),
+        key("elements", Single, "How many are written; all from there on if not given."),
+        key("offset", Single, "Where they begin in the file, in bytes; 0 if not given."),
     ],
 };
 
@@ -488,7 +329,7 @@ pub(super) static TOTAL: Section =
     Section { name: "a total", keys: &[key("total", Single, "The sum over all launches of the kernel.")] };
 
 /// Every section, the file itself first.
-pub(super) static SECTIONS: [&Section; 31] = [
+pub(super) static SECTIONS: [&Section; 40] = [
     &APPLICATION,
     &MEMBER,
     &CODE,
@@ -496,12 +337,21 @@ pub(super) static SECTIONS: [&Section; 31] = [
     &TEXTURE,
     &READ_STEP,
     &LOAD_STEP,
+    &LOAD,
     &READ,
+    &COMPUTE_STEP,
     &COMPUTE,
     &LAUNCH,
     &ELEMENT,
+    &TYPED,
+    &BITS,
     &COPY_IN,
     &COPY_OUT,
+    &ROWS,
+    &MEMSET,
+    &FILL,
+    &COPY,
+    &WITHIN,
     &RECORD,
     &WAIT,
     &EVENT,

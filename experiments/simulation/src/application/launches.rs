@@ -1,5 +1,6 @@
 //! `kernels:`: launches, repetitions and swaps; the loops that a device ends are in `loops`, task pipelines in `pipelines`,
-//! narrow tasks in `tasks`, the names of a round in `rounds`, releases in `frees`, copies, streams and events in `streams`.
+//! narrow tasks in `tasks`, the names of a round in `rounds`, releases in `frees`, copies and fills in `moves`, streams and events in
+//! `streams`, steps of the host in `host`.
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_host_model::program::{LaunchStep, Step};
@@ -9,8 +10,10 @@ use counterpoint_ptx::Kernel;
 use super::Launched;
 use super::buffers::LAST_DEVICE;
 use super::code::Codes;
+use super::host::Part;
 use super::keys::{
-    COPY_IN, COPY_OUT, FREE, LAUNCH, LOOP, PIPELINE, RECORD, REPEAT, SWAP, SYNCHRONIZE, Section, TASKS, WAIT,
+    COMPUTE_STEP, COPY, COPY_IN, COPY_OUT, FREE, LAUNCH, LOOP, MEMSET, PIPELINE, READ_STEP, RECORD, REPEAT,
+    SWAP, SYNCHRONIZE, Section, TASKS, WAIT, WRITE_STEP,
 };
 use super::reader::Reader;
 
@@ -31,7 +34,7 @@ type Read = fn(&mut Reader<'_>, &Node, &mut Codes) -> Option<Step>;
 
 /// The kinds of steps: the key that identifies one, the keys beside it, and its reader. Tasks come first,
 /// since keys that identify other steps may stand beside theirs.
-static KINDS: [(&str, &Section, Read); 12] = [
+static KINDS: [(&str, &Section, Read); 17] = [
     ("tasks", &TASKS, |reader, node, codes| reader.tasks(node, codes)),
     ("launch", &LAUNCH, |reader, node, codes| {
         let launch = reader.launch(node, codes)?;
@@ -41,6 +44,17 @@ static KINDS: [(&str, &Section, Read); 12] = [
     ("copy_in", &COPY_IN, |reader, node, _| reader.copy(node, node.get("copy_in")?, Direction::HostToDevice)),
     ("copy_out", &COPY_OUT, |reader, node, _| {
         reader.copy(node, node.get("copy_out")?, Direction::DeviceToHost)
+    }),
+    ("memset", &MEMSET, |reader, node, _| reader.memset(node, node.get("memset")?)),
+    ("copy", &COPY, |reader, node, _| reader.copy_within(node, node.get("copy")?)),
+    ("read", &READ_STEP, |reader, node, _| {
+        reader.host("read", node.get("read")?, Part::Later).map(Step::Host)
+    }),
+    ("compute", &COMPUTE_STEP, |reader, node, _| {
+        reader.host("compute", node.get("compute")?, Part::Later).map(Step::Host)
+    }),
+    ("write", &WRITE_STEP, |reader, node, _| {
+        reader.host("write", node.get("write")?, Part::Later).map(Step::Host)
     }),
     ("record", &RECORD, |reader, node, _| reader.record(node.get("record")?)),
     ("wait", &WAIT, |reader, node, _| reader.wait(node.get("wait")?)),
@@ -109,6 +123,9 @@ impl Reader<'_> {
         };
         let (a, b) = (self.buffer(a), self.buffer(b));
         let (a, b) = (a?, b?);
+        for (node, buffer) in pair.iter().zip([a, b]) {
+            self.refuse_variable(node, buffer, "swapped");
+        }
         let of = |index: u32| (&self.application.buffers[index as usize], self.elements[index as usize]);
         let ((left, left_type), (right, right_type)) = (of(a.0), of(b.0));
         if (left.bytes, left.device, left_type) != (right.bytes, right.device, right_type) {

@@ -3,7 +3,6 @@
 use counterpoint_framework::model::{Diagnostic, Node};
 use counterpoint_host_model::program::{Condition, Step};
 
-use super::arguments::number_bytes;
 use super::code::Codes;
 use super::keys::CONDITION;
 use super::reader::Reader;
@@ -33,20 +32,15 @@ impl Reader<'_> {
         let buffer = self.required(node, "buffer", "a condition").and_then(|node| self.buffer(node));
         let equals = self.required(node, "equals", "a condition");
         let buffer = buffer?;
-        let element = self.elements[buffer.0 as usize];
-        let size = element.bytes() as u64;
+        let size = self.elements[buffer.0 as usize].bytes() as u64;
         let offset = self.offset_of_element(node, buffer)?;
         let equals = equals?;
-        let text = self.text(equals)?;
-        let name = &self.application.buffers[buffer.0 as usize].name;
-        let words = format!("{name}[{}] equals {text}", offset / size);
-        let help = format!("`{name}` has elements of type {}", element.name());
-        match number_bytes(&text, element.name(), size as u32) {
-            Ok(value) => Some(Condition { buffer, offset, value: value.into(), words }),
-            Err(problem) => {
-                self.diagnostics.report(Diagnostic::new(equals.span, problem).help(help));
-                None
-            }
-        }
+        let value = self.element_value(equals, buffer)?;
+        let told = match equals.get("bytes") {
+            Some(bytes) => format!("the bytes {}", self.text(bytes)?),
+            None => self.text(equals)?,
+        };
+        let words = format!("{}[{}] equals {told}", self.name_of(buffer), offset / size);
+        Some(Condition { buffer, offset, value: value.into(), words })
     }
 }

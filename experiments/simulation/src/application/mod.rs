@@ -2,6 +2,7 @@
 //!
 //! Like the machine, an application is read whole: every problem is reported, in one go, each with its place.
 
+mod addresses;
 mod arguments;
 mod assembler;
 mod buffers;
@@ -10,12 +11,14 @@ mod counts;
 mod expressions;
 mod files;
 mod frees;
+mod host;
 mod include;
 mod input;
 mod keys;
 mod launches;
 mod library;
 mod loops;
+mod moves;
 mod pipelines;
 mod preload;
 mod reader;
@@ -23,6 +26,7 @@ mod rounds;
 mod schema;
 mod sizes;
 mod streams;
+mod structs;
 mod tasks;
 mod textures;
 mod together;
@@ -43,7 +47,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use counterpoint_framework::model::{Registry, Report, SourceMap, Span};
 use counterpoint_framework::topology::{Missing, beside};
-use counterpoint_host_model::program::{Application, BufferId, LaunchStep};
+use counterpoint_host_model::program::{Application, BufferId, LaunchStep, Transfer};
 
 use crate::element::Element;
 use crate::find::Sort;
@@ -210,11 +214,25 @@ impl LoadedApplication {
     /// # Errors
     /// If one cannot be read any more.
     pub fn contents(&self) -> io::Result<BTreeMap<String, Bytes>> {
-        let Application { buffers, preloaded, prelude, .. } = &self.application;
-        let filled = preloaded.iter().copied().chain(prelude.iter().map(|transfer| transfer.buffer));
-        let named =
-            |(id, file): (BufferId, &InputFile)| Ok((buffers[id.0 as usize].name.clone(), file.contents()?));
-        filled.zip(self.files()).map(named).collect()
+        let Application { buffers, preloaded, .. } = &self.application;
+        let mut contents = BTreeMap::new();
+        for (buffer, file) in preloaded.iter().zip(&self.preloaded) {
+            contents.insert(buffers[buffer.0 as usize].name.clone(), file.contents()?);
+        }
+        for Transfer { file, part, at } in self.application.reads() {
+            let (buffer, file) = (&buffers[part.buffer.0 as usize], &self.inputs[file.0 as usize]);
+            let read = file.contents()?.slice(*at as usize..(at + part.bytes) as usize);
+            if part.bytes == buffer.bytes {
+                contents.insert(buffer.name.clone(), read);
+                continue;
+            }
+            let mut whole = contents
+                .get(&buffer.name)
+                .map_or_else(|| vec![0; buffer.bytes as usize], |held| held.to_vec());
+            whole[part.bytes_of()].copy_from_slice(&read);
+            contents.insert(buffer.name.clone(), whole.into());
+        }
+        Ok(contents)
     }
 }
 

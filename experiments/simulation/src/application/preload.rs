@@ -1,7 +1,7 @@
 //! `preload:`: what devices hold before the run begins, from files and from kernels that take no time.
 
 use counterpoint_framework::model::{Diagnostic, Node};
-use counterpoint_host_model::program::{DEFAULT_STREAM, Step};
+use counterpoint_host_model::program::{DEFAULT_STREAM, Moved, Step};
 
 use super::code::Codes;
 use super::keys::LOAD_STEP;
@@ -18,7 +18,7 @@ impl Reader<'_> {
                     let message = "a file is loaded behind a launch";
                     self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
                 }
-                let transfer = self.transfer(load, "load");
+                let transfer = self.load(load);
                 let Some((input, buffer)) = transfer else { continue };
                 self.preloaded.extend(input);
                 self.application.preloaded.push(buffer);
@@ -32,12 +32,19 @@ impl Reader<'_> {
             }
             let on_stream = |step: &Step| match step {
                 Step::Launch(launch) => launch.stream != DEFAULT_STREAM,
+                Step::Move { moved: Moved::Copy { .. }, .. } => true,
+                Step::Move { stream, .. } => *stream != DEFAULT_STREAM,
                 Step::Copy { .. } | Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => true,
                 _ => false,
             };
             if step.any(&on_stream) {
                 let message = "before the run there are neither streams nor copies";
                 let help = "what comes before the run takes no time, one launch after another";
+                self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
+            }
+            if step.any(&|step| matches!(step, Step::Host(_))) {
+                let message = "before the run the host does nothing";
+                let help = "`load` puts a file into a buffer on its device; kernels and `memset` work on it";
                 self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
             }
             if step.any(&|step| matches!(step, Step::Tasks(_))) {

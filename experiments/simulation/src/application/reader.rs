@@ -1,10 +1,15 @@
 //! The reader that all parts of the loader share: texts, problems, and small steps such as "a map with these keys".
 
+use std::sync::Arc;
+
 use counterpoint_framework::model::{Diagnostic, Diagnostics, FileId, Key, Node, Registry, SourceMap, Span};
 use counterpoint_host_model::modules::Module;
 use counterpoint_host_model::program::{Application, BufferId, Step};
 
+use counterpoint_ptx::Kernel;
+
 use super::expressions::Parameters;
+use super::host::Written;
 use super::keys::{APPLICATION, Section};
 use super::streams::StreamNames;
 use super::{Expectation, Files, InputFile, Launched, LoadedApplication};
@@ -24,8 +29,16 @@ pub(super) struct Reader<'a> {
     pub(super) inputs: Vec<InputFile>,
     pub(super) preloaded: Vec<InputFile>,
     pub(super) outputs: Vec<String>,
+    /// Buffers that are written to files, and where.
+    pub(super) received: Vec<(BufferId, Span)>,
+    /// The parts of outputs that steps write.
+    pub(super) written: Vec<Written>,
     pub(super) expectations: Vec<Expectation>,
     pub(super) synthetic: Vec<(String, String)>,
+    /// Buffers that are variables of modules, each with a kernel of its module.
+    pub(super) variables: Vec<(BufferId, Arc<Kernel>)>,
+    /// What has a fixed address, by its name, and where it stands.
+    pub(super) fixed: Vec<(String, Span)>,
     /// Where the releases, the copies and the conditions of loops stand, in the order of the steps.
     pub(super) places: Vec<Span>,
     /// Where launches stand.
@@ -53,8 +66,12 @@ impl<'a> Reader<'a> {
             inputs: Vec::new(),
             preloaded: Vec::new(),
             outputs: Vec::new(),
+            received: Vec::new(),
+            written: Vec::new(),
             expectations: Vec::new(),
             synthetic: Vec::new(),
+            variables: Vec::new(),
+            fixed: Vec::new(),
             places: Vec::new(),
             launched: Vec::new(),
             names: StreamNames::default(),
@@ -86,11 +103,11 @@ impl<'a> Reader<'a> {
         self.section(root, &APPLICATION);
         self.read_parameters(root.get("parameters"), root.get("sizes"), sets);
         self.read_library(root);
-        self.read_buffers(root.get("buffers"));
+        let mut codes = self.read_code(root.get("code"));
+        self.read_buffers(root.get("buffers"), &mut codes);
         self.read_textures(root.get("textures"));
         self.read_prelude(root.get("prelude"));
         self.application.copy_in = self.buffer_list(root.get("copy_in"));
-        let mut codes = self.read_code(root.get("code"));
         self.application.steps = self.read_steps(root.get("kernels"), &mut codes);
         self.check_streams();
         self.application.copy_out = self.buffer_list(root.get("copy_out"));
@@ -98,7 +115,9 @@ impl<'a> Reader<'a> {
         let launched = std::mem::take(&mut self.launched);
         self.read_preload(root.get("preload"), &mut codes);
         self.gather_modules();
+        self.place_modules(&codes);
         self.read_postlude(root.get("postlude"));
+        self.number_outputs();
         self.read_expectations(root.get("expect"));
         let counts = self.read_counts(root.get("counts"), root.get("sizes"));
         let description = root.get("description").and_then(|node| self.text(node));

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::keys::Shape::{
-    Counted, Generator, List, ListOr, Named, Names, NamesOr, One, OneOrMoreOr, Single, Sizes, Steps,
-    Synthetic, Tables,
+    Arguments, Counted, Generator, List, ListOr, Named, Names, NamesOr, One, OneOrMoreOr, Single, SingleOr,
+    Sizes, Steps, Synthetic, Tables, ValueOrList,
 };
-use super::keys::{APPLICATION, Key, SECTIONS, Section, Shape};
+use super::keys::{APPLICATION, ELEMENT, Key, SECTIONS, Section, Shape, TYPED};
 
 /// The JSON Schema of application files, for editors.
 pub fn schema() -> Value {
@@ -50,6 +50,13 @@ fn shape(shape: &Shape) -> Value {
     let refer = |section: &Section| json!({ "$ref": format!("#/$defs/{}", place(section)) });
     match shape {
         Single => single(),
+        SingleOr(section) => json!({ "anyOf": [single(), refer(section)] }),
+        ValueOrList => json!({ "anyOf": [single(), { "type": "array", "items": single() }] }),
+        Arguments => {
+            let member = json!({ "anyOf": [single(), refer(&ELEMENT), refer(&TYPED)] });
+            let struct_by_value = json!({ "type": "array", "items": member });
+            list(&json!({ "anyOf": [single(), refer(&ELEMENT), refer(&TYPED), struct_by_value] }))
+        }
         List => list(&single()),
         ListOr(section) => list(&json!({ "anyOf": [single(), refer(section)] })),
         Sizes => json!({ "anyOf": [single(), { "type": "array", "items": single(), "maxItems": 3 }] }),

@@ -1,4 +1,4 @@
-//! Streams and events: copies, records and waits among the steps, and whether the names in them mean anything.
+//! Streams and events: records and waits among the steps, and whether the names in them mean anything.
 //!
 //! Streams and events are not declared: what is launched or copied on a stream makes it, a record makes an event. So names
 //! that lead nowhere are found when all steps have been read. Streams are numbered from 1, in the order in which the file
@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_host_model::program::{Awaited, DEFAULT_STREAM, EventId, Step, Stream};
-use counterpoint_protocols::bus::Direction;
 
 use super::keys::EVENT;
 use super::reader::Reader;
@@ -99,14 +98,6 @@ impl Reader<'_> {
             streams.len() - 1
         });
         Some(index as u32 + 1)
-    }
-
-    /// A copy of a buffer.
-    pub(super) fn copy(&mut self, step: &Node, node: &Node, direction: Direction) -> Option<Step> {
-        let buffer = self.buffer(node)?;
-        let stream = self.stream_of(step, self.application.buffers[buffer.0 as usize].device)?;
-        self.looked_at(node.span);
-        Some(Step::Copy { direction, buffer, stream })
     }
 
     /// Value of `record` and `wait`: the event, its place, and the stream.

@@ -91,21 +91,7 @@ impl Reader<'_> {
         self.section(node, &PART)?;
         let written = self.required(node, "buffer", PART.name)?;
         let buffer = self.buffer(written)?;
-        let offset = self.offset_of_element(node, buffer)?;
-        let size = self.elements[buffer.0 as usize].bytes() as u64;
-        let (name, bytes) = {
-            let place = &self.application.buffers[buffer.0 as usize];
-            (place.name.clone(), place.bytes)
-        };
-        let behind = bytes.saturating_sub(offset) / size;
-        let count = match node.get("elements") {
-            Some(node) => {
-                let what = format!("the number of elements of `{name}` from {} on", offset / size);
-                self.count(node, &what, 1, behind.max(1))?
-            }
-            None => behind,
-        };
-        Some(Range { buffer, offset, bytes: count * size })
+        self.part_of(node, buffer)
     }
 
     fn is_true(&mut self, node: &Node) -> Option<bool> {

@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 
 use counterpoint_framework::model::Registry;
-use counterpoint_host_model::program::{Argument, Step};
+use counterpoint_host_model::program::{Argument, HostStep, Step};
 
 use super::*;
 use crate::element::Element;
 use crate::references::ReferenceInput;
 
+mod addresses;
+mod host_steps;
 mod include;
 mod steps;
 mod streams;
+mod structs;
 mod tasks;
 mod textures;
 
@@ -106,7 +109,8 @@ fn an_application_becomes_steps_and_files() {
     assert!(!app.inputs[0].generated && app.inputs[1].generated);
     assert_eq!(app.inputs[1].contents().unwrap()[4..8], 0.5_f32.to_le_bytes());
     assert_eq!(app.outputs, ["out/a.f32"]);
-    assert_eq!(app.application.postlude[0].file.0, 2);
+    let Some(HostStep::Write(written)) = app.application.postlude.first() else { panic!("a write") };
+    assert_eq!((written.file.0, written.part, written.at), (2, app.application.whole(BufferId(0)), 0));
     let [Step::Repeat(3, steps)] = &app.application.steps[..] else { panic!("a repetition") };
     let [Step::Launch(launch), Step::Swap(a, b)] = &steps[..] else { panic!("a launch and a swap") };
     assert_eq!((launch.grid, launch.block, launch.shared), ([3, 1, 1], [4, 2, 1], 64));

@@ -10,11 +10,12 @@ use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_framework::topology::COMMAND_LINE;
 use counterpoint_host_model::modules::Module;
 use counterpoint_host_model::program::{
-    Application, Argument, BoundTexture, Buffer, BufferId, Condition, LaunchStep, LibrarySizes, Member,
-    Range, Step, Stream, Task, Transfer,
+    Application, Argument, BoundTexture, Buffer, BufferId, Condition, HostStep, LaunchStep, LibrarySizes,
+    Member, Place, Range, Step, Stream, Task, Transfer, Variable,
 };
 use counterpoint_protocols::host::FileIndex;
 
+use super::addresses::overlaps;
 use super::keys::MEMBER;
 use super::reader::Reader;
 use super::{Expectation, LoadedApplication, Part, SETTING_PREFIX};
@@ -110,6 +111,11 @@ impl Reader<'_> {
         joined.inputs = parts_of.clone().map(|loaded| loaded.inputs.len()).sum();
         parts.into_iter().for_each(|(name, loaded)| joined.add(&name, loaded));
         let mut loaded = joined.end();
+        if let Some(guest) = guests.first() {
+            for (one, other) in overlaps(&loaded.application) {
+                self.diagnostics.error(guest.span, format!("{one} and {other} lie at the same addresses"));
+            }
+        }
         loaded.texts = self.sources.texts().map(str::to_owned).collect();
         loaded.sources = self.sources.clone();
         Some(loaded)
@@ -169,6 +175,8 @@ impl Reader<'_> {
             "uses several devices, and an application that runs together with others has one stream of one device"
         } else if application.steps.iter().any(|step| step.any(&|step| matches!(step, Step::Free(_)))) {
             "frees buffers, which its next round needs"
+        } else if application.steps.iter().any(|step| step.any(&|step| matches!(step, Step::Host(_)))) {
+            "reads, computes or writes on the host among its kernels, and one host cannot do that for several at the same time"
         } else if has_others && !application.textures.is_empty() {
             "has textures: of applications that run together only the first may have some"
         } else {
@@ -193,6 +201,12 @@ impl Joined {
         let to = &mut self.loaded;
         let stream = to.application.streams.len() as u32;
         let own = Own { name, stream, buffers: to.application.buffers.len() as u32 };
+        to.application.modules.extend(
+            part.application
+                .modules
+                .iter()
+                .map(|module| Module { name: Arc::from(own.named(&module.name)), ..module.clone() }),
+        );
         let Application {
             buffers,
             textures,
@@ -218,9 +232,11 @@ impl Joined {
         let LibrarySizes { heap, printf } = &mut application.library;
         (*heap, *printf) = (library.heap.max(*heap), library.printf.max(*printf));
         application.streams.push(Stream { name: name.to_owned(), device });
-        application
-            .buffers
-            .extend(buffers.into_iter().map(|buffer| Buffer { name: own.named(&buffer.name), ..buffer }));
+        application.buffers.extend(buffers.into_iter().map(|buffer| Buffer {
+            name: own.named(&buffer.name),
+            place: own.place(buffer.place),
+            ..buffer
+        }));
         application
             .textures
             .extend(textures.into_iter().map(|one| BoundTexture { buffer: own.buffer(one.buffer), ..one }));
@@ -232,11 +248,12 @@ impl Joined {
             None => FileIndex(before + index),
             Some(output) => FileIndex(written + output),
         };
-        let transfer = |one: Transfer| Transfer { file: file(one.file), buffer: own.buffer(one.buffer) };
-        application.prelude.extend(prelude.into_iter().map(transfer));
+        let transfer = |one: Transfer| Transfer { file: file(one.file), part: own.range(&one.part), ..one };
+        let host = |step: HostStep| step.changed(transfer);
+        application.prelude.extend(prelude.into_iter().map(host));
         application.computed.extend(computed.into_iter().map(|(index, one)| (file(index), one)));
         application.copy_in.extend(own.all(&copy_in));
-        application.postlude.extend(postlude.into_iter().map(transfer));
+        application.postlude.extend(postlude.into_iter().map(host));
         application.inspect.extend(own.all(&inspect));
         self.members.push(Member { name: name.to_owned(), stream, copy_out: own.all(&copy_out).collect() });
         self.rounds.push(Step::Repeat(1, own.steps(&steps)));
@@ -257,7 +274,15 @@ impl Joined {
         let Application { preload, steps, modules, .. } = &mut self.loaded.application;
         *steps = vec![Step::Together { members: self.members, rounds: self.rounds }];
         let launches = [&*preload, &*steps].into_iter().flat_map(|steps| Step::launches(steps));
-        *modules = Module::of(launches);
+        let of_members = std::mem::replace(modules, Module::of(launches));
+        for member in of_members {
+            let is_same =
+                |module: &&mut Module| (&module.name, module.device) == (&member.name, member.device);
+            match modules.iter_mut().find(is_same) {
+                Some(module) => (module.globals, module.constants) = (member.globals, member.constants),
+                None => modules.push(member),
+            }
+        }
         self.loaded
     }
 }
@@ -273,6 +298,16 @@ struct Own<'a> {
 impl Own<'_> {
     fn named(&self, name: &str) -> String {
         format!("{}.{name}", self.name)
+    }
+
+    /// A variable is one of its own module.
+    fn place(&self, place: Place) -> Place {
+        match place {
+            Place::Variable(variable) => {
+                Place::Variable(Variable { module: Arc::from(self.named(&variable.module)), ..variable })
+            }
+            place => place,
+        }
     }
 
     fn buffer(&self, BufferId(number): BufferId) -> BufferId {
@@ -296,9 +331,13 @@ impl Own<'_> {
     fn step(&self, step: &Step) -> Option<Step> {
         Some(match step {
             Step::Launch(launch) => Step::Launch(self.launch(launch)),
-            Step::Copy { direction, buffer, .. } => {
-                Step::Copy { direction: *direction, buffer: self.buffer(*buffer), stream: self.stream }
+            Step::Copy { direction, part, .. } => {
+                Step::Copy { direction: *direction, part: self.range(part), stream: self.stream }
             }
+            Step::Move { moved, .. } => {
+                Step::Move { moved: moved.renamed(|buffer| self.buffer(buffer)), stream: self.stream }
+            }
+            Step::Host(step) => Step::Host(*step),
             Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => return None,
             Step::Swap(a, b) => Step::Swap(self.buffer(*a), self.buffer(*b)),
             Step::Free(buffer) => Step::Free(self.buffer(*buffer)),
@@ -321,6 +360,10 @@ impl Own<'_> {
         let argument = |argument: &Argument| match argument {
             Argument::Buffer(buffer, offset) => Argument::Buffer(self.buffer(*buffer), *offset),
             Argument::Value(bytes) => Argument::Value(bytes.clone()),
+            Argument::Struct { bytes, addresses } => {
+                let of = |(at, buffer, offset): &(u32, BufferId, u64)| (*at, self.buffer(*buffer), *offset);
+                Argument::Struct { bytes: bytes.clone(), addresses: addresses.iter().map(of).collect() }
+            }
         };
         LaunchStep {
             code: Arc::from(self.named(&launch.code)),

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use bytes::Bytes;
 use counterpoint_framework::kernel::{Fault, Outcome};
 use counterpoint_framework::model::{StatLabel, StatRow, StatValue};
 use counterpoint_framework::telemetry::Meter;
@@ -9,7 +10,7 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::RunReport;
 use counterpoint_hardware::io::storage::Disk;
 use counterpoint_host_model::Journal;
-use counterpoint_host_model::functional::{Found, FunctionalHost, Launched};
+use counterpoint_host_model::functional::{Files, Found, FunctionalHost, Launched};
 use counterpoint_protocols::host::FileIndex;
 use counterpoint_protocols::launch::{LaunchId, LaunchName};
 use counterpoint_protocols::launch_rows::Row;
@@ -40,7 +41,7 @@ pub(super) fn preload(loaded: &LoadedApplication, options: Options) -> Result<Co
     }
     let (journal, meter) = (Journal::default(), Meter::default());
     let host = FunctionalHost::new(&loaded.application, &journal, &meter, options, UNWRITTEN);
-    match host.and_then(|host| host.preload(reading(&loaded.preloaded))) {
+    match host.and_then(|host| host.preload(RunFiles { inputs: &loaded.preloaded, disk: None })) {
         Ok(ControlFlow::Continue(contents)) => Ok(contents),
         Ok(ControlFlow::Break(())) => Err(Outcome::Interrupted(SimTime::ZERO)),
         Err(fault) => {
@@ -50,11 +51,22 @@ pub(super) fn preload(loaded: &LoadedApplication, options: Options) -> Result<Co
     }
 }
 
-/// Reads files by their number.
-fn reading(files: &[InputFile]) -> impl FnMut(usize, &mut [u8]) -> Result<(), Fault> {
-    |index, place| {
-        let file = &files[index];
-        file.read_into(place).map_err(|error| Fault::new(format!("cannot read `{}`: {error}", file.path)))
+/// The files of a run: inputs by their number, and the disk that takes what is written.
+struct RunFiles<'a> {
+    inputs: &'a [InputFile],
+    disk: Option<&'a Disk>,
+}
+
+impl Files for RunFiles<'_> {
+    fn read(&mut self, FileIndex(index): FileIndex, at: u64, place: &mut [u8]) -> Result<(), Fault> {
+        let file = &self.inputs[index as usize];
+        file.read_into(at, place).map_err(|error| Fault::new(format!("cannot read `{}`: {error}", file.path)))
+    }
+
+    fn write(&mut self, file: FileIndex, at: u64, contents: Bytes) {
+        if let Some(disk) = self.disk {
+            disk.put(file, at, contents);
+        }
     }
 }
 
@@ -75,11 +87,7 @@ pub(super) fn run(
         }
     };
     let loading = preloaded.into_iter().try_for_each(|(buffer, contents)| host.load(buffer, &contents));
-    let ended = loading.and_then(|()| {
-        host.run(reading(&loaded.inputs), |index, contents| {
-            disk.replace(FileIndex((loaded.inputs.len() + index) as u32), contents);
-        })
-    });
+    let ended = loading.and_then(|()| host.run(RunFiles { inputs: &loaded.inputs, disk: Some(disk) }));
     let time = SimTime::ZERO;
     let outcome = match ended {
         Ok(ControlFlow::Continue(())) => Outcome::Finished(time),

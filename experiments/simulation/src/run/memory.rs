@@ -27,8 +27,8 @@ pub(super) fn suffices(application: &Application) -> Result<(), RunError> {
 /// Bytes of all buffers that are certainly filled: on the host those that are read from files or come back from devices, on devices
 /// those that are copied.
 fn moved(application: &Application) -> u64 {
-    let Application { prelude, copy_in, copy_out, preloaded, buffers, .. } = application;
-    let read = prelude.iter().map(|transfer| transfer.buffer);
+    let Application { copy_in, copy_out, preloaded, buffers, .. } = application;
+    let read = application.reads().map(|transfer| transfer.part.buffer);
     let host: BTreeSet<BufferId> = read.chain(copy_out.iter().copied()).collect();
     let device: BTreeSet<BufferId> = [copy_in, copy_out, preloaded].into_iter().flatten().copied().collect();
     let bytes = |buffer: &BufferId| buffers.get(buffer.0 as usize).map_or(0, |buffer| buffer.bytes);

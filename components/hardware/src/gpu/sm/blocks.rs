@@ -19,6 +19,7 @@ impl Sm {
             let flushed = self.load_store.launch_changed();
             sim.stats.l1_flushes.add(u64::from(flushed && self.launch.is_some()));
             self.launch = Some(launch.id);
+            self.load_store.constants_written(launch.constant_writes);
         }
         if launch.precedence != Precedence::Stream && !self.load_store.translates() {
             return Err(Fault::new("a gated launch needs an SM with a TLB (tlb.entries)"));

@@ -14,8 +14,7 @@ use super::spans::Spans;
 pub(super) const BARRIERS: usize = 16;
 
 /// Generic addresses of shared and local memory: far above every device address.
-pub(in crate::gpu) const WINDOWS: Windows =
-    Windows { shared: 1 << 46, local: (1 << 46) + (1 << 28), size: 1 << 28 };
+pub(in crate::gpu) const WINDOWS: Windows = Windows::ABOVE_MEMORY;
 
 /// A thread block.
 pub(super) struct Cta {

@@ -139,7 +139,14 @@ impl Storage {
             area.bytes = offset + size;
         }
         let index = area.symbols.len();
-        area.symbols.push(Symbol { name: variable.name.clone(), offset, size, initial, addresses });
+        area.symbols.push(Symbol {
+            name: variable.name.clone(),
+            offset,
+            size,
+            element: variable.element.clone(),
+            initial,
+            addresses,
+        });
         self.name(variable, variable.space, index)
     }
 

@@ -8,6 +8,10 @@
 //!
 //! Streams and events mean nothing here: kernels are in the order of the application's steps. A copy among the steps, and a
 //! loop's look at the device, wait for all kernels before them.
+//!
+//! The paper's programs copy whole arrays before and behind their kernels. An application that also fills, copies or transfers parts,
+//! or in which the host does something between kernels, runs without overlap, one thing after another: pages of an array that
+//! is written elsewhere have no last word and no last kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,9 +24,9 @@ use counterpoint_framework::time::Bytes;
 use counterpoint_host_model::Driver;
 use counterpoint_host_model::driver::threads::{Move, Thread, Way};
 use counterpoint_host_model::program::{
-    Application, BufferId, Condition, DEFAULT_STREAM, LaunchStep, Range, Step, Transfer,
+    Application, BufferId, Condition, DEFAULT_STREAM, HostStep, LaunchStep, Moved, Range, Step, Transfer,
 };
-use counterpoint_host_model::runtimes::{Runtime, Sends, Walks};
+use counterpoint_host_model::runtimes::{self, Runtime, Sends, Walks, phases};
 use counterpoint_protocols::bus::{Description, Direction};
 use counterpoint_protocols::extra::{Extra, LineTag, Note};
 use counterpoint_protocols::launch::Precedence;
@@ -89,12 +93,18 @@ impl Runtime for Overlapped {
         application: &Arc<Application>,
         _devices: &BTreeMap<u32, Description>,
     ) -> Result<Arc<Application>, Fault> {
+        if !is_plain(application) {
+            return Ok(Arc::clone(application));
+        }
         check(application)?;
         with_profilers(application, self.params.semi).map(Arc::new)
     }
 
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
         let application = driver.application();
+        if !is_plain(&application) {
+            return one_after_another(driver, run).await;
+        }
         let profilers = profilers_of(&application);
         let setup = driver.begin(Some(run), Level::Phases, "overlap");
         for buffer in final_meaning(&application, &application.copy_out)? {
@@ -125,14 +135,14 @@ impl Overlapped {
     /// The pages of the inputs in the order in which they are read.
     fn prelude(&self, driver: &Driver<'_>, application: &Application) -> Vec<Move> {
         let pages = |transfer: &Transfer| driver.pages_of(*transfer).collect::<Vec<Move>>();
-        let arrays: Vec<Vec<Move>> = application.prelude.iter().map(pages).collect();
-        let bytes = |transfer: &Transfer| application.buffers[transfer.buffer.0 as usize].bytes;
+        let arrays: Vec<Vec<Move>> = application.reads().map(pages).collect();
+        let bytes = |transfer: &Transfer| transfer.part.bytes;
         match self.params.order {
             Order::Interleaved => in_turn(&arrays),
             Order::Sequential => arrays.concat(),
             Order::SmallFirst => {
                 let is_small: Vec<bool> =
-                    application.prelude.iter().map(|it| bytes(it) <= self.params.small.get()).collect();
+                    application.reads().map(|it| bytes(it) <= self.params.small.get()).collect();
                 let (mut small, mut large) = (Vec::new(), Vec::new());
                 for (array, is_small) in arrays.into_iter().zip(is_small) {
                     if is_small { &mut small } else { &mut large }.push(array);
@@ -156,11 +166,14 @@ impl Overlapped {
 
     /// The pages of the outputs in the order in which they are written.
     fn postlude(&self, driver: &Driver<'_>, application: &Application) -> Result<Vec<Move>, Fault> {
-        let buffers: Vec<BufferId> = application.postlude.iter().map(|transfer| transfer.buffer).collect();
+        let buffers: Vec<BufferId> = application.writes().map(|transfer| transfer.part.buffer).collect();
         let places = final_meaning(application, &buffers)?;
-        let transfers = application.postlude.iter().zip(places);
-        let pages =
-            transfers.flat_map(|(transfer, buffer)| driver.pages_of(Transfer { buffer, ..*transfer }));
+        let transfers = application.writes().zip(places);
+        let named = |(transfer, buffer): (&Transfer, BufferId)| Transfer {
+            part: Range { buffer, ..transfer.part },
+            ..*transfer
+        };
+        let pages = transfers.flat_map(|transfer| driver.pages_of(named(transfer)));
         Ok(pages.collect())
     }
 }
@@ -200,6 +213,31 @@ fn exchange(steps: &[Step], meaning: &mut [BufferId]) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Whether an application is of the kind that the paper overlaps: whole arrays, read before the kernels and written behind them.
+fn is_plain(application: &Application) -> bool {
+    let is_whole = |part: &Range| *part == application.whole(part.buffer);
+    let is_transfer = |step: &HostStep| step.transfer().is_some_and(|transfer| is_whole(&transfer.part));
+    let reads = application.prelude.iter().all(|step| matches!(step, HostStep::Read(_)) && is_transfer(step));
+    let writes =
+        application.postlude.iter().all(|step| matches!(step, HostStep::Write(_)) && is_transfer(step));
+    let is_other = |step: &Step| match step {
+        Step::Copy { part, .. } => !is_whole(part),
+        step => matches!(step, Step::Move { .. } | Step::Host(_)),
+    };
+    let is_variable = |buffer: usize| application.variable_of(buffer).is_some();
+    reads
+        && writes
+        && !application.steps.iter().any(|step| step.any(&is_other))
+        && !(0..application.buffers.len()).any(is_variable)
+}
+
+/// Everything without overlap, as under the runtime `serial`; the device gets to know where the prelude and the launches end.
+async fn one_after_another(driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
+    driver.note(&Note::new(Progress::PreludeEnded), true).await;
+    driver.note(&Note::new(Progress::EndOfLaunches), true).await;
+    phases(driver, run, runtimes::Sender::in_one_stream).await
+}
+
 /// Checks that an application can be executed so.
 fn check(application: &Application) -> Result<(), Fault> {
     if !application.textures.is_empty() {
@@ -220,7 +258,7 @@ fn check(application: &Application) -> Result<(), Fault> {
             kernel.name()
         )));
     }
-    let filled: BTreeSet<BufferId> = application.prelude.iter().map(|transfer| transfer.buffer).collect();
+    let filled: BTreeSet<BufferId> = application.reads().map(|transfer| transfer.part.buffer).collect();
     if let Some(buffer) = application.copy_in.iter().find(|buffer| !filled.contains(buffer)) {
         return Err(Fault::new(format!(
             "`overlapped` copies a page when the CPU has written every word of it, and nothing in the prelude writes `{}`",
@@ -264,6 +302,15 @@ impl Sends for Sender {
     ) -> Result<(), Fault> {
         let copy = driver.copy_part(direction, part, DEFAULT_STREAM, Some(self.parent)).await?;
         driver.wait(copy).await
+    }
+
+    async fn move_rows(&mut self, driver: &mut Driver<'_>, moved: &Moved, _stream: u32) -> Result<(), Fault> {
+        let moved = driver.move_rows(moved, DEFAULT_STREAM, Some(self.parent)).await?;
+        driver.wait(moved).await
+    }
+
+    async fn host(&mut self, driver: &mut Driver<'_>, step: &HostStep) -> Result<(), Fault> {
+        driver.host(step, Some(self.parent)).await
     }
 
     async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {

@@ -19,7 +19,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::{Application, Argument, Buffer, DEFAULT_STREAM, LaunchStep, Task};
+use counterpoint_host_model::program::{Application, Argument, Buffer, DEFAULT_STREAM, LaunchStep, Place, Task};
 use counterpoint_host_model::runtimes::Runtime;
 use counterpoint_protocols::bus::Description;
 
@@ -119,7 +119,7 @@ impl Runtime for Fusion {
             }
             narrow::add_kernel(&mut changed, key, &kernel);
             let bytes = u64::from(most) * task_entry::BYTES;
-            changed.buffers.push(Buffer { name: name(key), bytes, device: key.1 });
+            changed.buffers.push(Buffer { name: name(key), bytes, device: key.1, place: Place::Anywhere });
         }
         Ok(Arc::new(changed))
     }

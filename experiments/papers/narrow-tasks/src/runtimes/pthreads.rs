@@ -6,6 +6,7 @@
 //! then the results go back. Nothing is copied to a device.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
@@ -13,11 +14,14 @@ use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_framework::time::SimTime;
 use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::{Application, BufferId, Condition, LaunchStep, Range, Step, Task};
+use counterpoint_host_model::functional::Memories;
+use counterpoint_host_model::program::{
+    Application, BufferId, Condition, HostStep, LaunchStep, Moved, Range, Step, Task,
+};
 use counterpoint_host_model::runtimes::{Runtime, Sends, Walks, postlude, prelude};
-use counterpoint_protocols::bus::Direction;
-use counterpoint_ptx::VariableBases;
-use counterpoint_ptx::functional::{FlatMemory, Grid, Options, Statistics, ctas};
+use counterpoint_protocols::bus::{Description, Direction};
+use counterpoint_ptx::functional::{Grid, Options, Statistics, ctas};
+use counterpoint_ptx::{VariableBases, Windows};
 
 /// Parameters.
 #[derive(Clone, Debug, Params)]
@@ -44,6 +48,21 @@ impl Variant<dyn Runtime> for Pthreads {
 
 #[async_trait(?Send)]
 impl Runtime for Pthreads {
+    fn prepare(
+        &self,
+        application: &Arc<Application>,
+        _devices: &BTreeMap<u32, Description>,
+    ) -> Result<Arc<Application>, Fault> {
+        let on_device = |step: &Step| match step {
+            Step::Move { moved: Moved::Copy { .. }, .. } => false,
+            step => matches!(step, Step::Move { .. }),
+        };
+        if application.steps.iter().any(|step| step.any(&on_device)) {
+            return Err(Fault::new("`pthreads` has no device, whose memory `memset` or `copy` could write"));
+        }
+        Ok(Arc::clone(application))
+    }
+
     fn launches_tasks(&self) -> bool {
         false
     }
@@ -57,7 +76,7 @@ impl Runtime for Pthreads {
         let application = driver.application();
         prelude(driver, run).await?;
         let span = driver.begin(Some(run), Level::Phases, "kernels");
-        let mut cpu = OnCpu { memory: Image::new(&application), threads, parent: span };
+        let mut cpu = OnCpu { memory: Image(Memories::new(&application, 0)?), threads, parent: span };
         for &buffer in &application.copy_in {
             cpu.take(driver, application.whole(buffer)).await?;
         }
@@ -71,55 +90,36 @@ impl Runtime for Pthreads {
 }
 
 /// The memory that tasks see: all buffers, and the variables of all modules.
-struct Image {
-    memory: FlatMemory,
-    /// By buffer.
-    addresses: Vec<u64>,
-    /// By module.
-    variables: Vec<VariableBases>,
-}
+struct Image(Memories);
 
 impl Image {
-    fn new(application: &Application) -> Self {
-        let mut memory = FlatMemory::new(0);
-        memory.set_library(application.library.heap, application.library.printf, 0);
-        let place = |buffer: &counterpoint_host_model::program::Buffer| {
-            memory.allocate(&buffer.name, buffer.bytes as usize, 0)
-        };
-        let addresses = application.buffers.iter().map(place).collect();
-        let load = |module: &counterpoint_host_model::modules::Module| {
-            let any = module.kernels.first();
-            any.map_or_else(VariableBases::default, |kernel| memory.load(&module.name, kernel))
-        };
-        let variables = application.modules.iter().map(load).collect();
-        Image { memory, addresses, variables }
-    }
-
-    /// The bytes of a part of a buffer, which names as it does.
-    fn part(&mut self, place: usize, part: Range) -> &mut [u8] {
-        let start = (self.addresses[place] - self.memory.base + part.offset) as usize;
-        &mut self.memory.bytes[start..start + part.bytes as usize]
+    /// The bytes of a part of a buffer, by where that lies.
+    fn part(&mut self, application: &Application, place: usize, part: Range) -> Result<&mut [u8], Fault> {
+        let address = self.0.addresses[place] + part.offset;
+        self.0.bytes(application.buffers[place].device, address, part.bytes as usize)
     }
 
     /// Executes a launch.
     fn execute(&mut self, driver: &Driver<'_>, launch: &LaunchStep) -> Result<Statistics, Fault> {
         let wrong = |error: String| Fault::new(format!("{}: {error}", launch.kernel.name()));
         let application = driver.application();
-        let place = |name: BufferId| self.addresses[driver.place(name)];
+        let place = |name: BufferId| self.0.addresses[driver.place(name)];
         let options = Options {
             dynamic_shared_bytes: launch.shared,
             textures: application.textures_on(launch.device, place),
+            windows: if application.is_fixed() { Windows::ABOVE_MEMORY } else { Windows::default() },
             ..Options::default()
         };
         let params = launch.params(place);
         let module = application.place_of(launch);
-        let variables = module.map_or_else(VariableBases::default, |place| self.variables[place.module]);
+        let variables = module.map_or_else(VariableBases::default, |place| self.0.variables[place.module]);
         let grid = Grid::new(&launch.kernel, launch.grid, launch.block, &params, variables, &options);
         let mut grid = grid.map_err(|error| wrong(error.message))?;
+        let memory = self.0.of(launch.device)?;
         for ctaid in ctas(launch.grid) {
-            let _ = grid.run_cta(ctaid, &mut self.memory).map_err(|error| wrong(error.to_string()))?;
+            let _ = grid.run_cta(ctaid, memory).map_err(|error| wrong(error.to_string()))?;
         }
-        driver.printed_in(&mut self.memory);
+        driver.printed_in(memory);
         Ok(grid.statistics().clone())
     }
 }
@@ -143,16 +143,15 @@ impl OnCpu {
     /// Takes a part of a buffer from host memory.
     async fn take(&mut self, driver: &mut Driver<'_>, part: Range) -> Result<(), Fault> {
         let values = driver.read_part(part).await?;
-        let place = driver.place(part.buffer);
-        self.memory.part(place, part).copy_from_slice(&values);
-        let (start, end) = (part.offset as usize, (part.offset + part.bytes) as usize);
-        self.memory.memory.written(self.memory.addresses[place], start..end);
-        Ok(())
+        let (application, place) = (driver.application(), driver.place(part.buffer));
+        self.memory.part(&application, place, part)?.copy_from_slice(&values);
+        self.memory.0.written(application.buffers[place].device, place, part.bytes_of())
     }
 
     /// Puts a part of a buffer into host memory.
     async fn put(&mut self, driver: &mut Driver<'_>, part: Range) -> Result<(), Fault> {
-        let values = self.memory.part(driver.place(part.buffer), part).to_vec();
+        let (application, place) = (driver.application(), driver.place(part.buffer));
+        let values = self.memory.part(&application, place, part)?.to_vec();
         driver.write_part(part, values).await
     }
 
@@ -195,6 +194,34 @@ impl Sends for OnCpu {
             Direction::HostToDevice => self.take(driver, part).await,
             Direction::DeviceToHost => self.put(driver, part).await,
         }
+    }
+
+    async fn move_rows(&mut self, driver: &mut Driver<'_>, moved: &Moved, _stream: u32) -> Result<(), Fault> {
+        let Moved::Copy { direction, host, device } = moved else { return Ok(()) };
+        let (application, place) = (driver.application(), driver.place(device.buffer));
+        for (on_host, on_device) in host.each().zip(device.each()) {
+            let part = |row: std::ops::Range<usize>| Range {
+                buffer: device.buffer,
+                offset: row.start as u64,
+                bytes: row.len() as u64,
+            };
+            match direction {
+                Direction::HostToDevice => {
+                    let values = driver.read_part(part(on_host)).await?;
+                    self.memory.part(&application, place, part(on_device.clone()))?.copy_from_slice(&values);
+                    self.memory.0.written(application.buffers[place].device, place, on_device)?;
+                }
+                Direction::DeviceToHost => {
+                    let values = self.memory.part(&application, place, part(on_device))?.to_vec();
+                    driver.write_part(part(on_host), values).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn host(&mut self, driver: &mut Driver<'_>, step: &HostStep) -> Result<(), Fault> {
+        driver.host(step, Some(self.parent)).await
     }
 
     async fn send(&mut self, _driver: &mut Driver<'_>, _step: &Step) -> Result<(), Fault> {

@@ -204,7 +204,7 @@ fn problems_of_a_preload_are_shown_where_they_are() {
         ("  - swap: [a, b]\n".to_owned(), "2:5: error: before the run, names cannot be swapped"),
         ("  - repeat: 2\n    do: [{ free: a }]\n".to_owned(), "2:5: error: before the run, names cannot"),
         (load.replace("into: b", "into: c"), "2:32: error: there is no buffer `c`"),
-        (load.replace("file", "files"), "2:13: error: unknown key `files` in read"),
+        (load.replace("file", "files"), "2:13: error: unknown key `files` in load"),
         (load.replace("load", "laod"), "2:5: error: there is no step `laod`"),
     ];
     for (steps, expected) in cases {

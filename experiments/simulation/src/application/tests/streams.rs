@@ -1,6 +1,6 @@
 //! Streams, events, copies between launches, and registers.
 
-use counterpoint_host_model::program::{Awaited, EventId, Step};
+use counterpoint_host_model::program::{Awaited, BufferId, EventId, Step};
 use counterpoint_protocols::bus::Direction;
 
 use super::super::{explain, schema};
@@ -42,19 +42,19 @@ fn streams_are_numbered_and_events_tie_them() {
     assert_eq!(names, ["default", "up", "down"]);
     let copied = EventId(0);
     let [
-        Step::Copy { direction: Direction::HostToDevice, buffer, stream: 1 },
+        Step::Copy { direction: Direction::HostToDevice, part, stream: 1 },
         Step::Record(recorded, 1),
         Step::Wait(awaited, 2),
         Step::Launch(launch),
         Step::Synchronize(Awaited::Event(event)),
         Step::Synchronize(Awaited::Stream(2)),
         Step::Synchronize(Awaited::All),
-        Step::Copy { direction: Direction::DeviceToHost, buffer: back, stream: 0 },
+        Step::Copy { direction: Direction::DeviceToHost, part: back, stream: 0 },
     ] = &app.steps[..]
     else {
         panic!("{:?}", app.steps)
     };
-    assert_eq!((buffer.0, back.0), (0, 1));
+    assert_eq!((*part, *back), (app.whole(BufferId(0)), app.whole(BufferId(1))));
     assert_eq!([*recorded, *awaited, *event], [copied; 3]);
     assert_eq!((launch.stream, launch.registers), (2, 29));
     assert_eq!(app.bytes(), 8 * 32, "five copies and three files");

@@ -83,6 +83,8 @@ pub(super) struct LoadStore {
     starved: bool,
     l1: L1,
     constants: ReadCache<Waiter>,
+    /// How often copies had written what that cache may hold.
+    constant_writes: u32,
     textures: ReadCache<Waiter>,
     tlb: Option<Tlb>,
     instructions: Table<InFlight>,
@@ -111,6 +113,7 @@ impl LoadStore {
             starved: false,
             l1: L1::new(&params.l1d)?,
             constants: ReadCache::new(&params.l1c, Answer::Constant)?,
+            constant_writes: 0,
             textures: ReadCache::new(&params.l1t, Answer::Texture)?,
             tlb: Tlb::new(&params.tlb)?,
             instructions: Table::default(),
@@ -198,6 +201,14 @@ impl LoadStore {
         // Memory behind a texture may have been written by the launch before.
         self.textures.forget();
         self.l1.launch_changed()
+    }
+
+    /// A launch begins before which constant memory has been written so often. Launches that run side by side may begin in any order.
+    pub(super) fn constants_written(&mut self, times: u32) {
+        if times > self.constant_writes {
+            self.constant_writes = times;
+            self.constants.forget();
+        }
     }
 
     /// From now on lines in the L1, or requested for it, answer no load, if memory may hold something else.

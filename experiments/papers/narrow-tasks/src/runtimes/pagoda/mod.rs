@@ -28,7 +28,9 @@ use counterpoint_framework::model::{Choice, Counter, Equipped, Params, Site, Sta
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::{Application, BufferId, Condition, LaunchStep, Range, Step, Task};
+use counterpoint_host_model::program::{
+    Application, BufferId, Condition, HostStep, LaunchStep, Moved, Range, Step, Task,
+};
 use counterpoint_host_model::runtimes::{Runtime, Sender, Sends, Walks, phases};
 use counterpoint_protocols::bus::{Description, Direction};
 
@@ -226,6 +228,14 @@ impl Sends for Tasks<'_> {
         stream: u32,
     ) -> Result<(), Fault> {
         self.others.copy(driver, direction, part, stream).await
+    }
+
+    async fn move_rows(&mut self, driver: &mut Driver<'_>, moved: &Moved, stream: u32) -> Result<(), Fault> {
+        self.others.move_rows(driver, moved, stream).await
+    }
+
+    async fn host(&mut self, driver: &mut Driver<'_>, step: &HostStep) -> Result<(), Fault> {
+        self.others.host(driver, step).await
     }
 
     async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {

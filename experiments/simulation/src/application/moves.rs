@@ -1,0 +1,208 @@
+//! Copies and fills among the steps: whole buffers, parts of them, and rows.
+
+use counterpoint_framework::model::{Diagnostic, Node, Span};
+use counterpoint_host_model::program::{BufferId, Moved, Range, Rows, Step};
+use counterpoint_protocols::bus::Direction;
+
+use super::keys::{FILL, ROWS, WITHIN};
+use super::reader::Reader;
+
+/// The keys under which rows are described.
+#[derive(Clone, Copy)]
+struct RowKeys {
+    element: &'static str,
+    pitch: &'static str,
+}
+
+const OWN: RowKeys = RowKeys { element: "element", pitch: "pitch" };
+const ON_HOST: RowKeys = RowKeys { element: "host_element", pitch: "host_pitch" };
+const TARGET: RowKeys = RowKeys { element: "to_element", pitch: "to_pitch" };
+
+impl Reader<'_> {
+    /// A copy between host and device.
+    pub(super) fn copy(&mut self, step: &Node, node: &Node, direction: Direction) -> Option<Step> {
+        self.looked_at(node.span);
+        if node.as_map().is_none() {
+            let buffer = self.buffer(node)?;
+            let stream = self.stream_of(step, self.device_of(buffer))?;
+            return Some(Step::Copy { direction, part: self.application.whole(buffer), stream });
+        }
+        self.section(node, &ROWS)?;
+        let buffer = self.required(node, "buffer", ROWS.name).and_then(|name| self.buffer(name))?;
+        let device = self.rows(node, buffer)?;
+        let host = self.other_rows(node, buffer, ON_HOST, &device)?;
+        let stream = self.stream_of(step, self.device_of(buffer))?;
+        if device.rows == 1 && host.offset == device.offset {
+            let part = Range { buffer, offset: device.offset, bytes: device.bytes };
+            return Some(Step::Copy { direction, part, stream });
+        }
+        Some(Step::Move { moved: Moved::Copy { direction, host, device }, stream })
+    }
+
+    /// A fill.
+    pub(super) fn memset(&mut self, step: &Node, node: &Node) -> Option<Step> {
+        self.looked_at(node.span);
+        let (rows, value) = if node.as_map().is_none() {
+            let buffer = self.buffer(node)?;
+            (self.application.whole(buffer).into(), None)
+        } else {
+            self.section(node, &FILL)?;
+            let buffer = self.required(node, "buffer", FILL.name).and_then(|name| self.buffer(name))?;
+            let value = match node.get("value") {
+                Some(value) => Some(self.element_value(value, buffer)?),
+                None => None,
+            };
+            (self.rows(node, buffer)?, value)
+        };
+        let size = self.element_bytes(rows.buffer) as usize;
+        let value = value.unwrap_or_else(|| vec![0; size]).into();
+        let stream = self.stream_of(step, self.device_of(rows.buffer))?;
+        Some(Step::Move { moved: Moved::Fill { rows, value }, stream })
+    }
+
+    /// A copy on a device.
+    pub(super) fn copy_within(&mut self, step: &Node, node: &Node) -> Option<Step> {
+        self.section(node, &WITHIN)?;
+        let from = self.required(node, "from", WITHIN.name).and_then(|name| self.buffer(name));
+        let to = self.required(node, "to", WITHIN.name).and_then(|name| self.buffer(name));
+        let (from, to) = (from?, to?);
+        for key in ["from", "to"] {
+            self.looked_at(node.get(key)?.span);
+        }
+        let (device, other) = (self.device_of(from), self.device_of(to));
+        if device != other {
+            let message = format!(
+                "`{}` lies on device {device}, `{}` on device {other}",
+                self.name_of(from),
+                self.name_of(to)
+            );
+            let help = "a copy on a device has both there; through the host it is `copy_out` and `copy_in`";
+            self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
+            return None;
+        }
+        let from = self.rows(node, from)?;
+        let to = self.other_rows(node, to, TARGET, &from)?;
+        if from.buffer == to.buffer && overlap(&from, &to) {
+            let message = format!("the parts of `{}` overlap", self.name_of(to.buffer));
+            let help = "what is copied must not be written by the same copy";
+            self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
+        }
+        let stream = self.stream_of(step, device)?;
+        Some(Step::Move { moved: Moved::Within { from, to }, stream })
+    }
+
+    /// The part of a buffer that the keys `element` and `elements` describe; all of it without them.
+    pub(super) fn part_of(&mut self, node: &Node, buffer: BufferId) -> Option<Range> {
+        let offset = self.offset_of_element(node, buffer)?;
+        let size = self.element_bytes(buffer);
+        let (name, bytes) = (self.name_of(buffer), self.application.buffers[buffer.0 as usize].bytes);
+        let behind = bytes.saturating_sub(offset) / size;
+        let count = match node.get("elements") {
+            Some(node) => {
+                let what = format!("the number of elements of `{name}` from {} on", offset / size);
+                self.count(node, &what, 1, behind.max(1))?
+            }
+            None => behind,
+        };
+        Some(Range { buffer, offset, bytes: count * size })
+    }
+
+    /// The rows that a node describes; one row unless it says otherwise.
+    fn rows(&mut self, node: &Node, buffer: BufferId) -> Option<Rows> {
+        let elements = self.application.buffers[buffer.0 as usize].bytes / self.element_bytes(buffer);
+        let rows = node.get("rows").map_or(Some(1), |node| self.count(node, "rows", 1, elements.max(1)))?;
+        let part = if rows > 1 {
+            self.required(node, "elements", "a part of several rows")?;
+            self.part_of(node, buffer)?
+        } else {
+            self.part_of(node, buffer)?
+        };
+        let pitch = self.pitch(node, OWN.pitch, buffer)?.unwrap_or(part.bytes);
+        let rows = Rows { buffer, offset: part.offset, bytes: part.bytes, rows, pitch };
+        self.check_rows(node.get(OWN.pitch).unwrap_or(node).span, &rows)
+    }
+
+    /// The rows on the other side of a copy, as many and as long; at the same place unless the node says otherwise.
+    fn other_rows(&mut self, node: &Node, buffer: BufferId, keys: RowKeys, one: &Rows) -> Option<Rows> {
+        let size = self.element_bytes(buffer);
+        let elements = self.application.buffers[buffer.0 as usize].bytes / size;
+        let offset = match node.get(keys.element) {
+            Some(node) => {
+                let what = format!("the element of `{}`", self.name_of(buffer));
+                self.count(node, &what, 0, elements.max(1) - 1)? * size
+            }
+            None => one.offset,
+        };
+        let pitch = self.pitch(node, keys.pitch, buffer)?.unwrap_or(one.pitch);
+        let rows = Rows { buffer, offset, pitch, ..*one };
+        let place = node.get(keys.pitch).or_else(|| node.get(keys.element)).unwrap_or(node);
+        self.check_rows(place.span, &rows)
+    }
+
+    /// A distance of rows in bytes, if it is given.
+    fn pitch(&mut self, node: &Node, key: &str, buffer: BufferId) -> Option<Option<u64>> {
+        let Some(node) = node.get(key) else { return Some(None) };
+        let size = self.element_bytes(buffer);
+        let elements = self.application.buffers[buffer.0 as usize].bytes / size;
+        self.count(node, key, 1, elements.max(1)).map(|pitch| Some(pitch * size))
+    }
+
+    /// Rows that lie in their buffer, one behind the other.
+    fn check_rows(&mut self, span: Span, rows: &Rows) -> Option<Rows> {
+        let size = self.element_bytes(rows.buffer);
+        let (name, bytes) =
+            (self.name_of(rows.buffer), self.application.buffers[rows.buffer.0 as usize].bytes);
+        let last = (rows.rows - 1).saturating_mul(rows.pitch).saturating_add(rows.offset);
+        let problem = if rows.rows > 1 && rows.pitch < rows.bytes {
+            format!("rows of {} bytes cannot lie {} bytes apart", rows.bytes, rows.pitch)
+        } else if last.saturating_add(rows.bytes) > bytes {
+            let end = last.saturating_add(rows.bytes).div_ceil(size);
+            format!("the part ends with element {end} of `{name}`, which has {}", bytes / size)
+        } else {
+            return Some(*rows);
+        };
+        self.diagnostics.error(span, problem);
+        None
+    }
+
+    fn element_bytes(&self, buffer: BufferId) -> u64 {
+        self.elements[buffer.0 as usize].bytes() as u64
+    }
+
+    fn device_of(&self, buffer: BufferId) -> u32 {
+        self.application.buffers[buffer.0 as usize].device
+    }
+
+    pub(super) fn name_of(&self, buffer: BufferId) -> String {
+        self.application.buffers[buffer.0 as usize].name.clone()
+    }
+}
+
+/// Whether two sets of rows of one buffer have a byte in common; in either, rows lie one behind the other.
+fn overlap(one: &Rows, other: &Rows) -> bool {
+    let (mut ones, mut others) = (one.each().peekable(), other.each().peekable());
+    while let (Some(a), Some(b)) = (ones.peek(), others.peek()) {
+        if a.end <= b.start {
+            ones.next();
+        } else if b.end <= a.start {
+            others.next();
+        } else {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_between_rows_do_not_overlap() {
+        let rows = |offset, bytes, rows, pitch| Rows { buffer: BufferId(0), offset, bytes, rows, pitch };
+        assert!(!overlap(&rows(0, 8, 4, 16), &rows(8, 8, 4, 16)), "two columns");
+        assert!(overlap(&rows(0, 8, 4, 16), &rows(8, 9, 3, 16)));
+        assert!(overlap(&rows(0, 4, 4, 16), &rows(48, 4, 1, 4)), "the last row");
+        assert!(!overlap(&rows(0, 4, 4, 16), &rows(52, 4, 1, 4)));
+    }
+}
