@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use clap::Args;
 use counterpoint_cuda_launch::{Captured, Ended, Request, install, run};
-use counterpoint_framework::time::Bytes;
+use counterpoint_framework::time::{Bytes, UnitError};
 
 use crate::table::grouped;
 use crate::{Console, FAILURE, SUCCESS};
@@ -39,7 +39,7 @@ pub(crate) struct Cuda {
 }
 
 fn bytes(text: &str) -> Result<Bytes, String> {
-    Bytes::parse(text).map_err(|error| error.to_string())
+    text.parse().map_err(|error: UnitError| error.to_string())
 }
 
 /// `7.5` as 75.

@@ -82,8 +82,8 @@ pub(crate) struct Writer<'a> {
     pub(crate) buffers: Buffers,
     /// By buffer what the host's copy holds where the application has come to.
     host: BTreeMap<u64, Vec<u8>>,
-    /// Files of contents by their bytes in the record.
-    files: HashMap<Blob, u64>,
+    /// Numbers of the files of contents.
+    files: HashMap<Vec<u8>, u64>,
     steps: Vec<Step>,
     work: f64,
 }
@@ -131,7 +131,7 @@ impl Writer<'_> {
                 }
                 Entry::Synchronize { stream: None } => {
                     let before = std::mem::take(&mut self.work);
-                    self.steps.push(Step::SynchronizeAll { before });
+                    self.synchronize(before);
                 }
                 Entry::Free { .. } if !last_free.contains(&index) => {}
                 entry => {
@@ -154,9 +154,12 @@ impl Writer<'_> {
         let held = self.host.entry(address).or_insert_with(|| vec![0; bytes as usize]);
         let changed = put_rows(held, offset, device, &contents);
         if way == Way::In && changed {
-            let file = self.file(blob, &contents)?;
-            let time = std::mem::take(&mut self.work);
-            self.steps.push(Step::Into { buffer: name.clone(), part, file, time, whole: is_whole });
+            // The host writes what lies between rows as well, as it is.
+            let extent = Region::line(device.address, device.extent());
+            let contents = if device.rows > 1 { held[offset as usize..][..extent.width as usize].to_vec() } else { contents };
+            let part = self.buffers.at(address).and_then(|(buffer, _)| text::part(buffer, offset, extent));
+            let (file, time) = (self.file(contents)?, std::mem::take(&mut self.work));
+            self.steps.push(Step::Into { buffer: name.clone(), part, file, time, whole: part.is_none() });
         }
         let before = std::mem::take(&mut self.work);
         self.steps.push(match is_whole && stream == 0 {
@@ -164,21 +167,29 @@ impl Writer<'_> {
             false => Step::Other { line: text::copy(way, &name, part, stream), before },
         });
         if waits {
-            self.steps.push(Step::SynchronizeAll { before: 0.0 });
+            self.synchronize(0.0);
         }
         Ok(())
     }
 
     /// The number of the file with these contents.
-    fn file(&mut self, blob: Blob, contents: &[u8]) -> io::Result<u64> {
-        if let Some(&number) = self.files.get(&blob) {
+    fn file(&mut self, contents: Vec<u8>) -> io::Result<u64> {
+        if let Some(&number) = self.files.get(&contents) {
             return Ok(number);
         }
         let number = self.files.len() as u64 + 1;
         std::fs::create_dir_all(self.folder.join("data"))?;
-        std::fs::write(self.folder.join(format!("data/{number}.bin")), contents)?;
-        self.files.insert(blob, number);
+        std::fs::write(self.folder.join(format!("data/{number}.bin")), &contents)?;
+        self.files.insert(contents, number);
         Ok(number)
+    }
+
+    /// The host waits for everything, if it has not just done so.
+    fn synchronize(&mut self, before: f64) {
+        match self.steps.last() {
+            Some(Step::SynchronizeAll { .. }) if before < LITTLE => {}
+            _ => self.steps.push(Step::SynchronizeAll { before }),
+        }
     }
 
     /// The YAML.
