@@ -101,11 +101,12 @@ fn report(captured: &Captured, console: &mut Console<'_>) -> io::Result<u8> {
         writeln!(console.err, "the program has not called CUDA's runtime: there is no application")?;
         return Ok(status);
     };
-    for (call, reason) in &summary.refused {
-        writeln!(console.err, "note: {call}: {reason}")?;
+    if !summary.refused.is_empty() {
+        let calls: Vec<&str> = summary.refused.iter().map(|(call, _)| call.as_str()).collect();
+        writeln!(console.err, "note: not in the application, for the reasons above: {}", calls.join(", "))?;
     }
-    if let Some(message) = &summary.fault {
-        writeln!(console.err, "note: a kernel failed, so the application ends there: {message}")?;
+    if summary.fault.is_some() {
+        writeln!(console.err, "note: the application ends with the kernel that failed")?;
     }
     if !summary.ended {
         writeln!(console.err, "note: the program did not end by itself: the application has what it did before")?;

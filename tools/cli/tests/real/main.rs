@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[cfg(target_os = "linux")]
+mod cuda;
 mod folders;
 mod log;
 #[cfg(target_os = "linux")]

@@ -173,11 +173,22 @@ fn wait(child: &mut Child, interrupt: &AtomicBool) -> io::Result<Ended> {
         }
         if interrupt.load(Ordering::Relaxed) {
             looks += 1;
-            if looks == PATIENCE {
-                child.kill()?;
+            match looks {
+                1 => ask_to_end(child),
+                PATIENCE => child.kill()?,
+                _ => {}
             }
         }
         std::thread::sleep(PAUSE);
+    }
+}
+
+/// Sends the program the signal by which it is asked to end.
+fn ask_to_end(child: &Child) {
+    #[cfg(unix)]
+    if let Some(process) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        // It may have ended by itself.
+        let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
     }
 }
 

@@ -1,0 +1,73 @@
+//! `counterpoint cuda`: a program that knows nothing of Counterpoint runs without a GPU, and then on machines with time.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn here(file: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../cuda/runtime/tests").join(file)
+}
+
+fn counterpoint(folder: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_counterpoint"));
+    command.current_dir(folder).env("XDG_CACHE_HOME", folder.join("cache")).args(words).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Builds the program in a folder, with the libraries that the command installs there.
+fn build(folder: &Path) {
+    let installed = counterpoint(folder, &["cuda", "--install", "libraries"]);
+    assert!(installed.status.success(), "{}", text(&installed.stderr));
+    let libraries = ["libcudart.so.12", "libcounterpoint_cuda.so"].map(|name| folder.join("libraries").join(name));
+    let mut compiler = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    compiler.arg("-Wl,--no-as-needed").arg(here("program.c")).args(libraries).arg("-o").arg(folder.join("program"));
+    let compiled = compiler.output().unwrap();
+    assert!(compiled.status.success(), "{}", text(&compiled.stderr));
+}
+
+#[test]
+fn a_program_runs_without_a_gpu_and_then_on_machines() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    build(folder);
+    let kernel = here("kernel.ptx");
+    let words = ["cuda", "--sms", "4", "--", "./program", kernel.to_str().unwrap(), "steps", "500"];
+    let captured = counterpoint(folder, &words);
+    assert!(captured.status.success(), "{}", text(&captured.stderr));
+    assert_eq!(text(&captured.stdout), "9 rounds, 0 wrong\n");
+    let said = text(&captured.stderr);
+    assert!(said.contains("9 launches, 2 004 bytes to the device, 2 036 bytes back"), "{said}");
+    assert!(said.contains("wrote out/cuda/program/program.yaml"), "{said}");
+    let application = "out/cuda/program/program.yaml";
+    let runs: [&[&str]; 4] = [
+        &["tiny", application, "--functional"],
+        &["tiny", application],
+        &["gtx480", application, "--set", "host.cpu.runtime=streams"],
+        &["crcs-64sm-pcie3-ssd", application],
+    ];
+    for words in runs {
+        let ran = counterpoint(folder, &[&["run"], words].concat());
+        let (out, err) = (text(&ran.stdout), text(&ran.stderr));
+        assert!(ran.status.success(), "{words:?}: {out}{err}");
+        assert!(out.contains("b1           verified, 2000 elements"), "{words:?}: {out}");
+    }
+}
+
+#[test]
+fn the_status_of_the_command_is_that_of_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    build(folder);
+    let kernel = here("kernel.ptx");
+    let run = |what: &str| counterpoint(folder, &["cuda", "--", "./program", kernel.to_str().unwrap(), what]);
+    let beyond = run("beyond");
+    let said = text(&beyond.stderr);
+    assert_eq!(beyond.status.code(), Some(3), "{said}");
+    assert!(said.contains("outside of every buffer") && said.contains("PTX line"), "{said}");
+    assert!(said.contains("the application ends with the kernel that failed"), "{said}");
+    assert_eq!(run("crash").status.code(), Some(134));
+    let missing = counterpoint(folder, &["cuda", "--", "./gone"]);
+    assert_eq!((missing.status.code(), text(&missing.stderr)), (Some(2), "error: there is no program `./gone`\n".to_owned()));
+}

@@ -1,0 +1,131 @@
+//! Programs as compilers leave them run without a GPU, and become applications: a C program that registers PTX as CUDA's compilers do, so
+//! that no CUDA compiler is needed.
+#![cfg(target_os = "linux")]
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+
+use counterpoint_cuda_launch::{Captured, Ended, Needs, Request, RunError, cached, inspect, run};
+
+/// A folder with the program.
+fn built() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("programs-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let source = here("tests/program.c");
+        let libraries = cached().expect("the libraries");
+        let named = ["libcudart.so.13", "libcounterpoint_cuda.so"].map(|name| libraries.join(name).into());
+        compile(&[vec![source.into()], named.to_vec()].concat(), &folder.join("program"));
+        folder
+    })
+}
+
+fn here(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
+}
+
+fn compile(what: &[OsString], program: &Path) {
+    let mut compiler = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    // A program names CUDA's library, whichever has the functions.
+    compiler.arg("-Wl,--no-as-needed").args(what).arg("-o").arg(program);
+    let output = compiler.output().expect("a C compiler, as Rust needs it");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Runs the program, and gives the text of its application.
+fn capture(name: &str, words: &[&str]) -> (Captured, String) {
+    let folder = built();
+    let mut command = vec![folder.join("program").into(), here("tests/kernel.ptx").into()];
+    command.extend(words.iter().map(OsString::from));
+    let request = Request { command, name: name.to_owned(), folder: folder.join(name), ..Request::default() };
+    let captured = run(&request, &AtomicBool::new(false)).unwrap_or_else(|error| panic!("{error}"));
+    let text = captured.application.as_ref().map(|file| std::fs::read_to_string(file).expect("a file"));
+    (captured, text.unwrap_or_default())
+}
+
+#[test]
+fn a_loop_that_the_device_ends_runs_and_is_folded() {
+    let (captured, text) = capture("steps", &["steps", "1000"]);
+    assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
+    let summary = captured.summary.expect("a record");
+    // Values up to 153 take eight steps, and one sees that nothing changes.
+    assert_eq!((summary.launches, summary.copied), (9, [4004, 4000 + 9 * 4]));
+    assert!(summary.ended && summary.refused.is_empty() && summary.fault.is_none());
+    assert!(text.contains("prelude:\n"), "{text}");
+    assert!(text.contains("copy_in: [b1, loss]"), "{text}");
+    assert_eq!(text.matches("launch: m1.step").count(), 2, "{text}");
+    assert!(text.contains("repeat: 8"), "{text}");
+    assert!(text.contains("\"${i1}\""), "the number of the round: {text}");
+    assert!(text.contains("loss: { variable: m1.loss }"), "{text}");
+    assert!(text.contains("b1: { type: u8") && text.contains("address: 0x10000"), "{text}");
+    let expected = std::fs::read(built().join("steps/expected/b1.bin")).expect("a file");
+    let expected: Vec<u32> = expected.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    let reduced = |index: u32| (0..9).fold(90 + index % 64, |value, _| if value > 100 { value - 7 } else { value });
+    assert_eq!(expected, (0..1000).map(reduced).collect::<Vec<u32>>());
+    assert!(!built().join("steps/record").exists());
+}
+
+#[test]
+fn sixteen_thousand_launches_are_a_few_lines() {
+    let (captured, text) = capture("many", &["many"]);
+    assert_eq!(captured.summary.map(|summary| summary.launches), Some(16_000));
+    assert!(text.len() < 2_000, "{} bytes", text.len());
+    assert!(text.contains("repeat: 8000"), "{text}");
+}
+
+#[test]
+fn a_fault_is_the_error_of_every_later_call_and_ends_the_application() {
+    let (captured, text) = capture("beyond", &["beyond"]);
+    assert_eq!(captured.ended, Ended::Exit(3));
+    let fault = captured.summary.and_then(|summary| summary.fault).expect("a fault");
+    assert!(fault.contains("step") && fault.contains("`buffer 1 of the program`"), "{fault}");
+    assert!(fault.contains("PTX line"), "{fault}");
+    assert!(text.contains("launch: m1.step"), "{text}");
+}
+
+#[test]
+fn a_program_that_crashes_leaves_what_it_did() {
+    let (captured, text) = capture("crash", &["crash"]);
+    assert_eq!(captured.ended, Ended::Signal(6));
+    assert!(!captured.summary.expect("a record").ended);
+    assert!(text.contains("launch: m1.step"), "{text}");
+}
+
+#[test]
+fn what_is_not_there_is_refused_by_name() {
+    let (captured, _) = capture("refused", &["refused"]);
+    assert_eq!(captured.ended, Ended::Exit(0));
+    let refused = captured.summary.map(|summary| summary.refused);
+    assert_eq!(refused, Some(vec![("cudaGraphCreate".to_owned(), "is not supported".to_owned())]));
+}
+
+#[test]
+fn programs_are_told_apart_by_what_they_were_linked_with() {
+    let folder = built();
+    let needs = inspect(&folder.join("program")).expect("a program");
+    assert_eq!(needs, Needs::Shared { name: "libcudart.so.13".to_owned(), insists: false });
+    let source = folder.join("static.c");
+    // The section in which compilers put device code.
+    let text = "__attribute__((section(\".nv_fatbin\"))) int code = 1; int main(void) { return 0; }";
+    std::fs::write(&source, text).expect("a file");
+    compile(&[source.into()], &folder.join("static"));
+    assert_eq!(inspect(&folder.join("static")).expect("a program"), Needs::Static);
+    let request = |program: PathBuf| Request {
+        command: vec![program.into()],
+        name: "none".to_owned(),
+        folder: folder.join("none"),
+        ..Request::default()
+    };
+    let refused = run(&request(folder.join("static")), &AtomicBool::new(false));
+    let message = refused.expect_err("a static program").to_string();
+    assert!(message.contains("-cudart shared"), "{message}");
+    let missing = run(&request(folder.join("gone")), &AtomicBool::new(false));
+    assert!(matches!(missing, Err(RunError::NotFound(_))));
+    // A program that has nothing to do with CUDA runs, and leaves no application.
+    let ran = run(&request("/bin/true".into()), &AtomicBool::new(false)).expect("a program");
+    assert_eq!((ran.ended, ran.application), (Ended::Exit(0), None));
+}
