@@ -3,7 +3,7 @@
 use counterpoint_ptx::Kernel;
 use counterpoint_ptx::link::link;
 
-    const FIRST: &str = ".version 7.0\n.target sm_50\n.address_size 64
+const FIRST: &str = ".version 7.0\n.target sm_50\n.address_size 64
 .extern .func (.param .b32 r) twice (.param .b32 x);
 .extern .global .align 4 .b32 offset;
 .global .align 4 .b32 own = 5;
@@ -18,7 +18,7 @@ add.u32 %r2, %r2, %r3;
 st.global.u32 [%rd1], %r2;
 ret; }
 ";
-    const SECOND: &str = ".version 7.5\n.target sm_60\n.address_size 64
+const SECOND: &str = ".version 7.5\n.target sm_60\n.address_size 64
 .visible .global .align 4 .b32 offset = 20;
 .global .align 4 .b32 own = 7;
 .weak .func nothing() { ret; }
@@ -31,26 +31,33 @@ st.param.b32 [r], %r3;
 ret; }
 ";
 
-    #[test]
-    fn modules_that_need_each_other_are_one() {
-        for texts in [[FIRST, SECOND], [SECOND, FIRST]] {
-            let text = link(&texts).unwrap_or_else(|errors| panic!("{errors:?}"));
-            assert!(text.starts_with(".version 7.5\n.target sm_60\n"), "{text}");
-            let kernel = Kernel::compile(&text, None).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
-            let mut memory = counterpoint_ptx::functional::FlatMemory::new(0);
-            let out = memory.push(&[0; 4]);
-            let options = counterpoint_ptx::functional::Options::default();
-            let ran = counterpoint_ptx::functional::run(&kernel, [1; 3], [1; 3], &out.to_le_bytes(), &mut memory, &options);
-            ran.unwrap_or_else(|error| panic!("{error:?}"));
-            let at = (out - memory.base) as usize;
-            assert_eq!(memory.bytes[at..at + 4], (2 * 20 + 7 + 5_u32).to_le_bytes());
-        }
+#[test]
+fn modules_that_need_each_other_are_one() {
+    for texts in [[FIRST, SECOND], [SECOND, FIRST]] {
+        let text = link(&texts).unwrap_or_else(|errors| panic!("{errors:?}"));
+        assert!(text.starts_with(".version 7.5\n.target sm_60\n"), "{text}");
+        let kernel = Kernel::compile(&text, None).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+        let mut memory = counterpoint_ptx::functional::FlatMemory::new(0);
+        let out = memory.push(&[0; 4]);
+        let options = counterpoint_ptx::functional::Options::default();
+        let ran = counterpoint_ptx::functional::run(
+            &kernel,
+            [1; 3],
+            [1; 3],
+            &out.to_le_bytes(),
+            &mut memory,
+            &options,
+        );
+        ran.unwrap_or_else(|error| panic!("{error:?}"));
+        let at = (out - memory.base) as usize;
+        assert_eq!(memory.bytes[at..at + 4], (2 * 20 + 7 + 5_u32).to_le_bytes());
     }
+}
 
-    #[test]
-    fn a_name_that_is_defined_twice_is_an_error() {
-        let (number, errors) = link(&[SECOND, SECOND]).expect_err("two definitions");
-        assert_eq!((number, errors.len()), (1, 1));
-        assert_eq!(errors[0].message, "`offset` is defined by another module, too");
-        assert_eq!(errors[0].line, 4);
-    }
+#[test]
+fn a_name_that_is_defined_twice_is_an_error() {
+    let (number, errors) = link(&[SECOND, SECOND]).expect_err("two definitions");
+    assert_eq!((number, errors.len()), (1, 1));
+    assert_eq!(errors[0].message, "`offset` is defined by another module, too");
+    assert_eq!(errors[0].line, 4);
+}

@@ -65,7 +65,9 @@ fn named(out: &Path, name: &str) -> io::Result<Vec<u8>> {
 fn build(out: &Path, runtime: &Path, target: &str) -> io::Result<Vec<u8>> {
     let folder = out.join("runtime");
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--release", "--locked", "--quiet", "--lib", "--target", target, "--target-dir"]).arg(&folder);
+    cargo
+        .args(["build", "--release", "--locked", "--quiet", "--lib", "--target", target, "--target-dir"])
+        .arg(&folder);
     cargo.arg("--manifest-path").arg(runtime.join("Cargo.toml"));
     // What wraps the compiler for this build is not meant for that one.
     cargo.env_remove("RUSTC_WORKSPACE_WRAPPER").env_remove("RUSTC_WRAPPER");
@@ -74,7 +76,8 @@ fn build(out: &Path, runtime: &Path, target: &str) -> io::Result<Vec<u8>> {
 }
 
 fn check(mut command: Command) -> io::Result<()> {
-    let output = command.output().map_err(|error| io::Error::new(error.kind(), format!("{command:?}: {error}")))?;
+    let output =
+        command.output().map_err(|error| io::Error::new(error.kind(), format!("{command:?}: {error}")))?;
     if output.status.success() {
         return Ok(());
     }

@@ -44,7 +44,8 @@ fn bytes(text: &str) -> Result<Bytes, String> {
 
 /// `7.5` as 75.
 fn capability(text: &str) -> Result<u32, String> {
-    let numbers = text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    let numbers =
+        text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
     match numbers {
         Some((major @ 1..=99_u32, minor @ 0..=9_u32)) => Ok(10 * major + minor),
         _ => Err("expected two numbers with a point between them, such as 7.5".to_owned()),
@@ -109,7 +110,10 @@ fn report(captured: &Captured, console: &mut Console<'_>) -> io::Result<u8> {
         writeln!(console.err, "note: the application ends with the kernel that failed")?;
     }
     if !summary.ended {
-        writeln!(console.err, "note: the program did not end by itself: the application has what it did before")?;
+        writeln!(
+            console.err,
+            "note: the program did not end by itself: the application has what it did before"
+        )?;
     }
     let [to_device, to_host] = summary.copied;
     writeln!(

@@ -20,9 +20,15 @@ fn text(bytes: &[u8]) -> String {
 fn build(folder: &Path) {
     let installed = counterpoint(folder, &["cuda", "--install", "libraries"]);
     assert!(installed.status.success(), "{}", text(&installed.stderr));
-    let libraries = ["libcudart.so.12", "libcounterpoint_cuda.so"].map(|name| folder.join("libraries").join(name));
+    let libraries =
+        ["libcudart.so.12", "libcounterpoint_cuda.so"].map(|name| folder.join("libraries").join(name));
     let mut compiler = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
-    compiler.arg("-Wl,--no-as-needed").arg(here("program.c")).args(libraries).arg("-o").arg(folder.join("program"));
+    compiler
+        .arg("-Wl,--no-as-needed")
+        .arg(here("program.c"))
+        .args(libraries)
+        .arg("-o")
+        .arg(folder.join("program"));
     let compiled = compiler.output().unwrap();
     assert!(compiled.status.success(), "{}", text(&compiled.stderr));
 }
@@ -69,5 +75,8 @@ fn the_status_of_the_command_is_that_of_the_program() {
     assert!(said.contains("the application ends with the kernel that failed"), "{said}");
     assert_eq!(run("crash").status.code(), Some(134));
     let missing = counterpoint(folder, &["cuda", "--", "./gone"]);
-    assert_eq!((missing.status.code(), text(&missing.stderr)), (Some(2), "error: there is no program `./gone`\n".to_owned()));
+    assert_eq!(
+        (missing.status.code(), text(&missing.stderr)),
+        (Some(2), "error: there is no program `./gone`\n".to_owned())
+    );
 }

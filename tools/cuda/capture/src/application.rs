@@ -1,6 +1,6 @@
 //! From a record to an application: its steps, the contents of its files, and the YAML.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
@@ -32,7 +32,9 @@ pub fn summary(recorded: &Recorded) -> Summary {
     for entry in &recorded.entries {
         match entry {
             Entry::Launch { .. } => summary.launches += 1,
-            Entry::Copy { way, device, .. } => summary.copied[usize::from(*way == Way::Out)] += device.bytes(),
+            Entry::Copy { way, device, .. } => {
+                summary.copied[usize::from(*way == Way::Out)] += device.bytes()
+            }
             Entry::Refused { call, reason } => {
                 let refused = (call.clone(), reason.clone());
                 if !summary.refused.contains(&refused) {
@@ -83,7 +85,7 @@ pub(crate) struct Writer<'a> {
     /// By buffer what the host's copy holds where the application has come to.
     host: BTreeMap<u64, Vec<u8>>,
     /// Numbers of the files of contents.
-    files: HashMap<Vec<u8>, u64>,
+    files: BTreeMap<Vec<u8>, u64>,
     steps: Vec<Step>,
     work: f64,
 }
@@ -108,7 +110,7 @@ pub fn write_application(recorded: &mut Recorded, name: &str, folder: &Path) -> 
         codes,
         buffers,
         host: BTreeMap::new(),
-        files: HashMap::new(),
+        files: BTreeMap::new(),
         steps: Vec::new(),
         work: 0.0,
     };
@@ -119,7 +121,10 @@ pub fn write_application(recorded: &mut Recorded, name: &str, folder: &Path) -> 
 impl Writer<'_> {
     fn walk(&mut self) -> io::Result<()> {
         let last = self.recorded.entries.iter().rposition(|entry| {
-            matches!(entry, Entry::Launch { .. } | Entry::Copy { .. } | Entry::Move { .. } | Entry::Fill { .. })
+            matches!(
+                entry,
+                Entry::Launch { .. } | Entry::Copy { .. } | Entry::Move { .. } | Entry::Fill { .. }
+            )
         });
         let entries: Vec<Entry> = self.recorded.entries[..last.map_or(0, |last| last + 1)].to_vec();
         let last_free = last_frees(&entries);
@@ -156,7 +161,11 @@ impl Writer<'_> {
         if way == Way::In && changed {
             // The host writes what lies between rows as well, as it is.
             let extent = Region::line(device.address, device.extent());
-            let contents = if device.rows > 1 { held[offset as usize..][..extent.width as usize].to_vec() } else { contents };
+            let contents = if device.rows > 1 {
+                held[offset as usize..][..extent.width as usize].to_vec()
+            } else {
+                contents
+            };
             let part = self.buffers.at(address).and_then(|(buffer, _)| text::part(buffer, offset, extent));
             let (file, time) = (self.file(contents)?, std::mem::take(&mut self.work));
             self.steps.push(Step::Into { buffer: name.clone(), part, file, time, whole: part.is_none() });
@@ -269,7 +278,11 @@ fn phases(steps: Vec<Step>) -> [Vec<Step>; 4] {
     while let Some(step) = steps.peek() {
         let phase = match step {
             Step::Into { whole: true, buffer, .. } if !seen.contains(buffer) => Some(0),
-            Step::WholeCopy { way: Way::In, buffer, before } if *before < LITTLE && seen.insert(buffer.clone()) => Some(1),
+            Step::WholeCopy { way: Way::In, buffer, before }
+                if *before < LITTLE && seen.insert(buffer.clone()) =>
+            {
+                Some(1)
+            }
             // The copies are waited for where the launches begin.
             Step::SynchronizeAll { before } if *before < LITTLE => None,
             _ => break,
@@ -282,7 +295,9 @@ fn phases(steps: Vec<Step>) -> [Vec<Step>; 4] {
     let mut seen = BTreeSet::new();
     while let Some(step) = rest.last() {
         match step {
-            Step::WholeCopy { way: Way::Out, buffer, before } if *before < LITTLE && seen.insert(buffer.clone()) => {
+            Step::WholeCopy { way: Way::Out, buffer, before }
+                if *before < LITTLE && seen.insert(buffer.clone()) =>
+            {
                 phases[3].extend(rest.pop());
             }
             Step::SynchronizeAll { before } if *before < LITTLE => drop(rest.pop()),

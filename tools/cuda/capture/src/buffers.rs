@@ -65,7 +65,9 @@ impl Code {
         let kernels = decode::decode(&parsed).ok()?;
         let mut accesses: BTreeMap<(String, u32), BTreeSet<usize>> = BTreeMap::new();
         let mut adds_in_any_order = false;
-        for function in parsed.functions.iter().filter(|function| kernels.iter().any(|one| one.name() == function.name)) {
+        for function in
+            parsed.functions.iter().filter(|function| kernels.iter().any(|one| one.name() == function.name))
+        {
             for access in KernelAccesses::new(&parsed, function).accesses {
                 let types = || access.opcode.split('.').rev();
                 let kind = ELEMENTS.iter().position(|(suffix, _)| types().any(|part| part == *suffix));
@@ -132,8 +134,11 @@ impl Buffers {
             found.map(|(symbol, start)| (symbol.name.clone(), start, symbol.size, code.module.number))
         };
         if let Some((symbol, address, bytes, module)) = codes.iter().find_map(of) {
-            let mut name: String = symbol.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-            if self.all.values().any(|buffer| buffer.name == name) || name.starts_with(|c: char| c.is_ascii_digit()) {
+            let mut name: String =
+                symbol.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+            if self.all.values().any(|buffer| buffer.name == name)
+                || name.starts_with(|c: char| c.is_ascii_digit())
+            {
                 name = format!("v{}_{name}", self.all.len());
             }
             let variable = Some((module, symbol));
@@ -147,7 +152,9 @@ impl Buffers {
         for entry in entries {
             let Entry::Launch { module, kernel, parameters, .. } = entry else { continue };
             let Some(code) = codes.iter().find(|code| code.module.number == *module) else { continue };
-            for (index, param) in code.kernels.get(kernel).iter().flat_map(|kernel| kernel.params().iter().enumerate()) {
+            for (index, param) in
+                code.kernels.get(kernel).iter().flat_map(|kernel| kernel.params().iter().enumerate())
+            {
                 let of = code.accesses.get(&(kernel.clone(), index as u32));
                 let place = param.offset as usize..(param.offset + param.size) as usize;
                 if let (Some(of), Some(Ok(address))) = (of, parameters.get(place).map(<[u8; 8]>::try_from))

@@ -72,9 +72,7 @@ impl Item {
             (
                 Item::Loop { rounds: a, items: mine, index: first },
                 Item::Loop { rounds: b, items: its, index: second },
-            ) => {
-                a == b && first == second && are_like(mine, its)
-            }
+            ) => a == b && first == second && are_like(mine, its),
             _ => false,
         }
     }
@@ -225,7 +223,10 @@ mod tests {
                             Piece::Text(text) => out.0.push_str(text),
                             Piece::Number(Linear { base, growth, .. }) => {
                                 let of = |(index, step): &(usize, i128)| {
-                                    rounds.iter().find(|(known, _)| known == index).map_or(0, |(_, round)| round * step)
+                                    rounds
+                                        .iter()
+                                        .find(|(known, _)| known == index)
+                                        .map_or(0, |(_, round)| round * step)
                                 };
                                 out.1.push(base + growth.iter().map(of).sum::<i128>());
                             }

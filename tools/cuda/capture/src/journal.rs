@@ -1,6 +1,6 @@
 //! The files of a record: entries, and bytes.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -21,7 +21,7 @@ pub struct Journal {
     bytes: File,
     end: u64,
     /// Bytes that are there already, by length and hash.
-    known: HashMap<(u64, u64), u64>,
+    known: BTreeMap<(u64, u64), u64>,
     line: Vec<u8>,
 }
 
@@ -31,9 +31,18 @@ impl Journal {
     /// # Errors
     /// Its files cannot be made.
     pub fn create(folder: &Path) -> io::Result<Self> {
-        let make = |name| OpenOptions::new().read(true).write(true).create(true).truncate(true).open(folder.join(name));
+        let make = |name| {
+            OpenOptions::new().read(true).write(true).create(true).truncate(true).open(folder.join(name))
+        };
         let (entries, bytes) = (make(ENTRIES)?, make(BYTES)?);
-        Ok(Journal { folder: folder.to_owned(), entries, bytes, end: 0, known: HashMap::new(), line: Vec::new() })
+        Ok(Journal {
+            folder: folder.to_owned(),
+            entries,
+            bytes,
+            end: 0,
+            known: BTreeMap::new(),
+            line: Vec::new(),
+        })
     }
 
     /// Writes an entry.

@@ -109,8 +109,12 @@ pub(crate) fn line(writer: &Writer<'_>, entry: &Entry) -> Option<Vec<Piece>> {
             }
             line.text("] }")
         }
-        Entry::Record { event, stream } => start(format!("{{ record: {{ event: e{event}")).stream(*stream).text(" } }"),
-        Entry::Wait { event, stream } => start(format!("{{ wait: {{ event: e{event}")).stream(*stream).text(" } }"),
+        Entry::Record { event, stream } => {
+            start(format!("{{ record: {{ event: e{event}")).stream(*stream).text(" } }")
+        }
+        Entry::Wait { event, stream } => {
+            start(format!("{{ wait: {{ event: e{event}")).stream(*stream).text(" } }")
+        }
         Entry::Await { event } => start(format!("{{ synchronize: e{event} }}")),
         Entry::Synchronize { stream: Some(0) } => start("{ synchronize: all }".to_owned()),
         Entry::Synchronize { stream: Some(stream) } => start(format!("{{ synchronize: s{stream} }}")),
@@ -135,19 +139,31 @@ fn argument(line: Line, buffers: &Buffers, param: &Param, bytes: &[u8]) -> Line 
     match (param.element.as_str(), bytes.len()) {
         ("f32", 4) => {
             let value = f32::from_bits(word as u32);
-            if value.is_nan() { line.text(format!("{{ bytes: \"{}\" }}", hex())) } else { line.text(float(f64::from(value), format!("{value:?}"))) }
+            if value.is_nan() {
+                line.text(format!("{{ bytes: \"{}\" }}", hex()))
+            } else {
+                line.text(float(f64::from(value), format!("{value:?}")))
+            }
         }
         ("f64", 8) => {
             let value = f64::from_bits(word);
-            if value.is_nan() { line.text(format!("{{ bytes: \"{}\" }}", hex())) } else { line.text(float(value, format!("{value:?}"))) }
+            if value.is_nan() {
+                line.text(format!("{{ bytes: \"{}\" }}", hex()))
+            } else {
+                line.text(float(value, format!("{value:?}")))
+            }
         }
-        (_, 8) if let Some((buffer, offset)) = buffers.at(word).filter(|(buffer, _)| buffer.variable.is_none()) => {
+        (_, 8)
+            if let Some((buffer, offset)) =
+                buffers.at(word).filter(|(buffer, _)| buffer.variable.is_none()) =>
+        {
             let size = buffer.element.bytes;
             match offset {
                 0 => line.text(buffer.name.as_str()),
-                offset if offset.is_multiple_of(size) => {
-                    line.text(format!("{{ buffer: {}, element: ", buffer.name)).number(offset / size).text(" }")
-                }
+                offset if offset.is_multiple_of(size) => line
+                    .text(format!("{{ buffer: {}, element: ", buffer.name))
+                    .number(offset / size)
+                    .text(" }"),
                 _ => line.number(word),
             }
         }
@@ -263,7 +279,9 @@ fn write_item(yaml: &mut String, item: &Item, depth: usize) {
     let indent = "  ".repeat(depth);
     match item {
         Item::Line(pieces) => {
-            if let Some(Piece::Before(time)) = pieces.first().filter(|piece| matches!(piece, Piece::Before(time) if *time >= LEAST_WORK)) {
+            if let Some(Piece::Before(time)) =
+                pieces.first().filter(|piece| matches!(piece, Piece::Before(time) if *time >= LEAST_WORK))
+            {
                 let _ = writeln!(yaml, "{indent}- {{ compute: {{ time: {time:.0} ns }} }}");
             }
             let _ = write!(yaml, "{indent}- ");
@@ -286,11 +304,14 @@ fn write_piece(yaml: &mut String, piece: &Piece) {
         Piece::Text(text) => write!(yaml, "{text}"),
         Piece::Number(Linear { base, growth, .. }) if growth.is_empty() => write!(yaml, "{base}"),
         Piece::Number(Linear { base, growth, in_text }) => {
-            let terms: Vec<String> = growth.iter().map(|(index, step)| match step {
-                1 => format!(" + i{index}"),
-                step if *step < 0 => format!(" - {} * i{index}", -step),
-                step => format!(" + {step} * i{index}"),
-            }).collect();
+            let terms: Vec<String> = growth
+                .iter()
+                .map(|(index, step)| match step {
+                    1 => format!(" + i{index}"),
+                    step if *step < 0 => format!(" - {} * i{index}", -step),
+                    step => format!(" + {step} * i{index}"),
+                })
+                .collect();
             let quote = if *in_text { "" } else { "\"" };
             let sum = if *base == 0 { terms.concat() } else { format!("{base}{}", terms.concat()) };
             write!(yaml, "{quote}${{{}}}{quote}", sum.trim_start_matches(" + "))

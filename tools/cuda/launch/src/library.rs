@@ -22,7 +22,8 @@ static PACKED: [(&str, &[u8]); 4] = [
 /// The folder cannot be written, or this build of the program has no library.
 pub fn install(folder: &Path) -> io::Result<()> {
     let place = |name: &str| folder.join(name);
-    let with_place = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
+    let with_place =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
     std::fs::create_dir_all(folder).map_err(with_place)?;
     for (name, packed) in PACKED {
         let bytes = lz4_flex::decompress_size_prepended(packed).map_err(io::Error::other)?;
@@ -42,7 +43,9 @@ pub fn install(folder: &Path) -> io::Result<()> {
 pub fn cached() -> io::Result<PathBuf> {
     let base = etcetera::choose_base_strategy().map_err(io::Error::other)?;
     let mut key = 0xcbf2_9ce4_8422_2325_u64;
-    let mut add = |bytes: &[u8]| bytes.iter().for_each(|byte| key = (key ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
+    let mut add = |bytes: &[u8]| {
+        bytes.iter().for_each(|byte| key = (key ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+    };
     let is_built_in = PACKED[0].1.len() > 8;
     for (_, packed) in PACKED {
         add(packed);
@@ -62,9 +65,12 @@ fn beside_the_program(name: &str) -> io::Result<Vec<u8>> {
     let program = std::env::current_exe()?;
     let folder = program.parent().unwrap_or(Path::new("."));
     // The first is up to date when tests run.
-    let found = ["deps", "."].map(|place| folder.join(place).join(name)).into_iter().find(|path| path.is_file());
+    let found =
+        ["deps", "."].map(|place| folder.join(place).join(name)).into_iter().find(|path| path.is_file());
     let missing = || {
-        io::Error::other("this build has no CUDA library: `cargo build -p counterpoint-cuda-runtime` makes it, and a release has it")
+        io::Error::other(
+            "this build has no CUDA library: `cargo build -p counterpoint-cuda-runtime` makes it, and a release has it",
+        )
     };
     std::fs::read(found.ok_or_else(missing)?)
 }

@@ -51,8 +51,10 @@ fn libraries(bytes: &[u8]) -> object::Result<(Vec<String>, bool)> {
         let Some((entries, strings)) = section.dynamic(endian, bytes)? else { continue };
         let strings = sections.strings(endian, bytes, strings)?;
         for entry in entries {
-            let name = || strings.get(entry.d_val(endian) as u32).map(|name| String::from_utf8_lossy(name).into_owned());
-            match entry.d_tag(endian) as i64 {
+            let name = || {
+                strings.get(entry.d_val(endian) as u32).map(|name| String::from_utf8_lossy(name).into_owned())
+            };
+            match entry.d_tag(endian) {
                 DT_NEEDED => needed.extend(name().ok()),
                 DT_RPATH => insists = true,
                 _ => {}

@@ -1,6 +1,6 @@
 //! The device: memory at the addresses that it has in a simulation, and kernels that run at once.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use counterpoint_cuda_capture::Region;
@@ -41,7 +41,7 @@ pub(crate) struct Device {
     memory: FlatMemory,
     live: BTreeMap<u64, Allocation>,
     /// By size the places that were freed: the next allocation of this size takes the last one, as a loop of a program expects.
-    freed: HashMap<u64, Vec<u64>>,
+    freed: BTreeMap<u64, Vec<u64>>,
     /// Addresses of the process that are no device's, in their order.
     taken: Vec<std::ops::Range<u64>>,
     next: u64,
@@ -59,7 +59,7 @@ impl Device {
         Ok(Device {
             memory,
             live: BTreeMap::new(),
-            freed: HashMap::new(),
+            freed: BTreeMap::new(),
             taken,
             next: FIRST,
             bytes,
@@ -95,7 +95,12 @@ impl Device {
             return Err(Error::MEMORY_ALLOCATION);
         }
         self.buffers += 1;
-        self.memory.allocate_at(&format!("buffer {} of the program", self.buffers), address, bytes as usize, 0);
+        self.memory.allocate_at(
+            &format!("buffer {} of the program", self.buffers),
+            address,
+            bytes as usize,
+            0,
+        );
         self.live.insert(address, Allocation { bytes, is_buffer: true });
         self.used += bytes;
         Ok(())
@@ -105,7 +110,8 @@ impl Device {
     pub(crate) fn place(&mut self, bytes: u64) -> Result<u64> {
         let mut start = self.next.next_multiple_of(ALIGNMENT);
         // A byte behind each allocation belongs to none.
-        let over = |start: u64, taken: &std::ops::Range<u64>| start <= taken.end && taken.start <= start + bytes;
+        let over =
+            |start: u64, taken: &std::ops::Range<u64>| start <= taken.end && taken.start <= start + bytes;
         while let Some(taken) = self.taken.iter().find(|taken| over(start, taken)) {
             start = (taken.end + 1).next_multiple_of(ALIGNMENT);
         }
@@ -169,7 +175,8 @@ impl Device {
             return Err(Error::INVALID_VALUE);
         }
         let (start, found) = self.allocation(region.address).ok_or(Error::INVALID_VALUE)?;
-        let within = (region.address - start).checked_add(region.extent()).is_some_and(|end| end <= found.bytes);
+        let within =
+            (region.address - start).checked_add(region.extent()).is_some_and(|end| end <= found.bytes);
         if within { Ok(()) } else { Err(Error::INVALID_VALUE) }
     }
 
@@ -233,7 +240,8 @@ impl Device {
         match run.run_all(&mut self.memory, || {}) {
             Ok(_) => Ok(()),
             Err(failure) => {
-                let outside = failure.error.message.contains("outside") || failure.error.message.contains("freed");
+                let outside =
+                    failure.error.message.contains("outside") || failure.error.message.contains("freed");
                 let error = if outside { Error::ILLEGAL_ADDRESS } else { Error::LAUNCH_FAILURE };
                 Err((error, format!("{name}, {failure}")))
             }
@@ -252,7 +260,8 @@ mod tests {
 
     #[test]
     fn memory_is_given_freed_and_given_again() {
-        let mut device = Device::new(1 << 20, vec![0x1_0300..0x1_0500]).expect("a device");
+        let taken = std::iter::once(0x1_0300..0x1_0500).collect();
+        let mut device = Device::new(1 << 20, taken).expect("a device");
         let first = device.allocate(512).expect("room");
         let second = device.allocate(100).expect("room");
         assert_eq!((first, second), (0x1_0000, 0x1_0600), "around what the process has");

@@ -97,7 +97,9 @@ fn text(entry: &[u8], stored: &[u8]) -> Result<String, BadBinary> {
             return Err(bad(format!("{bytes} bytes of PTX")));
         }
         match flags & ZSTD {
-            0 => lz4_flex::block::decompress(packed, bytes as usize).map_err(|error| bad(error.to_string()))?,
+            0 => {
+                lz4_flex::block::decompress(packed, bytes as usize).map_err(|error| bad(error.to_string()))?
+            }
             _ => zstd(packed, bytes)?,
         }
     };

@@ -86,9 +86,20 @@ mod tests {
     fn limits_are_those_of_the_table() {
         let of = |generation| {
             let limits = Limits::of(generation);
-            (limits.threads_of_sm, limits.blocks_of_sm, limits.shared_of_sm / KIB, limits.shared_of_block_at_most / KIB)
+            (
+                limits.threads_of_sm,
+                limits.blocks_of_sm,
+                limits.shared_of_sm / KIB,
+                limits.shared_of_block_at_most / KIB,
+            )
         };
-        assert_eq!([20, 35, 52, 61].map(of), [(1536, 8, 48, 48), (2048, 16, 48, 48), (2048, 32, 64, 48), (2048, 32, 96, 48)]);
-        assert_eq!([70, 75, 80, 90].map(of), [(2048, 32, 96, 96), (1024, 16, 64, 64), (2048, 32, 164, 163), (2048, 32, 228, 227)]);
+        assert_eq!(
+            [20, 35, 52, 61].map(of),
+            [(1536, 8, 48, 48), (2048, 16, 48, 48), (2048, 32, 64, 48), (2048, 32, 96, 48)]
+        );
+        assert_eq!(
+            [70, 75, 80, 90].map(of),
+            [(2048, 32, 96, 96), (1024, 16, 64, 64), (2048, 32, 164, 163), (2048, 32, 228, 227)]
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! The code of the program: fat binaries as they are registered, and modules on the device once something of theirs is used.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use counterpoint_ptx::decode::decode;
@@ -57,7 +57,8 @@ impl Module {
             let symbol = symbols.iter().find(|symbol| symbol.name == name)?;
             Some(Placed { address: base + symbol.offset, bytes: symbol.size })
         };
-        of(any.global_symbols(), self.bases.globals).or_else(|| of(any.constant_symbols(), self.bases.constants))
+        of(any.global_symbols(), self.bases.globals)
+            .or_else(|| of(any.constant_symbols(), self.bases.constants))
     }
 }
 
@@ -75,9 +76,9 @@ enum Binary {
 pub(crate) struct Modules {
     binaries: Vec<Binary>,
     /// By the address of the host's stub.
-    functions: HashMap<usize, Function>,
+    functions: BTreeMap<usize, Function>,
     /// By the address of the host's variable.
-    variables: HashMap<usize, Variable>,
+    variables: BTreeMap<usize, Variable>,
 }
 
 /// The reason why a module cannot be used.
@@ -104,7 +105,9 @@ impl Modules {
     pub(crate) fn generation(&self) -> Option<u32> {
         let ptx = self.binaries.iter().flat_map(|binary| match binary {
             Binary::Registered(parts) => newest(parts).map(|ptx| ptx.generation).collect(),
-            Binary::Loaded(module) => module.kernels.values().map(|kernel| kernel.target()).collect::<Vec<u32>>(),
+            Binary::Loaded(module) => {
+                module.kernels.values().map(|kernel| kernel.target()).collect::<Vec<u32>>()
+            }
             Binary::Unusable => Vec::new(),
         });
         ptx.max()
@@ -146,13 +149,16 @@ impl Modules {
         }
         let texts: Vec<&str> = newest(&parts).map(|ptx| ptx.text.as_str()).collect();
         let text = link(&texts).map_err(|(_, errors)| not_understood(&errors))?;
-        let kernels = parser::parse(&text).and_then(|module| decode(&module)).map_err(|errors| not_understood(&errors))?;
+        let kernels = parser::parse(&text)
+            .and_then(|module| decode(&module))
+            .map_err(|errors| not_understood(&errors))?;
         let title = format!("module {}", binary + 1);
         let bases = match kernels.first() {
             Some(any) => device.load(&title, any).map_err(|error| (error, format!("no room for {title}")))?,
             None => VariableBases::default(),
         };
-        let kernels = kernels.into_iter().map(|kernel| (kernel.name().to_owned(), Arc::new(kernel))).collect();
+        let kernels =
+            kernels.into_iter().map(|kernel| (kernel.name().to_owned(), Arc::new(kernel))).collect();
         *place = Binary::Loaded(Module { text, bases, kernels });
         Ok(true)
     }
@@ -171,7 +177,11 @@ fn newest(parts: &[Contents]) -> impl Iterator<Item = &Ptx> {
 /// Message for a program that has machine code alone.
 fn no_ptx(machine_code: &[u32]) -> String {
     let list: Vec<String> = machine_code.iter().map(|generation| format!("sm_{generation}")).collect();
-    let has = if list.is_empty() { "no code".to_owned() } else { format!("machine code for {} alone", list.join(", ")) };
+    let has = if list.is_empty() {
+        "no code".to_owned()
+    } else {
+        format!("machine code for {} alone", list.join(", "))
+    };
     let example = machine_code.iter().max().copied().unwrap_or(75);
     format!(
         "the program has {has}, and kernels run from PTX: compile it with \

@@ -55,7 +55,12 @@ impl State {
             let rights = ProtFlags::READ | ProtFlags::WRITE;
             // SAFETY: fresh pages, at an address that nobody has or that the system refuses.
             let mapped = unsafe {
-                mmap_anonymous(std::ptr::with_exposed_provenance_mut(start as usize), length as usize, rights, flags)
+                mmap_anonymous(
+                    std::ptr::with_exposed_provenance_mut(start as usize),
+                    length as usize,
+                    rights,
+                    flags,
+                )
             };
             if mapped.is_ok_and(|address| address.addr() as u64 == start) {
                 self.shared.blocks.insert(start, Block { bytes: bytes.max(1), on_device: false });

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use counterpoint_cuda_capture::{Entry, Module as ModuleEntry};
@@ -88,7 +87,7 @@ pub(crate) fn register<T>(fallback: T, body: impl FnOnce(&mut State) -> T) -> T 
 impl State {
     fn new() -> Self {
         let settings = Settings::from_environment();
-        let folder = settings.folder.as_ref().map(PathBuf::as_path);
+        let folder = settings.folder.as_deref();
         let mut recorder = Recorder::new(folder);
         let directory = std::env::current_dir().unwrap_or_default().display().to_string();
         let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();

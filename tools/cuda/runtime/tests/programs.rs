@@ -14,7 +14,8 @@ use counterpoint_cuda_launch::{Captured, Ended, Needs, Request, RunError, cached
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("programs-{}", std::process::id()));
+        let folder =
+            PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("programs-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let source = here("tests/program.c");
         let libraries = cached().expect("the libraries");
@@ -64,7 +65,8 @@ fn a_loop_that_the_device_ends_runs_and_is_folded() {
     assert!(text.contains("b1: { type: u8") && text.contains("address: 0x10000"), "{text}");
     let expected = std::fs::read(built().join("steps/expected/b1.bin")).expect("a file");
     let expected: Vec<u32> = expected.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-    let reduced = |index: u32| (0..9).fold(90 + index % 64, |value, _| if value > 100 { value - 7 } else { value });
+    let reduced =
+        |index: u32| (0..9).fold(90 + index % 64, |value, _| if value > 100 { value - 7 } else { value });
     assert_eq!(expected, (0..1000).map(reduced).collect::<Vec<u32>>());
     assert!(!built().join("steps/record").exists());
 }

@@ -71,8 +71,12 @@ impl State {
         let module = self.modules.module(function.binary).ok_or(Error::NO_KERNEL_IMAGE)?;
         let kernel = module.kernel(&function.name).ok_or(Error::INVALID_DEVICE_FUNCTION)?;
         if let Some(problem) = kernel.unsupported().first() {
-            let message =
-                format!("`{}` cannot run: {} (line {} of its PTX)", kernel.name(), problem.message, problem.line);
+            let message = format!(
+                "`{}` cannot run: {} (line {} of its PTX)",
+                kernel.name(),
+                problem.message,
+                problem.line
+            );
             return Err(self.refuse("launch", &message));
         }
         Ok((function.binary, kernel))

@@ -115,7 +115,14 @@ impl State {
         }
     }
 
-    fn note_copy(&mut self, way: Way, device: Region, (address, bytes): (u64, &[u8]), stream: u32, waits: bool) {
+    fn note_copy(
+        &mut self,
+        way: Way,
+        device: Region,
+        (address, bytes): (u64, &[u8]),
+        stream: u32,
+        waits: bool,
+    ) {
         let blob = self.recorder.keep(bytes);
         self.recorder.entry(&Entry::Copy { way, device, host: HostBytes { address, blob }, stream, waits });
         if waits {
@@ -387,14 +394,17 @@ unsafe fn copy_planes(state: &mut State, copy: Copy3D, stream: u32, waits: bool)
     if !copy.from_array.is_null() || !copy.to_array.is_null() {
         return Err(state.refuse("cudaMemcpy3D", "copies of arrays in three dimensions are not supported"));
     }
-    let place = |PitchedPointer { address, pitch, height, .. }: PitchedPointer, at: Extent, plane: usize| Place {
-        address: address + ((at.depth + plane) * height * pitch + at.height * pitch + at.width) as u64,
-        pitch: pitch as u64,
-    };
+    let place =
+        |PitchedPointer { address, pitch, height, .. }: PitchedPointer, at: Extent, plane: usize| Place {
+            address: address + ((at.depth + plane) * height * pitch + at.height * pitch + at.width) as u64,
+            pitch: pitch as u64,
+        };
     for index in 0..copy.extent.depth {
         let places = (place(copy.to, copy.to_position, index), place(copy.from, copy.from_position, index));
         // SAFETY: the caller's promise.
-        unsafe { state.copy(places, plane(copy.extent.width, copy.extent.height), copy.kind, stream, waits)? };
+        unsafe {
+            state.copy(places, plane(copy.extent.width, copy.extent.height), copy.kind, stream, waits)?
+        };
     }
     Ok(())
 }

@@ -27,7 +27,12 @@ struct Device {
     memory: u64,
 }
 
-const fn property(attribute: c_int, offsets: [usize; 2], bytes: usize, value: fn(&Device) -> u64) -> Property {
+const fn property(
+    attribute: c_int,
+    offsets: [usize; 2],
+    bytes: usize,
+    value: fn(&Device) -> u64,
+) -> Property {
     Property { attribute, offsets, bytes, value }
 }
 
@@ -110,7 +115,12 @@ impl State {
 ///
 /// # Safety
 /// The pointer is the program's.
-unsafe fn put_structure(state: &State, place: *mut c_char, device: c_int, form: usize) -> crate::errors::Result {
+unsafe fn put_structure(
+    state: &State,
+    place: *mut c_char,
+    device: c_int,
+    form: usize,
+) -> crate::errors::Result {
     if device != 0 {
         return Err(crate::errors::Error::INVALID_DEVICE);
     }

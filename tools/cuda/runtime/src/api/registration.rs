@@ -38,7 +38,8 @@ fn number(handle: *mut *mut c_void) -> usize {
 unsafe fn contents(data: *const u8) -> Result<Contents, String> {
     // SAFETY: every fat binary has a header, which says how long it is.
     let all = unsafe {
-        let header = read(data as u64, fatbin::HEADER_BYTES as u64).map_err(|_| "there is no fat binary".to_owned())?;
+        let header = read(data as u64, fatbin::HEADER_BYTES as u64)
+            .map_err(|_| "there is no fat binary".to_owned())?;
         let bytes = fatbin::length(header).map_err(|error| error.to_string())?;
         read(data as u64, bytes as u64).map_err(|_| "there is no fat binary".to_owned())?
     };
@@ -62,7 +63,8 @@ unsafe fn wrapped(wrapper: *const c_void) -> Result<Vec<Contents>, String> {
         }
         let mut all = Vec::new();
         for index in 0.. {
-            let data = get(binaries.wrapping_add(index)).map_err(|_| "there are no fat binaries".to_owned())?;
+            let data =
+                get(binaries.wrapping_add(index)).map_err(|_| "there are no fat binaries".to_owned())?;
             if data.is_null() {
                 break;
             }
@@ -148,7 +150,9 @@ unsafe extern "C" fn __cudaRegisterManagedVar(
     register((), |state| {
         // SAFETY: compilers give a name.
         let name = unsafe { text(name) };
-        let reason = format!("`{name}` is a `__managed__` variable, which is not supported: allocate it by cudaMallocManaged");
+        let reason = format!(
+            "`{name}` is a `__managed__` variable, which is not supported: allocate it by cudaMallocManaged"
+        );
         state.refuse("__cudaRegisterManagedVar", &reason);
     });
 }
