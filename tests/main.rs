@@ -37,6 +37,7 @@ mod speed;
 mod statistics;
 mod streams;
 mod studies;
+mod surfaces;
 mod tasks;
 mod telemetry;
 mod textures;

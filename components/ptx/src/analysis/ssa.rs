@@ -278,8 +278,8 @@ impl<'a> Names<'a> {
 fn writes_nothing(opcode: &str) -> bool {
     let mut words = opcode.split('.');
     match words.next().unwrap_or("") {
-        "bra" | "ret" | "exit" | "trap" | "brkpt" | "st" | "red" | "membar" | "fence" | "nanosleep"
-        | "stackrestore" => true,
+        "bra" | "ret" | "exit" | "trap" | "brkpt" | "st" | "red" | "sust" | "sured" | "membar" | "fence"
+        | "nanosleep" | "stackrestore" => true,
         "bar" | "barrier" => !words.any(|word| word == "red"),
         "call" => true,
         _ => false,

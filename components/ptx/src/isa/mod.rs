@@ -258,6 +258,7 @@ impl Known {
                     | Form::FragmentProduct
                     | Form::Fragment { .. }
                     | Form::Copy
+                    | Form::Surface(_)
                     | Form::BarrierInMemory
             )
     }

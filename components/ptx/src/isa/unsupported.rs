@@ -27,9 +27,9 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("mapa", CLUSTERS),
     ("getctarank", CLUSTERS),
     ("multimem", "several devices with one address are not simulated"),
-    ("suld", SURFACES),
-    ("sust", SURFACES),
-    ("sured", SURFACES),
+    ("suld.p", SURFACES),
+    ("sust.p", SURFACES),
+    ("sured.p", SURFACES),
     ("suq", SURFACES),
     ("txq", TEXTURES),
     ("tld4", TEXTURES),
@@ -68,7 +68,8 @@ const HOPPER_MATRICES: &str = "it needs the matrix unit of sm_90a";
 const HOPPER_COPIES: &str = "it needs the copy unit of sm_90";
 const CLUSTERS: &str = "clusters of blocks are not simulated";
 const BLACKWELL: &str = "it needs sm_100";
-const SURFACES: &str = "surfaces are not simulated";
+const SURFACES: &str =
+    "formatted accesses to surfaces, and questions about their channels, are not simulated";
 const TEXTURES: &str = "cubes, samples, halves, offsets and comparisons of depth of textures, and questions about them, are not simulated";
 const WIDE: &str = "numbers of 128 bits are not simulated";
 const PARAMETERS: &str = "parameters of kernels have no generic addresses here";

@@ -18,6 +18,7 @@ mod operands;
 mod registers;
 mod stack;
 mod storage;
+mod surface;
 mod texture;
 mod video;
 

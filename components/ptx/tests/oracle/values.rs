@@ -26,7 +26,7 @@ const TABLES: [(&str, &str); 10] = [
 ];
 
 /// Instructions that are no function of a thread's registers, and are tested elsewhere.
-const OTHERS: [&str; 47] = [
+const OTHERS: [&str; 51] = [
     "activemask",
     "alloca",
     "applypriority",
@@ -66,6 +66,10 @@ const OTHERS: [&str; 47] = [
     "stackrestore",
     "stacksave",
     "stmatrix",
+    "suld",
+    "suq",
+    "sured",
+    "sust",
     "tex",
     "tld4",
     "trap",

@@ -23,6 +23,7 @@ mod rounds;
 mod schema;
 mod sizes;
 mod streams;
+mod surfaces;
 mod tasks;
 mod textures;
 mod together;

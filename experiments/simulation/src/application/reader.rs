@@ -88,6 +88,7 @@ impl<'a> Reader<'a> {
         self.read_library(root);
         self.read_buffers(root.get("buffers"));
         self.read_textures(root.get("textures"));
+        self.read_surfaces(root.get("surfaces"));
         self.read_prelude(root.get("prelude"));
         self.application.copy_in = self.buffer_list(root.get("copy_in"));
         let mut codes = self.read_code(root.get("code"));

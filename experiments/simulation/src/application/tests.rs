@@ -12,6 +12,7 @@ use crate::references::ReferenceInput;
 mod include;
 mod steps;
 mod streams;
+mod surfaces;
 mod tasks;
 mod textures;
 

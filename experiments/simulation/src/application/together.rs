@@ -10,8 +10,8 @@ use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_framework::topology::COMMAND_LINE;
 use counterpoint_host_model::modules::Module;
 use counterpoint_host_model::program::{
-    Application, Argument, BoundTexture, Buffer, BufferId, Condition, LaunchStep, LibrarySizes, Member,
-    Range, Step, Stream, Task, Transfer,
+    Application, Argument, BoundSurface, BoundTexture, Buffer, BufferId, Condition, LaunchStep, LibrarySizes,
+    Member, Range, Step, Stream, Task, Transfer,
 };
 use counterpoint_protocols::host::FileIndex;
 
@@ -169,8 +169,8 @@ impl Reader<'_> {
             "uses several devices, and an application that runs together with others has one stream of one device"
         } else if application.steps.iter().any(|step| step.any(&|step| matches!(step, Step::Free(_)))) {
             "frees buffers, which its next round needs"
-        } else if has_others && !application.textures.is_empty() {
-            "has textures: of applications that run together only the first may have some"
+        } else if has_others && !(application.textures.is_empty() && application.surfaces.is_empty()) {
+            "has textures or surfaces: of applications that run together only the first may have some"
         } else {
             return;
         };
@@ -196,6 +196,7 @@ impl Joined {
         let Application {
             buffers,
             textures,
+            surfaces,
             preloaded,
             preload,
             prelude,
@@ -224,6 +225,9 @@ impl Joined {
         application
             .textures
             .extend(textures.into_iter().map(|one| BoundTexture { buffer: own.buffer(one.buffer), ..one }));
+        application
+            .surfaces
+            .extend(surfaces.into_iter().map(|one| BoundSurface { buffer: own.buffer(one.buffer), ..one }));
         application.preloaded.extend(own.all(&preloaded));
         application.preload.extend(own.steps(&preload));
         let (before, own_inputs) = (to.inputs.len() as u32, part.inputs.len() as u32);

@@ -214,6 +214,8 @@ impl<'s> Line<'_, 's, '_> {
             Form::ArriveAfterCopies => self.arrive_after_copies(),
             Form::BarrierInMemory => self.barrier_in_memory(),
             Form::Texture => self.texture(),
+            Form::Surface(access) => self.surface(access),
+            Form::SurfaceQuery => self.surface_query(),
             Form::Stack(operation) => self.stack(operation),
             Form::Video => self.video(),
             Form::LogicAnd => self.logic_and_truth(Combine::And),

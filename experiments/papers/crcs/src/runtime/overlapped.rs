@@ -202,9 +202,9 @@ fn exchange(steps: &[Step], meaning: &mut [BufferId]) -> Result<(), Fault> {
 
 /// Checks that an application can be executed so.
 fn check(application: &Application) -> Result<(), Fault> {
-    if !application.textures.is_empty() {
+    if !application.textures.is_empty() || !application.surfaces.is_empty() {
         return Err(Fault::new(
-            "`overlapped` cannot run an application with textures: their fetches are not tracked (section 4.1)",
+            "`overlapped` cannot run an application with textures or surfaces: their accesses are not tracked (section 4.1)",
         ));
     }
     if application.steps.iter().any(|step| step.any(&|step| matches!(step, Step::Tasks(_)))) {
