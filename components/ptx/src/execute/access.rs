@@ -58,6 +58,9 @@ pub struct Access {
     pub group: u32,
     /// Of a copy, the lanes that write zeros and read nothing.
     pub zeros: u32,
+    /// Of a copy, the lanes that read fewer bytes than they write, as many as the second row of `values` says, and zeros for the rest.
+    /// They are not in `mask`: the owner of the warp reads for them what it likes to read.
+    pub parts: u32,
     /// In: the value of `%clock`.
     pub clock: u64,
     /// In: the time of the run, for `%globaltimer`.
@@ -84,6 +87,7 @@ impl Default for Access {
             copies: false,
             group: 0,
             zeros: 0,
+            parts: 0,
             clock: 0,
             picoseconds: 0,
         }
@@ -91,6 +95,12 @@ impl Default for Access {
 }
 
 impl Access {
+    /// The lanes that read or write.
+    #[inline]
+    pub fn lanes(&self) -> u32 {
+        if self.copies { self.mask | self.parts } else { self.mask }
+    }
+
     /// First lane and number of lanes, if these access one run of memory.
     #[inline]
     pub(crate) fn run(&self, lanes: u32) -> Option<(usize, usize)> {
