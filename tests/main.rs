@@ -48,6 +48,7 @@ mod traffic;
 mod tutorial;
 mod validate_command;
 mod validation;
+mod wide_atomics;
 mod wrong_machines;
 
 use counterpoint_tests::{command, launches, support};

@@ -101,6 +101,8 @@ pub(crate) enum Form {
     /// `suq`
     SurfaceQuery,
     Stack(StackOp),
+    /// `mov.b128`
+    MovePair,
     /// Arithmetic on parts of registers.
     Video,
     /// `lop3` with a predicate, combined by AND or by OR.
@@ -142,6 +144,7 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::Predicate(PredicateOp::Xor), Sp IntOther "9.7.8.3" "xor.pred", "d, a, b";
     Form::Predicate(PredicateOp::Not), Sp IntOther "9.7.8.4" "not.pred", "d, a";
     Form::Predicate(PredicateOp::Mov), Sp IntOther "9.7.9.2" "mov.pred", "d, a";
+    Form::MovePair, Sp IntOther "9.7.9.3" "mov.b128", "d, a";
     Form::LogicAnd, Sp IntOther "9.7.8.6" "lop3.and.b32", "d|p, a, b, c, table, q";
     Form::LogicOr, Sp IntOther "9.7.8.6" "lop3.or.b32", "d|p, a, b, c, table, q";
     Form::Load, LdSt Load "9.7.9.8" "ld", "d, [a]";

@@ -26,7 +26,7 @@ const TABLES: [(&str, &str); 10] = [
 ];
 
 /// Instructions that are no function of a thread's registers, and are tested elsewhere.
-const OTHERS: [&str; 51] = [
+const OTHERS: [&str; 52] = [
     "activemask",
     "alloca",
     "applypriority",
@@ -78,6 +78,7 @@ const OTHERS: [&str; 51] = [
     "vote",
     "wmma",
     "mov.pred",
+    "mov.b128",
 ];
 
 /// One row for one spelling.

@@ -119,6 +119,7 @@ impl<'s> Line<'_, 's, '_> {
         count: u8,
     ) -> Result<Cow<'o, [OperandKind]>, PtxError> {
         let parts = match &operand.kind {
+            _ if self.element() == "b128" => Cow::Owned(self.halves(operand)?.into()),
             OperandKind::Vector(parts) => Cow::Borrowed(parts.as_slice()),
             OperandKind::Name(name) => match self.decoder.vector(name) {
                 Some(parts) => Cow::Owned(parts),
@@ -200,7 +201,7 @@ impl<'s> Line<'_, 's, '_> {
         let place = operand.span.place;
         let parts = self.elements(operand, elements)?;
         self.alike(&parts, place)?;
-        let mut wide = element_size(self.element()) == Some(8);
+        let mut wide = element_size(self.element()) >= Some(8);
         for kind in parts.iter() {
             if let OperandKind::Name(name) = kind
                 && let Some(register) = self.decoder.find_register(name, place)?
@@ -292,11 +293,32 @@ impl<'s> Line<'_, 's, '_> {
         };
         self.out.memory.wide_value = bits == 64;
         self.address(&rest[0], form.space)?;
+        if matches!(form.atomic, Some((_, isa::AtomicType::B128))) {
+            return self.atomic_pair(operands);
+        }
         if form.elements > 1 {
             return self.atomic_vector(&form, operands, rest);
         }
         for (index, operand) in rest[1..].iter().enumerate() {
             self.out.sources[index] = self.read(operand, wanted)?;
+        }
+        self.out.action = Action::Memory;
+        Ok(())
+    }
+
+    /// `atom.exch.b128 d, [a], b` and `atom.cas.b128 d, [a], b, c`, behind the address
+    fn atomic_pair(&mut self, operands: &'s [Operand]) -> Result<(), PtxError> {
+        let wanted = Wanted::exactly("b64");
+        let (to, values) = (&operands[0], &operands[2..]);
+        if to.kind != OperandKind::Discard {
+            for (index, half) in self.halves(to)?.iter().enumerate() {
+                self.out.destinations[index] = self.write(half, to.span.place, wanted)?.id;
+            }
+        }
+        for (index, value) in values.iter().enumerate() {
+            for (half, kind) in self.halves(value)?.iter().enumerate() {
+                self.out.sources[2 * index + half] = self.read_kind(kind, value.span.place, wanted)?;
+            }
         }
         self.out.action = Action::Memory;
         Ok(())

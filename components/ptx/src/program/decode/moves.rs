@@ -4,8 +4,8 @@ use super::RegisterType;
 use super::instruction::Line;
 use super::operands::Wanted;
 use crate::isa::{self, Base, LaneRow, LaneType, Latency, Unit};
-use crate::program::{Action, Reserved, Special};
-use crate::syntax::ast::{OperandKind, StorageSpace};
+use crate::program::{Action, NONE, Reserved, Special};
+use crate::syntax::ast::{Operand, OperandKind, StorageSpace};
 use crate::syntax::error::{Place, PtxError};
 
 impl Line<'_, '_, '_> {
@@ -66,6 +66,72 @@ impl Line<'_, '_, '_> {
         self.out.destinations[0] = self.write(&to.kind, to.span.place, wanted)?.id;
         self.row(row, if bits == 64 { Action::LaneWide } else { Action::Lane });
         Ok(())
+    }
+
+    /// The halves of an operand of 128 bits, the low one first.
+    pub(super) fn halves(&self, operand: &Operand) -> Result<[OperandKind; 2], PtxError> {
+        match &operand.kind {
+            OperandKind::Name(name) if let Some(halves) = self.decoder.halves(name) => Ok(halves),
+            // Whether a larger one has a sign is not known.
+            OperandKind::Integer(value) if *value <= i64::MAX as u64 => {
+                Ok([OperandKind::Integer(*value), OperandKind::Integer(0)])
+            }
+            _ => Err(self.misfit(operand, "a `.b128` register")),
+        }
+    }
+
+    /// `mov.b128`: into a register, out of one, or both; parts have 64 or 32 bits.
+    pub(super) fn mov_pair(&mut self) -> Result<(), PtxError> {
+        let operands = self.operands(2..=2)?;
+        let (to, from) = (&operands[0], &operands[1]);
+        let quarters =
+            |operand: &Operand| matches!(&operand.kind, OperandKind::Vector(parts) if parts.len() == 4);
+        let sources = self.parts_of_pair(from)?;
+        let destinations = self.parts_of_pair(to)?;
+        if matches!((&to.kind, &from.kind), (OperandKind::Vector(_), OperandKind::Vector(_))) {
+            return Err(self.misfit(to, "a `.b128` register here or behind"));
+        }
+        let kind = |quarters| Wanted::exactly(if quarters { "b32" } else { "b64" });
+        let mut read = Vec::new();
+        for source in &sources {
+            read.push(self.read_kind(source, from.span.place, kind(quarters(from)))?);
+        }
+        let mut written = Vec::new();
+        for destination in &destinations {
+            written.push(match destination {
+                OperandKind::Discard => NONE,
+                part => self.write(part, to.span.place, kind(quarters(to)))?.id,
+            });
+        }
+        match (read.as_slice(), written.as_slice()) {
+            ([a, b, c, d], &[low, high]) => {
+                self.pack(Action::Pack, &[*a, *b], &[low], 4);
+                self.pack(Action::Pack, &[*c, *d], &[high], 4);
+            }
+            (&[low, high], [a, b, c, d]) => {
+                self.pack(Action::Unpack, &[low], &[*a, *b], 4);
+                self.pack(Action::Unpack, &[high], &[*c, *d], 4);
+            }
+            _ => {
+                for (from, to) in read.into_iter().zip(written).filter(|(_, to)| *to != NONE) {
+                    self.compute_into("mov.b64", &[from], to)?;
+                }
+            }
+        }
+        self.end_with_last();
+        Ok(())
+    }
+
+    /// The parts of an operand of `mov.b128`.
+    fn parts_of_pair(&self, operand: &Operand) -> Result<Vec<OperandKind>, PtxError> {
+        match &operand.kind {
+            OperandKind::Vector(parts) if matches!(parts.len(), 2 | 4) => Ok(parts.clone()),
+            OperandKind::Vector(parts) => {
+                let message = format!("{} parts do not make 128 bits", parts.len());
+                Err(PtxError::new(operand.span.place, message))
+            }
+            _ => Ok(self.halves(operand)?.into()),
+        }
     }
 
     fn part_bits(&self, parts: &[OperandKind], bits: u8, place: Place) -> Result<u8, PtxError> {
