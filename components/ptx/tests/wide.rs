@@ -51,7 +51,7 @@ fn moves_put_halves_and_quarters_together() {
         ),
         (
             "mov.b128 %q1, {%d4, %d5}; mov.b128 {%r4, %r5, %r6, %r7}, %q1; mov.b128 %q0, {%r6, %r7, %r4, %r5};",
-            |t| t + 100 | t << 64,
+            |t| (t + 100) | (t << 64),
         ),
         // A guard keeps the other threads' values.
         ("mov.b128 %q0, {%d4, %d4}; setp.gt.u32 %p0, %r0, 9; @%p0 mov.b128 %q0, {%d5, %d5};", |t| {
@@ -65,7 +65,7 @@ fn moves_put_halves_and_quarters_together() {
 
 #[test]
 fn loads_and_stores_have_all_spaces() {
-    let input: Vec<u128> = (0..32).map(|at| (at + 1) << 120 | at * 0x1_0000_0000_0000_0001).collect();
+    let input: Vec<u128> = (0..32).map(|at| ((at + 1) << 120) | (at * 0x1_0000_0000_0000_0001)).collect();
     let load = "add.u64 %d4, %d0, %d2; ld.global.b128 %q0, [%d4];";
     for (body, want) in [
         ("st.global.b128 [%d3], %q0;", input.clone()),
@@ -86,7 +86,7 @@ fn loads_and_stores_have_all_spaces() {
 
 #[test]
 fn an_exchange_hands_on_every_value_once() {
-    let value = |thread: u128| thread << 100 | 7 * thread + 1;
+    let value = |thread: u128| (thread << 100) | (7 * thread + 1);
     let exchange =
         "cvt.u64.u32 %d4, %r0; shl.b64 %d5, %d4, 36; mad.lo.u64 %d4, %d4, 7, 1; mov.b128 %q0, {%d4, %d5};";
     let before = 1 << 127 | 3;

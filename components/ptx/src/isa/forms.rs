@@ -103,6 +103,8 @@ pub(crate) enum Form {
     Stack(StackOp),
     /// `mov.b128`
     MovePair,
+    /// `mov` of a vector, whose type the decoder reads.
+    MoveVector,
     /// Arithmetic on parts of registers.
     Video,
     /// `lop3` with a predicate, combined by AND or by OR.
@@ -144,6 +146,7 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::Predicate(PredicateOp::Xor), Sp IntOther "9.7.8.3" "xor.pred", "d, a, b";
     Form::Predicate(PredicateOp::Not), Sp IntOther "9.7.8.4" "not.pred", "d, a";
     Form::Predicate(PredicateOp::Mov), Sp IntOther "9.7.9.2" "mov.pred", "d, a";
+    Form::MoveVector, Sp IntOther "9.7.9.2" "mov.v2 mov.v4", "d, a";
     Form::MovePair, Sp IntOther "9.7.9.3" "mov.b128", "d, a";
     Form::LogicAnd, Sp IntOther "9.7.8.6" "lop3.and.b32", "d|p, a, b, c, table, q";
     Form::LogicOr, Sp IntOther "9.7.8.6" "lop3.or.b32", "d|p, a, b, c, table, q";

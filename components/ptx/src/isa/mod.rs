@@ -259,6 +259,7 @@ impl Known {
                     | Form::Fragment { .. }
                     | Form::Copy
                     | Form::Surface(_)
+                    | Form::MoveVector
                     | Form::BarrierInMemory
             )
     }

@@ -26,7 +26,7 @@ const TABLES: [(&str, &str); 10] = [
 ];
 
 /// Instructions that are no function of a thread's registers, and are tested elsewhere.
-const OTHERS: [&str; 52] = [
+const OTHERS: [&str; 54] = [
     "activemask",
     "alloca",
     "applypriority",
@@ -79,6 +79,8 @@ const OTHERS: [&str; 52] = [
     "wmma",
     "mov.pred",
     "mov.b128",
+    "mov.v2",
+    "mov.v4",
 ];
 
 /// One row for one spelling.

@@ -217,6 +217,7 @@ impl<'s> Line<'_, 's, '_> {
             Form::Surface(access) => self.surface(access),
             Form::SurfaceQuery => self.surface_query(),
             Form::Stack(operation) => self.stack(operation),
+            Form::MoveVector => self.mov_vector(),
             Form::MovePair => self.mov_pair(),
             Form::Video => self.video(),
             Form::LogicAnd => self.logic_and_truth(Combine::And),
