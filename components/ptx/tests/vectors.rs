@@ -5,6 +5,7 @@
 mod small;
 
 use counterpoint_ptx::Kernel;
+use counterpoint_ptx::analysis::access::{Array, KernelAccesses};
 use small::{HEAD, outputs, outputs_in};
 
 /// What each of eight threads stores, of a body that leaves it in %rd5.
@@ -123,7 +124,7 @@ fn a_constant_may_be_added_to_a_register() {
     let wanted = want(|t| {
         let sum = 8 * t + 3 + 1 + 8 * t + 2;
         let product = (t + 1) * (t + 2) + t + 3 + if t == 2 { 1000 } else { 0 };
-        (product | (t + 65535) % 65536 << 32) + sum + 1
+        (product | (((t + 65535) % 65536) << 32)) + sum + 1
     });
     assert_eq!(outputs(body, 8, &[]), wanted);
 }
@@ -161,4 +162,16 @@ fn what_does_not_fit_is_refused() {
     let stored = format!("{HEAD}.func (.param .pred r) f() {{ ret; }} .visible .entry k() {{ ret; }}");
     let errors = Kernel::compile(&stored, None).expect_err("a predicate in memory");
     assert!(format!("{errors:?}").contains("predicates cannot be stored"), "{errors:?}");
+}
+
+#[test]
+fn analyses_take_a_sum_for_a_value_and_not_for_a_variable() {
+    let text = format!(
+        "{HEAD}.visible .entry k(.param .u64 out) {{ .reg .b64 base, there; .reg .b32 one; ld.param.u64 base, [out];
+         mov.u64 there, base+8; mov.u32 one, 1; st.global.u32 [there], one; st.global.u32 [base], one+1; ret; }}"
+    );
+    let module = counterpoint_ptx::parser::parse(&text).expect("a module");
+    let found = KernelAccesses::new(&module, &module.functions[0]);
+    let arrays: Vec<&Option<Array>> = found.accesses.iter().map(|access| &access.array).collect();
+    assert_eq!(arrays, [&None, &Some(Array::Param(0))]);
 }

@@ -43,7 +43,7 @@ fn moves_put_halves_and_quarters_together() {
         ("mov.b128 %q0, {5, 6};", |_| 5 | 6 << 64),
         ("mov.b128 %q0, 5;", |_| 5),
         ("mov.b128 %q1, {%d4, %d5}; mov.b128 {%d6, %d7}, %q1; mov.b128 %q0, {%d7, %d6};", |t| {
-            t + 100 | t << 64
+            (t + 100) | (t << 64)
         }),
         (
             "mov.b128 %q1, {%d4, %d5}; mov.b64 %d6, 3; mov.b128 {_, %d6}, %q1; mov.b128 %q0, {%d6, %d6};",

@@ -171,14 +171,13 @@ impl Warp {
     /// Fills in what a compare-and-swap of 128 bits stores.
     #[cold]
     fn swapped_values(&self, kernel: &Kernel, instruction: &Instruction, access: &mut Access) {
-        let mut rows = [Row::ZERO; 4];
+        let rows = access.swap.get_or_insert_with(|| Box::new([Row::ZERO; 4]));
         for (half, &source) in instruction.sources[2..].iter().enumerate() {
             for (lane, word) in self.wide(kernel, source).iter().enumerate() {
                 rows[2 * half].0[lane] = *word as u32;
                 rows[2 * half + 1].0[lane] = (word >> 32) as u32;
             }
         }
-        access.swap = Some(Box::new(rows));
     }
 
     /// Writes the registers of a load or atomic at `pc`, in `lanes`, from `words` as
