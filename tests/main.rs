@@ -38,6 +38,7 @@ mod speed;
 mod statistics;
 mod streams;
 mod studies;
+mod surfaces;
 mod tasks;
 mod telemetry;
 mod textures;
@@ -48,6 +49,7 @@ mod traffic;
 mod tutorial;
 mod validate_command;
 mod validation;
+mod wide_atomics;
 mod wrong_machines;
 
 use counterpoint_tests::{command, launches, support};

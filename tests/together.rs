@@ -122,7 +122,7 @@ prelude: [{ read: { file: a.f32, into: a, generate: { ramp: {} } } }]
     std::fs::write(&file, texture).unwrap();
     fails(
         &[&file, &file],
-        "`texture-2` has textures: of applications that run together only the first may have some",
+        "`texture-2` has textures or surfaces: of applications that run together only the first may have some",
     );
     let nested = folder.path().join("nested.yaml").display().to_string();
     std::fs::write(

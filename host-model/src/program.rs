@@ -11,6 +11,7 @@ use std::sync::Arc;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
 use counterpoint_ptx::printf::Ring;
+use counterpoint_ptx::surface::Surface;
 use counterpoint_ptx::texture::{Texture, Textures};
 use counterpoint_ptx::{Heap, Kernel};
 
@@ -194,6 +195,18 @@ pub struct BoundTexture {
     pub texture: Texture,
 }
 
+/// A buffer as kernels see it through a surface. Its handle is its position among the application's surfaces, behind the textures'
+/// handles.
+#[derive(Clone, Debug)]
+pub struct BoundSurface {
+    /// Its name: that of a `.surfref`, if a kernel has one of this name.
+    pub name: String,
+    /// The buffer.
+    pub buffer: BufferId,
+    /// Size and elements; their place is not known yet.
+    pub surface: Surface,
+}
+
 /// Condition that ends a loop: an element of a buffer has a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
@@ -361,6 +374,8 @@ pub struct Application {
     pub buffers: Vec<Buffer>,
     /// Its textures.
     pub textures: Vec<BoundTexture>,
+    /// Its surfaces.
+    pub surfaces: Vec<BoundSurface>,
     /// The modules of all launches.
     pub modules: Vec<Module>,
     /// Memory of every device that the kernels' library has.
@@ -393,17 +408,33 @@ impl Application {
         !self.preloaded.is_empty() || !self.preload.is_empty()
     }
 
-    /// The textures of a device, where buffers lie at the given addresses.
+    /// The textures and surfaces of a device, where buffers lie at the given addresses.
     pub fn textures_on(&self, device: u32, address: impl Fn(BufferId) -> u64) -> Arc<Textures> {
         let mut found = Textures::default();
+        let is_there = |buffer: BufferId| self.buffers[buffer.0 as usize].device == device;
         for (bound, handle) in self.textures.iter().zip(1..) {
-            if self.buffers[bound.buffer.0 as usize].device == device {
+            if is_there(bound.buffer) {
                 let texture = Texture { texels: address(bound.buffer), ..bound.texture.clone() };
                 found.references.insert(bound.name.clone(), texture.clone());
                 found.objects.insert(handle, texture);
             }
         }
+        for (bound, handle) in self.surfaces.iter().zip(self.textures.len() as u64 + 1..) {
+            if is_there(bound.buffer) {
+                let surface = Surface { elements: address(bound.buffer), ..bound.surface.clone() };
+                found.surfaces.references.insert(bound.name.clone(), surface.clone());
+                found.surfaces.objects.insert(handle, surface);
+            }
+        }
         Arc::new(found)
+    }
+
+    /// The handle of a texture or surface, and its buffer.
+    pub fn handle_of(&self, name: &str) -> Option<(u64, BufferId)> {
+        let textures = self.textures.iter().map(|bound| (&bound.name, bound.buffer));
+        let surfaces = self.surfaces.iter().map(|bound| (&bound.name, bound.buffer));
+        let mut handles = textures.chain(surfaces).zip(1..);
+        handles.find_map(|((known, buffer), handle)| (known == name).then_some((handle, buffer)))
     }
 
     /// The devices that hold something of it.

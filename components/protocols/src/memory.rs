@@ -75,7 +75,8 @@ pub enum MemAccess {
     Atomic(Box<[AtomicLane]>),
 }
 
-/// The part of an atomic instruction that one lane plays.
+/// The part of an atomic instruction that one lane plays. A lane has two of them for 128 bits, one behind the other, of which each has
+/// the halves of the operands for its 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtomicLane {
     /// The lane.
@@ -95,7 +96,7 @@ pub struct AtomicLane {
 impl AtomicLane {
     /// The bytes that the lanes touch.
     pub fn bytes(lanes: &[AtomicLane]) -> ByteMask {
-        lanes.iter().fold(0, |mask, lane| mask | (((1 << lane.kind.bytes()) - 1) << lane.offset))
+        lanes.iter().fold(0, |mask, lane| mask | (((1 << lane.kind.bytes().min(8)) - 1) << lane.offset))
     }
 }
 
@@ -121,7 +122,7 @@ pub enum MemResult {
     Line(ByteMask, Line),
     /// The store, of this number of sectors, is visible to every later access.
     Written(u8),
-    /// The value that each lane of an atomic found.
+    /// The value that each lane of an atomic found; for 128 bits its halves, one behind the other.
     Old(Box<[(u8, u64)]>),
 }
 

@@ -43,7 +43,7 @@ mod syntax;
 pub use analysis::cfg::NO_PC;
 pub use execute::{
     Access, AccessKind, Allocation, Allocations, CtaEnvironment, ExecError, Failure, Issue, Issued, PollStep,
-    RangeCall, Rights, Votes, Waiting, Warp, Windows, endless, printf, standstill, texture,
+    RangeCall, Rights, Votes, Waiting, Warp, Windows, endless, printf, standstill, surface, texture,
 };
 pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Order, RangeAction, Reach, Space, Unit};
 pub use program::{

@@ -88,6 +88,69 @@ fn a_source_may_be_ignored() {
     }
 }
 
+/// The first bytes of 16 that are copied, and zeros.
+fn cut(thread: u32, size: usize) -> [u32; 4] {
+    let mut bytes: Vec<u8> = (0..4).flat_map(|word| (1000 + 4 * thread + word).to_le_bytes()).collect();
+    bytes[size..].fill(0);
+    std::array::from_fn(|word| u32::from_le_bytes(bytes[4 * word..][..4].try_into().expect("4 bytes")))
+}
+
+#[test]
+fn a_part_of_the_bytes_may_be_read_and_the_rest_is_zero() {
+    let read = "cp.async.wait_all; ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r2]; add.u64 %q1, %out, %q0; st.global.v4.u32 [%q1], {%r4, %r5, %r6, %r7};";
+    let before = "st.shared.v4.u32 [%r2], {9, 9, 9, 9};";
+    let every = |size: &dyn Fn(u32) -> usize| (0..32).flat_map(|t| cut(t, size(t))).collect::<Vec<u32>>();
+    for size in [0, 1, 4, 7, 12, 15, 16] {
+        let (found, findings) =
+            words(&format!("{before} cp.async.ca.shared.global [%r2], [%q1], 16, {size};\n{read}"), 32, 128);
+        assert_eq!(found, every(&|_| size), "{size}");
+        assert!(findings.is_empty(), "{findings:?}");
+    }
+    // Every thread another number, and a copy of 8 bytes of which 3 are read behind it.
+    let sizes = "and.b32 %r8, %r0, 15; add.u32 %r8, %r8, 1; cp.async.cg.shared.global [%r2], [%q1], 16, %r8;";
+    let (found, _) = words(&format!("{before} {sizes}\n{read}"), 32, 128);
+    assert_eq!(found, every(&|thread| thread as usize % 16 + 1));
+    let small = format!("{before} cp.async.ca.shared.global [%r2+8], [%q1+8], 8, 3;\n{read}");
+    let want: Vec<u32> = (0..32).flat_map(|t| [9, 9, (1002 + 4 * t) & 0xff_ffff, 0]).collect();
+    assert_eq!(words(&small, 32, 128).0, want);
+}
+
+/// One thread, with an input of some bytes.
+fn executed(body: &str, bytes: usize) -> Result<(), String> {
+    let kernel = kernel(body);
+    let mut memory = FlatMemory::new(0);
+    let to = memory.push(&[0; 4]);
+    let from = memory.push(&vec![1; bytes]);
+    let parameters: Vec<u8> = [from, to].into_iter().flat_map(u64::to_le_bytes).collect();
+    let (options, variables) = (Options::default(), memory.load(kernel.name(), &kernel));
+    let mut launch =
+        Grid::new(&kernel, [1; 3], [1; 3], &parameters, variables, &options).expect("it can run");
+    launch.run_cta([0; 3], &mut memory).map(|_| ()).map_err(|failure| failure.to_string())
+}
+
+#[test]
+fn a_copy_reads_no_byte_behind_its_part() {
+    // The last copy begins 12 bytes before the end.
+    let copy = |size: u32| {
+        let copy = format!("cp.async.ca.shared.global [%r2], [%q1+1024], 16, {size};");
+        executed(&format!("{copy} cp.async.wait_all; st.global.u32 [%out], 1;"), 1036)
+    };
+    assert_eq!(copy(12), Ok(()));
+    let error = copy(13).unwrap_err();
+    assert!(error.contains("reads 1 byte at ") && error.contains("cp.async.ca"), "{error}");
+}
+
+#[test]
+fn a_copy_cannot_read_more_than_it_writes() {
+    let error =
+        executed("mov.u32 %r8, 17; cp.async.cg.shared.global [%r2], [%q1], 16, %r8;", 64).unwrap_err();
+    assert!(error.contains("a copy of 16 bytes cannot read 17"), "{error}");
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 x) { .reg .b64 %a; .shared .align 16 .b8 to[16];
+        ld.param.u64 %a, [x]; cp.async.ca.shared.global [to], [%a], 8, 9; ret; }";
+    let errors = Kernel::compile(text, None).unwrap_err();
+    assert!(format!("{errors:?}").contains("at most the 8 bytes of the copy"), "{errors:?}");
+}
+
 #[test]
 fn barriers_in_memory_count_arrivals_by_phases() {
     // Two warps hand on a word three times: one writes and arrives, the other waits for the phase and reads.

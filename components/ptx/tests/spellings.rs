@@ -82,8 +82,8 @@ fn registers_come_in_vectors() {
     let body = ".reg .v4 .b32 v; .reg .v2 .f32 w<3>;\nld.global.v4.b32 v, [%in+16];\nmov.b32 %r1, v.w; mov.b32 v.x, %r1;\n\
         st.global.v4.b32 [%out], v; ld.global.v2.f32 w2, [%in]; mov.b32 %r2, w2.g; st.global.u32 [%out+16], %r2;";
     assert_eq!(stored("", body, 5), [0x107, 0x105, 0x106, 0x107, 0x101]);
-    let errors =
-        Kernel::compile(&kernel("", ".reg .v2 .b32 v; mov.b32 %r1, v; mov.b32 %r1, v.z;"), None).unwrap_err();
+    let errors = Kernel::compile(&kernel("", ".reg .v2 .b32 v; add.u32 %r1, v, 1; mov.b32 %r1, v.z;"), None)
+        .unwrap_err();
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
     assert!(texts[0].contains("`v` is a vector (expected a part of it, such as `v.x`)"), "{texts:?}");
     assert!(texts[1].contains("`v.z` is not declared"), "{texts:?}");

@@ -1,5 +1,9 @@
 //! Units for products of matrices, sleeps and the clock of the run, to the cycle.
 
+use std::sync::Arc;
+
+use counterpoint_ptx::{Allocation, Allocations, Rights};
+
 use super::programs::{BUFFER, Memory, kernel, launch};
 use super::sm::{MARK, MARKED, MEMORY, PIPELINE, SAME_BANK, block, run_blocks};
 use super::*;
@@ -123,6 +127,46 @@ fn a_warp_goes_on_until_it_waits_for_its_copies() {
     assert_eq!(words, [7; 32], "nothing has landed yet");
     // Four lines follow each other, each answered when memory has taken its time.
     assert!((MEMORY..MEMORY + 60).contains(&(late - early)), "{early} {late}");
+}
+
+#[test]
+fn a_copy_of_a_part_fills_up_with_zeros() {
+    // Lane t reads t mod 17 bytes; what is behind them in memory does not land.
+    let body = ".shared .align 16 .b8 to[512];\nmov.u32 %r3, to; mad.lo.u32 %r3, %r1, 16, %r3; mul.wide.u32 %rd3, %r1, 16; add.u64 %rd3, %rd3, %rd1;\n\
+        rem.u32 %r4, %r1, 17; st.shared.u32 [%r3+8], 7; cp.async.cg.shared.global [%r3], [%rd3+512], 16, %r4; cp.async.wait_all;\n\
+        ld.shared.u32 %r4, [%r3+8]; st.global.u32 [%rd2], %r4;\n";
+    let launch = launch(1, &kernel(body), 1, 32);
+    let mut memory = Memory::default();
+    for word in 0..128 {
+        memory.set_word(BUFFER + 512 + 4 * word, 0x0101_0101 * (1 + word as u32));
+    }
+    let run = run_blocks(PARAMS, memory, vec![(5, block(&launch, 0))]);
+    assert_finished(&run.report);
+    let store = run.requests.iter().find(|(_, request)| super::programs::stored(request, MARKED).is_some());
+    let (_, request) = store.expect("the words are stored");
+    let third = |lane: u32| {
+        let bytes = (lane % 17).clamp(8, 12) - 8;
+        (0x0101_0101 * (1 + 4 * lane + 2)) & ((1u64 << (8 * bytes)) - 1) as u32
+    };
+    let found: Vec<u32> =
+        (0..32).filter_map(|lane| super::programs::stored(request, MARKED + 4 * lane)).collect();
+    assert_eq!(found, (0..32).map(third).collect::<Vec<u32>>());
+}
+
+#[test]
+fn a_part_of_a_copy_ends_within_its_allocation() {
+    let run = |size: u32| {
+        let copy = format!("cp.async.ca.shared.global [%r3], [%rd1+512], 16, {size};");
+        let body = format!(".shared .align 16 .b8 to[16];\nmov.u32 %r3, to; {copy} cp.async.wait_all;");
+        let mut launch = Arc::unwrap_or_clone(launch(1, &kernel(&body), 1, 1));
+        let range = BUFFER..BUFFER + 512 + 12;
+        let buffer = Allocation { name: "buffer".to_owned(), range, freed_after: None, rights: Rights::All };
+        launch.memory = Arc::new(Allocations::from_iter([buffer]));
+        run_blocks(PARAMS, Memory::default(), vec![(5, block(&Arc::new(launch), 0))])
+    };
+    assert_finished(&run(12).report);
+    let beyond = run(13);
+    assert!(fault(&beyond.report).contains("reads 13 bytes at "), "{}", fault(&beyond.report));
 }
 
 #[test]

@@ -10,10 +10,11 @@ use std::fmt;
 
 use super::affine::{Affine, Condition, CountedLoop, has_data};
 use super::polynomial::{Atom, Polynomial};
-use super::ssa::Source;
+use super::ssa::{Source, Step};
 use crate::isa::memory::modifiers;
 use crate::isa::{RangeAction, Space};
 use crate::syntax::ast::{Function, Module};
+use crate::syntax::types::element_size;
 
 /// Static knowledge of an address; the worse, the larger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -146,6 +147,9 @@ impl KernelAccesses {
 fn access(module: &Module, affine: &Affine, pc: u32) -> Option<MemoryAccess> {
     let step = &affine.ssa.steps[pc as usize];
     let name = step.opcode.split('.').next()?;
+    if matches!(name, "suld" | "sust" | "sured") {
+        return Some(surface_access(step, pc));
+    }
     if !matches!(name, "ld" | "ldu" | "st" | "atom" | "red") {
         return None;
     }
@@ -177,6 +181,26 @@ fn access(module: &Module, affine: &Affine, pc: u32) -> Option<MemoryAccess> {
         class,
         reason,
     })
+}
+
+/// An access to a surface, which a launch binds to any array.
+fn surface_access(step: &Step, pc: u32) -> MemoryAccess {
+    let words = || step.opcode.split('.');
+    let elements = words().find_map(|word| word.strip_prefix('v')?.parse().ok()).unwrap_or(1);
+    let element = words().find_map(element_size).unwrap_or_default();
+    MemoryAccess {
+        pc,
+        line: step.line,
+        opcode: step.opcode.clone(),
+        space: Some(Space::Global),
+        reads: !step.opcode.starts_with("sust"),
+        writes: !step.opcode.starts_with("suld"),
+        bytes: element * elements,
+        array: None,
+        addresses: Vec::new(),
+        class: Class::Irregular,
+        reason: Some("a launch says which array the surface is".to_owned()),
+    }
 }
 
 /// The state space of a generic address of a variable: global or constant memory if the module declares it,

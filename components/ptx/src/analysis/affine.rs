@@ -380,7 +380,7 @@ impl Affine {
     /// Whether the result of an instruction depends on memory.
     fn reads_data(&self, step: &Step) -> bool {
         let name = step.opcode.split('.').next().unwrap_or("");
-        let loads = matches!(name, "ld" | "ldu" | "atom" | "tex" | "tld4" | "call")
+        let loads = matches!(name, "ld" | "ldu" | "atom" | "tex" | "tld4" | "suld" | "suq" | "call")
             && !step.opcode.starts_with("ld.param");
         loads || step.sources.iter().flat_map(Source::values).any(|value| self.is_data(value))
     }

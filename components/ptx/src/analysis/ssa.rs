@@ -249,7 +249,11 @@ impl<'a> Names<'a> {
                 Some(register) => Source::Not(register as u32),
                 None => Source::Name(name.clone(), 0),
             },
-            OperandKind::Offset(name, offset) => Source::Name(name.clone(), *offset),
+            OperandKind::Offset(name, offset) => match self.register(scope, name) {
+                // A sum is no value that an instruction makes.
+                Some(register) => Source::Parts(vec![Source::Value(register as u32)]),
+                None => Source::Name(name.clone(), *offset),
+            },
             OperandKind::Integer(value) => Source::Integer(*value as i64),
             OperandKind::Address(name, offset) => {
                 let base = self.source(scope, &OperandKind::Name(name.clone()));
@@ -263,8 +267,10 @@ impl<'a> Names<'a> {
                 let names = [a, b].map(|name| OperandKind::Name(name.clone()));
                 Source::Parts(names.iter().map(|part| self.source(scope, part)).collect())
             }
-            OperandKind::Texture(_, parts) => {
-                Source::Parts(parts.iter().map(|part| self.source(scope, part)).collect())
+            OperandKind::Texture(name, parts) => {
+                let handle = self.register(scope, name).map(|register| Source::Value(register as u32));
+                let parts = parts.iter().map(|part| self.source(scope, part));
+                Source::Parts(handle.into_iter().chain(parts).collect())
             }
             OperandKind::List(parts) => {
                 Source::Parts(parts.iter().map(|part| self.source(scope, &part.kind)).collect())
@@ -278,8 +284,8 @@ impl<'a> Names<'a> {
 fn writes_nothing(opcode: &str) -> bool {
     let mut words = opcode.split('.');
     match words.next().unwrap_or("") {
-        "bra" | "ret" | "exit" | "trap" | "brkpt" | "st" | "red" | "membar" | "fence" | "nanosleep"
-        | "stackrestore" => true,
+        "bra" | "ret" | "exit" | "trap" | "brkpt" | "st" | "red" | "sust" | "sured" | "membar" | "fence"
+        | "nanosleep" | "stackrestore" => true,
         "bar" | "barrier" => !words.any(|word| word == "red"),
         "call" => true,
         _ => false,

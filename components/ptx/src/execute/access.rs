@@ -28,6 +28,8 @@ pub struct Access {
     /// than 32 bits has a word of its own, one of 64 bits two, low word first; an atomic's second operand
     /// follows its first.
     pub values: [Row; 4],
+    /// Of a compare-and-swap of 128 bits, the words that it stores; `values` has those that it compares.
+    pub swap: Option<Box<[Row; 4]>>,
     /// The instruction.
     pub pc: u32,
     /// The lanes that take part.
@@ -58,6 +60,9 @@ pub struct Access {
     pub group: u32,
     /// Of a copy, the lanes that write zeros and read nothing.
     pub zeros: u32,
+    /// Of a copy, the lanes that read fewer bytes than they write, as many as the second row of `values` says, and zeros for the rest.
+    /// They are not in `mask`: the owner of the warp reads for them what it likes to read.
+    pub parts: u32,
     /// In: the value of `%clock`.
     pub clock: u64,
     /// In: the time of the run, for `%globaltimer`.
@@ -69,6 +74,7 @@ impl Default for Access {
         Access {
             addresses: [0; 32],
             values: [Row::ZERO; 4],
+            swap: None,
             pc: 0,
             mask: 0,
             space: Space::Global,
@@ -84,6 +90,7 @@ impl Default for Access {
             copies: false,
             group: 0,
             zeros: 0,
+            parts: 0,
             clock: 0,
             picoseconds: 0,
         }
@@ -91,6 +98,12 @@ impl Default for Access {
 }
 
 impl Access {
+    /// The lanes that read or write.
+    #[inline]
+    pub fn lanes(&self) -> u32 {
+        if self.copies { self.mask | self.parts } else { self.mask }
+    }
+
     /// First lane and number of lanes, if these access one run of memory.
     #[inline]
     pub(crate) fn run(&self, lanes: u32) -> Option<(usize, usize)> {
@@ -270,10 +283,20 @@ impl Access {
         if self.width == 8 { (word(0) | word(1) << 32, word(2) | word(3) << 32) } else { (word(0), word(1)) }
     }
 
+    /// The operands of an atomic of 128 bits.
+    pub fn wide_operands(&self, lane: usize) -> (u128, u128) {
+        let number =
+            |rows: &[Row; 4]| rows.iter().rev().fold(0, |all, row| all << 32 | u128::from(row.0[lane]));
+        (number(&self.values), self.swap.as_ref().map_or(0, |swap| number(swap)))
+    }
+
     /// Executes an atomic's lanes that lie in `bytes`, lowest lane first, and leaves the old values in
     /// `words`; returns the lanes served.
     pub fn atomic(&self, lanes: u32, base: u64, bytes: &mut [u8], words: &mut [Row; 4]) -> u32 {
         let AccessKind::Atomic(operation, kind) = self.kind else { return 0 };
+        if kind == AtomicType::B128 {
+            return self.wide_atomic(operation, lanes, base, bytes, words);
+        }
         let width = usize::from(self.width);
         let mut served = 0;
         for lane in (0..32).filter(|lane| lanes & (1 << lane) != 0) {
@@ -287,6 +310,34 @@ impl Access {
             place.copy_from_slice(&new.to_le_bytes()[..width]);
             words[0].0[lane] = old as u32;
             words[1].0[lane] = (old >> 32) as u32;
+            served |= 1 << lane;
+        }
+        served
+    }
+}
+
+impl Access {
+    /// The same for atomics of 128 bits.
+    #[cold]
+    fn wide_atomic(
+        &self,
+        operation: AtomicOperation,
+        lanes: u32,
+        base: u64,
+        bytes: &mut [u8],
+        words: &mut [Row; 4],
+    ) -> u32 {
+        let mut served = 0;
+        for lane in (0..32).filter(|lane| lanes & (1 << lane) != 0) {
+            let start = self.addresses[lane].wrapping_sub(base) as usize;
+            let place = bytes.get_mut(start..).and_then(<[u8]>::first_chunk_mut);
+            let Some(place) = place else { continue };
+            let old = u128::from_le_bytes(*place);
+            let (b, c) = self.wide_operands(lane);
+            *place = operation.apply_wide(old, b, c).to_le_bytes();
+            for (index, row) in words.iter_mut().enumerate() {
+                row.0[lane] = (old >> (32 * index)) as u32;
+            }
             served |= 1 << lane;
         }
         served

@@ -53,7 +53,7 @@ pub struct CtaEnvironment {
     pub global_base: u64,
     /// Address of the module's `.const` variables.
     pub constant_base: u64,
-    /// Textures that the launch bound.
+    /// Textures and surfaces that the launch bound.
     pub textures: Arc<Textures>,
 }
 

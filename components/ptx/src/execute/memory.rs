@@ -1,7 +1,7 @@
 //! The memory instructions of a warp: addresses and data on the way out, registers on the way in.
 
 use super::{Access, AccessKind, CtaEnvironment, ExecError, Warp, blend, fault, vector};
-use crate::isa::Space;
+use crate::isa::{AtomicType, Space};
 use crate::program::{Instruction, Kernel, NONE, Row};
 
 impl Warp {
@@ -130,8 +130,15 @@ impl Warp {
         if shape.bits & (step - 1) != 0 {
             check_alignment(instruction, lanes, access)?;
         }
-        if form.store || form.atomic.is_some() {
-            self.store_values(kernel, instruction, access);
+        match form.atomic {
+            Some((_, kind)) => {
+                self.store_values(kernel, instruction, access);
+                if kind == AtomicType::B128 && instruction.sources[3] != NONE {
+                    self.swapped_values(kernel, instruction, access);
+                }
+            }
+            None if form.store => self.store_values(kernel, instruction, access),
+            None => {}
         }
         Ok(())
     }
@@ -142,9 +149,11 @@ impl Warp {
         let mut next = 0;
         for &source in instruction.sources.iter().take_while(|source| **source != NONE) {
             if form.wide_value {
+                // The second operand of an atomic of 128 bits has another place.
+                let Some(low) = access.values.get_mut(next) else { return };
                 let words = self.wide(kernel, source);
                 for lane in 0..32 {
-                    access.values[next].0[lane] = words[lane] as u32;
+                    low.0[lane] = words[lane] as u32;
                 }
                 if form.bytes == 8 {
                     for lane in 0..32 {
@@ -155,6 +164,18 @@ impl Warp {
             } else {
                 access.values[next] = *self.row(kernel, source);
                 next += 1;
+            }
+        }
+    }
+
+    /// Fills in what a compare-and-swap of 128 bits stores.
+    #[cold]
+    fn swapped_values(&self, kernel: &Kernel, instruction: &Instruction, access: &mut Access) {
+        let rows = access.swap.get_or_insert_with(|| Box::new([Row::ZERO; 4]));
+        for (half, &source) in instruction.sources[2..].iter().enumerate() {
+            for (lane, word) in self.wide(kernel, source).iter().enumerate() {
+                rows[2 * half].0[lane] = *word as u32;
+                rows[2 * half + 1].0[lane] = (word >> 32) as u32;
             }
         }
     }

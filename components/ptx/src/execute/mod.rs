@@ -30,6 +30,7 @@ pub(crate) mod repeat;
 mod stack;
 pub(crate) mod standstill;
 mod straight;
+pub mod surface;
 pub mod texture;
 mod vector;
 mod video;
@@ -309,6 +310,8 @@ impl Warp {
                 self.texture(kernel, instruction, lanes, access);
                 kind = Issue::Texture;
             }
+            Action::SurfaceAddress(form) => self.surface_address(kernel, env, instruction, form, lanes)?,
+            Action::SurfaceQuery(field) => self.query_surface(kernel, env, instruction, field, lanes)?,
             Action::InSpace(base) => self.in_space(kernel, env, instruction, base, lanes),
             Action::Fence => kind = Issue::Fence(instruction.order),
             Action::Exit => {

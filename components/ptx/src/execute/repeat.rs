@@ -41,12 +41,14 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::Pack
         | Action::Video(_)
         | Action::Unpack
+        | Action::SurfaceQuery(_)
         | Action::Hint
         | Action::Stack(StackOp::Save)
         | Action::Matrix => Part::Computes,
         // The memory accessed is looked at when the address is known. Lanes that a mask names must be there.
         Action::Memory
         | Action::LoadParam
+        | Action::SurfaceAddress(_)
         | Action::Branch
         | Action::Warp(_)
         | Action::Fence

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use super::surface::Surfaces;
+
 /// The texels beyond the edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AddressMode {
@@ -69,13 +71,15 @@ pub fn channel_of(bytes: &[u8]) -> u32 {
     bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
 
-/// The textures of a launch.
+/// The textures and surfaces of a launch.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct Textures {
     /// By the name of the `.texref`.
     pub references: BTreeMap<String, Texture>,
     /// By handle.
     pub objects: BTreeMap<u64, Texture>,
+    /// Its surfaces.
+    pub surfaces: Surfaces,
 }
 
 impl Texture {

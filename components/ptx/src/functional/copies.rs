@@ -28,7 +28,7 @@ impl Copies {
         let mut store = Access {
             addresses: access.values[0].0.map(u64::from),
             values: *words,
-            mask: access.mask | access.zeros,
+            mask: access.mask | access.zeros | access.parts,
             space: Space::Shared,
             kind: AccessKind::Store,
             copies: false,
@@ -56,6 +56,44 @@ impl Copies {
 }
 
 impl Cta<'_> {
+    /// The lanes that copy all of their bytes have read them.
+    pub(super) fn begin_copy(
+        &mut self,
+        index: usize,
+        env: &CtaEnvironment,
+        memory: &mut FlatMemory,
+    ) -> Result<(), Box<ExecError>> {
+        if self.access.parts != 0 {
+            self.read_parts(index, env, memory)?;
+        }
+        self.copies[index].add(&self.access, &self.words);
+        Ok(())
+    }
+
+    /// Reads for lanes that copy a part of their bytes, one byte after another.
+    #[cold]
+    fn read_parts(
+        &mut self,
+        index: usize,
+        env: &CtaEnvironment,
+        memory: &mut FlatMemory,
+    ) -> Result<(), Box<ExecError>> {
+        let byte = Access { pc: self.access.pc, width: 1, element_bytes: 1, ..Access::default() };
+        let copy = std::mem::replace(&mut self.access, byte);
+        let mut words = self.words;
+        for lane in (0..32).filter(|lane| copy.parts >> lane & 1 != 0) {
+            self.access.mask = 1 << lane;
+            words.iter_mut().for_each(|row| row.0[lane] = 0);
+            for byte in 0..copy.values[1].0[lane] {
+                self.access.addresses[lane] = copy.addresses[lane].wrapping_add(byte.into());
+                self.memory(index, env, memory)?;
+                words[byte as usize / 4].0[lane] |= self.words[0].0[lane] << (8 * (byte % 4));
+            }
+        }
+        (self.access, self.words) = (copy, words);
+        Ok(())
+    }
+
     /// Copies that a warp waits for land in shared memory.
     pub(super) fn land_copies(
         &mut self,

@@ -55,7 +55,7 @@ pub(super) struct Cta<'a> {
     /// Copies of each warp that have not landed in shared memory.
     pub(super) copies: Vec<Copies>,
     pub(super) access: Access,
-    words: [Row; 4],
+    pub(super) words: [Row; 4],
     pub(super) statistics: Statistics,
     pub(super) findings: Findings,
     keeps_ranges: bool,
@@ -401,8 +401,7 @@ impl<'a> Cta<'a> {
             self.unwritten(index, env, unwritten, || memory.allocations());
         }
         if self.access.copies {
-            self.copies[index].add(&self.access, &self.words);
-            return Ok(());
+            return self.begin_copy(index, env, memory);
         }
         self.complete(index);
         Ok(())

@@ -27,6 +27,14 @@ pub(crate) enum StackOp {
     Restore,
 }
 
+/// An access to a surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SurfaceAccess {
+    Load,
+    Store,
+    Reduction,
+}
+
 /// The form of an instruction, as far as decoding differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -88,7 +96,15 @@ pub(crate) enum Form {
     BarrierInMemory,
     /// `tex` and `tld4`, whose words the decoder reads.
     Texture,
+    /// `suld`, `sust` and `sured`, whose words the decoder reads.
+    Surface(SurfaceAccess),
+    /// `suq`
+    SurfaceQuery,
     Stack(StackOp),
+    /// `mov.b128`
+    MovePair,
+    /// `mov` of a vector, whose type the decoder reads.
+    MoveVector,
     /// Arithmetic on parts of registers.
     Video,
     /// `lop3` with a predicate, combined by AND or by OR.
@@ -130,6 +146,8 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::Predicate(PredicateOp::Xor), Sp IntOther "9.7.8.3" "xor.pred", "d, a, b";
     Form::Predicate(PredicateOp::Not), Sp IntOther "9.7.8.4" "not.pred", "d, a";
     Form::Predicate(PredicateOp::Mov), Sp IntOther "9.7.9.2" "mov.pred", "d, a";
+    Form::MoveVector, Sp IntOther "9.7.9.2" "mov.v2 mov.v4", "d, a";
+    Form::MovePair, Sp IntOther "9.7.9.3" "mov.b128", "d, a";
     Form::LogicAnd, Sp IntOther "9.7.8.6" "lop3.and.b32", "d|p, a, b, c, table, q";
     Form::LogicOr, Sp IntOther "9.7.8.6" "lop3.or.b32", "d|p, a, b, c, table, q";
     Form::Load, LdSt Load "9.7.9.8" "ld", "d, [a]";
@@ -166,6 +184,12 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     Form::Texture, LdSt Load "9.7.10.3" "tex.level.{1d|2d|3d|a1d|a2d}.v4.{f32|s32|u32}.{f32|s32}", "d, [a, c], level";
     Form::Texture, LdSt Load "9.7.10.3" "tex.grad.{1d|2d|3d|a1d|a2d}.v4.{f32|s32|u32}.{f32|s32}", "d, [a, c], x, y";
     Form::Texture, LdSt Load "9.7.10.4" "tld4.{r|g|b|a}.{2d|a2d}.v4.{f32|s32|u32}.f32", "d, [a, c]";
+
+    // 9.7.11 Surfaces.
+    Form::Surface(SurfaceAccess::Load), LdSt Load "9.7.11.1" "suld.b", "d, [a, c]";
+    Form::Surface(SurfaceAccess::Store), LdSt Store "9.7.11.2" "sust.b", "[a, c], b";
+    Form::Surface(SurfaceAccess::Reduction), LdSt Atomic "9.7.11.3" "sured.b", "[a, c], b";
+    Form::SurfaceQuery, Sp IntOther "9.7.11.4" "suq.{width|height|depth|array_size|memory_layout}.b32", "d, [a]";
 
     // 9.7.12 Control.
     Form::Branch, Control Branch "9.7.12.3" "bra{|.uni}", "label";

@@ -72,6 +72,8 @@ pub enum AtomicType {
     /// Two values, each for itself.
     F16x2,
     Bf16x2,
+    /// Sixteen bytes, which [`AtomicOperation::apply_wide`] changes.
+    B128,
 }
 
 impl AtomicType {
@@ -81,6 +83,7 @@ impl AtomicType {
             AtomicType::B16 | AtomicType::F16 | AtomicType::Bf16 => 2,
             AtomicType::U32 | AtomicType::S32 | AtomicType::F32 | AtomicType::F16x2 | AtomicType::Bf16x2 => 4,
             AtomicType::U64 | AtomicType::S64 | AtomicType::F64 => 8,
+            AtomicType::B128 => 16,
         }
     }
 }
@@ -135,6 +138,8 @@ impl AtomicOperation {
             },
             AtomicType::U32 => self.bits(old & 0xffff_ffff, b & 0xffff_ffff, c & 0xffff_ffff) & 0xffff_ffff,
             AtomicType::U64 => self.bits(old, b, c),
+            // A value of 128 bits does not get here.
+            AtomicType::B128 => old,
             AtomicType::B16 => self.bits(old & 0xffff, b & 0xffff, c & 0xffff) & 0xffff,
             AtomicType::F16 => on_half::<Half>(self, old, b),
             AtomicType::Bf16 => on_half::<Brain>(self, old, b),
@@ -144,6 +149,15 @@ impl AtomicOperation {
             AtomicType::Bf16x2 => {
                 on_half::<Brain>(self, old, b) | on_half::<Brain>(self, old >> 16, b >> 16) << 16
             }
+        }
+    }
+
+    /// The same for 128 bits, which are exchanged, or compared and swapped.
+    pub fn apply_wide(self, old: u128, b: u128, c: u128) -> u128 {
+        match self {
+            AtomicOperation::CompareAndSwap if old == b => c,
+            AtomicOperation::CompareAndSwap => old,
+            _ => b,
         }
     }
 
@@ -296,6 +310,8 @@ pub(crate) fn modifiers(opcode: &str) -> Result<Modifiers, String> {
     }
     let element = words.next().unwrap_or("");
     match element_size(element) {
+        // Two registers of 64 bits.
+        Some(16) if found.elements == 1 => (found.elements, found.bytes) = (2, 8),
         Some(bytes @ 1..=8) if !matches!(element, "f16" | "f16x2" | "texref") => found.bytes = bytes as u8,
         _ => return Err(element.to_owned()),
     }
@@ -387,6 +403,7 @@ fn atomic_modifiers<'a>(
         (Op::Add, "f32") => AtomicType::F32,
         (Op::Add, "f64") if vector == 1 => AtomicType::F64,
         (Op::CompareAndSwap, "b16") => AtomicType::B16,
+        (Op::Exchange | Op::CompareAndSwap, "b128") if vector == 1 => AtomicType::B128,
         (Op::Add | Op::Min | Op::Max, half) if keeps_subnormals && (vector > 1 || operation == Op::Add) => {
             match half {
                 "f16" => AtomicType::F16,
@@ -409,6 +426,9 @@ fn atomic_modifiers<'a>(
         return Err(extra.to_owned());
     }
     found.bytes = kind.bytes();
+    if kind == AtomicType::B128 {
+        (found.elements, found.bytes) = (2, 8);
+    }
     found.atomic = Some((operation, kind));
     Ok(found)
 }

@@ -258,6 +258,8 @@ impl Known {
                     | Form::FragmentProduct
                     | Form::Fragment { .. }
                     | Form::Copy
+                    | Form::Surface(_)
+                    | Form::MoveVector
                     | Form::BarrierInMemory
             )
     }

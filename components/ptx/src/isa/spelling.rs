@@ -17,7 +17,8 @@ pub(crate) fn canonical(opcode: &str) -> Cow<'_, str> {
         return Cow::Borrowed(opcode);
     }
     let head = opcode.split('.').next().unwrap_or(opcode);
-    if matches!(head, "ld" | "ldu" | "st" | "atom" | "red") {
+    let is_vector = || opcode.split('.').any(|word| matches!(word, "v2" | "v4"));
+    if matches!(head, "ld" | "ldu" | "st" | "atom" | "red") || head == "mov" && is_vector() {
         return in_manuals_order(opcode);
     }
     let key = key(opcode);
@@ -27,7 +28,7 @@ pub(crate) fn canonical(opcode: &str) -> Cow<'_, str> {
     }
 }
 
-/// Loads, stores and atomics: the words by their place in the manual's syntax.
+/// Loads, stores, atomics and moves of vectors: the words by their place in the manual's syntax.
 fn in_manuals_order(opcode: &str) -> Cow<'_, str> {
     let rank = |word: &str| match word {
         "mmio" => 0,
@@ -109,6 +110,7 @@ mod tests {
             ("atom.add.global.u32.gpu.relaxed", "atom.relaxed.gpu.global.add.u32"),
             ("st.shared::cta.u32", "st.shared.u32"),
             ("ld.param::entry.u64", "ld.param.u64"),
+            ("mov.u32.v2", "mov.v2.u32"),
             ("fence.gpu.acq_rel", "fence.acq_rel.gpu"),
             ("ld.global.f32", "ld.global.f32"),
             ("unheard.of", "unheard.of"),

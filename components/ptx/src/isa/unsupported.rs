@@ -27,9 +27,9 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("mapa", CLUSTERS),
     ("getctarank", CLUSTERS),
     ("multimem", "several devices with one address are not simulated"),
-    ("suld", SURFACES),
-    ("sust", SURFACES),
-    ("sured", SURFACES),
+    ("suld.p", SURFACES),
+    ("sust.p", SURFACES),
+    ("sured.p", SURFACES),
     ("suq", SURFACES),
     ("txq", TEXTURES),
     ("tld4", TEXTURES),
@@ -68,9 +68,9 @@ const HOPPER_MATRICES: &str = "it needs the matrix unit of sm_90a";
 const HOPPER_COPIES: &str = "it needs the copy unit of sm_90";
 const CLUSTERS: &str = "clusters of blocks are not simulated";
 const BLACKWELL: &str = "it needs sm_100";
-const SURFACES: &str = "surfaces are not simulated";
+const SURFACES: &str =
+    "formatted accesses to surfaces, and questions about their channels, are not simulated";
 const TEXTURES: &str = "cubes, samples, halves, offsets and comparisons of depth of textures, and questions about them, are not simulated";
-const WIDE: &str = "numbers of 128 bits are not simulated";
 const PARAMETERS: &str = "parameters of kernels have no generic addresses here";
 const MATRICES: &str = "this form of matrices is not simulated";
 const FILLED: &str = "the numbers that copies fill in beyond an array's bounds are not simulated";
@@ -85,9 +85,6 @@ pub(crate) fn reason(opcode: &str) -> Option<&'static str> {
     let ends = |(first, last): &(&str, &str)| begins(first) && opcode.ends_with(last);
     if BLACKWELL_ENDS.iter().any(ends) {
         return Some(BLACKWELL);
-    }
-    if opcode.split('.').any(|word| word == "b128") {
-        return Some(WIDE);
     }
     if begins("fma") && opcode.split('.').any(|word| word == "oob") {
         return Some(FILLED);
@@ -134,7 +131,6 @@ mod tests {
         assert_eq!(reason("cvt.rn.satfinite.tf32.f32"), Some(BLACKWELL));
         assert_eq!(reason("cvt.rs.f16x2.f32"), Some(BLACKWELL));
         assert_eq!(reason("fma.rn.oob.relu.f16x2"), Some(FILLED));
-        assert_eq!(reason("atom.global.cas.b128"), Some(WIDE));
         assert_eq!(reason("add.u33"), None);
         assert_eq!(reason("matrix.add"), None);
         assert_eq!(register_reason("%cluster_ctarank"), Some(CLUSTERS));

@@ -80,7 +80,7 @@ fn varying(ssa: &Ssa) -> Vec<bool> {
         for step in &ssa.steps {
             let own = match name(step) {
                 "atom" | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" | "call" | "tex"
-                | "tld4" | "alloca" | "stacksave" => true,
+                | "tld4" | "suld" | "suq" | "alloca" | "stacksave" => true,
                 "ld" => step.opcode.contains(".local"),
                 _ => step.sources.iter().any(is_of_thread),
             };

@@ -18,6 +18,7 @@ mod operands;
 mod registers;
 mod stack;
 mod storage;
+mod surface;
 mod texture;
 mod video;
 
@@ -461,7 +462,9 @@ impl<'m> Decoder<'m> {
             let mut exit = blank(span);
             (exit.action, exit.latency) = (Action::Exit, Latency::Exit);
             if !self.entry {
-                self.store_results(&blank(span), span);
+                if let Err(error) = self.store_results(&blank(span), span) {
+                    self.errors.push(error);
+                }
                 (exit.action, exit.latency) = (Action::Return, Latency::Branch);
             }
             exit.text = (span.end, span.end);

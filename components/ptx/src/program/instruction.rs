@@ -124,6 +124,11 @@ pub(crate) enum Action {
     Warp(WarpOp),
     /// `tex` and `tld4`; the texture is the global variable at `offset`, or its handle is in the address register.
     Texture(Fetch),
+    /// The address of a surface's element for the access that follows, and the predicate of the lanes that have one. The surface is
+    /// named as for `Texture`; the sources are x, y, z and the layer.
+    SurfaceAddress(SurfacePlace),
+    /// `suq`
+    SurfaceQuery(SurfaceField),
     Fence,
     /// Parameters of calls, which lie in the warp.
     LoadFrame,
@@ -164,6 +169,37 @@ pub(crate) struct Fetch {
     pub(crate) layered: bool,
     /// `tld4` gathers this channel of four texels.
     pub(crate) gathers: Option<u8>,
+}
+
+/// The coordinates of an access to a surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SurfacePlace {
+    /// The surface is an array of layers.
+    pub(crate) layered: bool,
+    /// Bytes of a lane's access.
+    pub(crate) bytes: u8,
+    pub(crate) outside: Outside,
+}
+
+/// The meaning of coordinates outside of a surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outside {
+    /// `.trap`
+    Fault,
+    /// `.clamp`: the nearest place inside.
+    Nearest,
+    /// `.zero`: zeros are read and nothing is written.
+    Nothing,
+}
+
+/// A number that describes a surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SurfaceField {
+    /// Elements along an axis.
+    Size(u8),
+    Layers,
+    /// Whether its rows lie one behind the other.
+    IsLinear,
 }
 
 /// Bytes in the parameters of a function that runs: offset and size, at multiples of 4.

@@ -17,7 +17,8 @@ pub use class::Class;
 pub use image::VariableBases;
 pub use instruction::Instruction;
 pub(crate) use instruction::{
-    Action, CONSTANT, CallSite, Combine, Fetch, FramePart, MatrixSite, MemoryForm, NONE, Reserved, Special,
+    Action, CONSTANT, CallSite, Combine, Fetch, FramePart, MatrixSite, MemoryForm, NONE, Outside, Reserved,
+    Special, SurfaceField, SurfacePlace,
 };
 pub(crate) use kernel::{Callable, Origin, RegisterPlace};
 pub use kernel::{Kernel, Row};

@@ -26,7 +26,7 @@ const TABLES: [(&str, &str); 10] = [
 ];
 
 /// Instructions that are no function of a thread's registers, and are tested elsewhere.
-const OTHERS: [&str; 47] = [
+const OTHERS: [&str; 54] = [
     "activemask",
     "alloca",
     "applypriority",
@@ -66,6 +66,10 @@ const OTHERS: [&str; 47] = [
     "stackrestore",
     "stacksave",
     "stmatrix",
+    "suld",
+    "suq",
+    "sured",
+    "sust",
     "tex",
     "tld4",
     "trap",
@@ -74,6 +78,9 @@ const OTHERS: [&str; 47] = [
     "vote",
     "wmma",
     "mov.pred",
+    "mov.b128",
+    "mov.v2",
+    "mov.v4",
 ];
 
 /// One row for one spelling.

@@ -51,11 +51,9 @@ impl Reader<'_> {
         }
         let text = self.text(node)?;
         let Param { name, size, element, .. } = param;
-        let textures = &self.application.textures;
-        if let Some(place) = textures.iter().position(|texture| texture.name == text) {
-            let buffer = textures[place].buffer;
+        if let Some((handle, buffer)) = self.application.handle_of(&text) {
             self.check_address(node, &text, param, device, buffer);
-            return Some(Argument::Value((place as u64 + 1).to_le_bytes().into()));
+            return Some(Argument::Value(handle.to_le_bytes().into()));
         }
         let is_buffer = |name: &str| self.application.buffers.iter().any(|buffer| buffer.name == name);
         let is_number = is_special(&text) && (element.starts_with('f') || !is_buffer(&text));
@@ -88,11 +86,15 @@ impl Reader<'_> {
         Some(index * size)
     }
 
-    /// A parameter that is given a buffer, or a texture of one, takes an address; both are on the launch's device.
+    /// A parameter that is given a buffer, or a texture or surface of one, takes an address; both are on the launch's device.
     fn check_address(&mut self, node: &Node, text: &str, param: &Param, device: u32, buffer: BufferId) {
         let Param { name, size, element, .. } = param;
         let place = &self.application.buffers[buffer.0 as usize];
-        let what = if place.name == text { "a buffer" } else { "a texture" };
+        let what = match () {
+            () if place.name == text => "a buffer",
+            () if self.application.textures.iter().any(|texture| texture.name == text) => "a texture",
+            () => "a surface",
+        };
         if *size != 8 || element.starts_with('f') {
             let message = format!("`{text}` is {what}, but the parameter `{name}` is no address");
             let help = format!("`{name}` is of type {element}, {size} bytes");

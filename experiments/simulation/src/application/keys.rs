@@ -125,6 +125,11 @@ pub(super) static APPLICATION: Section = Section {
             "Buffers as textures, by name: that of a `.texref`, or what a launch is given as an argument for its handle.",
         ),
         key(
+            "surfaces",
+            Named(&SURFACE),
+            "Buffers as surfaces, by name: that of a `.surfref`, or what a launch is given as an argument for its handle.",
+        ),
+        key(
             "preload",
             Steps(&PRELOAD),
             "What devices hold before the run, without time: files first, then what kernels make of them.",
@@ -211,6 +216,25 @@ pub(super) static TEXTURE: Section = Section {
             "Beyond the edge: `clamp`, or `wrap` for normalised coordinates; `clamp` if not given.",
         ),
         key("read", Single, "`elements`, or 8 and 16 bits as `fractions` of 1; `elements` if not given."),
+    ],
+};
+
+/// An entry of `surfaces`.
+pub(super) static SURFACE: Section = Section {
+    name: "a surface",
+    keys: &[
+        key("of", Single, "The buffer that holds the elements, x fastest."),
+        key("size", Sizes, "Elements in x, y and z."),
+        key(
+            "layers",
+            Single,
+            "Layers of an array of surfaces of one or two dimensions, one behind the other; no array if not given.",
+        ),
+        key(
+            "channels",
+            Single,
+            "Elements of the buffer that are one of the surface: 1, 2 or 4; 1 if not given.",
+        ),
     ],
 };
 
@@ -329,12 +353,13 @@ pub(super) static TOTAL: Section =
     Section { name: "a total", keys: &[key("total", Single, "The sum over all launches of the kernel.")] };
 
 /// Every section, the file itself first.
-pub(super) static SECTIONS: [&Section; 40] = [
+pub(super) static SECTIONS: [&Section; 41] = [
     &APPLICATION,
     &MEMBER,
     &CODE,
     &BUFFER,
     &TEXTURE,
+    &SURFACE,
     &READ_STEP,
     &LOAD_STEP,
     &LOAD,

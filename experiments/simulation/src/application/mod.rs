@@ -27,6 +27,7 @@ mod schema;
 mod sizes;
 mod streams;
 mod structs;
+mod surfaces;
 mod tasks;
 mod textures;
 mod together;

@@ -106,6 +106,7 @@ impl<'a> Reader<'a> {
         let mut codes = self.read_code(root.get("code"));
         self.read_buffers(root.get("buffers"), &mut codes);
         self.read_textures(root.get("textures"));
+        self.read_surfaces(root.get("surfaces"));
         self.read_prelude(root.get("prelude"));
         self.application.copy_in = self.buffer_list(root.get("copy_in"));
         self.application.steps = self.read_steps(root.get("kernels"), &mut codes);

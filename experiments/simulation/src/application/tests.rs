@@ -15,6 +15,7 @@ mod include;
 mod steps;
 mod streams;
 mod structs;
+mod surfaces;
 mod tasks;
 mod textures;
 

@@ -8,11 +8,11 @@ use super::keys::TEXTURE;
 use super::reader::Reader;
 use crate::element::Element;
 
-/// Texels along an axis at most: those of a texture of two dimensions (CUDA C programming guide, "Technical
+/// Texels of a texture and elements of a surface along an axis at most: those of a texture of two dimensions (CUDA C programming guide, "Technical
 /// Specifications per Compute Capability").
-const MOST_TEXELS: u64 = 131_072;
-/// Layers of a texture at most (the same table).
-const MOST_LAYERS: u64 = 2048;
+pub(super) const MOST_TEXELS: u64 = 131_072;
+/// Layers of a texture or surface at most (the same table).
+pub(super) const MOST_LAYERS: u64 = 2048;
 
 impl Reader<'_> {
     /// Reads the textures, in the order of their lines, which gives them their handles.

@@ -10,8 +10,8 @@ use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_framework::topology::COMMAND_LINE;
 use counterpoint_host_model::modules::Module;
 use counterpoint_host_model::program::{
-    Application, Argument, BoundTexture, Buffer, BufferId, Condition, HostStep, LaunchStep, LibrarySizes,
-    Member, Place, Range, Step, Stream, Task, Transfer, Variable,
+    Application, Argument, BoundSurface, BoundTexture, Buffer, BufferId, Condition, HostStep, LaunchStep,
+    LibrarySizes, Member, Place, Range, Step, Stream, Task, Transfer, Variable,
 };
 use counterpoint_protocols::host::FileIndex;
 
@@ -177,8 +177,8 @@ impl Reader<'_> {
             "frees buffers, which its next round needs"
         } else if application.steps.iter().any(|step| step.any(&|step| matches!(step, Step::Host(_)))) {
             "reads, computes or writes on the host among its kernels, and one host cannot do that for several at the same time"
-        } else if has_others && !application.textures.is_empty() {
-            "has textures: of applications that run together only the first may have some"
+        } else if has_others && !(application.textures.is_empty() && application.surfaces.is_empty()) {
+            "has textures or surfaces: of applications that run together only the first may have some"
         } else {
             return;
         };
@@ -210,6 +210,7 @@ impl Joined {
         let Application {
             buffers,
             textures,
+            surfaces,
             preloaded,
             preload,
             prelude,
@@ -240,6 +241,9 @@ impl Joined {
         application
             .textures
             .extend(textures.into_iter().map(|one| BoundTexture { buffer: own.buffer(one.buffer), ..one }));
+        application
+            .surfaces
+            .extend(surfaces.into_iter().map(|one| BoundSurface { buffer: own.buffer(one.buffer), ..one }));
         application.preloaded.extend(own.all(&preloaded));
         application.preload.extend(own.steps(&preload));
         let (before, own_inputs) = (to.inputs.len() as u32, part.inputs.len() as u32);

@@ -228,7 +228,7 @@ impl Clock {
 
     /// The sectors that an access touches go to their slices; gives how many they are.
     fn touch(&mut self, access: &Access, costs: &Costs) -> u64 {
-        let (mut rest, mut count) = (access.mask, 0);
+        let (mut rest, mut count) = (access.lanes(), 0);
         while rest != 0 {
             let line = line_of(access.addresses[rest.trailing_zeros() as usize]);
             let group = access.lanes_within(rest, line, LINE_BYTES);

@@ -60,12 +60,13 @@ impl Copies {
     }
 }
 
-/// Checks that a copy lands in shared memory, and writes the zeros of lanes that read nothing.
-pub(super) fn begin(access: &Access, cta: &mut Cta, warp: u32) -> Result<(), Fault> {
+/// Checks that a copy lands in shared memory, and writes the zeros of lanes that read nothing. Lanes that read a part of their bytes join
+/// the others: what lies behind these bytes comes with them and does not land.
+pub(super) fn begin(access: &mut Access, cta: &mut Cta, warp: u32) -> Result<(), Fault> {
     let size = cta.shared.len() as u64;
     let outside = |lane: &u32| {
         let end = u64::from(access.values[0].0[*lane as usize]) + u64::from(access.width);
-        (access.mask | access.zeros) >> lane & 1 != 0 && end > size
+        (access.mask | access.zeros | access.parts) >> lane & 1 != 0 && end > size
     };
     if let Some(lane) = (0..32).find(outside) {
         let address = access.values[0].0[lane as usize];
@@ -78,6 +79,25 @@ pub(super) fn begin(access: &Access, cta: &mut Cta, warp: u32) -> Result<(), Fau
     if access.zeros != 0 {
         let landed = access.land(access.zeros, &[Row::ZERO; 4], &mut cta.shared);
         debug_assert!(landed.is_ok(), "it has been looked at");
+    }
+    if access.parts != 0 {
+        check_parts(access, cta, warp)?;
+        access.mask |= access.parts;
+    }
+    Ok(())
+}
+
+/// Checks that lanes that read a part of their bytes find them in the launch's allocations.
+#[cold]
+fn check_parts(access: &Access, cta: &Cta, warp: u32) -> Result<(), Fault> {
+    let memory = &cta.launch.memory;
+    for lane in (0..32).filter(|lane| access.parts >> lane & 1 != 0) {
+        let (address, bytes) = (access.addresses[lane as usize], access.values[1].0[lane as usize]);
+        if !memory.allow(address, bytes.into(), false) {
+            let part = Access { width: bytes as u8, ..access.clone() };
+            let message = format!("{}, {}", part.describe(lane), memory.locate(address, bytes.into()));
+            return Err(cta.fault_at(warp, lane, access.pc, message));
+        }
     }
     Ok(())
 }

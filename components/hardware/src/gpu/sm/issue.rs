@@ -185,7 +185,7 @@ impl Sm {
                 Space::Shared => {}
             }
             if self.scratch.copies {
-                copies::begin(&self.scratch, cta, warp.index())?;
+                copies::begin(&mut self.scratch, cta, warp.index())?;
                 if self.scratch.mask != 0 {
                     self.scratch.group = warp_slot.copies.begin();
                 }

@@ -209,7 +209,7 @@ fn cost(step: &Step) -> (u32, u32) {
     match words[0] {
         "ld" if has("param") || has("const") => (30, 0),
         "ld" if has("shared") => (30, 0),
-        "ld" | "ldu" | "tex" | "atom" | "tld4" => (300, 0),
+        "ld" | "ldu" | "tex" | "atom" | "tld4" | "suld" => (300, 0),
         "div" if has("approx") || has("full") => (30, 2),
         "div" if wide => (100, 14),
         "div" if has("f32") => (60, 8),

@@ -83,6 +83,8 @@ fn outlook(kernel: &Kernel, instruction: &Instruction, spinning: u32) -> Outlook
         | Action::Video(_)
         | Action::LoadParam
         | Action::Texture(_)
+        | Action::SurfaceAddress(_)
+        | Action::SurfaceQuery(_)
         | Action::Fence
         | Action::Hint
         | Action::CommitCopies

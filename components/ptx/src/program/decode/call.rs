@@ -9,15 +9,18 @@ use std::collections::BTreeMap;
 
 use super::instruction::Line;
 use super::operands::Wanted;
-use super::{Decoder, RegisterType, blank};
+use super::{Class, Decoder, Register, RegisterType, blank};
 use crate::analysis::liveness::Effects;
 use crate::isa::range::RANGE_PARAMETERS;
-use crate::isa::{Latency, RangeAction, Unit};
+use crate::isa::{self, Latency, RangeAction, Unit};
 use crate::program::library::{self, BAD_FREE};
-use crate::program::{Action, CallSite, FramePart, Instruction, MemoryForm};
+use crate::program::{Action, CallSite, Combine, FramePart, Instruction, MemoryForm};
 use crate::syntax::ast::{Function, Module, Operand, OperandKind, Prototype, Span, StorageSpace, Variable};
 use crate::syntax::error::{PtxError, nearest};
 use crate::syntax::types::extent;
+
+/// A predicate is passed as a word: 1 or 0.
+const PREDICATE_BYTES: u64 = 4;
 
 /// Parameters and results of a function.
 #[derive(Clone, Debug)]
@@ -33,12 +36,15 @@ pub(super) struct Signature {
 pub(super) struct Formal {
     pub(super) part: FramePart,
     element: String,
+    /// Elements of a vector, 1 of anything else.
+    vector: u32,
 }
 
 /// Lays out the parameters or results of a function.
 fn layout(variables: &[Variable], bytes: &mut u32) -> Result<Vec<Formal>, PtxError> {
     let formal = |variable: &Variable| {
-        Ok(Formal { part: frame_part(variable, bytes)?, element: variable.element.clone() })
+        let part = frame_part(variable, bytes)?;
+        Ok(Formal { part, element: variable.element.clone(), vector: variable.vector })
     };
     variables.iter().map(formal).collect()
 }
@@ -100,7 +106,8 @@ pub(super) fn signatures(module: &Module, errors: &mut Vec<PtxError>) -> BTreeMa
 /// Gives a parameter its place in a frame.
 pub(super) fn frame_part(variable: &Variable, bytes: &mut u32) -> Result<FramePart, PtxError> {
     let place = variable.span.place;
-    let (size, align) = extent(variable)?;
+    let is_predicate = variable.element == "pred" && variable.space == StorageSpace::Register;
+    let (size, align) = if is_predicate { (PREDICATE_BYTES, PREDICATE_BYTES) } else { extent(variable)? };
     let offset = u64::from(*bytes).next_multiple_of(align.max(4));
     let end = (offset + size).next_multiple_of(4);
     if size == 0 || end > 1 << 16 {
@@ -124,28 +131,75 @@ impl Decoder<'_> {
                 continue;
             }
             self.declare(variable)?;
-            let Some(register) = self.find_register(&variable.name, variable.span.place)? else { continue };
-            if register.kind == RegisterType::Predicate {
-                let error = PtxError::new(variable.span.place, "a predicate cannot be passed");
-                return Err(error.expecting("a register with bits"));
-            }
-            if takes {
-                let (instruction, effects) = frame_move(Action::LoadFrame, part, register, variable.span);
-                self.push(instruction, effects);
-            } else {
-                self.register_results.push((part, register));
+            let place = variable.span.place;
+            let names = match self.vector(&variable.name) {
+                Some(parts) => parts,
+                None => vec![OperandKind::Name(variable.name.clone())],
+            };
+            for (part, name) in parts_of(part, names.len()).zip(names) {
+                let OperandKind::Name(name) = name else { continue };
+                let Some(register) = self.find_register(&name, place)? else { continue };
+                if takes {
+                    for (instruction, effects) in
+                        self.frame_moves(Action::LoadFrame, part, register, variable.span)?
+                    {
+                        self.push(instruction, effects);
+                    }
+                } else {
+                    self.register_results.push((part, register));
+                }
             }
         }
         Ok(())
     }
 
     /// Before a return: results in registers go to the frame.
-    pub(super) fn store_results(&mut self, guard: &Instruction, span: Span) {
+    pub(super) fn store_results(&mut self, guard: &Instruction, span: Span) -> Result<(), PtxError> {
         for (part, register) in self.register_results.clone() {
-            let (mut instruction, mut effects) = frame_move(Action::StoreFrame, part, register, span);
-            under_guard(&mut instruction, &mut effects, guard);
-            self.push(instruction, effects);
+            for (mut instruction, mut effects) in
+                self.frame_moves(Action::StoreFrame, part, register, span)?
+            {
+                under_guard(&mut instruction, &mut effects, guard);
+                self.push(instruction, effects);
+            }
         }
+        Ok(())
+    }
+
+    /// What moves a register to the frame or from there: a predicate goes by way of a word.
+    fn frame_moves(
+        &mut self,
+        action: Action,
+        part: FramePart,
+        register: Register,
+        span: Span,
+    ) -> Result<Vec<(Instruction, Effects)>, PtxError> {
+        if register.kind != RegisterType::Predicate {
+            return Ok(vec![frame_move(action, part, register, span)]);
+        }
+        let kind = RegisterType::Narrow(32);
+        let word = Register { id: self.temporary(kind, span.place)?, kind, class: Class::Bits };
+        let [zero, one] = [self.constant(0, false, span.place)?, self.constant(1, false, span.place)?];
+        let mut convert = blank(span);
+        convert.text = (span.end, span.end);
+        let (opcode, reads, writes) = if action == Action::LoadFrame {
+            convert.action = Action::Compare(Combine::None);
+            convert.sources[..2].copy_from_slice(&[word.id, zero]);
+            ("setp.ne.u32", word.id, register.id)
+        } else {
+            convert.action = Action::Lane;
+            convert.sources[..3].copy_from_slice(&[one, zero, register.id]);
+            ("selp.b32", register.id, word.id)
+        };
+        if let Some(row) = isa::lane_row(opcode) {
+            (convert.op, convert.unit, convert.latency) = (row.op, row.unit, row.latency);
+        }
+        convert.destinations[0] = writes;
+        convert.reads.insert(reads);
+        convert.writes.insert(writes);
+        let convert = (convert, Effects { reads: vec![reads], writes: vec![writes], ..Effects::default() });
+        let moved = frame_move(action, part, word, span);
+        Ok(if action == Action::LoadFrame { vec![moved, convert] } else { vec![convert, moved] })
     }
 
     pub(super) fn prototype(&mut self, prototype: &Prototype) -> Result<(), PtxError> {
@@ -192,13 +246,14 @@ impl Decoder<'_> {
     }
 }
 
+/// The parts of a frame's part that a vector's elements have; all of it if there is one.
+fn parts_of(whole: FramePart, count: usize) -> impl Iterator<Item = FramePart> {
+    let size = whole.size / count as u32;
+    (0..count as u32).map(move |index| FramePart { offset: whole.offset + index * size, size })
+}
+
 /// A move between a register and the frame, without text of its own.
-fn frame_move(
-    action: Action,
-    part: FramePart,
-    register: super::Register,
-    span: Span,
-) -> (Instruction, Effects) {
+fn frame_move(action: Action, part: FramePart, register: Register, span: Span) -> (Instruction, Effects) {
     let mut instruction = blank(span);
     let mut effects = Effects::default();
     instruction.action = action;
@@ -240,7 +295,7 @@ impl Line<'_, '_, '_> {
         if self.decoder.entry {
             (self.out.action, self.out.latency) = (Action::Exit, Latency::Exit);
         } else {
-            self.decoder.store_results(self.out, self.span);
+            self.decoder.store_results(self.out, self.span)?;
             self.out.action = Action::Return;
         }
         Ok(())
@@ -352,57 +407,104 @@ impl Line<'_, '_, '_> {
             return Err(self.error(message).expecting(format!("{} {what}", formals.len())));
         }
         let mut parts = Vec::new();
-        for (operand, Formal { part: formal, element }) in operands.iter().zip(formals) {
-            let place = operand.span.place;
+        for (operand, Formal { part: formal, element, vector }) in operands.iter().zip(formals) {
             let name = if let OperandKind::Name(name) = &operand.kind { name.as_str() } else { "" };
             if let Some(part) = self.decoder.find_frame(name) {
                 if part.size != formal.size {
                     let message = format!("`{name}` has {} bytes", part.size);
-                    return Err(PtxError::new(place, message).expecting(format!("{} bytes", formal.size)));
+                    let error = PtxError::new(operand.span.place, message);
+                    return Err(error.expecting(format!("{} bytes", formal.size)));
                 }
                 parts.push(part);
                 continue;
             }
-            let bits = (formal.size.min(8) * 8) as u8;
             let part = FramePart { offset: self.decoder.frame_top.next_multiple_of(8), size: formal.size };
             self.decoder.frame_top = part.offset + formal.size.next_multiple_of(4);
             self.decoder.frame_bytes = self.decoder.frame_bytes.max(self.decoder.frame_top);
             parts.push(part);
-            if formal.size > 8 {
-                return Err(self.misfit(operand, &format!("a `.param` variable of {} bytes", formal.size)));
+            let elements = self.decoder.vector(name).unwrap_or_else(|| vec![operand.kind.clone()]);
+            let is_ignored = !takes && operand.kind == OperandKind::Discard;
+            if elements.len() != *vector as usize && !is_ignored {
+                let wanted = format!("a vector of {vector} elements of `.{element}`");
+                let wanted = if *vector == 1 { format!("a value of `.{element}`") } else { wanted };
+                return Err(self.misfit(operand, &wanted));
+            } else if *vector == 1 && formal.size > 8 && !is_ignored {
+                let wanted = format!("a `.param` variable of {} bytes", formal.size);
+                return Err(self.misfit(operand, &wanted));
             }
-            if !takes {
-                let register = match self.decoder.find_register(name, place)? {
-                    Some(register) if register.kind != RegisterType::Predicate => register,
-                    _ => return Err(self.misfit(operand, "a `.param` variable or a register")),
-                };
-                self.check(name, register, Wanted::at_least(element).of(bits), place)?;
-                let (mut load, mut effects) = frame_move(Action::LoadFrame, part, register, self.span);
-                under_guard(&mut load, &mut effects, self.out);
-                self.after.push((load, effects));
-                continue;
+            for (part, kind) in parts_of(part, elements.len()).zip(elements) {
+                let operand = Operand { kind, span: operand.span };
+                if takes {
+                    self.pass_argument(&operand, part, element)?;
+                } else if operand.kind != OperandKind::Discard {
+                    self.take_result(&operand, part, element)?;
+                }
             }
-            let mut store = blank(self.span);
-            let before = self.effects.reads.len();
-            store.sources[0] = self.read(operand, Wanted::exactly(element).of(bits))?;
-            let mut effects = Effects { reads: self.effects.reads.split_off(before), ..Effects::default() };
-            for &id in &effects.reads {
-                store.reads.insert(id);
-            }
-            store.action = Action::StoreFrame;
-            (store.unit, store.latency) = (Unit::Sp, Latency::IntOther);
-            store.offset = i64::from(part.offset);
-            store.text = (self.span.start, self.span.start);
-            store.memory = MemoryForm {
-                elements: 1,
-                bytes: bits / 8,
-                wide_value: bits == 64,
-                store: true,
-                ..MemoryForm::NONE
-            };
-            under_guard(&mut store, &mut effects, self.out);
-            self.decoder.push(store, effects);
         }
         Ok(parts)
+    }
+
+    /// Behind the call its result goes to a register.
+    fn take_result(&mut self, operand: &Operand, part: FramePart, element: &str) -> Result<(), PtxError> {
+        let (place, wanted) = (operand.span.place, "a `.param` variable or a register");
+        let OperandKind::Name(name) = &operand.kind else { return Err(self.misfit(operand, wanted)) };
+        let Some(register) = self.decoder.find_register(name, place)? else {
+            return Err(self.misfit(operand, wanted));
+        };
+        if element == "pred" {
+            self.decoder.predicate(name, place)?;
+        } else {
+            let bits = (part.size * 8) as u8;
+            self.check(name, register, Wanted::at_least(element).of(bits), place)?;
+        }
+        for (mut load, mut effects) in
+            self.decoder.frame_moves(Action::LoadFrame, part, register, self.span)?
+        {
+            under_guard(&mut load, &mut effects, self.out);
+            self.after.push((load, effects));
+        }
+        Ok(())
+    }
+
+    /// Before the call its argument goes to the frame.
+    fn pass_argument(&mut self, operand: &Operand, part: FramePart, element: &str) -> Result<(), PtxError> {
+        let place = operand.span.place;
+        if element == "pred" {
+            let OperandKind::Name(name) = &operand.kind else {
+                return Err(self.misfit(operand, "a predicate"));
+            };
+            let id = self.decoder.predicate(name, place)?;
+            let register = Register { id, kind: RegisterType::Predicate, class: Class::Bits };
+            for (mut store, mut effects) in
+                self.decoder.frame_moves(Action::StoreFrame, part, register, self.span)?
+            {
+                store.text = (self.span.start, self.span.start);
+                under_guard(&mut store, &mut effects, self.out);
+                self.decoder.push(store, effects);
+            }
+            return Ok(());
+        }
+        let bits = (part.size.min(8) * 8) as u8;
+        let mut store = blank(self.span);
+        let before = self.effects.reads.len();
+        store.sources[0] = self.read(operand, Wanted::exactly(element).of(bits))?;
+        let mut effects = Effects { reads: self.effects.reads.split_off(before), ..Effects::default() };
+        for &id in &effects.reads {
+            store.reads.insert(id);
+        }
+        store.action = Action::StoreFrame;
+        (store.unit, store.latency) = (Unit::Sp, Latency::IntOther);
+        store.offset = i64::from(part.offset);
+        store.text = (self.span.start, self.span.start);
+        store.memory = MemoryForm {
+            elements: 1,
+            bytes: bits / 8,
+            wide_value: bits == 64,
+            store: true,
+            ..MemoryForm::NONE
+        };
+        under_guard(&mut store, &mut effects, self.out);
+        self.decoder.push(store, effects);
+        Ok(())
     }
 }

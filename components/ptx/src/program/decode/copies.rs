@@ -57,6 +57,8 @@ impl<'s> Line<'_, 's, '_> {
                 let none = self.decoder.constant(none, false, size.span.place)?;
                 let all = self.decoder.constant(all, false, size.span.place)?;
                 self.compute("selp.b32", &[none, all, ignored])?
+            } else if matches!(size.kind, OperandKind::Integer(size) if size > u64::from(bytes)) {
+                return Err(self.misfit(size, &format!("at most the {bytes} bytes of the copy")));
             } else {
                 self.read(size, Wanted::exactly("u32"))?
             };

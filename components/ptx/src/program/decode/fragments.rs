@@ -314,7 +314,7 @@ impl<'s> Line<'_, 's, '_> {
         Ok(())
     }
 
-    fn pack(&mut self, action: Action, from: &[u16], to: &[u16], bytes: u8) {
+    pub(super) fn pack(&mut self, action: Action, from: &[u16], to: &[u16], bytes: u8) {
         let mut instruction = blank(self.span);
         instruction.action = action;
         (instruction.unit, instruction.latency) = (Unit::Sp, Latency::IntOther);

@@ -6,7 +6,7 @@ use super::instruction::Line;
 use super::operands::Wanted;
 use crate::analysis::liveness::Effects;
 use crate::isa::{self, Base, Latency, Space, Unit, memory};
-use crate::program::decode::{Class, RegisterType};
+use crate::program::decode::{Class, Register, RegisterType};
 use crate::program::{Action, MemoryForm, NONE};
 use crate::syntax::ast::{Operand, OperandKind, StorageSpace};
 use crate::syntax::error::{Place, PtxError};
@@ -119,6 +119,7 @@ impl<'s> Line<'_, 's, '_> {
         count: u8,
     ) -> Result<Cow<'o, [OperandKind]>, PtxError> {
         let parts = match &operand.kind {
+            _ if self.element() == "b128" => Cow::Owned(self.halves(operand)?.into()),
             OperandKind::Vector(parts) => Cow::Borrowed(parts.as_slice()),
             OperandKind::Name(name) => match self.decoder.vector(name) {
                 Some(parts) => Cow::Owned(parts),
@@ -154,14 +155,8 @@ impl<'s> Line<'_, 's, '_> {
             self.out.action = if self.in_frame(&operands[1]) { Action::LoadFrame } else { Action::LoadParam };
         }
         self.address(&operands[1], form.space)?;
-        let parts = self.elements(&operands[0], form.elements)?;
-        self.alike(&parts, operands[0].span.place)?;
-        let wanted = Wanted::at_least(self.moved_type(form.elements));
-        for (index, kind) in parts.iter().enumerate() {
-            if *kind == OperandKind::Discard {
-                continue;
-            }
-            let register = self.write(kind, operands[0].span.place, wanted)?;
+        for (index, register) in self.loaded(&operands[0], form.elements)?.into_iter().enumerate() {
+            let Some(register) = register else { continue };
             self.out.destinations[index] = register.id;
             self.out.memory.wide_value = register.kind == RegisterType::Wide;
         }
@@ -181,6 +176,48 @@ impl<'s> Line<'_, 's, '_> {
             self.out.action = Action::Memory;
         }
         Ok(())
+    }
+
+    /// The registers that a load writes; none for an element that is discarded.
+    pub(super) fn loaded(
+        &mut self,
+        operand: &Operand,
+        elements: u8,
+    ) -> Result<Vec<Option<Register>>, PtxError> {
+        let place = operand.span.place;
+        let parts = self.elements(operand, elements)?;
+        self.alike(&parts, place)?;
+        let wanted = Wanted::at_least(self.moved_type(elements));
+        let mut registers = Vec::new();
+        for kind in parts.iter() {
+            let is_kept = *kind != OperandKind::Discard;
+            registers.push(if is_kept { Some(self.write(kind, place, wanted)?) } else { None });
+        }
+        Ok(registers)
+    }
+
+    /// The operands that a store reads, and whether they have 64 bits.
+    pub(super) fn stored(&mut self, operand: &Operand, elements: u8) -> Result<(Vec<u16>, bool), PtxError> {
+        let place = operand.span.place;
+        let parts = self.elements(operand, elements)?;
+        self.alike(&parts, place)?;
+        let mut wide = element_size(self.element()) >= Some(8);
+        for kind in parts.iter() {
+            if let OperandKind::Name(name) = kind
+                && let Some(register) = self.decoder.find_register(name, place)?
+            {
+                wide |= register.kind == RegisterType::Wide;
+            }
+        }
+        let wanted = Wanted::at_least(self.moved_type(elements));
+        let mut sources = Vec::new();
+        for kind in parts.iter() {
+            // A constant is as wide as the registers beside it.
+            let is_integer = matches!(kind, OperandKind::Integer(_));
+            let wanted = if wide && is_integer { wanted.of(64) } else { wanted };
+            sources.push(self.read_kind(kind, place, wanted)?);
+        }
+        Ok((sources, wide))
     }
 
     /// The elements of a vector have one width, and are not integers here and floats there.
@@ -222,24 +259,8 @@ impl<'s> Line<'_, 's, '_> {
                 .expecting("`.global`, `.shared` or `.local`"));
         }
         self.address(&operands[0], form.space)?;
-        let place = operands[1].span.place;
-        let parts = self.elements(&operands[1], form.elements)?;
-        self.alike(&parts, place)?;
-        let mut wide = form.bytes == 8;
-        for kind in parts.iter() {
-            if let OperandKind::Name(name) = kind
-                && let Some(register) = self.decoder.find_register(name, place)?
-            {
-                wide |= register.kind == RegisterType::Wide;
-            }
-        }
-        let wanted = Wanted::at_least(self.moved_type(form.elements));
-        for (index, kind) in parts.iter().enumerate() {
-            // A constant is as wide as the registers beside it.
-            let is_integer = matches!(kind, OperandKind::Integer(_));
-            let wanted = if wide && is_integer { wanted.of(64) } else { wanted };
-            self.out.sources[index] = self.read_kind(kind, place, wanted)?;
-        }
+        let (sources, wide) = self.stored(&operands[1], form.elements)?;
+        self.out.sources[..sources.len()].copy_from_slice(&sources);
         self.out.memory.wide_value = wide;
         if form.param {
             self.book(Action::StoreFrame, Unit::Sp, Latency::IntOther);
@@ -272,11 +293,32 @@ impl<'s> Line<'_, 's, '_> {
         };
         self.out.memory.wide_value = bits == 64;
         self.address(&rest[0], form.space)?;
+        if matches!(form.atomic, Some((_, isa::AtomicType::B128))) {
+            return self.atomic_pair(operands);
+        }
         if form.elements > 1 {
             return self.atomic_vector(&form, operands, rest);
         }
         for (index, operand) in rest[1..].iter().enumerate() {
             self.out.sources[index] = self.read(operand, wanted)?;
+        }
+        self.out.action = Action::Memory;
+        Ok(())
+    }
+
+    /// `atom.exch.b128 d, [a], b` and `atom.cas.b128 d, [a], b, c`, behind the address
+    fn atomic_pair(&mut self, operands: &'s [Operand]) -> Result<(), PtxError> {
+        let wanted = Wanted::exactly("b64");
+        let (to, values) = (&operands[0], &operands[2..]);
+        if to.kind != OperandKind::Discard {
+            for (index, half) in self.halves(to)?.iter().enumerate() {
+                self.out.destinations[index] = self.write(half, to.span.place, wanted)?.id;
+            }
+        }
+        for (index, value) in values.iter().enumerate() {
+            for (half, kind) in self.halves(value)?.iter().enumerate() {
+                self.out.sources[2 * index + half] = self.read_kind(kind, value.span.place, wanted)?;
+            }
         }
         self.out.action = Action::Memory;
         Ok(())

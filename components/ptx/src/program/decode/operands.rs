@@ -6,8 +6,8 @@ use super::moves::special;
 use super::{Class, Register, RegisterType, blank};
 use crate::analysis::liveness::Effects;
 use crate::isa::forms::PredicateOp;
-use crate::isa::{Latency, Unit};
-use crate::program::{Action, Instruction, NONE, Special};
+use crate::isa::{self, Base, LaneType, Latency, Unit};
+use crate::program::{Action, CONSTANT, Instruction, NONE, Special};
 use crate::syntax::ast::{Operand, OperandKind, StorageSpace};
 use crate::syntax::error::{Place, PtxError};
 use crate::syntax::types::operand_size;
@@ -103,6 +103,7 @@ impl Line<'_, '_, '_> {
                     Some((StorageSpace::Local, offset)) if entry => {
                         self.decoder.constant(offset, wide, place)
                     }
+                    Some((StorageSpace::Local, offset)) => self.read_local_address(offset, wide, place),
                     Some(_) => Err(PtxError::new(
                         place,
                         format!("the address of `{name}` must be moved to a register first"),
@@ -125,6 +126,11 @@ impl Line<'_, '_, '_> {
                     },
                 }
             }
+            OperandKind::Offset(name, plus)
+                if let Some(register) = self.decoder.find_register(name, place)? =>
+            {
+                self.read_sum(name, register, *plus, wanted, place)
+            }
             OperandKind::Offset(name, plus) => match self.decoder.storage.find(name) {
                 Some((home, offset))
                     if home == StorageSpace::Shared || home == StorageSpace::Local && self.decoder.entry =>
@@ -136,6 +142,57 @@ impl Line<'_, '_, '_> {
             _ => Err(PtxError::new(place, "this operand does not fit here")
                 .expecting(format!("a register or constant of {bits} bits"))),
         }
+    }
+
+    /// The address of a function's variable in local memory, whose place the call decides.
+    fn read_local_address(&mut self, offset: u64, wide: bool, place: Place) -> Result<u16, PtxError> {
+        let register = self.decoder.temporary(RegisterType::Wide, place)?;
+        let mut address = self.before(Action::SymbolAddress(Base::Frame));
+        (address.destinations[0], address.offset) = (register, offset as i64);
+        address.writes.insert(register);
+        self.decoder.push(address, Effects { writes: vec![register], ..Effects::default() });
+        let register = if wide { register } else { self.compute_before("cvt.u32.u64", [register, NONE])? };
+        self.effects.reads.push(register);
+        Ok(register)
+    }
+
+    /// A register and a constant, which an instruction before this one adds.
+    fn read_sum(
+        &mut self,
+        name: &str,
+        register: Register,
+        plus: i64,
+        wanted: Wanted<'_>,
+        place: Place,
+    ) -> Result<u16, PtxError> {
+        self.check(name, register, wanted, place)?;
+        if register.class == Class::Float {
+            return Err(PtxError::new(place, format!("`{name}` is no integer")).expecting("a register alone"));
+        }
+        let bits = register.kind.bits();
+        let constant = self.decoder.constant(plus as u64, bits == 64, place)?;
+        let sum = self.compute_before(&format!("add.u{bits}"), [register.id, constant])?;
+        self.effects.reads.push(sum);
+        Ok(sum)
+    }
+
+    /// The result of an instruction of the table before this one.
+    fn compute_before(&mut self, opcode: &str, sources: [u16; 2]) -> Result<u16, PtxError> {
+        let Some(row) = isa::lane_row(opcode) else { return Err(self.unknown()) };
+        let wide = row.result == LaneType::Bits(64);
+        let kind = if wide { RegisterType::Wide } else { RegisterType::Narrow(32) };
+        let to = self.decoder.temporary(kind, self.span.place)?;
+        let mut compute = self.before(if wide { Action::LaneWide } else { Action::Lane });
+        (compute.op, compute.unit, compute.latency) = (row.op, row.unit, row.latency);
+        compute.memory.wide_value = wide;
+        compute.sources[..2].copy_from_slice(&sources);
+        compute.destinations[0] = to;
+        compute.writes.insert(to);
+        // Constants and absent sources have the top bit.
+        let reads: Vec<u16> = sources.into_iter().filter(|source| source & CONSTANT == 0).collect();
+        reads.iter().for_each(|id| compute.reads.insert(*id));
+        self.decoder.push(compute, Effects { reads, writes: vec![to], ..Effects::default() });
+        Ok(to)
     }
 
     /// A special register, which an instruction before this one moves to a register of its own.

@@ -47,10 +47,15 @@ pub(super) struct Declared {
     pub(super) range: Option<u32>,
     /// Number of parts, 1 of a scalar.
     vector: u32,
+    /// It has 128 bits, and its parts are halves.
+    pair: bool,
 }
 
 /// The names of a vector's parts; the second half is that of colours.
 const PARTS: [&str; 8] = ["x", "y", "z", "w", "r", "g", "b", "a"];
+
+/// The names of the halves of a register of 128 bits; no name of the text has blanks.
+const HALVES: [&str; 2] = ["low half", "high half"];
 
 /// Class of a type (PTX ISA 9.2): types of different classes do not mix, untyped bits go with all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,9 +101,11 @@ impl Decoder<'_> {
         if !variable.dimensions.is_empty() || !variable.initial.is_empty() {
             return Err(PtxError::new(place, "registers are no arrays and have no initial values"));
         }
+        let pair = variable.element == "b128" && variable.vector == 1;
         let kind = match element_size(&variable.element) {
             Some(0) => RegisterType::Predicate,
             Some(8) => RegisterType::Wide,
+            Some(_) if pair => RegisterType::Wide,
             Some(bytes @ 1..8) => RegisterType::Narrow(bytes as u8 * 8),
             Some(_) => {
                 let message = format!("registers of type `.{}` are not supported", variable.element);
@@ -107,7 +114,13 @@ impl Decoder<'_> {
             None => return Err(PtxError::new(place, "unknown register type")),
         };
         let class = Class::of(&variable.element);
-        let declared = Declared { kind, class, range: variable.range, vector: variable.vector };
+        let declared = Declared {
+            kind,
+            class,
+            range: variable.range,
+            vector: if pair { 2 } else { variable.vector },
+            pair,
+        };
         if self.scopes[self.scope].declared.insert(variable.name.clone(), declared).is_some() {
             let message = format!("`{}` is declared twice in this scope", variable.name);
             return Err(PtxError::new(place, message));
@@ -143,13 +156,22 @@ impl Decoder<'_> {
         let (found, key) = match name.rsplit_once('.') {
             Some((vector, part)) => {
                 let found = self.declaration(vector);
-                let index = PARTS.iter().position(|known| *known == part).map(|index| index as u32 % 4);
-                let found = found.filter(|(_, declared)| index.is_some_and(|index| index < declared.vector));
-                (found, format!("{vector}.{}", PARTS[index.unwrap_or_default() as usize]))
+                if found.is_some_and(|(_, declared)| declared.pair) {
+                    (found.filter(|_| HALVES.contains(&part)), name.to_owned())
+                } else {
+                    let index = PARTS.iter().position(|known| *known == part).map(|index| index as u32 % 4);
+                    let found =
+                        found.filter(|(_, declared)| index.is_some_and(|index| index < declared.vector));
+                    (found, format!("{vector}.{}", PARTS[index.unwrap_or_default() as usize]))
+                }
             }
             None => (self.declaration(name), name.to_owned()),
         };
         let Some((scope, declared)) = found else { return Ok(None) };
+        if declared.pair && !key.contains('.') {
+            let error = PtxError::new(place, format!("`{name}` has 128 bits"));
+            return Err(error.expecting("`mov`, `ld`, `st` or `atom` of `.b128`"));
+        }
         if declared.vector > 1 && !key.contains('.') {
             let error = PtxError::new(place, format!("`{name}` is a vector"));
             return Err(error.expecting(format!("a part of it, such as `{name}.x`")));
@@ -166,9 +188,16 @@ impl Decoder<'_> {
 
     /// The parts of a register of vector type.
     pub(super) fn vector(&self, name: &str) -> Option<Vec<OperandKind>> {
-        let (_, declared) = self.declaration(name).filter(|(_, declared)| declared.vector > 1)?;
+        let is_vector = |declared: &Declared| declared.vector > 1 && !declared.pair;
+        let (_, declared) = self.declaration(name).filter(|(_, declared)| is_vector(declared))?;
         let parts = PARTS[..4].iter().take(declared.vector as usize);
         Some(parts.map(|part| OperandKind::Name(format!("{name}.{part}"))).collect())
+    }
+
+    /// The halves of a register of 128 bits, the low one first.
+    pub(super) fn halves(&self, name: &str) -> Option<[OperandKind; 2]> {
+        self.declaration(name).filter(|(_, declared)| declared.pair)?;
+        Some(HALVES.map(|half| OperandKind::Name(format!("{name}.{half}"))))
     }
 
     fn new_register(

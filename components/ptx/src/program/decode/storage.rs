@@ -28,7 +28,8 @@ pub(super) struct Storage {
     dynamic_align: u64,
     /// Addresses of functions, for initial values that name them.
     pub(super) code: BTreeMap<String, u64>,
-    textures: BTreeSet<String>,
+    /// Textures and surfaces, with their types.
+    opaque: BTreeMap<String, String>,
     /// Variables of other modules: only kernels that name them are refused.
     pub(super) external: BTreeSet<String>,
     places: BTreeMap<String, (StorageSpace, usize)>,
@@ -53,12 +54,12 @@ impl Storage {
         ))
     }
 
-    /// Position of a `.texref` among the global variables.
-    pub(super) fn texture(&self, name: &str) -> Option<usize> {
+    /// Position of a `.texref` or `.surfref` among the global variables.
+    pub(super) fn opaque(&self, name: &str, element: &str) -> Option<usize> {
         let &(space, index) = self.places.get(name)?;
-        let is_texture =
-            space == StorageSpace::Global && self.textures.contains(&self.global.symbols[index].name);
-        is_texture.then_some(index)
+        let is_such = space == StorageSpace::Global
+            && self.opaque.get(&self.global.symbols[index].name).is_some_and(|known| known == element);
+        is_such.then_some(index)
     }
 
     /// Gives a variable that is declared already the name that it has in a function.
@@ -101,13 +102,12 @@ impl Storage {
     pub(super) fn declare(&mut self, variable: &Variable) -> Result<(), PtxError> {
         let place = variable.span.place;
         let (size, align) = extent(variable)?;
-        if variable.element == "texref" {
+        if let element @ ("texref" | "surfref") = variable.element.as_str() {
             if variable.space != StorageSpace::Global || !variable.initial.is_empty() {
-                let error =
-                    PtxError::new(place, "a `.texref` lies in global memory and has no initial value");
-                return Err(error.expecting("`.global .texref name;`"));
+                let message = format!("a `.{element}` lies in global memory and has no initial value");
+                return Err(PtxError::new(place, message).expecting(format!("`.global .{element} name;`")));
             }
-            self.textures.insert(variable.name.clone());
+            self.opaque.insert(variable.name.clone(), element.to_owned());
         }
         let (initial, addresses) = self.initial_bytes(variable, size)?;
         let area = match variable.space {

@@ -7,8 +7,8 @@ use crate::program::{Action, Fetch};
 use crate::syntax::ast::{Operand, OperandKind, StorageSpace};
 use crate::syntax::error::{Place, PtxError};
 
-/// The number of dimensions, and whether the texture is an array, by the word of the opcode.
-fn geometry(word: &str) -> Option<(usize, bool)> {
+/// The number of dimensions, and whether the texture or surface is an array, by the word of the opcode.
+pub(super) fn geometry(word: &str) -> Option<(usize, bool)> {
     let layered = word.starts_with('a');
     let dimensions = match word.trim_start_matches('a') {
         "1d" => 1,
@@ -55,7 +55,7 @@ impl Line<'_, '_, '_> {
         for (index, kind) in coordinates.iter().enumerate() {
             self.out.sources[index] = self.read_kind(kind, place, coordinate)?;
         }
-        self.named_texture(name, place)?;
+        self.named_opaque(name, place, "texture", "texref")?;
         let parts = self.elements(to, 4)?;
         let result_floats = result == "f32";
         let result = Wanted::exactly(result);
@@ -88,8 +88,14 @@ impl Line<'_, '_, '_> {
         Ok(())
     }
 
-    /// The texture: a register with its handle, or a variable.
-    fn named_texture(&mut self, name: &str, place: Place) -> Result<(), PtxError> {
+    /// The texture or surface: a register with its handle, or a variable of a type.
+    pub(super) fn named_opaque(
+        &mut self,
+        name: &str,
+        place: Place,
+        what: &str,
+        element: &str,
+    ) -> Result<(), PtxError> {
         if let Some(register) = self.decoder.find_register(name, place)? {
             self.check(name, register, Wanted::exactly("u64"), place)?;
             self.out.address = register.id;
@@ -97,14 +103,15 @@ impl Line<'_, '_, '_> {
             self.effects.reads.push(register.id);
             return Ok(());
         }
-        match self.decoder.storage.texture(name) {
+        match self.decoder.storage.opaque(name, element) {
             Some(index) => self.out.offset = index as i64,
             None if matches!(self.decoder.storage.find(name), Some((StorageSpace::Param, _))) => {
                 let error = PtxError::new(place, format!("`{name}` is a parameter"));
                 return Err(error.expecting("a register with the parameter's value"));
             }
             None if self.decoder.storage.find(name).is_some() => {
-                return Err(PtxError::new(place, format!("`{name}` is no texture")).expecting("a `.texref`"));
+                let error = PtxError::new(place, format!("`{name}` is no {what}"));
+                return Err(error.expecting(format!("a `.{element}`")));
             }
             None => return Err(self.decoder.undeclared(name, place)),
         }
@@ -113,7 +120,7 @@ impl Line<'_, '_, '_> {
 }
 
 /// The first parts of a vector, which may be longer: the rest is ignored.
-fn parts<'o>(
+pub(super) fn parts<'o>(
     vector: &'o [OperandKind],
     count: usize,
     place: Place,

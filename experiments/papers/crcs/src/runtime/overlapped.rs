@@ -240,9 +240,9 @@ async fn one_after_another(driver: &mut Driver<'_>, run: SpanId) -> Result<(), F
 
 /// Checks that an application can be executed so.
 fn check(application: &Application) -> Result<(), Fault> {
-    if !application.textures.is_empty() {
+    if !application.textures.is_empty() || !application.surfaces.is_empty() {
         return Err(Fault::new(
-            "`overlapped` cannot run an application with textures: their fetches are not tracked (section 4.1)",
+            "`overlapped` cannot run an application with textures or surfaces: their accesses are not tracked (section 4.1)",
         ));
     }
     if application.steps.iter().any(|step| step.any(&|step| matches!(step, Step::Tasks(_)))) {

@@ -74,7 +74,7 @@ fn pages_of_two_sizes_are_refused() {
 }
 
 #[test]
-fn textures_and_inputs_that_nobody_writes_are_refused() {
+fn textures_surfaces_and_inputs_that_nobody_writes_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let app = application(folder.path(), "laplace");
     let text = std::fs::read_to_string(&app).unwrap();
@@ -91,7 +91,8 @@ fn textures_and_inputs_that_nobody_writes_are_refused() {
     let ptx = std::fs::read_to_string(&kernel).unwrap();
     let head = ".address_size 64";
     std::fs::write(&kernel, ptx.replacen(head, &format!("{head}\n.global .texref image;"), 1)).unwrap();
-    let words = "`overlapped` cannot run an application with textures: their fetches are not tracked";
+    let words =
+        "`overlapped` cannot run an application with textures or surfaces: their accesses are not tracked";
     assert_refused(&app, PPCS, &["app.size=small"], words);
 }
 

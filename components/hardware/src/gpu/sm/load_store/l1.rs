@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use counterpoint_framework::kernel::{Out, Permit};
 use counterpoint_framework::model::Invalid;
 use counterpoint_protocols::memory::{
-    AtomicLane, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemRequest, sectors,
+    AtomicLane, AtomicOperation, AtomicType, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemRequest, sectors,
 };
 use counterpoint_ptx::{Access, AccessKind, CacheOperator, Row, Space};
 
@@ -363,6 +363,9 @@ fn past(access: &Access, lanes: u32, line: u64) -> MemAccess {
     let AccessKind::Atomic(operation, kind) = access.kind else {
         return MemAccess::Read(access.bytes_within(lanes, line));
     };
+    if kind == AtomicType::B128 {
+        return MemAccess::Atomic(halves(access, operation, lanes, line));
+    }
     let mut parts = Vec::with_capacity(lanes.count_ones() as usize);
     parts.extend((0..32).filter(|lane| lanes >> lane & 1 != 0).map(|lane: u8| {
         let (operand, swap) = access.atomic_operands(lane as usize);
@@ -370,4 +373,22 @@ fn past(access: &Access, lanes: u32, line: u64) -> MemAccess {
         AtomicLane { lane, offset, operation, kind, operand, swap }
     }));
     MemAccess::Atomic(parts.into_boxed_slice())
+}
+
+/// The parts of an atomic of 128 bits.
+#[cold]
+fn halves(access: &Access, operation: AtomicOperation, lanes: u32, line: u64) -> Box<[AtomicLane]> {
+    let half = |lane: u8, half: u8| {
+        let (operand, swap) = access.wide_operands(lane as usize);
+        AtomicLane {
+            lane,
+            offset: (access.addresses[lane as usize] - line) as u8 + 8 * half,
+            operation,
+            kind: AtomicType::B128,
+            operand: (operand >> (64 * half)) as u64,
+            swap: (swap >> (64 * half)) as u64,
+        }
+    };
+    let lanes = (0..32).filter(|lane| lanes >> lane & 1 != 0);
+    lanes.flat_map(|lane| [half(lane, 0), half(lane, 1)]).collect()
 }

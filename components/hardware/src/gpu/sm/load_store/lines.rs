@@ -185,9 +185,11 @@ impl LoadStore {
     pub(super) fn atomic_result(&mut self, waiter: Waiter, lanes: &[(u8, u64)], around: &mut SmState<'_>) {
         let instruction = self.instructions.get(waiter.instruction);
         if instruction.access.wants_value {
-            for &(lane, old) in lanes {
-                self.words[0].0[lane as usize] = old as u32;
-                self.words[1].0[lane as usize] = (old >> 32) as u32;
+            let wide = instruction.access.width == 16;
+            for (index, &(lane, old)) in lanes.iter().enumerate() {
+                let low = if wide { 2 * (index & 1) } else { 0 };
+                self.words[low].0[lane as usize] = old as u32;
+                self.words[low + 1].0[lane as usize] = (old >> 32) as u32;
             }
             around.deliver(instruction.warp, &instruction.access, waiter.lanes, &self.words);
         }
