@@ -70,6 +70,16 @@ fn steps_between_kernels_run_under_every_runtime_that_can_take_them() {
         let called = run("crcs-64sm-pcie3-ssd", &[&crcs[..], &[overlay]].concat());
         assert_eq!(called.status, SUCCESS, "{overlay}: {}", called.err);
     }
+    // Without steps between kernels all overlaps; results that no file takes are there in the end as well.
+    let kernels = STEPS.find("kernels:").unwrap();
+    let plain = STEPS[..kernels].to_owned()
+        + "kernels: [ { launch: k.vecadd, grid: 1, block: 64, arguments: [a, a, c, 64] } ]\ncopy_out: [c]\nexpect: [ { buffer: c, \
+           file: double.f32 } ]\n";
+    std::fs::write(path("steps.yaml"), plain.replace("KERNEL", &kernel)).unwrap();
+    write("double.f32", &|i| 2.0 * f32::from(i));
+    let called = run("crcs-64sm-pcie3-ssd", &[&crcs[..], &["crcs-fifo"]].concat());
+    assert_eq!(called.status, SUCCESS, "{}", called.err);
+    std::fs::write(path("steps.yaml"), STEPS.replace("KERNEL", &kernel)).unwrap();
     for runtime in ["dka", "preemptive", "pagoda", "gemtc", "hyperq", "fusion", "streams", "serial"] {
         let called = run("tiny", &["--runtime", runtime]);
         assert_eq!(called.status, SUCCESS, "{runtime}: {}", called.err);
