@@ -24,6 +24,76 @@ fn with(overlays: &[&str], application: &str, sets: &[&str]) -> Called {
     call(&arguments)
 }
 
+/// Steps between kernels: a fill, a part, a computation of the host and a copy on the device.
+const STEPS: &str = r#"counterpoint: 1
+application: steps
+code: { k: KERNEL }
+buffers:
+  a: { type: f32, elements: 64 }
+  b: { type: f32, elements: 64 }
+  c: { type: f32, elements: 64 }
+prelude: [ { compute: { into: a, generate: { ramp: {} }, rate: 1 GB/s } } ]
+copy_in: [a]
+kernels:
+  - memset: { buffer: b, value: 2 }
+  - { launch: k.vecadd, grid: 1, block: 64, arguments: [a, b, c, 64] }
+  - synchronize: all
+  - compute: { into: a, generate: { constant: { value: 100 } }, time: 2 us }
+  - copy_in: { buffer: a, element: 32, elements: 16 }
+  - { launch: k.vecadd, grid: 1, block: 64, arguments: [a, c, b, 64] }
+  - copy: { from: b, to: c, element: 16, to_element: 48, elements: 16 }
+copy_out: [c, b]
+expect: [ { buffer: b, file: b.f32 }, { buffer: c, file: c.f32 } ]
+"#;
+
+#[test]
+fn steps_between_kernels_run_under_every_runtime_that_can_take_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let kernel = crate::support::kernels("vecadd", "nvrtc-sm_35").display().to_string();
+    std::fs::write(path("steps.yaml"), STEPS.replace("KERNEL", &kernel)).unwrap();
+    // First i + 2; then that and i, or 100 in the part that was copied.
+    let first = |i: u16| f32::from(i) + 2.0;
+    let second = |i: u16| first(i) + if (32..48).contains(&i) { 100.0 } else { f32::from(i) };
+    let write = |name: &str, value: &dyn Fn(u16) -> f32| {
+        let bytes: Vec<u8> = (0..64).flat_map(|i| value(i).to_le_bytes()).collect();
+        std::fs::write(path(name), bytes).unwrap();
+    };
+    write("b.f32", &second);
+    write("c.f32", &|i| if i < 48 { first(i) } else { second(i - 32) });
+    let run = |machine: &str, more: &[&str]| {
+        let out = path("out");
+        call(&[&["run", machine, &path("steps.yaml"), "--quiet", "--out", &out], more].concat())
+    };
+    let crcs = ["--set", "gpu.sms=4", "--set", "gpu.controllers=2", "--with"];
+    for overlay in ["crcs-fifo", "crcs-ppcs"] {
+        let called = run("crcs-64sm-pcie3-ssd", &[&crcs[..], &[overlay]].concat());
+        assert_eq!(called.status, SUCCESS, "{overlay}: {}", called.err);
+    }
+    // Without steps between kernels all overlaps; results that no file takes are there in the end as well.
+    let kernels = STEPS.find("kernels:").unwrap();
+    let plain = STEPS[..kernels].to_owned()
+        + "kernels: [ { launch: k.vecadd, grid: 1, block: 64, arguments: [a, a, c, 64] } ]\ncopy_out: [c]\nexpect: [ { buffer: c, \
+           file: double.f32 } ]\n";
+    std::fs::write(path("steps.yaml"), plain.replace("KERNEL", &kernel)).unwrap();
+    write("double.f32", &|i| 2.0 * f32::from(i));
+    let called = run("crcs-64sm-pcie3-ssd", &[&crcs[..], &["crcs-fifo"]].concat());
+    assert_eq!(called.status, SUCCESS, "{}", called.err);
+    std::fs::write(path("steps.yaml"), STEPS.replace("KERNEL", &kernel)).unwrap();
+    for runtime in ["dka", "preemptive", "pagoda", "gemtc", "hyperq", "fusion", "streams", "serial"] {
+        let called = run("tiny", &["--runtime", runtime]);
+        assert_eq!(called.status, SUCCESS, "{runtime}: {}", called.err);
+    }
+    for (runtime, why) in [
+        ("pthreads", "`pthreads` has no device, whose memory `memset` or `copy` could write"),
+        ("kernelet", "`steps` has something else, `memset`"),
+        ("consolidation", "no other step on the device"),
+    ] {
+        let called = run("tiny", &["--runtime", runtime]);
+        assert!(called.status == FAILURE && called.err.contains(why), "{runtime}: {}", called.err);
+    }
+}
+
 #[test]
 fn a_papers_value_is_read_without_the_paper() {
     let folder = tempfile::tempdir().unwrap();

@@ -101,7 +101,7 @@ fn surfaces_are_written_and_read_as_global_memory() {
         let found: Vec<&StatValue> =
             timed.report.stats.iter().filter(|row| row.label.name == name).map(|row| &row.value).collect();
         assert_eq!(found.len(), 1, "{name}");
-        found[0].clone()
+        *found[0]
     };
     // Four warps: the stores of `paint` to plane and `painted`, and one of each other kernel; two loads of `shift`.
     assert_eq!(count("global_stores"), StatValue::Count(4 * (2 + 1 + 1)));

@@ -318,6 +318,31 @@ impl Step {
         }
     }
 
+    /// Its key in an application file.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Step::Launch(_) => "launch",
+            Step::Copy { direction: Direction::HostToDevice, .. }
+            | Step::Move { moved: Moved::Copy { direction: Direction::HostToDevice, .. }, .. } => "copy_in",
+            Step::Copy { .. } | Step::Move { moved: Moved::Copy { .. }, .. } => "copy_out",
+            Step::Move { moved: Moved::Fill { .. }, .. } => "memset",
+            Step::Move { moved: Moved::Within { .. }, .. } => "copy",
+            Step::Host(HostStep::Read(_)) => "read",
+            Step::Host(HostStep::Write(_)) => "write",
+            Step::Host(HostStep::Busy(_)) => "compute",
+            Step::Record(..) => "record",
+            Step::Wait(..) => "wait",
+            Step::Synchronize(_) => "synchronize",
+            Step::Swap(..) => "swap",
+            Step::Free(_) => "free",
+            Step::Repeat(..) => "repeat",
+            Step::Pipeline { .. } => "pipeline",
+            Step::Tasks(_) => "tasks",
+            Step::Loop { .. } => "until",
+            Step::Together { .. } => "together",
+        }
+    }
+
     /// Changes the steps of the host among steps and within them.
     pub fn each_of_host(steps: &mut [Step], change: &mut impl FnMut(&mut HostStep)) {
         for step in steps {

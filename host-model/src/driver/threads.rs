@@ -84,6 +84,10 @@ impl Invalid {
         *self.0.entry(page).or_default() += bytes;
     }
 
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn has(&self, page: u64) -> bool {
         self.0.contains_key(&page)
     }
@@ -107,9 +111,9 @@ impl Driver<'_> {
         self.pages.resize_with(slots, || None);
     }
 
-    /// Waits until all threads are done.
+    /// Waits until all threads are done, and all pages have come that devices are to send.
     pub async fn join(&mut self) -> Result<(), Fault> {
-        while self.threads.iter().any(|thread| !thread.is_done) {
+        while self.threads.iter().any(|thread| !thread.is_done) || !self.invalid.is_empty() {
             self.event().await?;
         }
         Ok(())

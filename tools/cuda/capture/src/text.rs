@@ -9,8 +9,8 @@ use crate::buffers::{Buffer, Buffers, Code};
 use crate::fold::{Item, Linear, Piece};
 use crate::record::{Dim, Entry, Region, Way};
 
-/// Work of the host, in nanoseconds, from which on it has a line of its own.
-const LEAST_WORK: f64 = 1_000.0;
+/// Work of the host, in nanoseconds, from which on it has a line of its own. Less is the cost of a call, which the machine's host has as well.
+const LEAST_WORK: f64 = 10_000.0;
 
 /// Pieces of a line.
 #[derive(Default)]

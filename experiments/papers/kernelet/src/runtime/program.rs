@@ -73,8 +73,12 @@ type Launched<'a> = (&'a str, &'a LaunchStep, &'a [BufferId]);
 /// If one does something else.
 fn launches(application: &Application) -> Result<Vec<Launched<'_>>, Fault> {
     let not_one = |name: &str| {
+        let is_other =
+            |step: &&Step| !matches!(step, Step::Launch(_) | Step::Repeat(..) | Step::Together { .. });
+        let other = application.steps.iter().find(is_other).map(|step| format!(", `{}`", step.key()));
         Fault::new(format!(
-            "a queue of kernels takes applications of one launch each and no other step on the device; `{name}` has something else"
+            "a queue of kernels takes applications of one launch each and no other step on the device; `{name}` has something else{}",
+            other.unwrap_or_default()
         ))
     };
     let members = members(application).into_iter();
