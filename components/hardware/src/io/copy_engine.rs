@@ -16,7 +16,8 @@ use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params
 use counterpoint_framework::telemetry::{Attribute, Attributes, Lane, Level, SpanId};
 use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_protocols::bus::{
-    BusMessage, CommandId, Copy, CopyServer, Direction, FromCopyEngine, Move, Rows, RowSource, RowTarget, Title, ToCopyEngine,
+    BusMessage, CommandId, Copy, CopyServer, Direction, FromCopyEngine, Move, RowSource, RowTarget, Rows,
+    Title, ToCopyEngine,
 };
 use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::memory::{
@@ -264,7 +265,16 @@ impl CopyEngine {
             let engine = &mut self.engines[index];
             engine.next += 1;
             let (number, span) = (engine.next, title.map(open));
-            engine.active.push_back(Active { number, origin, rows, label, begun: 0, parts: 0, chunks: 0, span });
+            engine.active.push_back(Active {
+                number,
+                origin,
+                rows,
+                label,
+                begun: 0,
+                parts: 0,
+                chunks: 0,
+                span,
+            });
         }
     }
 
@@ -288,7 +298,8 @@ impl CopyEngine {
             *begun += bytes;
             *parts += 1;
             *chunks += 1;
-            let mut chunk = Chunk { copy: of, device: 0, then: None, label, data: Box::default(), lines: 0, span };
+            let mut chunk =
+                Chunk { copy: of, device: 0, then: None, label, data: Box::default(), lines: 0, span };
             match (rows.from, rows.to) {
                 (RowSource::Host(host), RowTarget::Device(device)) => {
                     chunk.device = at(device);
@@ -317,7 +328,9 @@ impl CopyEngine {
                     write(&mut chunk, tag, at(device), &data.collect::<Vec<u8>>(), &mut self.to_memory);
                 }
                 (RowSource::Host(_) | RowSource::Value(_), RowTarget::Host(_)) => {
-                    return Err(Fault::new("a copy engine does not write what it has not read from its device to the host"));
+                    return Err(Fault::new(
+                        "a copy engine does not write what it has not read from its device to the host",
+                    ));
                 }
             }
             self.chunks[slot] = Some(chunk);
@@ -395,8 +408,11 @@ impl CopyEngine {
                         write(chunk, tag, device, &data, &mut self.to_memory);
                     }
                     Some(Destination::Host(address)) => {
-                        self.to_control
-                            .push_back(FromCopyEngine::Bus(BusMessage::Write { tag, address, data }));
+                        self.to_control.push_back(FromCopyEngine::Bus(BusMessage::Write {
+                            tag,
+                            address,
+                            data,
+                        }));
                     }
                     None => return Err(Fault::new(format!("values for chunk {}, which writes", tag.0))),
                 }

@@ -19,7 +19,9 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::{Application, Argument, Buffer, DEFAULT_STREAM, LaunchStep, Place, Task};
+use counterpoint_host_model::program::{
+    Application, Argument, Buffer, DEFAULT_STREAM, LaunchStep, Place, Task,
+};
 use counterpoint_host_model::runtimes::Runtime;
 use counterpoint_protocols::bus::Description;
 

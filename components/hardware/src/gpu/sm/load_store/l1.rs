@@ -10,7 +10,8 @@ use std::collections::VecDeque;
 use counterpoint_framework::kernel::{Out, Permit};
 use counterpoint_framework::model::Invalid;
 use counterpoint_protocols::memory::{
-    AtomicLane, AtomicOperation, AtomicType, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemRequest, sectors,
+    AtomicLane, AtomicOperation, AtomicType, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemRequest,
+    sectors,
 };
 use counterpoint_ptx::{Access, AccessKind, CacheOperator, Row, Space};
 
