@@ -4,7 +4,7 @@
 //! engine of `counterpoint-ptx`, so every value is true. Every call that a device or its host would notice is written to a record, from
 //! which the command makes an application.
 //!
-//! [`api`] has the functions that programs call, each short: what they do is in [`state`], [`device`] and [`modules`].
+//! `api` has the functions that programs call, each short: what they do is in `state`, `device` and `modules`.
 
 mod api;
 mod device;
