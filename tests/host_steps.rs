@@ -204,7 +204,7 @@ expect: [ { buffer: b, file: b.u32 }, { buffer: a, file: a.u32 } ]
     program.assert_counted();
 }
 
-/// What the device holds of `a`: rows of the host's words, with a nine in each.
+/// The device's words of `a`: rows of the host's words, with a nine in each.
 fn device_a() -> [u32; 64] {
     let mut a = [7; 64];
     for row in 0..4 {
@@ -216,7 +216,7 @@ fn device_a() -> [u32; 64] {
     a
 }
 
-/// What the host holds of `b`, which it never wrote: rows of the device's.
+/// The host's words of `b`, which it never wrote: rows of the device's.
 fn host_b() -> [u32; 64] {
     let mut device = [0x0a0b_0c0d; 64];
     for row in 0..3 {
