@@ -2,9 +2,16 @@
 //! host, and structs by value. With time and without, the same values.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use counterpoint_framework::telemetry::Meter;
 use counterpoint_framework::time::SimTime;
-use counterpoint_simulation::run::{RunRequest, RunSummary};
+use counterpoint_host_model::Journal;
+use counterpoint_host_model::functional::FunctionalHost;
+use counterpoint_protocols::host::FileIndex;
+use counterpoint_ptx::functional::Options;
+use counterpoint_simulation::registry;
+use counterpoint_simulation::run::{RunRequest, RunSummary, load_application, start};
 use tempfile::TempDir;
 
 use crate::support::{assert_verified, refusal, request, run_request};
@@ -60,6 +67,25 @@ impl Program {
         assert_verified(&other);
         assert_eq!(other.results, functional.results);
         assert_verified(&functional);
+    }
+
+    /// Asserts that as many bytes move as are expected to, with time and without.
+    fn assert_counted(&self) {
+        let request = self.on("tiny", &[]);
+        let mut simulation = start(&request, &Arc::new(registry())).unwrap();
+        simulation.advance_to(SimTime::MAX).unwrap();
+        let now = simulation.progress().snapshot().expect("a run is watched");
+        assert!(now.bytes > 0 && now.bytes == now.all_bytes, "{now:?}");
+
+        let (_, loaded) = load_application(&request, &registry()).unwrap();
+        let (journal, meter) = (Journal::default(), Meter::default());
+        let host = FunctionalHost::new(&loaded.application, &journal, &meter, Options::default(), 0);
+        let read = |FileIndex(index), at, place: &mut [u8]| {
+            loaded.inputs[index as usize].read_into(at, place).unwrap();
+            Ok(())
+        };
+        assert!(host.unwrap().run((read, |_, _, _| {})).unwrap().is_continue());
+        assert_eq!(journal.bytes_moved(), now.all_bytes);
     }
 
     /// The races that a run without time finds.
@@ -175,9 +201,10 @@ expect: [ { buffer: b, file: b.u32 }, { buffer: a, file: a.u32 } ]
         &[("in.u32", &words(0..64)), ("a.u32", &words(device_a())), ("b.u32", &words(host_b()))],
     );
     program.assert_right();
+    program.assert_counted();
 }
 
-/// What the device holds of `a`: rows of the host's words, with a nine in each.
+/// The device's words of `a`: rows of the host's words, with a nine in each.
 fn device_a() -> [u32; 64] {
     let mut a = [7; 64];
     for row in 0..4 {
@@ -189,7 +216,7 @@ fn device_a() -> [u32; 64] {
     a
 }
 
-/// What the host holds of `b`, which it never wrote: rows of the device's.
+/// The host's words of `b`, which it never wrote: rows of the device's.
 fn host_b() -> [u32; 64] {
     let mut device = [0x0a0b_0c0d; 64];
     for row in 0..3 {
@@ -230,6 +257,7 @@ expect: [ { buffer: c, file: last.u32 } ]
         &[("in.u32", &input), ("last.u32", &input[768..])],
     );
     program.assert_right();
+    program.assert_counted();
     let backwards: Vec<u8> = input.chunks(256).rev().flatten().copied().collect();
     let results = program.functional().results;
     assert_eq!((&*results[0].0, &results[0].1[..]), ("out.u32", &backwards[..]));

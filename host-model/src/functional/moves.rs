@@ -146,7 +146,7 @@ impl FunctionalHost<'_> {
     }
 }
 
-/// Notes rows that begin so many bytes behind the beginning of an allocation.
+/// Notes rows of an allocation, whose buffer begins `within` bytes behind its beginning.
 fn note(touched: &mut Touched, rows: &Rows, within: usize, writes: bool) {
     for row in rows.each() {
         let row = within + row.start..within + row.end;
@@ -154,7 +154,7 @@ fn note(touched: &mut Touched, rows: &Rows, within: usize, writes: bool) {
     }
 }
 
-/// The numbers of files for which closures stand.
+/// A pair of functions: one reads, one writes.
 impl<R, W> Files for (R, W)
 where
     R: FnMut(FileIndex, u64, &mut [u8]) -> Result<(), Fault>,

@@ -190,6 +190,7 @@ mod tests {
         let (first, other) = (order.send(0, 1).unwrap(), order.send(1, 3).unwrap());
         order.await_stream(0, 1);
         assert!(order.is_past(first) && !order.is_past(other));
+        assert!(order.is_known(first) && !order.is_known(other));
         let event = EventId(7);
         order.await_event(event);
         assert!(!order.is_past(other), "never recorded");

@@ -2,7 +2,7 @@
 //!
 //! Narrow tasks of one step race with each other in the same way, wherever they are sent: no task follows another.
 //!
-//! What the host does by itself races with commands that it has not waited for.
+//! Steps of the host itself race with commands that it has not waited for.
 //!
 //! Every command tells what it touches when it is executed. It is compared with those before it that may run beside it;
 //! what all that follows is behind is forgotten.

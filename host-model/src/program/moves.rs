@@ -1,4 +1,4 @@
-//! What moves bytes: parts of buffers, transfers between files and the host, and work of a copy engine.
+//! Moves of bytes: parts of buffers, transfers between files and the host, and work of a copy engine.
 
 use std::sync::Arc;
 

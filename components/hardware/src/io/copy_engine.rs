@@ -6,7 +6,7 @@
 //! host and written line by line; the copy is done when every line is acknowledged. A chunk to the host is read line
 //! by line and written to the host; the copy is done when the host has acknowledged every chunk.
 //!
-//! What stays on the device goes with copies to it: a chunk of a copy within the device is read line by line, and written line by
+//! Bytes that stay on the device go with copies to it: a chunk of a copy within the device is read line by line, and written line by
 //! line when it is there; a chunk of a fill is written at once. A chunk never reaches beyond its row.
 
 use std::collections::VecDeque;
@@ -116,7 +116,7 @@ struct Chunk {
     copy: u64,
     /// The device address of its lines under way.
     device: u64,
-    /// What becomes of the lines that are read; nothing if they are written.
+    /// The destination of lines that are read; nothing for lines that are written.
     then: Option<Destination>,
     /// On whose behalf its accesses are.
     label: Label,
@@ -134,7 +134,7 @@ enum Destination {
     Device(u64),
 }
 
-/// Who wants a copy.
+/// The origin of a copy.
 #[derive(Clone, Copy)]
 enum Origin {
     Command(CommandId),

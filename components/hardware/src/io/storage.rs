@@ -233,3 +233,21 @@ impl Component for Storage {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_file_make_one_and_all_of_it_is_not_copied() {
+        let disk = Disk::new([Stored::default(), Stored::default()]);
+        let whole = Bytes::from_static(&[1, 2, 3, 4]);
+        disk.put(FileIndex(0), 0, whole.clone());
+        assert_eq!(disk.written(FileIndex(0)).as_ptr(), whole.as_ptr());
+        disk.put(FileIndex(0), 6, Bytes::from_static(&[7]));
+        disk.put(FileIndex(0), 1, Bytes::from_static(&[8, 9]));
+        disk.put(FileIndex(1), 2, Bytes::from_static(&[5]));
+        assert_eq!(disk.written(FileIndex(0))[..], [1, 8, 9, 4, 0, 0, 7]);
+        assert_eq!(disk.written(FileIndex(1))[..], [0, 0, 5]);
+    }
+}

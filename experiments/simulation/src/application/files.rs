@@ -132,7 +132,7 @@ impl Reader<'_> {
         format!("`{}` has {elements} elements of type {}, {} bytes", place.name, element.name(), place.bytes)
     }
 
-    /// The rule that a node names, for so many bytes of a buffer.
+    /// The rule that a node names, for a number of bytes of a buffer.
     pub(super) fn generator(&mut self, node: &Node, buffer: BufferId, bytes: u64) -> Option<Generator> {
         let names = GENERATORS.iter().map(|info| info.name);
         let entries = node.as_map().unwrap_or_default();

@@ -37,7 +37,7 @@ pub(super) struct Reader<'a> {
     pub(super) synthetic: Vec<(String, String)>,
     /// Buffers that are variables of modules, each with a kernel of its module.
     pub(super) variables: Vec<(BufferId, Arc<Kernel>)>,
-    /// What has a fixed address, by its name, and where it stands.
+    /// Places in the file of things with fixed addresses, by their names.
     pub(super) fixed: Vec<(String, Span)>,
     /// Where the releases, the copies and the conditions of loops stand, in the order of the steps.
     pub(super) places: Vec<Span>,

@@ -212,6 +212,14 @@ fn mistakes_have_their_places() {
 }
 
 #[test]
+fn a_copy_on_a_device_has_both_buffers_there() {
+    let yaml =
+        with("  - copy: { from: a, to: b }\n").replacen("b: { type: f32", "b: { device: 1, type: f32", 1);
+    let text = loaded(&yaml, &[]).expect_err("two devices");
+    assert!(text.contains("`a` lies on device 0, `b` on device 1"), "{text}");
+}
+
+#[test]
 fn what_has_been_freed_is_neither_filled_nor_copied() {
     let text =
         loaded(&with("  - free: b\n  - memset: b\n  - copy: { from: a, to: b }\n"), &[]).expect_err("freed");

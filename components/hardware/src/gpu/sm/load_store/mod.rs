@@ -203,7 +203,8 @@ impl LoadStore {
         self.l1.launch_changed()
     }
 
-    /// A launch begins before which constant memory has been written so often. Launches that run side by side may begin in any order.
+    /// A launch begins; copies have written constant memory a number of times before it. Launches that run side by side may begin in any
+    /// order.
     pub(super) fn constants_written(&mut self, times: u32) {
         if times > self.constant_writes {
             self.constant_writes = times;
