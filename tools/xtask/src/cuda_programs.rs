@@ -79,7 +79,8 @@ fn options(words: impl Iterator<Item = String>) -> Result<Options, String> {
     while let Some(word) = words.next() {
         match word.strip_prefix("--") {
             Some(option) => {
-                let known = ["nvcc", "clang", "cuda", "arch", "counterpoint", "machines", "arguments", "out", "only"];
+                let known =
+                    ["nvcc", "clang", "cuda", "arch", "counterpoint", "machines", "arguments", "out", "only"];
                 if !known.contains(&option) {
                     return Err(USAGE.to_owned());
                 }
@@ -102,21 +103,28 @@ fn options(words: impl Iterator<Item = String>) -> Result<Options, String> {
     let arguments = match take("arguments") {
         Some(file) => {
             let text = std::fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?;
-            let line = |line: &str| line.split_once(": ").map(|(name, words)| (name.to_owned(), words.to_owned()));
+            let line =
+                |line: &str| line.split_once(": ").map(|(name, words)| (name.to_owned(), words.to_owned()));
             text.lines().filter_map(line).collect()
         }
         None => BTreeMap::new(),
     };
     let out = take("out").map_or_else(|| root.join("target/cuda-programs"), PathBuf::from);
     std::fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
-    let counterpoint = take("counterpoint").map_or_else(|| root.join("target/release/counterpoint"), PathBuf::from);
+    let counterpoint =
+        take("counterpoint").map_or_else(|| root.join("target/release/counterpoint"), PathBuf::from);
     let whole = |path: PathBuf| path.canonicalize().map_err(|error| format!("{}: {error}", path.display()));
     Ok(Options {
         folder: whole(folder.ok_or(USAGE)?)?,
         compiler,
         architecture: take("arch").unwrap_or_else(|| default.to_owned()),
         counterpoint: whole(counterpoint)?,
-        machines: take("machines").unwrap_or_default().split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+        machines: take("machines")
+            .unwrap_or_default()
+            .split(',')
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect(),
         arguments,
         out: whole(out)?,
         only: take("only"),
@@ -177,7 +185,8 @@ fn judge(options: &Options, libraries: &Path, source: &Path, name: &str) -> Verd
         return wrong("does not compile", reason);
     }
     let text = String::from_utf8_lossy(&std::fs::read(source).unwrap_or_default()).into_owned();
-    let in_text = text.lines().find_map(|line| line.split_once("// Arguments:")).map(|(_, words)| words.to_owned());
+    let in_text =
+        text.lines().find_map(|line| line.split_once("// Arguments:")).map(|(_, words)| words.to_owned());
     let arguments = options.arguments.get(name).cloned().or(in_text).unwrap_or_default();
     let application = folder.join("application");
     let mut command = Command::new(&options.counterpoint);
@@ -200,7 +209,9 @@ fn judge(options: &Options, libraries: &Path, source: &Path, name: &str) -> Verd
         command.arg("--out").arg(folder.join(machine)).current_dir(&folder);
         match within_limit(command) {
             Ok(output) if output.status.success() => {}
-            Ok(output) => return wrong("other results on a machine", format!("{machine}: {}", last_lines(&output))),
+            Ok(output) => {
+                return wrong("other results on a machine", format!("{machine}: {}", last_lines(&output)));
+            }
             Err(reason) => return wrong("too long on a machine", format!("{machine}: {reason}")),
         }
     }
@@ -214,18 +225,36 @@ fn compile(options: &Options, libraries: &Path, source: &Path, program: &Path) -
         Compiler::Nvcc(nvcc) => {
             let root = nvcc.parent().and_then(Path::parent).unwrap_or(nvcc);
             let mut command = Command::new(nvcc);
-            command.args(["-O2", "-x", "cu", "-cudart", "shared", "-Xcompiler", "-fPIE", "-Xcompiler", "-pie"]);
-            command.arg(format!("-arch={}", options.architecture)).arg(format!("-L{}/lib", root.display())).arg(include);
+            command.args([
+                "-O2",
+                "-x",
+                "cu",
+                "-cudart",
+                "shared",
+                "-Xcompiler",
+                "-fPIE",
+                "-Xcompiler",
+                "-pie",
+            ]);
+            command
+                .arg(format!("-arch={}", options.architecture))
+                .arg(format!("-L{}/lib", root.display()))
+                .arg(include);
             // CUDA 13 has it under its other name alone.
             command.args(["-DcudaThreadSynchronize=cudaDeviceSynchronize", "-o"]).arg(program).arg(source);
             succeed(command)
         }
         Compiler::Clang(clang, root) => {
-            let (ptx, binary, object) =
-                (program.with_extension("ptx"), program.with_extension("fatbin"), program.with_extension("o"));
+            let (ptx, binary, object) = (
+                program.with_extension("ptx"),
+                program.with_extension("fatbin"),
+                program.with_extension("o"),
+            );
             let clang_with = |flags: &[&str]| {
                 let mut command = Command::new(clang);
-                command.args(["-O2", "-x", "cuda", "-Wno-unknown-cuda-version", "--no-cuda-version-check"]).arg(&include);
+                command
+                    .args(["-O2", "-x", "cuda", "-Wno-unknown-cuda-version", "--no-cuda-version-check"])
+                    .arg(&include);
                 command.arg(format!("--cuda-gpu-arch={}", options.architecture)).args(flags);
                 command.arg(format!("--cuda-path={}", root.display())).arg(source);
                 command
@@ -236,7 +265,8 @@ fn compile(options: &Options, libraries: &Path, source: &Path, program: &Path) -
             let text = std::fs::read(&ptx).map_err(|error| format!("{}: {error}", ptx.display()))?;
             let written = std::fs::write(&binary, fat_binary(&text));
             written.map_err(|error| format!("{}: {error}", binary.display()))?;
-            let mut host = clang_with(&["--cuda-host-only", "-c", "-Xclang", "-fcuda-include-gpubinary", "-Xclang"]);
+            let mut host =
+                clang_with(&["--cuda-host-only", "-c", "-Xclang", "-fcuda-include-gpubinary", "-Xclang"]);
             host.arg(&binary).arg("-o").arg(&object);
             succeed(host)?;
             let mut link = Command::new(clang);
@@ -310,8 +340,12 @@ fn read_all(from: Option<&mut impl std::io::Read>) -> Vec<u8> {
 fn last_lines(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
-    let last = |text: &str| text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
-    let said = err.lines().find(|line| line.starts_with("counterpoint: ") || line.contains("error")).map(str::to_owned);
+    let last =
+        |text: &str| text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
+    let said = err
+        .lines()
+        .find(|line| line.starts_with("counterpoint: ") || line.contains("error"))
+        .map(str::to_owned);
     format!("{}; {}", output.status, said.unwrap_or_else(|| last(&out)))
 }
 
@@ -329,7 +363,8 @@ mod tests {
 
     #[test]
     fn a_main_is_found_in_all_its_forms() {
-        let lines = ["int main()", "int main( int argc, char** argv) {", "void main (void)", "main(int argc,"];
+        let lines =
+            ["int main()", "int main( int argc, char** argv) {", "void main (void)", "main(int argc,"];
         assert!(lines.into_iter().all(is_main));
         assert!(!["// int mainly", "int domain(int x)", "  return main_loop();"].into_iter().any(is_main));
     }
