@@ -214,6 +214,7 @@ impl Writer<'_> {
         }
         text::code(&mut yaml, &self.codes);
         text::buffers(&mut yaml, &self.buffers);
+        text::textures(&mut yaml, &self.recorded.entries, &self.buffers);
         text::section(&mut yaml, "prelude", &fold(lines(prelude)));
         text::names(&mut yaml, "copy_in", &copied(&copy_in));
         text::section(&mut yaml, "kernels", &fold(lines(kernels)));

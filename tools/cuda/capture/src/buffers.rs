@@ -172,6 +172,16 @@ impl Buffers {
                 buffer.element = ELEMENTS[*kind].1;
             }
         }
+        for entry in entries {
+            // Texels have the type of their channels.
+            if let Entry::Texture(texels) = entry
+                && let Some(kind) = ELEMENTS.iter().find(|(name, _)| *name == texels.channel)
+                && let Some(start) = self.at(texels.address).map(|(buffer, _)| buffer.address)
+                && let Some(buffer) = self.all.get_mut(&start)
+            {
+                buffer.element = kind.1;
+            }
+        }
         // Twice, since a copy may carry the need for bytes from one buffer to another.
         for entry in entries.iter().chain(entries) {
             match entry {

@@ -13,4 +13,4 @@ mod text;
 
 pub use application::{Summary, summary, write_application};
 pub use journal::{Journal, JournalError, Recorded, read};
-pub use record::{Blob, Dim, Entry, HostBytes, Managed, Module, Region, Scalar, Way};
+pub use record::{Blob, Dim, Entry, HostBytes, Managed, Module, Region, Scalar, Texels, Way};

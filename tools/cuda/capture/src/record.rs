@@ -88,6 +88,29 @@ pub struct Module {
     pub constants: u64,
 }
 
+/// A texture.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Texels {
+    /// The handle that the program was given: textures are counted from 1.
+    pub handle: u64,
+    /// Address of the texels.
+    pub address: u64,
+    /// Texels in x, y and z.
+    pub size: [u32; 3],
+    /// Channels of a texel.
+    pub channels: u32,
+    /// Type of a channel, such as `f32`.
+    pub channel: String,
+    /// Integers are read as fractions of 1.
+    pub fractions: bool,
+    /// It interpolates.
+    pub linear: bool,
+    /// Coordinates run from 0 to 1.
+    pub normalized: bool,
+    /// It repeats beyond its edges.
+    pub wraps: bool,
+}
+
 /// An entry of the record, in the order of the program's calls.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "kebab-case")]
@@ -112,6 +135,8 @@ pub enum Entry {
         /// The host reaches it at the same address.
         managed: Managed,
     },
+    /// A texture of memory of the device.
+    Texture(Texels),
     /// Memory of the device is given back.
     Free {
         /// Where it begins.

@@ -1,13 +1,14 @@
 //! The state of the library: one for the process, behind one lock.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use counterpoint_cuda_capture::{Entry, Module as ModuleEntry};
 use counterpoint_ptx::texture::Textures;
 
+use crate::api::textures::Array;
 use crate::device::Device;
 use crate::errors::{Error, Result};
 use crate::modules::{Modules, Unusable};
@@ -23,6 +24,10 @@ pub(crate) struct State {
     pub(crate) recorder: Recorder,
     pub(crate) shared: SharedMemory,
     pub(crate) textures: Arc<Textures>,
+    pub(crate) next_texture: u64,
+    /// Arrays that exist, by their numbers.
+    pub(crate) arrays: BTreeMap<usize, Array>,
+    pub(crate) next_array: usize,
     /// Streams that exist, by their numbers; the default stream is number 0.
     pub(crate) streams: BTreeSet<u32>,
     pub(crate) next_stream: u32,
@@ -102,6 +107,9 @@ impl State {
             recorder,
             shared: SharedMemory::default(),
             textures: Arc::default(),
+            next_texture: 0,
+            arrays: BTreeMap::new(),
+            next_array: 0,
             streams: BTreeSet::from([0]),
             next_stream: 1,
             events: BTreeSet::new(),

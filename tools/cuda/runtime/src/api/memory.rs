@@ -145,7 +145,7 @@ impl State {
         Ok(())
     }
 
-    fn allocate(&mut self, bytes: u64) -> Result<u64> {
+    pub(super) fn allocate(&mut self, bytes: u64) -> Result<u64> {
         let address = self.device.allocate(bytes)?;
         self.recorder.write(&Entry::Allocate { address, bytes, managed: false });
         Ok(address)
@@ -157,7 +157,7 @@ impl State {
         Ok((self.allocate(bytes)?, pitch))
     }
 
-    fn free(&mut self, address: u64) -> Result {
+    pub(super) fn free(&mut self, address: u64) -> Result {
         self.print();
         if address == 0 {
             return Ok(());
@@ -366,10 +366,10 @@ struct PitchedPointer {
 /// Sizes in bytes, rows and planes.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Extent {
-    width: usize,
-    height: usize,
-    depth: usize,
+pub(super) struct Extent {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) depth: usize,
 }
 
 /// A copy of planes.

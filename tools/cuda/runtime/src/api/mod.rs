@@ -10,6 +10,7 @@ mod registration;
 mod results;
 mod streams;
 mod symbols;
+pub(crate) mod textures;
 
 /// Functions whose result is an error number, in the names and types of CUDA's `cuda_runtime_api.h`.
 macro_rules! entries {

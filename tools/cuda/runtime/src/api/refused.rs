@@ -21,9 +21,9 @@ refused! {
     __cudaGetProcAddress __cudaLaunchKernel_ptsz __cudaRegisterSurface __cudaRegisterTexture
     __cudaRegisterUnifiedTable cudaArrayGetInfo cudaArrayGetMemoryRequirements cudaArrayGetPlane
     cudaArrayGetSparseProperties cudaBindSurfaceToArray cudaBindTexture cudaBindTexture2D
-    cudaBindTextureToArray cudaBindTextureToMipmappedArray cudaCreateChannelDesc cudaCreateSurfaceObject
-    cudaCreateTextureObject cudaCreateTextureObject_v2 cudaCtxResetPersistingL2Cache cudaDestroyExternalMemory
-    cudaDestroyExternalSemaphore cudaDestroySurfaceObject cudaDestroyTextureObject cudaDevResourceGenerateDesc
+    cudaBindTextureToArray cudaBindTextureToMipmappedArray cudaCreateSurfaceObject
+    cudaCreateTextureObject_v2 cudaCtxResetPersistingL2Cache cudaDestroyExternalMemory
+    cudaDestroyExternalSemaphore cudaDestroySurfaceObject cudaDevResourceGenerateDesc
     cudaDevSmResourceSplit cudaDevSmResourceSplitByCount cudaDeviceDisablePeerAccess
     cudaDeviceEnablePeerAccess cudaDeviceFlushGPUDirectRDMAWrites cudaDeviceGetByPCIBusId
     cudaDeviceGetDefaultMemPool cudaDeviceGetDevResource cudaDeviceGetExecutionCtx
@@ -38,10 +38,10 @@ refused! {
     cudaEventRecordWithFlags_ptsz cudaEventRecord_ptsz cudaExecutionCtxDestroy cudaExecutionCtxGetDevResource
     cudaExecutionCtxGetDevice cudaExecutionCtxGetId cudaExecutionCtxRecordEvent cudaExecutionCtxStreamCreate
     cudaExecutionCtxSynchronize cudaExecutionCtxWaitEvent cudaExternalMemoryGetMappedBuffer
-    cudaExternalMemoryGetMappedMipmappedArray cudaFreeArray cudaFreeAsync_ptsz cudaFreeMipmappedArray
+    cudaExternalMemoryGetMappedMipmappedArray cudaFreeAsync_ptsz cudaFreeMipmappedArray
     cudaFuncGetName cudaFuncGetParamCount cudaFuncGetParamInfo cudaGLGetDevices cudaGLMapBufferObject
     cudaGLMapBufferObjectAsync cudaGLRegisterBufferObject cudaGLSetBufferObjectMapFlags cudaGLSetGLDevice
-    cudaGLUnmapBufferObject cudaGLUnmapBufferObjectAsync cudaGLUnregisterBufferObject cudaGetChannelDesc
+    cudaGLUnmapBufferObject cudaGLUnmapBufferObjectAsync cudaGLUnregisterBufferObject
     cudaGetDriverEntryPoint cudaGetDriverEntryPointByVersion cudaGetDriverEntryPointByVersion_ptsz
     cudaGetDriverEntryPoint_ptsz cudaGetExportTable cudaGetFuncBySymbol cudaGetKernel
     cudaGetMipmappedArrayLevel cudaGetSurfaceObjectResourceDesc cudaGetSurfaceReference
@@ -89,7 +89,7 @@ refused! {
     cudaLibraryEnumerateKernels cudaLibraryGetGlobal cudaLibraryGetKernel cudaLibraryGetKernelCount
     cudaLibraryGetManaged cudaLibraryGetUnifiedFunction cudaLibraryLoadData cudaLibraryLoadFromFile
     cudaLibraryUnload cudaLogsCurrent cudaLogsDumpToFile cudaLogsDumpToMemory cudaLogsRegisterCallback
-    cudaLogsUnregisterCallback cudaMalloc3DArray cudaMallocArray cudaMallocAsync_ptsz cudaMallocFromPoolAsync
+    cudaLogsUnregisterCallback cudaMallocAsync_ptsz cudaMallocFromPoolAsync
     cudaMallocFromPoolAsync_ptsz cudaMallocMipmappedArray cudaMemAdvise_v2 cudaMemDiscardAndPrefetchBatchAsync
     cudaMemDiscardAndPrefetchBatchAsync_ptsz cudaMemDiscardBatchAsync cudaMemDiscardBatchAsync_ptsz
     cudaMemGetDefaultMemPool cudaMemGetLocationInfo cudaMemGetMemPool cudaMemPoolCreate cudaMemPoolDestroy
@@ -98,15 +98,15 @@ refused! {
     cudaMemPoolTrimTo cudaMemPrefetchAsync_ptsz cudaMemPrefetchAsync_v2 cudaMemPrefetchAsync_v2_ptsz
     cudaMemPrefetchBatchAsync cudaMemPrefetchBatchAsync_ptsz cudaMemRangeGetAttribute
     cudaMemRangeGetAttributes cudaMemSetMemPool cudaMemcpy2DArrayToArray cudaMemcpy2DArrayToArray_ptds
-    cudaMemcpy2DAsync_ptsz cudaMemcpy2DFromArray cudaMemcpy2DFromArrayAsync cudaMemcpy2DFromArrayAsync_ptsz
-    cudaMemcpy2DFromArray_ptds cudaMemcpy2DToArray cudaMemcpy2DToArrayAsync cudaMemcpy2DToArrayAsync_ptsz
+    cudaMemcpy2DAsync_ptsz cudaMemcpy2DFromArrayAsync cudaMemcpy2DFromArrayAsync_ptsz
+    cudaMemcpy2DFromArray_ptds cudaMemcpy2DToArrayAsync_ptsz
     cudaMemcpy2DToArray_ptds cudaMemcpy2D_ptds cudaMemcpy3DAsync_ptsz cudaMemcpy3DBatchAsync
     cudaMemcpy3DBatchAsync_ptsz cudaMemcpy3DPeer cudaMemcpy3DPeerAsync cudaMemcpy3DPeerAsync_ptsz
     cudaMemcpy3DPeer_ptds cudaMemcpy3DWithAttributesAsync cudaMemcpy3DWithAttributesAsync_ptsz
     cudaMemcpy3D_ptds cudaMemcpyArrayToArray cudaMemcpyArrayToArray_ptds cudaMemcpyAsync_ptsz
-    cudaMemcpyBatchAsync cudaMemcpyBatchAsync_ptsz cudaMemcpyFromArray cudaMemcpyFromArrayAsync
+    cudaMemcpyBatchAsync cudaMemcpyBatchAsync_ptsz cudaMemcpyFromArrayAsync
     cudaMemcpyFromArrayAsync_ptsz cudaMemcpyFromArray_ptds cudaMemcpyFromSymbolAsync_ptsz
-    cudaMemcpyFromSymbol_ptds cudaMemcpyPeerAsync cudaMemcpyToArray cudaMemcpyToArrayAsync
+    cudaMemcpyFromSymbol_ptds cudaMemcpyPeerAsync cudaMemcpyToArrayAsync
     cudaMemcpyToArrayAsync_ptsz cudaMemcpyToArray_ptds cudaMemcpyToSymbolAsync_ptsz cudaMemcpyToSymbol_ptds
     cudaMemcpyWithAttributesAsync cudaMemcpyWithAttributesAsync_ptsz cudaMemcpy_ptds cudaMemset2DAsync_ptsz
     cudaMemset2D_ptds cudaMemset3DAsync cudaMemset3DAsync_ptsz cudaMemset3D_ptds cudaMemsetAsync_ptsz
