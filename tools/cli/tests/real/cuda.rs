@@ -59,6 +59,13 @@ fn a_program_runs_without_a_gpu_and_then_on_machines() {
         assert!(ran.status.success(), "{words:?}: {out}{err}");
         assert!(out.contains("b1           verified, 2000 elements"), "{words:?}: {out}");
     }
+    let textured = counterpoint(folder, &["cuda", "--name", "texture", "--", "./program", kernel.to_str().unwrap(), "texture"]);
+    assert!(textured.status.success(), "{}", text(&textured.stderr));
+    for more in [&["--functional"][..], &[]] {
+        let ran = counterpoint(folder, &[&["run", "tiny", "out/cuda/texture/texture.yaml"], more].concat());
+        let out = text(&ran.stdout);
+        assert!(out.contains("b2           verified, 40 elements"), "{out}{}", text(&ran.stderr));
+    }
 }
 
 #[test]

@@ -14,6 +14,13 @@ int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, void *);
 int cudaDeviceSynchronize(void);
 int cudaGetLastError(void);
 int cudaGraphCreate(void *, unsigned);
+typedef struct { int x, y, z, w, kind; } channels;
+typedef struct { int kind; void *place; char rest[48]; } resource;
+typedef struct { int edges[3], filter, read, rest[5], normalized, more[8]; } reading;
+channels cudaCreateChannelDesc(int, int, int, int, int);
+int cudaMallocArray(void **, const channels *, size_t, size_t, unsigned);
+int cudaMemcpy2DToArray(void *, size_t, size_t, const void *, size_t, size_t, size_t, int);
+int cudaCreateTextureObject(unsigned long long *, const resource *, const reading *, const void *);
 const char *cudaGetErrorString(int);
 void **__cudaRegisterFatBinary(void *);
 void __cudaRegisterFatBinaryEnd(void **);
@@ -22,7 +29,7 @@ void __cudaRegisterFunction(void **, const char *, char *, const char *, int, vo
 void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int);
 
 static struct { unsigned magic, version; const void *data; void *more; } wrapper = { 0x466243b1, 1, 0, 0 };
-static char step_stub, loss;
+static char step_stub, shade_stub, loss;
 static void **handle;
 
 static void end(void) { __cudaUnregisterFatBinary(handle); }
@@ -63,6 +70,30 @@ static int steps(int n) {
     return wrong != 0;
 }
 
+/* A plane of 8 x 5 texels in an array, read through a texture. */
+static int texture(void) {
+    float in[5][9], out[5][8];
+    for (int y = 0; y < 5; ++y)
+        for (int x = 0; x < 9; ++x) in[y][x] = 10 * y + x;
+    channels one = cudaCreateChannelDesc(32, 0, 0, 0, 2);
+    void *array;
+    check(cudaMallocArray(&array, &one, 8, 5, 0), "cudaMallocArray");
+    check(cudaMemcpy2DToArray(array, 0, 0, in, sizeof in[0], 8 * sizeof(float), 5, 1), "cudaMemcpy2DToArray");
+    resource memory = { 0, array, { 0 } };
+    reading how = { { 1, 1, 1 }, 0, 0, { 0 }, 0, { 0 } };
+    unsigned long long handle;
+    check(cudaCreateTextureObject(&handle, &memory, &how, 0), "cudaCreateTextureObject");
+    void *place;
+    check(cudaMalloc(&place, sizeof out), "cudaMalloc");
+    void *arguments[] = { &handle, &place };
+    check(cudaLaunchKernel(&shade_stub, (dim3){ 1, 1, 1 }, (dim3){ 8, 5, 1 }, arguments, 0, 0), "launch");
+    check(cudaMemcpy(out, place, sizeof out, 2), "cudaMemcpy");
+    int wrong = 0;
+    for (int y = 0; y < 5; ++y)
+        for (int x = 0; x < 8; ++x) wrong += out[y][x] != in[4 - y][x];
+    return wrong != 0;
+}
+
 int main(int count, char **words) {
     /* A fat binary: its header, the header of one entry, which is PTX for compute_50, and the text with zeros behind it. */
     static char data[1 << 16];
@@ -81,11 +112,13 @@ int main(int count, char **words) {
     wrapper.data = data;
     handle = __cudaRegisterFatBinary(&wrapper);
     __cudaRegisterFunction(handle, &step_stub, &step_stub, "step", -1, 0, 0, 0, 0, 0);
+    __cudaRegisterFunction(handle, &shade_stub, &shade_stub, "shade", -1, 0, 0, 0, 0, 0);
     __cudaRegisterVar(handle, &loss, &loss, "loss", 0, 4, 1, 0);
     __cudaRegisterFatBinaryEnd(handle);
     atexit(end);
     const char *what = words[2];
     if (!strcmp(what, "steps")) return steps(atoi(words[3]));
+    if (!strcmp(what, "texture")) return texture();
     int *place;
     check(cudaMalloc((void **)&place, 256), "cudaMalloc");
     struct { int *values, *changed; int n; } beyond = { place, place, 1000 };

@@ -72,6 +72,15 @@ fn a_loop_that_the_device_ends_runs_and_is_folded() {
 }
 
 #[test]
+fn a_texture_of_an_array_is_one_of_the_application() {
+    let (captured, text) = capture("texture", &["texture"]);
+    assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
+    assert!(text.contains("t1: { of: b1, size: [8, 5, 1], channels: 1 }"), "{text}");
+    assert!(text.contains("b1: { type: f32, elements: 40"), "{text}");
+    assert!(text.contains("launch: m1.shade"), "{text}");
+}
+
+#[test]
 fn sixteen_thousand_launches_are_a_few_lines() {
     let (captured, text) = capture("many", &["many"]);
     assert_eq!(captured.summary.map(|summary| summary.launches), Some(16_000));
