@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use etcetera::BaseStrategy;
 
 /// The library with the functions.
-const LIBRARY: &str = "libcounterpoint_cuda.so";
+pub(crate) const LIBRARY: &str = "libcounterpoint_cuda.so";
 
 /// Libraries by name, packed.
 static PACKED: [(&str, &[u8]); 4] = [

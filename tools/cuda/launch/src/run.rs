@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use counterpoint_cuda_capture::{Summary, read, summary, write_application};
 
-use crate::library::cached;
+use crate::library::{LIBRARY, cached};
 use crate::program::{Needs, find, inspect};
 
 /// Time between two looks at the program.
@@ -137,9 +137,13 @@ pub fn run(request: &Request, interrupt: &AtomicBool) -> Result<Captured, RunErr
     let mut command = Command::new(&program);
     command.args(&request.command[1..]).env("COUNTERPOINT_CUDA_RECORD", &record);
     command.env("LD_LIBRARY_PATH", with_folder(&libraries, "LD_LIBRARY_PATH"));
+    // The library sees files that the program opens where it comes before the C library.
+    let mut first = with_folder(&libraries.join(LIBRARY), "LD_PRELOAD");
     if let Needs::Shared { name, insists: true } = &needs {
-        command.env("LD_PRELOAD", with_folder(&libraries.join(name), "LD_PRELOAD"));
+        first.push(":");
+        first.push(libraries.join(name));
     }
+    command.env("LD_PRELOAD", first);
     let numbers = [
         ("COUNTERPOINT_CUDA_MEMORY", request.memory),
         ("COUNTERPOINT_CUDA_SMS", request.sms.map(u64::from)),

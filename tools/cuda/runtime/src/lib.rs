@@ -10,6 +10,7 @@ mod api;
 mod device;
 mod errors;
 mod fatbin;
+mod files;
 mod foreign;
 mod limits;
 mod modules;

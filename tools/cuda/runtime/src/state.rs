@@ -11,6 +11,7 @@ use counterpoint_ptx::texture::Textures;
 use crate::api::textures::Array;
 use crate::device::Device;
 use crate::errors::{Error, Result};
+use crate::files;
 use crate::modules::{Modules, Unusable};
 use crate::recorder::{Recorder, say};
 use crate::settings::Settings;
@@ -58,15 +59,18 @@ pub(crate) fn last_error(take: bool) -> Error {
 /// Does a call: its result is an error number of CUDA. The name is that of the function.
 pub(crate) fn call(name: &'static str, body: impl FnOnce(&mut State) -> Result) -> i32 {
     let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    let state = state.get_or_insert_with(State::new);
+    let state = state.get_or_insert_with(|| files::as_own(State::new));
     state.recorder.enter();
     // A panic must not unwind into the program.
     let done = catch_unwind(AssertUnwindSafe(|| {
-        state.check_process()?;
-        match state.failed {
-            Some(error) => Err(error),
-            None => body(state),
-        }
+        files::as_own(|| {
+            state.check_process()?;
+            state.note_files();
+            match state.failed {
+                Some(error) => Err(error),
+                None => body(state),
+            }
+        })
     }));
     let result = done.unwrap_or_else(|_| {
         state.say_once(&format!("{name} ended in an internal error, which is a defect of Counterpoint"));
@@ -83,10 +87,20 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce(&mut State) -> Result) 
 /// A call that registers code before the program begins, which has no result of its own.
 pub(crate) fn register<T>(fallback: T, body: impl FnOnce(&mut State) -> T) -> T {
     let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    let state = state.get_or_insert_with(State::new);
-    let done = catch_unwind(AssertUnwindSafe(|| body(state))).unwrap_or(fallback);
+    let state = state.get_or_insert_with(|| files::as_own(State::new));
+    let done = catch_unwind(AssertUnwindSafe(|| files::as_own(|| body(state)))).unwrap_or(fallback);
     state.recorder.leave();
     done
+}
+
+/// Notes how far the program has come in files, if it is one that calls CUDA.
+pub(crate) fn register_file_entries(entries: &[Entry]) {
+    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(state) = state.as_mut().filter(|state| state.process == std::process::id()) {
+        state.recorder.enter();
+        entries.iter().for_each(|entry| state.recorder.entry(entry));
+        state.recorder.leave();
+    }
 }
 
 impl State {
@@ -182,9 +196,17 @@ impl State {
         self.recorder.write(&Entry::Refused { call: "code".to_owned(), reason: message });
     }
 
+    /// Notes how far the program has come in files that are open.
+    fn note_files(&mut self) {
+        for entry in files::entries() {
+            self.recorder.entry(&entry);
+        }
+    }
+
     /// The program ends.
     pub(crate) fn end(&mut self) {
         if std::process::id() == self.process && !std::mem::replace(&mut self.ended, true) {
+            self.note_files();
             self.print();
             self.recorder.entry(&Entry::End);
         }
