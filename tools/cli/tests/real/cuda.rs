@@ -59,12 +59,43 @@ fn a_program_runs_without_a_gpu_and_then_on_machines() {
         assert!(ran.status.success(), "{words:?}: {out}{err}");
         assert!(out.contains("b1           verified, 2000 elements"), "{words:?}: {out}");
     }
-    let textured = counterpoint(folder, &["cuda", "--name", "texture", "--", "./program", kernel.to_str().unwrap(), "texture"]);
+    let textured = counterpoint(
+        folder,
+        &["cuda", "--name", "texture", "--", "./program", kernel.to_str().unwrap(), "texture"],
+    );
     assert!(textured.status.success(), "{}", text(&textured.stderr));
     for more in [&["--functional"][..], &[]] {
         let ran = counterpoint(folder, &[&["run", "tiny", "out/cuda/texture/texture.yaml"], more].concat());
         let out = text(&ran.stdout);
         assert!(out.contains("b2           verified, 40 elements"), "{out}{}", text(&ran.stderr));
+    }
+}
+
+#[test]
+fn files_of_a_program_are_those_of_its_application() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    build(folder);
+    let values: Vec<u8> = (0..3000_u32).flat_map(|index| (80 + index % 50).to_le_bytes()).collect();
+    std::fs::write(folder.join("in.bin"), &values).unwrap();
+    let kernel = here("kernel.ptx");
+    let words =
+        ["cuda", "--name", "f", "--", "./program", kernel.to_str().unwrap(), "files", "in.bin", "out.bin"];
+    let captured = counterpoint(folder, &words);
+    assert!(captured.status.success(), "{}", text(&captured.stderr));
+    let written = std::fs::read(folder.join("out.bin")).unwrap();
+    let expected =
+        (0..3000_u32).map(|index| 80 + index % 50).map(|value| if value > 100 { value - 7 } else { value });
+    assert_eq!(written, expected.flat_map(u32::to_le_bytes).collect::<Vec<u8>>());
+    let application = std::fs::read_to_string(folder.join("out/cuda/f/f.yaml")).unwrap();
+    assert!(application.contains("read: { file: \"input/in.bin\", into: b1, offset: 0 }"), "{application}");
+    assert!(application.contains("write: { from: b1, file: \"out.bin\""), "{application}");
+    for machine in [&["tiny"][..], &["crcs-64sm-pcie3-ssd", "--with", "crcs-ppcs"]] {
+        let ran =
+            counterpoint(folder, &[&["run"], machine, &["out/cuda/f/f.yaml", "--out", "results"]].concat());
+        assert!(ran.status.success(), "{}{}", text(&ran.stdout), text(&ran.stderr));
+        assert_eq!(std::fs::read(folder.join("results/out.bin")).unwrap(), written);
+        std::fs::remove_dir_all(folder.join("results")).unwrap();
     }
 }
 

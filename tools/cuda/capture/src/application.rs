@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::buffers::{Buffer, Buffers, Code, is_copied_out};
 use crate::fold::{Item, Piece, fold};
 use crate::journal::Recorded;
+use crate::paths::{LEAST_FOUND, Paths, find};
 use crate::record::{Blob, Entry, Region, Way};
 use crate::text;
 
@@ -52,19 +53,34 @@ pub fn summary(recorded: &Recorded) -> Summary {
 /// Relative tolerance of results of kernels that add in an order of their own.
 const ANY_ORDER: &str = "1e-4";
 
+/// Bytes that the host reads or writes at once.
+const PIECE: u64 = 1 << 20;
+/// Name of the buffer that holds them.
+pub(crate) const SCRATCH: &str = "host";
+
 /// Work of the host, in nanoseconds, that is no reason to keep a copy from the others before the first launch or behind the last one.
 const LITTLE: f64 = 50_000.0;
 
 /// A step of the application.
 pub(crate) enum Step {
     /// The host computes or reads what it puts into a buffer.
-    Into { buffer: String, part: Option<Part>, file: u64, time: f64, whole: bool },
+    Into { buffer: String, part: Option<Part>, source: Source, time: f64, whole: bool },
+    /// The host reads what it then computes with, or writes a result.
+    Files { line: Vec<Piece>, before: f64, reads: bool },
     /// A copy of a whole buffer on the default stream, after work of the host.
     WholeCopy { way: Way, buffer: String, before: f64 },
     /// Anything else, after work of the host.
     Other { line: Vec<Piece>, before: f64 },
     /// The host waits for everything.
     SynchronizeAll { before: f64 },
+}
+
+/// The origin of bytes that the host puts into a buffer.
+pub(crate) enum Source {
+    /// It has computed them: the number of the file that has them.
+    Computed(u64),
+    /// They are in a file that the program reads: its name and where they begin.
+    File(String, u64),
 }
 
 /// Part of a buffer, in its elements.
@@ -88,6 +104,9 @@ pub(crate) struct Writer<'a> {
     files: BTreeMap<Vec<u8>, u64>,
     steps: Vec<Step>,
     work: f64,
+    pub(crate) paths: Paths,
+    /// Bytes of the host that hold what it reads and computes with, or writes.
+    scratch: u64,
 }
 
 /// Writes an application into a folder, and returns its text.
@@ -104,6 +123,7 @@ pub fn write_application(recorded: &mut Recorded, name: &str, folder: &Path) -> 
         }
     }
     let buffers = Buffers::new(&recorded.entries, &codes);
+    let paths = Paths::new(recorded)?;
     let mut writer = Writer {
         recorded,
         folder,
@@ -113,6 +133,8 @@ pub fn write_application(recorded: &mut Recorded, name: &str, folder: &Path) -> 
         files: BTreeMap::new(),
         steps: Vec::new(),
         work: 0.0,
+        paths,
+        scratch: 0,
     };
     writer.walk()?;
     writer.finish(name)
@@ -123,7 +145,11 @@ impl Writer<'_> {
         let last = self.recorded.entries.iter().rposition(|entry| {
             matches!(
                 entry,
-                Entry::Launch { .. } | Entry::Copy { .. } | Entry::Move { .. } | Entry::Fill { .. }
+                Entry::Launch { .. }
+                    | Entry::Copy { .. }
+                    | Entry::Move { .. }
+                    | Entry::Fill { .. }
+                    | Entry::Wrote { .. }
             )
         });
         let entries: Vec<Entry> = self.recorded.entries[..last.map_or(0, |last| last + 1)].to_vec();
@@ -132,8 +158,10 @@ impl Writer<'_> {
             match entry {
                 Entry::Work { nanoseconds } => self.work += *nanoseconds as f64,
                 Entry::Copy { way, device, host, stream, waits } => {
-                    self.copy(*way, *device, host.blob, *stream, *waits)?;
+                    self.copy(index, (*way, *device, host.blob), *stream, *waits)?;
                 }
+                Entry::Read { path, from, to } => self.reads(path, *from, *to)?,
+                Entry::Wrote { path, from, to } => self.writes(path, *from, *to)?,
                 Entry::Synchronize { stream: None } => {
                     let before = std::mem::take(&mut self.work);
                     self.synchronize(before);
@@ -150,7 +178,13 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn copy(&mut self, way: Way, device: Region, blob: Blob, stream: u32, waits: bool) -> io::Result<()> {
+    fn copy(
+        &mut self,
+        index: usize,
+        (way, device, blob): (Way, Region, Blob),
+        stream: u32,
+        waits: bool,
+    ) -> io::Result<()> {
         let Some((buffer, offset)) = self.buffers.at(device.address) else { return Ok(()) };
         let (name, address, bytes) = (buffer.name.clone(), buffer.address, buffer.bytes);
         let part = text::part(buffer, offset, device);
@@ -167,16 +201,63 @@ impl Writer<'_> {
                 contents
             };
             let part = self.buffers.at(address).and_then(|(buffer, _)| text::part(buffer, offset, extent));
-            let (file, time) = (self.file(contents)?, std::mem::take(&mut self.work));
-            self.steps.push(Step::Into { buffer: name.clone(), part, file, time, whole: part.is_none() });
+            let source = match self.paths.origin(index) {
+                Some((path, at)) => Source::File(self.paths.input(self.folder, &path)?, at),
+                None => Source::Computed(self.file(contents)?),
+            };
+            let computed = matches!(source, Source::Computed(_));
+            let time = if computed { std::mem::take(&mut self.work) } else { 0.0 };
+            self.steps.push(Step::Into { buffer: name.clone(), part, source, time, whole: part.is_none() });
         }
-        let before = std::mem::take(&mut self.work);
+        // What has only been read takes no work, and that of others stays theirs.
+        let is_read = matches!(self.steps.last(), Some(Step::Into { source: Source::File(..), .. }));
+        let before = if is_read { 0.0 } else { std::mem::take(&mut self.work) };
         self.steps.push(match is_whole && stream == 0 {
             true => Step::WholeCopy { way, buffer: name, before },
             false => Step::Other { line: text::copy(way, &name, part, stream), before },
         });
         if waits {
             self.synchronize(0.0);
+        }
+        Ok(())
+    }
+
+    /// The host reads a file, but for what it copies to the device as it is.
+    fn reads(&mut self, path: &str, from: u64, to: u64) -> io::Result<()> {
+        for (from, to) in self.paths.rest(path, from, to) {
+            let file = self.paths.input(self.folder, path)?;
+            for at in (from..to).step_by(PIECE as usize) {
+                let line = text::scratch_read(&file, at, PIECE.min(to - at));
+                // It computes with what it has read, so its work comes behind that.
+                self.steps.push(Step::Files { line, before: 0.0, reads: true });
+            }
+            self.scratch = self.scratch.max(PIECE.min(to - from));
+        }
+        Ok(())
+    }
+
+    /// The host writes a file: results as they were copied, or what it made of them.
+    fn writes(&mut self, path: &str, from: u64, to: u64) -> io::Result<()> {
+        let name = self.paths.output(path);
+        let Some(bytes) = self.paths.range(path, from, to) else { return Ok(()) };
+        let found = self.host.iter().find_map(|(address, held)| Some((*address, find(held, &bytes)?)));
+        let element =
+            |address| self.buffers.at(address).map(|(buffer, _)| (buffer.name.clone(), buffer.element.bytes));
+        if let Some((address, at)) = found.filter(|_| bytes.len() >= LEAST_FOUND)
+            && let Some((buffer, size)) = element(address)
+            && [at, bytes.len() as u64].iter().all(|bytes| bytes.is_multiple_of(size))
+        {
+            let line = text::write(&buffer, at / size, bytes.len() as u64 / size, &name, from);
+            self.steps.push(Step::Files { line, before: std::mem::take(&mut self.work), reads: false });
+            return Ok(());
+        }
+        for (piece, at) in bytes.chunks(PIECE as usize).zip((from..).step_by(PIECE as usize)) {
+            let (length, number) = (piece.len() as u64, self.file(piece.to_vec())?);
+            let made = text::scratch_compute(number, length, std::mem::take(&mut self.work));
+            self.steps.push(Step::Files { line: made, before: 0.0, reads: false });
+            let line = text::write(SCRATCH, 0, length, &name, at);
+            self.steps.push(Step::Files { line, before: 0.0, reads: false });
+            self.scratch = self.scratch.max(length);
         }
         Ok(())
     }
@@ -204,7 +285,7 @@ impl Writer<'_> {
     /// The YAML.
     fn finish(mut self, name: &str) -> io::Result<String> {
         let steps = std::mem::take(&mut self.steps);
-        let [prelude, copy_in, kernels, copy_out] = phases(steps);
+        let [prelude, copy_in, kernels, copy_out, postlude] = phases(steps);
         let expected = self.expectations()?;
         let mut yaml = String::from("counterpoint: 1\n");
         let _ = writeln!(yaml, "application: {}", text::quoted(name));
@@ -213,12 +294,13 @@ impl Writer<'_> {
             let _ = writeln!(yaml, "description: {}", text::quoted(&description));
         }
         text::code(&mut yaml, &self.codes);
-        text::buffers(&mut yaml, &self.buffers);
+        text::buffers(&mut yaml, &self.buffers, self.scratch);
         text::textures(&mut yaml, &self.recorded.entries, &self.buffers);
         text::section(&mut yaml, "prelude", &fold(lines(prelude)));
         text::names(&mut yaml, "copy_in", &copied(&copy_in));
         text::section(&mut yaml, "kernels", &fold(lines(kernels)));
         text::names(&mut yaml, "copy_out", &copied(&copy_out));
+        text::section(&mut yaml, "postlude", &fold(lines(postlude)));
         if !expected.is_empty() {
             yaml.push_str("expect:\n");
             expected.iter().for_each(|line| yaml.push_str(line));
@@ -271,14 +353,15 @@ fn put_rows(held: &mut [u8], offset: u64, device: Region, contents: &[u8]) -> bo
     changed
 }
 
-/// Steps as the four phases of an application: what the host does first, copies to the device, all else, and copies back.
-fn phases(steps: Vec<Step>) -> [Vec<Step>; 4] {
-    let mut phases: [Vec<Step>; 4] = Default::default();
+/// Steps as the phases of an application: what the host does first, copies to the device, all else, copies back, and what the host does last.
+fn phases(steps: Vec<Step>) -> [Vec<Step>; 5] {
+    let mut phases: [Vec<Step>; 5] = Default::default();
     let mut steps = steps.into_iter().peekable();
     let mut seen = BTreeSet::new();
     while let Some(step) = steps.peek() {
         let phase = match step {
             Step::Into { whole: true, buffer, .. } if !seen.contains(buffer) => Some(0),
+            Step::Files { reads: true, .. } => Some(0),
             Step::WholeCopy { way: Way::In, buffer, before }
                 if *before < LITTLE && seen.insert(buffer.clone()) =>
             {
@@ -293,6 +376,10 @@ fn phases(steps: Vec<Step>) -> [Vec<Step>; 4] {
         }
     }
     let mut rest: Vec<Step> = steps.collect();
+    while let Some(Step::Files { reads: false, .. }) = rest.last() {
+        phases[4].extend(rest.pop());
+    }
+    phases[4].reverse();
     let mut seen = BTreeSet::new();
     while let Some(step) = rest.last() {
         match step {

@@ -8,6 +8,7 @@ mod application;
 mod buffers;
 mod fold;
 mod journal;
+mod paths;
 mod record;
 mod text;
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use counterpoint_ptx::Param;
 
-use crate::application::{Part, Step, Writer};
+use crate::application::{Part, SCRATCH, Source, Step, Writer};
 use crate::buffers::{Buffer, Buffers, Code};
 use crate::fold::{Item, Linear, Piece};
 use crate::record::{Dim, Entry, Region, Way};
@@ -189,7 +189,13 @@ fn float(value: f64, digits: String) -> String {
 /// A step as a line.
 pub(crate) fn step(step: Step) -> Vec<Piece> {
     match step {
-        Step::Into { buffer, part, file, time, .. } => {
+        Step::Into { buffer, part, source: Source::File(file, at), time, .. } => {
+            let line = Line::default()
+                .text(format!("{{ read: {{ file: {}, into: {buffer}", quoted(&file)))
+                .part(part);
+            after(time, line.text(", offset: ").number(at).text(" } }").0)
+        }
+        Step::Into { buffer, part, source: Source::Computed(file), time, .. } => {
             let mut line = Line::default().text(format!("{{ compute: {{ into: {buffer}")).part(part);
             line = line.text(", file: \"data/");
             line.0.push(Piece::Number(Linear { in_text: true, ..Linear::from(i128::from(file)) }));
@@ -199,8 +205,29 @@ pub(crate) fn step(step: Step) -> Vec<Piece> {
         }
         Step::WholeCopy { way, buffer, before } => after(before, copy(way, &buffer, None, 0)),
         Step::Other { line, before } => after(before, line),
+        Step::Files { line, before, .. } => after(before, line),
         Step::SynchronizeAll { before } => after(before, Line::default().text("{ synchronize: all }").0),
     }
+}
+
+/// The host reads a piece of a file.
+pub(crate) fn scratch_read(file: &str, at: u64, bytes: u64) -> Vec<Piece> {
+    let line = Line::default().text(format!("{{ read: {{ file: {}, into: {SCRATCH}", quoted(file)));
+    line.text(", elements: ").number(bytes).text(", offset: ").number(at).text(" } }").0
+}
+
+/// The host makes what it then writes.
+pub(crate) fn scratch_compute(file: u64, bytes: u64, time: f64) -> Vec<Piece> {
+    let part = Part { element: 0, elements: bytes, rows: 1, pitch: bytes };
+    let source = Source::Computed(file);
+    step(Step::Into { buffer: SCRATCH.to_owned(), part: Some(part), source, time, whole: false })
+}
+
+/// The host writes a part of a buffer to a place in a file.
+pub(crate) fn write(buffer: &str, element: u64, elements: u64, file: &str, at: u64) -> Vec<Piece> {
+    let line =
+        Line::default().text(format!("{{ write: {{ from: {buffer}, file: {}, element: ", quoted(file)));
+    line.number(element).text(", elements: ").number(elements).text(", offset: ").number(at).text(" } }").0
 }
 
 /// A line after work of the host.
@@ -245,7 +272,7 @@ pub(crate) fn code(yaml: &mut String, codes: &[Code]) {
 }
 
 /// `buffers:`.
-pub(crate) fn buffers(yaml: &mut String, buffers: &Buffers) {
+pub(crate) fn buffers(yaml: &mut String, buffers: &Buffers, scratch: u64) {
     yaml.push_str("buffers:\n");
     for Buffer { name, address, bytes, variable, element } in buffers.iter() {
         let _ = match variable {
@@ -257,6 +284,9 @@ pub(crate) fn buffers(yaml: &mut String, buffers: &Buffers) {
                 writeln!(yaml, "  {name}: {{ type: {name_of}, elements: {elements}, address: {address:#x} }}")
             }
         };
+    }
+    if scratch > 0 {
+        let _ = writeln!(yaml, "  {SCRATCH}: {{ type: u8, elements: {scratch} }}");
     }
 }
 
@@ -332,6 +362,7 @@ fn write_piece(yaml: &mut String, piece: &Piece) {
                 .iter()
                 .map(|(index, step)| match step {
                     1 => format!(" + i{index}"),
+                    -1 => format!(" - i{index}"),
                     step if *step < 0 => format!(" - {} * i{index}", -step),
                     step => format!(" + {step} * i{index}"),
                 })

@@ -126,7 +126,7 @@ pub fn run(request: &Request, interrupt: &AtomicBool) -> Result<Captured, RunErr
     let libraries = cached().map_err(at(Path::new("CUDA library")))?;
     let record = request.folder.join("record");
     // Files of an application that was here before are not this one's.
-    for stale in ["data", "expected"].map(|name| request.folder.join(name)) {
+    for stale in ["data", "expected", "input"].map(|name| request.folder.join(name)) {
         match std::fs::remove_dir_all(&stale) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&stale)(error)),
             _ => {}

@@ -66,7 +66,9 @@ fn opened(name: Name, path: *const c_char, written: bool) {
         // SAFETY: a program opens a file by a text that ends with a zero.
         let path = unsafe { CStr::from_ptr(path) }.to_string_lossy().into_owned();
         let is_data = std::fs::metadata(&path).is_ok_and(|found| found.is_file());
-        let system = ["/proc/", "/sys/", "/dev/", "/etc/", "/lib", "/usr/lib"].iter().any(|place| path.starts_with(place));
+        let system = ["/proc/", "/sys/", "/dev/", "/etc/", "/lib", "/usr/lib"]
+            .iter()
+            .any(|place| path.starts_with(place));
         if is_data && !system {
             let path = std::fs::canonicalize(&path).map_or(path, |whole| whole.display().to_string());
             let file = OpenFile { path, written, noted: 0 };
@@ -87,7 +89,8 @@ fn progress(name: Name, file: &mut OpenFile) -> Option<Entry> {
     let at = u64::try_from(at).ok()?;
     let from = std::mem::replace(&mut file.noted, at);
     let (path, to) = (file.path.clone(), at);
-    (at > from).then(|| if file.written { Entry::Wrote { path, from, to } } else { Entry::Read { path, from, to } })
+    (at > from)
+        .then(|| if file.written { Entry::Wrote { path, from, to } } else { Entry::Read { path, from, to } })
 }
 
 /// Entries for all files that have come further.

@@ -1,0 +1,145 @@
+//! The files of the program: what of their bytes went to the device as it is, and where they lie in the application.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use memchr::memmem;
+
+use crate::journal::Recorded;
+use crate::record::{Blob, Entry, Way};
+
+/// Bytes that are looked for in a file at least: fewer may be there by chance.
+pub(crate) const LEAST_FOUND: usize = 16;
+
+/// A file that the program reads or writes.
+struct ProgramFile {
+    /// Its bytes, if it is still there.
+    bytes: Option<Vec<u8>>,
+    /// Ranges that went to the device as they are, by their beginnings.
+    direct: BTreeMap<u64, u64>,
+    /// Its name in the application, once it is there.
+    name: Option<String>,
+}
+
+/// All of them, by path.
+pub(crate) struct Paths {
+    files: BTreeMap<String, ProgramFile>,
+    /// By entry of a copy to the device, the file that its bytes come from, and where they begin there.
+    origins: BTreeMap<usize, (String, u64)>,
+    outputs: BTreeMap<String, String>,
+}
+
+impl Paths {
+    /// Looks for the bytes of copies in what the program has read before them.
+    pub(crate) fn new(recorded: &mut Recorded) -> io::Result<Self> {
+        let mut paths = Paths { files: BTreeMap::new(), origins: BTreeMap::new(), outputs: BTreeMap::new() };
+        // How far each file has been read.
+        let mut read: BTreeMap<String, u64> = BTreeMap::new();
+        let mut known: BTreeMap<Blob, Option<(String, u64)>> = BTreeMap::new();
+        for (index, entry) in recorded.entries.clone().into_iter().enumerate() {
+            match entry {
+                Entry::Read { path, to, .. } => {
+                    paths.open(&path);
+                    let before = read.entry(path).or_default();
+                    *before = to.max(*before);
+                }
+                Entry::Wrote { path, .. } => paths.open(&path),
+                Entry::Copy { way: Way::In, host, .. }
+                    if host.blob.bytes >= LEAST_FOUND as u64 && !read.is_empty() =>
+                {
+                    if let std::collections::btree_map::Entry::Vacant(vacant) = known.entry(host.blob) {
+                        let bytes = recorded.bytes(host.blob)?;
+                        vacant.insert(paths.search(&bytes, &read));
+                    }
+                    if let Some((path, at)) = known[&host.blob].clone() {
+                        if let Some(file) = paths.files.get_mut(&path) {
+                            file.direct.insert(at, at + host.blob.bytes);
+                        }
+                        paths.origins.insert(index, (path, at));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(paths)
+    }
+
+    fn open(&mut self, path: &str) {
+        let read = || ProgramFile { bytes: std::fs::read(path).ok(), direct: BTreeMap::new(), name: None };
+        self.files.entry(path.to_owned()).or_insert_with(read);
+    }
+
+    fn search(&self, bytes: &[u8], read: &BTreeMap<String, u64>) -> Option<(String, u64)> {
+        // Bytes that are all alike come from anywhere.
+        if bytes.iter().all(|byte| *byte == bytes[0]) {
+            return None;
+        }
+        read.iter().find_map(|(path, to)| {
+            let file = self.files.get(path)?.bytes.as_ref()?;
+            let file = file.get(..*to as usize).unwrap_or(file);
+            find(file, bytes).map(|at| (path.clone(), at))
+        })
+    }
+
+    /// The file from which a copy's bytes come, and where they begin there.
+    pub(crate) fn origin(&self, entry: usize) -> Option<(String, u64)> {
+        self.origins.get(&entry).cloned()
+    }
+
+    /// The parts of a range of a file that do not go to the device as they are.
+    pub(crate) fn rest(&self, path: &str, from: u64, to: u64) -> Vec<(u64, u64)> {
+        let Some(file) = self.files.get(path).filter(|file| file.bytes.is_some()) else { return Vec::new() };
+        let (mut parts, mut at) = (Vec::new(), from);
+        for (&start, &end) in file.direct.range(..to).filter(|(_, end)| **end > from) {
+            if start > at {
+                parts.push((at, start));
+            }
+            at = at.max(end);
+        }
+        if at < to {
+            parts.push((at, to));
+        }
+        parts
+    }
+
+    /// Bytes of a file.
+    pub(crate) fn range(&self, path: &str, from: u64, to: u64) -> Option<Vec<u8>> {
+        Some(self.files.get(path)?.bytes.as_ref()?.get(from as usize..to as usize)?.to_vec())
+    }
+
+    /// The name of an input in the application, which has a copy of it.
+    pub(crate) fn input(&mut self, folder: &Path, path: &str) -> io::Result<String> {
+        let taken = self.files.values().filter_map(|file| file.name.clone()).collect::<Vec<_>>();
+        let Some(file) = self.files.get_mut(path) else { return Err(io::ErrorKind::NotFound.into()) };
+        if let Some(name) = &file.name {
+            return Ok(name.clone());
+        }
+        let name = free_name("input/", path, |name| !taken.iter().any(|taken| taken == name));
+        std::fs::create_dir_all(folder.join("input"))?;
+        std::fs::write(folder.join(&name), file.bytes.as_deref().unwrap_or_default())?;
+        Ok(file.name.insert(name).clone())
+    }
+
+    /// The name of an output among the results of a run.
+    pub(crate) fn output(&mut self, path: &str) -> String {
+        if let Some(name) = self.outputs.get(path) {
+            return name.clone();
+        }
+        let name = free_name("", path, |name| !self.outputs.values().any(|taken| taken == name));
+        self.outputs.insert(path.to_owned(), name.clone());
+        name
+    }
+}
+
+/// A name for a file: its own, with a number where another one has it.
+fn free_name(folder: &str, path: &str, is_free: impl Fn(&str) -> bool) -> String {
+    let own = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
+    let numbered = (2..).map(|number| format!("{folder}{number}-{own}"));
+    std::iter::once(format!("{folder}{own}")).chain(numbered).find(|name| is_free(name)).unwrap_or_default()
+}
+
+/// Where bytes begin in others.
+pub(crate) fn find(all: &[u8], bytes: &[u8]) -> Option<u64> {
+    memmem::find(all, bytes).map(|at| at as u64)
+}
