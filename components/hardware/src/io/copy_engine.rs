@@ -170,17 +170,21 @@ struct Active {
     span: Option<SpanId>,
 }
 
+/// The direction of rows in words.
+fn way(rows: &Move) -> &'static str {
+    match (rows.from, rows.to) {
+        (RowSource::Host(_), _) => "host to device",
+        (_, RowTarget::Host(_)) => "device to host",
+        (_, RowTarget::Device(_)) => "on the device",
+    }
+}
+
 impl Active {
     /// Attributes of its span.
     fn attributes(&self) -> Attributes {
-        let way = match (self.rows.from, self.rows.to) {
-            (RowSource::Host(_), _) => "host to device",
-            (_, RowTarget::Host(_)) => "device to host",
-            (_, RowTarget::Device(_)) => "on the device",
-        };
         vec![
             ("bytes", Attribute::Amount(self.rows.total())),
-            ("direction", Attribute::Text(way.into())),
+            ("direction", Attribute::Text(way(&self.rows).into())),
             ("stream", Attribute::Number(self.label.stream.into())),
         ]
     }
@@ -258,7 +262,7 @@ impl CopyEngine {
             let Some(queued) = self.engines[index].take_next() else { return Ok(()) };
             sim.stats.count(&queued);
             let Queued { origin, rows, label, title } = queued;
-            sim.debug(|| format!("begins to move {} bytes, {:?}", rows.total(), rows.direction()));
+            sim.debug(|| format!("begins to copy {} bytes, {}", rows.total(), way(&rows)));
             let lane = Lane::Numbered("engine", index as u32);
             let open =
                 |Title { name, parent }| sim.open_span(Level::Kernels, parent, String::from(&*name), lane);
@@ -293,7 +297,7 @@ impl CopyEngine {
             let (row, within) = (*begun / rows.bytes, *begun % rows.bytes);
             let bytes = self.chunk.min(rows.bytes - within);
             let at = |place: Rows| place.first + row * place.pitch + within;
-            sim.trace(|| format!("chunk {slot}: {bytes} bytes from byte {within} of row {row} on"));
+            sim.trace(|| format!("chunk {slot}: {bytes} bytes, row {row} from byte {within} on"));
             let tag = Tag(slot as u32);
             *begun += bytes;
             *parts += 1;
