@@ -99,8 +99,8 @@ fn layers_do_not_reach_upwards() {
 const CRATES: [&[&str]; 9] = [
     &["counterpoint-archive", "counterpoint-macros"],
     &["counterpoint-framework", "counterpoint-ptx"],
-    &["counterpoint-protocols", "counterpoint-report"],
-    &["counterpoint-hardware", "counterpoint-host-model"],
+    &["counterpoint-cuda-capture", "counterpoint-protocols", "counterpoint-report"],
+    &["counterpoint-cuda-launch", "counterpoint-cuda-runtime", "counterpoint-hardware", "counterpoint-host-model"],
     &["counterpoint-simulation"],
     &["counterpoint-experiments", "counterpoint-library", PAPERS],
     &["counterpoint"],
