@@ -89,8 +89,8 @@ fn progress(name: Name, file: &mut OpenFile) -> Option<Entry> {
     let at = u64::try_from(at).ok()?;
     let from = std::mem::replace(&mut file.noted, at);
     let (path, to) = (file.path.clone(), at);
-    (at > from)
-        .then(|| if file.written { Entry::Wrote { path, from, to } } else { Entry::Read { path, from, to } })
+    let entry = if file.written { Entry::Wrote { path, from, to } } else { Entry::Read { path, from, to } };
+    (at > from).then_some(entry)
 }
 
 /// Entries for all files that have come further.
