@@ -77,7 +77,7 @@ fn opened(name: Name, path: *const c_char, written: bool) {
     });
 }
 
-/// What an open file has come to since it was noted last.
+/// An entry for the progress of an open file since it was noted last.
 fn progress(name: Name, file: &mut OpenFile) -> Option<Entry> {
     // SAFETY: the file is open, so its name means something to the C library.
     let at = unsafe {
