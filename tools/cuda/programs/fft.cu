@@ -1,9 +1,11 @@
 // A fast Fourier transform of many signals, radix 2 between two buffers and twiddle factors in constant memory; compared with the sum.
 // Arguments: 64 12
 
+#include <cmath>
 #include <complex>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include <cuda_runtime.h>

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <cuda_runtime.h>
