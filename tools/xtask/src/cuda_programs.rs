@@ -250,25 +250,26 @@ fn compile(options: &Options, libraries: &Path, source: &Path, program: &Path) -
                 program.with_extension("fatbin"),
                 program.with_extension("o"),
             );
-            let clang_with = |flags: &[&str]| {
+            let clang_with = |flags: &[&str], out: &Path| {
                 let mut command = Command::new(clang);
+                command.args(["-O2", "-x", "cuda", "-Wno-unknown-cuda-version", "--no-cuda-version-check"]);
+                command.arg(&include).arg(format!("--cuda-gpu-arch={}", options.architecture));
                 command
-                    .args(["-O2", "-x", "cuda", "-Wno-unknown-cuda-version", "--no-cuda-version-check"])
-                    .arg(&include);
-                command.arg(format!("--cuda-gpu-arch={}", options.architecture)).args(flags);
-                command.arg(format!("--cuda-path={}", root.display())).arg(source);
+                    .arg(format!("--cuda-path={}", root.display()))
+                    .args(flags)
+                    .arg(source)
+                    .arg("-o")
+                    .arg(out);
                 command
             };
-            let mut device = clang_with(&["--cuda-device-only", "-S", "-o"]);
-            device.arg(&ptx);
-            succeed(device)?;
+            succeed(clang_with(&["--cuda-device-only", "-S"], &ptx))?;
             let text = std::fs::read(&ptx).map_err(|error| format!("{}: {error}", ptx.display()))?;
-            let written = std::fs::write(&binary, fat_binary(&text));
+            let generation = options.architecture.trim_start_matches("sm_").parse().unwrap_or(35);
+            let written = std::fs::write(&binary, fat_binary(&text, generation));
             written.map_err(|error| format!("{}: {error}", binary.display()))?;
-            let mut host =
-                clang_with(&["--cuda-host-only", "-c", "-Xclang", "-fcuda-include-gpubinary", "-Xclang"]);
-            host.arg(&binary).arg("-o").arg(&object);
-            succeed(host)?;
+            let code = binary.display().to_string();
+            let flags = ["--cuda-host-only", "-c", "-Xclang", "-fcuda-include-gpubinary", "-Xclang", &code];
+            succeed(clang_with(&flags, &object))?;
             let mut link = Command::new(clang);
             link.arg("-Wl,--no-as-needed").arg(&object).arg("-o").arg(program).arg("-lm");
             link.args(["libcudart.so.11.0", "libcounterpoint_cuda.so"].map(|name| libraries.join(name)));
@@ -278,14 +279,14 @@ fn compile(options: &Options, libraries: &Path, source: &Path, program: &Path) -
 }
 
 /// A fat binary with PTX as it is, which clang puts into the host's code: otherwise it needs NVIDIA's assembler.
-fn fat_binary(text: &[u8]) -> Vec<u8> {
+fn fat_binary(text: &[u8], generation: u8) -> Vec<u8> {
     let mut payload = text.to_vec();
     payload.resize((text.len() + 1).next_multiple_of(8), 0);
     let mut entry = [0_u8; 64];
     entry[0] = 1;
     entry[4] = 64;
     entry[8..16].copy_from_slice(&(payload.len() as u64).to_le_bytes());
-    entry[28] = 35;
+    entry[28] = generation;
     let mut binary = 0xba55_ed50_u32.to_le_bytes().to_vec();
     binary.extend([1, 0, 16, 0]);
     binary.extend(((entry.len() + payload.len()) as u64).to_le_bytes());
@@ -342,10 +343,8 @@ fn last_lines(output: &Output) -> String {
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     let last =
         |text: &str| text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
-    let said = err
-        .lines()
-        .find(|line| line.starts_with("counterpoint: ") || line.contains("error"))
-        .map(str::to_owned);
+    let said =
+        err.lines().find(|line| line.contains("error") || line.contains("PTX line")).map(str::to_owned);
     format!("{}; {}", output.status, said.unwrap_or_else(|| last(&out)))
 }
 

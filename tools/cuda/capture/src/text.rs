@@ -83,7 +83,7 @@ pub(crate) fn line(writer: &Writer<'_>, entry: &Entry) -> Option<Vec<Piece>> {
             let ((source, at), (target, to_at)) = (buffers.at(from.address)?, buffers.at(to.address)?);
             let size = source.element.bytes;
             let line = start(format!("{{ copy: {{ from: {}, to: {}", source.name, target.name));
-            let line = line.key("element", at / size, 0).key("to_element", to_at / size, 0);
+            let line = line.key("element", at / size, 0).key("to_element", to_at / size, at / size);
             let line = line.key("elements", from.width / size, u64::MAX).rows(from.rows, from.pitch / size);
             let line = if to.rows == 1 { line } else { line.key("to_pitch", to.pitch / size, 0) };
             line.text(" }").stream(*stream).text(" }")

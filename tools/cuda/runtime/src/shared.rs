@@ -29,12 +29,22 @@ struct Block {
     bytes: u64,
     /// It is on the device, too.
     on_device: bool,
+    /// It comes from `cudaMallocManaged`.
+    managed: bool,
+    /// The device has never had its bytes.
+    fresh: bool,
 }
 
 impl SharedMemory {
     /// The block that begins at an address: its bytes, and whether kernels reach it.
     fn block(&self, address: u64) -> Result<Block> {
         self.blocks.get(&address).copied().ok_or(Error::INVALID_VALUE)
+    }
+
+    /// Whether an address is in memory that the program calls managed.
+    pub(crate) fn is_managed(&self, address: u64) -> bool {
+        let block = self.blocks.range(..=address).next_back();
+        block.is_some_and(|(start, block)| block.managed && address - start < block.bytes)
     }
 
     /// Whether an address is in a block, and whether kernels reach it.
@@ -63,7 +73,10 @@ impl State {
                 )
             };
             if mapped.is_ok_and(|address| address.addr() as u64 == start) {
-                self.shared.blocks.insert(start, Block { bytes: bytes.max(1), on_device: false });
+                self.shared.blocks.insert(
+                    start,
+                    Block { bytes: bytes.max(1), on_device: false, managed: false, fresh: true },
+                );
                 if on_device {
                     self.put_on_device(start)?;
                 }
@@ -71,6 +84,14 @@ impl State {
             }
         }
         Err(Error::MEMORY_ALLOCATION)
+    }
+
+    /// Allocates memory that host and device reach by the same pointer.
+    pub(crate) fn allocate_managed(&mut self, bytes: u64) -> Result<u64> {
+        let address = self.allocate_shared(bytes, true)?;
+        let block = self.shared.block(address)?;
+        self.shared.blocks.insert(address, Block { managed: true, ..block });
+        Ok(address)
     }
 
     /// Has kernels reach a block from now on.
@@ -104,9 +125,12 @@ impl State {
         for (address, region) in self.on_device() {
             // SAFETY: pages that `allocate_shared` has made.
             let host = unsafe { read(address, region.width)? };
-            if self.device.read(region)? != host {
+            let block = self.shared.block(address)?;
+            // Whatever the device's memory holds at first, here and on a machine.
+            if block.fresh || self.device.read(region)? != host {
                 self.device.write(region, host)?;
                 self.note(Way::In, region, host);
+                self.shared.blocks.insert(address, Block { fresh: false, ..block });
             }
         }
         Ok(())

@@ -29,6 +29,8 @@ pub(crate) struct State {
     /// Arrays that exist, by their numbers.
     pub(crate) arrays: BTreeMap<usize, Array>,
     pub(crate) next_array: usize,
+    /// By stub of a kernel, the dynamic shared memory that the program has asked for.
+    pub(crate) dynamic_limits: BTreeMap<usize, u32>,
     /// Streams that exist, by their numbers; the default stream is number 0.
     pub(crate) streams: BTreeSet<u32>,
     pub(crate) next_stream: u32,
@@ -124,6 +126,7 @@ impl State {
             next_texture: 0,
             arrays: BTreeMap::new(),
             next_array: 0,
+            dynamic_limits: BTreeMap::new(),
             streams: BTreeSet::from([0]),
             next_stream: 1,
             events: BTreeSet::new(),

@@ -86,7 +86,10 @@ entries! {
         let (_, kernel) = state.kernel(stub)?;
         let most = state.limits().shared_of_block_at_most;
         match attribute {
-            DYNAMIC_SHARED if value >= 0 && u64::from(kernel.shared_bytes()) + value as u64 <= most => Ok(()),
+            DYNAMIC_SHARED if value >= 0 && u64::from(kernel.shared_bytes()) + value as u64 <= most => {
+                state.dynamic_limits.insert(stub.addr(), value as u32);
+                Ok(())
+            }
             DYNAMIC_SHARED => Err(Error::INVALID_VALUE),
             CARVEOUT => Ok(()),
             _ => Err(state.refuse("cudaFuncSetAttribute", &format!("the attribute {attribute} is not supported"))),
@@ -96,7 +99,7 @@ entries! {
     fn cudaFuncGetAttributes(attributes: *mut FunctionAttributes, stub: *const c_void) |state| {
         let (_, kernel) = state.kernel(stub)?;
         let threads = kernel.max_ntid().map_or(1024, |sizes| sizes.iter().product::<u32>());
-        let most = state.limits().shared_of_block_at_most - u64::from(kernel.shared_bytes());
+        let most = state.dynamic_shared_limit(stub, &kernel);
         put(attributes, FunctionAttributes {
             shared: kernel.shared_bytes() as usize,
             constant: kernel.constant_bytes() as usize,

@@ -82,6 +82,12 @@ impl State {
         Ok((function.binary, kernel))
     }
 
+    /// Bytes of dynamic shared memory that a block of a kernel may have: more than CUDA gives to all only where the program has asked.
+    pub(crate) fn dynamic_shared_limit(&self, stub: *const c_void, kernel: &Kernel) -> u32 {
+        let usual = self.limits().shared_of_block.saturating_sub(kernel.shared_bytes().into()) as u32;
+        self.dynamic_limits.get(&stub.addr()).copied().unwrap_or(usual).max(usual)
+    }
+
     /// Runs a launch, and notes it.
     ///
     /// # Safety
@@ -101,8 +107,11 @@ impl State {
             return Err(Error::INVALID_CONFIGURATION);
         }
         let shared = u32::try_from(sizes.shared).map_err(|_| Error::INVALID_VALUE)?;
-        let needed = u64::from(kernel.shared_bytes()) + u64::from(shared);
-        if needed > self.limits().shared_of_block_at_most {
+        if shared > self.dynamic_shared_limit(stub, &kernel) {
+            return Err(Error::INVALID_VALUE);
+        }
+        let bound = kernel.max_ntid().map(|bound| bound.iter().map(|&size| u64::from(size)).product::<u64>());
+        if bound.is_some_and(|bound| threads > bound) {
             return Err(Error::INVALID_VALUE);
         }
         if cooperative {

@@ -84,6 +84,31 @@ impl State {
         if shape.width == 0 || shape.rows == 0 {
             return Ok(());
         }
+        let is_shared =
+            [to.address, from.address].iter().any(|address| self.shared.find(*address) == Some(true));
+        if !is_shared {
+            // SAFETY: the caller's promise.
+            return unsafe { self.copy_apart((to, from), shape, kind, stream, waits) };
+        }
+        // Host and device have a copy each, which are one to the program.
+        self.share()?;
+        // SAFETY: the caller's promise.
+        unsafe { self.copy_apart((to, from), shape, kind, stream, waits)? };
+        self.unshare()
+    }
+
+    /// The same, of memory that either host or device has.
+    ///
+    /// # Safety
+    /// As [`State::copy`].
+    unsafe fn copy_apart(
+        &mut self,
+        (to, from): (Place, Place),
+        shape: Shape,
+        kind: Kind,
+        stream: u32,
+        waits: bool,
+    ) -> Result {
         match self.ends(kind, to.address, from.address)? {
             Ends::HostToHost => {
                 // SAFETY: the caller's promise.
@@ -239,7 +264,7 @@ entries! {
     }
 
     fn cudaMallocManaged(address: *mut u64, bytes: usize, _flags: c_uint) |state| {
-        put(address, state.allocate_shared(bytes as u64, true)?)
+        put(address, state.allocate_managed(bytes as u64)?)
     }
 
     fn cudaMallocHost(address: *mut u64, bytes: usize) |state| {
@@ -335,8 +360,8 @@ entries! {
     fn cudaPointerGetAttributes(attributes: *mut PointerAttributes, pointer: u64) |state| {
         // Types: 0 unknown, 1 host, 2 device, 3 managed.
         let (kind, device, host) = match state.shared.find(pointer) {
-            Some(true) => (3, pointer, pointer),
-            Some(false) => (1, pointer, pointer),
+            Some(_) if state.shared.is_managed(pointer) => (3, pointer, pointer),
+            Some(_) => (1, pointer, pointer),
             None if state.device.holds(pointer) => (2, pointer, 0),
             None => (0, 0, 0),
         };
