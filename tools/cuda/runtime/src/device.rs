@@ -172,7 +172,7 @@ impl Device {
             return Ok(());
         }
         if region.rows > 1 && region.pitch < region.width {
-            return Err(Error::INVALID_VALUE);
+            return Err(Error::INVALID_PITCH);
         }
         let (start, found) = self.allocation(region.address).ok_or(Error::INVALID_VALUE)?;
         let within =

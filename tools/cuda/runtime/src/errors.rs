@@ -27,6 +27,7 @@ table! {
     MEMORY_ALLOCATION = 2, c"cudaErrorMemoryAllocation", c"out of memory";
     INITIALIZATION = 3, c"cudaErrorInitializationError", c"initialization error";
     INVALID_CONFIGURATION = 9, c"cudaErrorInvalidConfiguration", c"invalid configuration argument";
+    INVALID_PITCH = 12, c"cudaErrorInvalidPitchValue", c"invalid pitch argument";
     INVALID_SYMBOL = 13, c"cudaErrorInvalidSymbol", c"invalid device symbol";
     INVALID_DEVICE_POINTER = 17, c"cudaErrorInvalidDevicePointer", c"invalid device pointer";
     INVALID_MEMCPY_DIRECTION = 21, c"cudaErrorInvalidMemcpyDirection", c"invalid copy direction for memcpy";

@@ -37,6 +37,8 @@ pub(crate) struct State {
     /// Events that exist.
     pub(crate) events: BTreeSet<u32>,
     pub(crate) next_event: u32,
+    /// Those that have been recorded.
+    pub(crate) recorded: BTreeSet<u32>,
     /// The process that has loaded the library.
     process: u32,
     /// A kernel has failed: every later call fails the same way, as on a GPU.
@@ -131,6 +133,7 @@ impl State {
             next_stream: 1,
             events: BTreeSet::new(),
             next_event: 1,
+            recorded: BTreeSet::new(),
             process,
             failed: None,
             said: BTreeSet::new(),

@@ -28,13 +28,18 @@ fn new_event(state: &mut State) -> Event {
 
 fn record(state: &mut State, event: Event, stream: Stream) -> Result {
     let (event, stream) = (event_number(state, event)?, state.stream(stream)?);
+    state.recorded.insert(event);
     state.recorder.entry(&Entry::Record { event, stream });
     Ok(())
 }
 
 fn elapsed(state: &mut State, first: Event, second: Event) -> Result<f32> {
-    event_number(state, first)?;
-    event_number(state, second)?;
+    for event in [first, second] {
+        let number = event_number(state, event)?;
+        if !state.recorded.contains(&number) {
+            return Err(Error::INVALID_RESOURCE_HANDLE);
+        }
+    }
     state.say_once("no time passes between events while a program is recorded: cudaEventElapsedTime gives 0");
     Ok(0.0)
 }
@@ -47,6 +52,7 @@ entries! {
     fn cudaEventDestroy(event: Event) |state| {
         let number = event_number(state, event)?;
         state.events.remove(&number);
+        state.recorded.remove(&number);
         Ok(())
     }
 

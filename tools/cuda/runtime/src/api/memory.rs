@@ -94,7 +94,10 @@ impl State {
         self.share()?;
         // SAFETY: the caller's promise.
         unsafe { self.copy_apart((to, from), shape, kind, stream, waits)? };
-        self.unshare()
+        match self.ends(kind, to.address, from.address)? {
+            Ends::HostToDevice | Ends::OnDevice => self.unshare(),
+            Ends::HostToHost | Ends::DeviceToHost => self.share(),
+        }
     }
 
     /// The same, of memory that either host or device has.
