@@ -23,11 +23,20 @@ pub trait Sends {
         stream: u32,
     ) -> Result<(), Fault>;
 
-    /// Fills or copies rows on a stream.
-    async fn move_rows(&mut self, driver: &mut Driver<'_>, moved: &Moved, stream: u32) -> Result<(), Fault>;
+    /// Fills or copies rows on a stream. A sender of before there were such steps refuses them.
+    async fn move_rows(
+        &mut self,
+        _driver: &mut Driver<'_>,
+        _moved: &Moved,
+        _stream: u32,
+    ) -> Result<(), Fault> {
+        Err(Fault::new("this runtime neither fills memory nor copies rows"))
+    }
 
     /// Does what the host does by itself.
-    async fn host(&mut self, driver: &mut Driver<'_>, step: &HostStep) -> Result<(), Fault>;
+    async fn host(&mut self, driver: &mut Driver<'_>, step: &HostStep) -> Result<(), Fault> {
+        driver.host(step, None).await
+    }
 
     /// Does what orders streams, holds the host or frees memory.
     async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault>;

@@ -4,7 +4,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Variant;
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::{Condition, HostStep, LaunchStep, Moved, Range, Step};
+use counterpoint_host_model::program::{Condition, LaunchStep, Range, Step};
 use counterpoint_host_model::runtimes::{Runtime, Sender, Sends, Walks, phases};
 use counterpoint_protocols::bus::Direction;
 
@@ -41,14 +41,6 @@ impl Sends for Waiting {
 
     async fn copy(&mut self, driver: &mut Driver<'_>, way: Direction, part: Range, on: u32) -> Done {
         self.0.copy(driver, way, part, on).await
-    }
-
-    async fn move_rows(&mut self, driver: &mut Driver<'_>, moved: &Moved, on: u32) -> Done {
-        self.0.move_rows(driver, moved, on).await
-    }
-
-    async fn host(&mut self, driver: &mut Driver<'_>, step: &HostStep) -> Done {
-        self.0.host(driver, step).await
     }
 
     async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Done {
