@@ -100,7 +100,12 @@ const CRATES: [&[&str]; 9] = [
     &["counterpoint-archive", "counterpoint-macros"],
     &["counterpoint-framework", "counterpoint-ptx"],
     &["counterpoint-cuda-capture", "counterpoint-protocols", "counterpoint-report"],
-    &["counterpoint-cuda-launch", "counterpoint-cuda-runtime", "counterpoint-hardware", "counterpoint-host-model"],
+    &[
+        "counterpoint-cuda-launch",
+        "counterpoint-cuda-runtime",
+        "counterpoint-hardware",
+        "counterpoint-host-model",
+    ],
     &["counterpoint-simulation"],
     &["counterpoint-experiments", "counterpoint-library", PAPERS],
     &["counterpoint"],
