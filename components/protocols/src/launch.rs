@@ -71,7 +71,7 @@ pub struct Launch {
     pub params: Arc<[u8]>,
     /// Their address for constant caches.
     pub parameters: u64,
-    /// How often copies have written constant memory of its device before it: caches of constants forget what is older.
+    /// Count of copies to constant memory of its device before this launch; constant caches drop lines of an older count.
     pub constant_writes: u32,
     /// The device memory that the kernel may touch.
     pub memory: Arc<Allocations>,

@@ -8,7 +8,7 @@ use counterpoint_ptx::Kernel;
 use counterpoint_ptx::analysis::access::{Array, KernelAccesses};
 use small::{HEAD, outputs, outputs_in};
 
-/// What each of eight threads stores, of a body that leaves it in %rd5.
+/// The words that eight threads store, of a body that leaves one in %rd5.
 fn found(before: &str, body: &str) -> Vec<u64> {
     outputs_in(before, &format!("{body} st.global.u64 [%rd3], %rd5; ret;"), 8, &[])
 }

@@ -17,7 +17,7 @@ const USAGE: &str = "usage: cargo xtask cuda-programs FOLDER (--nvcc NVCC | --cl
 /// Seconds that a program may take.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What is asked for.
+/// Options of the chore.
 struct Options {
     folder: PathBuf,
     compiler: Compiler,

@@ -60,8 +60,8 @@ pub struct Access {
     pub group: u32,
     /// Of a copy, the lanes that write zeros and read nothing.
     pub zeros: u32,
-    /// Of a copy, the lanes that read fewer bytes than they write, as many as the second row of `values` says, and zeros for the rest.
-    /// They are not in `mask`: the owner of the warp reads for them what it likes to read.
+    /// Of a copy, the lanes that read fewer bytes than they write: the count is in the second row of `values`, and zeros fill the rest.
+    /// They are not in `mask`; the owner of the warp reads these bytes for them.
     pub parts: u32,
     /// In: the value of `%clock`.
     pub clock: u64,

@@ -38,6 +38,14 @@ impl Kernel {
         extent(&self.constant_symbols)
     }
 
+    /// The module's variables and the address of each, `.global` ones first.
+    pub fn variables(&self, bases: VariableBases) -> impl Iterator<Item = (&Symbol, u64)> {
+        let placed = |base: u64| move |symbol: &'_ Symbol| base + symbol.offset;
+        let (global, constant) = (placed(bases.globals), placed(bases.constants));
+        let globals = self.global_symbols.iter().map(move |symbol| (symbol, global(symbol)));
+        globals.chain(self.constant_symbols.iter().map(move |symbol| (symbol, constant(symbol))))
+    }
+
     /// Initial contents of the module's `.global` variables.
     pub fn global_image(&self, bases: VariableBases) -> Vec<u8> {
         let mut bytes = image(&self.global_symbols, bases);

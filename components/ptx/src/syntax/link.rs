@@ -134,7 +134,7 @@ fn renamed(
     renamed
 }
 
-/// What a module declares, in the order of the text.
+/// Declarations of a module, in the order of the text.
 fn items(module: &Module) -> Vec<Item> {
     let variables = module.variables.iter().map(|variable| (variable.span, variable.name.clone()));
     let functions = module.functions.iter().map(|function| (function.span, function.name.clone()));

@@ -159,7 +159,7 @@ impl Reader<'_> {
         value
     }
 
-    /// The same, or what is no number (`nan`), or infinity (`inf`, `-inf`).
+    /// The same, or NaN (`nan`) or infinity (`inf`, `-inf`).
     pub(super) fn any_float(&mut self, node: &Node) -> Option<f64> {
         match self.text(node)?.as_str() {
             text if is_special(text) => text.parse().ok(),
@@ -191,7 +191,7 @@ fn decimal(number: Number) -> String {
     })
 }
 
-/// Whether a text means what is no number, or infinity.
+/// Whether a text means NaN or infinity.
 pub(super) fn is_special(text: &str) -> bool {
     matches!(text, "nan" | "inf" | "-inf")
 }

@@ -51,7 +51,7 @@ pub(super) fn preload(loaded: &LoadedApplication, options: Options) -> Result<Co
     }
 }
 
-/// The files of a run: inputs by their number, and the disk that takes what is written.
+/// Files of a run: inputs by number, and the disk for outputs.
 struct RunFiles<'a> {
     inputs: &'a [InputFile],
     disk: Option<&'a Disk>,

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use crate::buffers::{Buffer, Buffers, Code, is_copied_out};
+use crate::buffers::{Buffers, Code};
 use crate::fold::{Item, Piece, fold};
 use crate::journal::Recorded;
 use crate::paths::{LEAST_FOUND, Paths, find};
 use crate::record::{Blob, Entry, Region, Way};
 use crate::text;
 
-/// What a record says of the program, for its user.
+/// Summary of a record, for the program's user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Launches.
@@ -94,12 +94,14 @@ pub(crate) struct Part {
 
 /// Writer of an application.
 pub(crate) struct Writer<'a> {
-    recorded: &'a mut Recorded,
+    recorded: &'a Recorded,
     folder: &'a Path,
     pub(crate) codes: Vec<Code>,
     pub(crate) buffers: Buffers,
     /// By buffer what the host's copy holds where the application has come to.
     host: BTreeMap<u64, Vec<u8>>,
+    /// Buffers of which something has been copied back.
+    copied_back: BTreeSet<u64>,
     /// Numbers of the files of contents.
     files: BTreeMap<Vec<u8>, u64>,
     steps: Vec<Step>,
@@ -113,7 +115,7 @@ pub(crate) struct Writer<'a> {
 ///
 /// # Errors
 /// Files of the record cannot be read, or those of the application not written.
-pub fn write_application(recorded: &mut Recorded, name: &str, folder: &Path) -> io::Result<String> {
+pub fn write_application(recorded: &Recorded, name: &str, folder: &Path) -> io::Result<String> {
     let mut codes = Vec::new();
     for entry in &recorded.entries {
         if let Entry::Module(module) = entry {
@@ -130,6 +132,7 @@ pub fn write_application(recorded: &mut Recorded, name: &str, folder: &Path) -> 
         codes,
         buffers,
         host: BTreeMap::new(),
+        copied_back: BTreeSet::new(),
         files: BTreeMap::new(),
         steps: Vec::new(),
         work: 0.0,
@@ -152,13 +155,14 @@ impl Writer<'_> {
                     | Entry::Wrote { .. }
             )
         });
-        let entries: Vec<Entry> = self.recorded.entries[..last.map_or(0, |last| last + 1)].to_vec();
-        let last_free = last_frees(&entries);
+        let recorded = self.recorded;
+        let entries = &recorded.entries[..last.map_or(0, |last| last + 1)];
+        let last_free = last_frees(entries);
         for (index, entry) in entries.iter().enumerate() {
             match entry {
                 Entry::Work { nanoseconds } => self.work += *nanoseconds as f64,
-                Entry::Copy { way, device, host, stream, waits } => {
-                    self.copy(index, (*way, *device, host.blob), *stream, *waits)?;
+                Entry::Copy { way, device, blob, stream, waits } => {
+                    self.copy(index, (*way, *device, *blob), *stream, *waits)?;
                 }
                 Entry::Read { path, from, to } => self.reads(path, *from, *to)?,
                 Entry::Wrote { path, from, to } => self.writes(path, *from, *to)?,
@@ -192,6 +196,9 @@ impl Writer<'_> {
         let contents = self.recorded.bytes(blob)?;
         let held = self.host.entry(address).or_insert_with(|| vec![0; bytes as usize]);
         let changed = put_rows(held, offset, device, &contents);
+        if way == Way::Out {
+            self.copied_back.insert(address);
+        }
         if way == Way::In && changed {
             // The host writes what lies between rows as well, as it is.
             let extent = Region::line(device.address, device.extent());
@@ -308,12 +315,11 @@ impl Writer<'_> {
         Ok(yaml)
     }
 
-    /// Lines for what the host holds in the end of what was copied back.
-    fn expectations(&mut self) -> io::Result<Vec<String>> {
+    /// Lines for the buffers of which something was copied back: they are to hold what the host holds in the end.
+    fn expectations(&self) -> io::Result<Vec<String>> {
         let any_order = self.codes.iter().any(|code| code.adds_in_any_order);
         let mut lines = Vec::new();
-        let out: Vec<Buffer> = self.buffers.iter().cloned().collect();
-        for buffer in out.iter().filter(|buffer| is_copied_out(&self.recorded.entries, buffer)) {
+        for buffer in self.buffers.iter().filter(|buffer| self.copied_back.contains(&buffer.address)) {
             let Some(held) = self.host.get(&buffer.address) else { continue };
             std::fs::create_dir_all(self.folder.join("expected"))?;
             let file = format!("expected/{}.bin", buffer.name);

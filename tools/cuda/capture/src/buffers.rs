@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use counterpoint_ptx::analysis::access::{Array, KernelAccesses};
-use counterpoint_ptx::{Kernel, Symbol, decode, parser};
+use counterpoint_ptx::{Kernel, Symbol, VariableBases, decode, parser};
 
-use crate::record::{Entry, Module, Region, Way};
+use crate::record::{Entry, Module, Region};
 
 /// A buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,14 +82,11 @@ impl Code {
         Some(Code { module, kernels, accesses, adds_in_any_order })
     }
 
-    /// A variable at an address: its name, its address and its bytes.
+    /// Its variables and their addresses.
     fn variables(&self) -> impl Iterator<Item = (&Symbol, u64)> {
-        let any = self.kernels.values().next();
-        let globals = any.into_iter().flat_map(|kernel| kernel.global_symbols());
-        let constants = any.into_iter().flat_map(|kernel| kernel.constant_symbols());
-        let (first, second) = (self.module.globals, self.module.constants);
-        let globals = globals.map(move |symbol| (symbol, first + symbol.offset));
-        globals.chain(constants.map(move |symbol| (symbol, second + symbol.offset)))
+        let Module { globals, constants, .. } = self.module;
+        let bases = VariableBases { globals, constants, ..VariableBases::default() };
+        self.kernels.values().take(1).flat_map(move |kernel| kernel.variables(bases))
     }
 }
 
@@ -232,14 +229,4 @@ impl Buffers {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Buffer> {
         self.all.values()
     }
-}
-
-/// Whether a record copies something out of a buffer.
-pub(crate) fn is_copied_out(entries: &[Entry], buffer: &Buffer) -> bool {
-    entries.iter().any(|entry| match entry {
-        Entry::Copy { way: Way::Out, device, .. } => {
-            (buffer.address..buffer.address + buffer.bytes.max(1)).contains(&device.address)
-        }
-        _ => false,
-    })
 }

@@ -159,10 +159,11 @@ impl Recorded {
     ///
     /// # Errors
     /// They cannot be read.
-    pub fn bytes(&mut self, blob: Blob) -> io::Result<Vec<u8>> {
-        self.bytes.seek(SeekFrom::Start(blob.at))?;
+    pub fn bytes(&self, blob: Blob) -> io::Result<Vec<u8>> {
+        let mut file = &self.bytes;
+        file.seek(SeekFrom::Start(blob.at))?;
         let mut bytes = vec![0; blob.bytes as usize];
-        self.bytes.read_exact(&mut bytes)?;
+        file.read_exact(&mut bytes)?;
         Ok(bytes)
     }
 }
@@ -181,7 +182,7 @@ mod tests {
         assert_eq!(journal.keep(b"abc").expect("room"), first);
         journal.entry(&Entry::Free { address: 7 }).expect("room");
         journal.entries.write_all(b"{\"entry\":\"fr").expect("room");
-        let mut read = read(folder.path()).expect("a record");
+        let read = read(folder.path()).expect("a record");
         assert_eq!(read.entries, [Entry::Free { address: 7 }]);
         assert_eq!(read.bytes(second).expect("bytes"), b"abd");
     }

@@ -14,4 +14,4 @@ mod text;
 
 pub use application::{Summary, summary, write_application};
 pub use journal::{Journal, JournalError, Recorded, read};
-pub use record::{Blob, Dim, Entry, HostBytes, Managed, Module, Region, Scalar, Texels, Way};
+pub use record::{Blob, Dim, Entry, Module, Region, Texels, Way};

@@ -32,29 +32,29 @@ pub(crate) struct Paths {
 
 impl Paths {
     /// Looks for the bytes of copies in what the program has read before them.
-    pub(crate) fn new(recorded: &mut Recorded) -> io::Result<Self> {
+    pub(crate) fn new(recorded: &Recorded) -> io::Result<Self> {
         let mut paths = Paths { files: BTreeMap::new(), origins: BTreeMap::new(), outputs: BTreeMap::new() };
         // How far each file has been read.
         let mut read: BTreeMap<String, u64> = BTreeMap::new();
         let mut known: BTreeMap<Blob, Option<(String, u64)>> = BTreeMap::new();
-        for (index, entry) in recorded.entries.clone().into_iter().enumerate() {
+        for (index, entry) in recorded.entries.iter().enumerate() {
             match entry {
                 Entry::Read { path, to, .. } => {
-                    paths.open(&path);
-                    let before = read.entry(path).or_default();
-                    *before = to.max(*before);
+                    paths.open(path);
+                    let before = read.entry(path.clone()).or_default();
+                    *before = (*to).max(*before);
                 }
-                Entry::Wrote { path, .. } => paths.open(&path),
-                Entry::Copy { way: Way::In, host, .. }
-                    if host.blob.bytes >= LEAST_FOUND as u64 && !read.is_empty() =>
+                Entry::Wrote { path, .. } => paths.open(path),
+                Entry::Copy { way: Way::In, blob, .. }
+                    if blob.bytes >= LEAST_FOUND as u64 && !read.is_empty() =>
                 {
-                    if let std::collections::btree_map::Entry::Vacant(vacant) = known.entry(host.blob) {
-                        let bytes = recorded.bytes(host.blob)?;
+                    if let std::collections::btree_map::Entry::Vacant(vacant) = known.entry(*blob) {
+                        let bytes = recorded.bytes(*blob)?;
                         vacant.insert(paths.search(&bytes, &read));
                     }
-                    if let Some((path, at)) = known[&host.blob].clone() {
+                    if let Some((path, at)) = known[blob].clone() {
                         if let Some(file) = paths.files.get_mut(&path) {
-                            file.direct.insert(at, at + host.blob.bytes);
+                            file.direct.insert(at, at + blob.bytes);
                         }
                         paths.origins.insert(index, (path, at));
                     }

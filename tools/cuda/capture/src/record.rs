@@ -60,21 +60,6 @@ pub enum Way {
 /// Sizes in x, y and z.
 pub type Dim = [u32; 3];
 
-/// Something that the host or the program's files gave or got.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct HostBytes {
-    /// The address in host memory.
-    pub address: u64,
-    /// The bytes, rows behind one another.
-    pub blob: Blob,
-}
-
-/// Memory that host and device both reach.
-pub type Managed = bool;
-
-/// A value that memory is filled with: 1, 2 or 4 bytes.
-pub type Scalar = Vec<u8>;
-
 /// A module of code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Module {
@@ -119,10 +104,6 @@ pub enum Entry {
     Program {
         /// The command line.
         arguments: Vec<String>,
-        /// The program's working directory.
-        directory: String,
-        /// The process.
-        process: u32,
     },
     /// A module is on the device.
     Module(Module),
@@ -132,8 +113,6 @@ pub enum Entry {
         address: u64,
         /// Its size.
         bytes: u64,
-        /// The host reaches it at the same address.
-        managed: Managed,
     },
     /// A texture of memory of the device.
     Texture(Texels),
@@ -148,8 +127,8 @@ pub enum Entry {
         way: Way,
         /// On the device.
         device: Region,
-        /// On the host.
-        host: HostBytes,
+        /// The bytes, rows behind one another.
+        blob: Blob,
         /// Its stream.
         stream: u32,
         /// The host waits for it.
@@ -168,8 +147,8 @@ pub enum Entry {
     Fill {
         /// There.
         region: Region,
-        /// The value.
-        value: Scalar,
+        /// The bytes of a value.
+        value: Vec<u8>,
         /// Its stream.
         stream: u32,
     },

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use counterpoint_cuda_capture::{
-    Entry, HostBytes, Journal, Module, Region, Way, read, summary, write_application,
-};
+use counterpoint_cuda_capture::{Entry, Journal, Module, Region, Way, read, summary, write_application};
 
 const PTX: &str = ".version 7.0
 .target sm_50
@@ -45,8 +43,7 @@ fn record(folder: &Path) {
     journal.file("module-1.ptx", PTX.as_bytes()).expect("a file");
     let copy = |journal: &mut Journal, way, address, bytes: &[u8]| {
         let blob = journal.keep(bytes).expect("room");
-        let host = HostBytes { address: 1, blob };
-        Entry::Copy { way, device: Region::line(address, bytes.len() as u64), host, stream: 0, waits: true }
+        Entry::Copy { way, device: Region::line(address, bytes.len() as u64), blob, stream: 0, waits: true }
     };
     let launch = |n: u32| Entry::Launch {
         module: 0,
@@ -59,12 +56,12 @@ fn record(folder: &Path) {
         cooperative: false,
     };
     let mut entries = vec![
-        Entry::Program { arguments: vec!["./add".to_owned()], directory: "/".to_owned(), process: 1 },
+        Entry::Program { arguments: vec!["./add".to_owned()] },
         Entry::Read { path: path("a.bin"), from: 0, to: 132 },
         Entry::Work { nanoseconds: 50_000 },
         Entry::Read { path: path("b.txt"), from: 0, to: 7 },
     ];
-    entries.extend([A, B, C].map(|address| Entry::Allocate { address, bytes: 128, managed: false }));
+    entries.extend([A, B, C].map(|address| Entry::Allocate { address, bytes: 128 }));
     entries.push(copy(&mut journal, Way::In, A, &a));
     entries.push(Entry::Work { nanoseconds: 20_000 });
     entries.push(copy(&mut journal, Way::In, B, &b));
@@ -93,11 +90,11 @@ fn record(folder: &Path) {
 fn files_work_and_loops_of_a_program_are_in_its_application() {
     let folder = tempfile::tempdir().expect("a folder");
     record(folder.path());
-    let mut recorded = read(folder.path()).expect("a record");
+    let recorded = read(folder.path()).expect("a record");
     let found = summary(&recorded);
     assert_eq!((found.launches, found.copied, found.ended), (3, [256, 128], true));
     let out = tempfile::tempdir().expect("a folder");
-    let text = write_application(&mut recorded, "add", out.path()).expect("an application");
+    let text = write_application(&recorded, "add", out.path()).expect("an application");
     let expected = "counterpoint: 1
 application: \"add\"
 description: \"Recorded from `./add`.\"

@@ -1,5 +1,6 @@
 //! The libraries, as files.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,9 @@ static PACKED: [(&str, &[u8]); 4] = [
     ("libcudart.so.12", include_bytes!(concat!(env!("OUT_DIR"), "/libcudart.so.12.lz4"))),
     ("libcudart.so.13", include_bytes!(concat!(env!("OUT_DIR"), "/libcudart.so.13.lz4"))),
 ];
+
+/// Bytes of nothing, packed, at most: this build has not the library.
+const EMPTY: usize = 8;
 
 /// Writes the libraries into a folder. Programs find them by `LD_LIBRARY_PATH`.
 ///
@@ -42,17 +46,12 @@ pub fn install(folder: &Path) -> io::Result<()> {
 /// As [`install`].
 pub fn cached() -> io::Result<PathBuf> {
     let base = etcetera::choose_base_strategy().map_err(io::Error::other)?;
-    let mut key = 0xcbf2_9ce4_8422_2325_u64;
-    let mut add = |bytes: &[u8]| {
-        bytes.iter().for_each(|byte| key = (key ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
-    };
-    let is_built_in = PACKED[0].1.len() > 8;
-    for (_, packed) in PACKED {
-        add(packed);
+    let mut key = DefaultHasher::new();
+    PACKED.hash(&mut key);
+    if PACKED[0].1.len() <= EMPTY {
+        beside_the_program(LIBRARY)?.hash(&mut key);
     }
-    if !is_built_in {
-        add(&beside_the_program(LIBRARY)?);
-    }
+    let key = key.finish();
     let folder = base.cache_dir().join(format!("counterpoint/cuda/{key:016x}"));
     if PACKED.iter().any(|(name, _)| !folder.join(name).is_file()) {
         install(&folder)?;

@@ -7,7 +7,7 @@ use object::elf::{DT_NEEDED, DT_RPATH, FileHeader64};
 use object::read::elf::{Dyn, FileHeader, SectionHeader};
 use object::{Endianness, FileKind, Object, ObjectSection};
 
-/// What a program needs.
+/// The CUDA runtime that a program needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// CUDA's runtime as a library, of this name; it may insist on a place for it.

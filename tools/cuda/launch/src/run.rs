@@ -198,10 +198,10 @@ fn ask_to_end(child: &Child) {
 
 /// Writes the application of a record; nothing if the program has not called CUDA.
 fn write(request: &Request, record: &Path) -> Result<Option<(Summary, PathBuf)>, RunError> {
-    let Ok(mut recorded) = read(record) else { return Ok(None) };
+    let Ok(recorded) = read(record) else { return Ok(None) };
     let summary = summary(&recorded);
     let file = request.folder.join(format!("{}.yaml", request.name));
-    let written = write_application(&mut recorded, &request.name, &request.folder);
+    let written = write_application(&recorded, &request.name, &request.folder);
     let written = written.and_then(|yaml| std::fs::write(&file, yaml));
     written.map_err(|error| RunError::File(file.clone(), error.to_string()))?;
     Ok(Some((summary, file)))

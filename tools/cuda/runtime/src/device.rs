@@ -14,8 +14,6 @@ use crate::errors::{Error, Result};
 const FIRST: u64 = 1 << 16;
 /// Addresses of allocations are multiples of it.
 const ALIGNMENT: u64 = 512;
-/// Where generic addresses mean shared and local memory: behind every memory.
-const WINDOWS: Windows = Windows { shared: 1 << 46, local: (1 << 46) + (1 << 28), size: 1 << 28 };
 
 /// Memory that is there now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +62,7 @@ impl Device {
             next: FIRST,
             bytes,
             used: 0,
-            options: Options { windows: WINDOWS, ..Options::default() },
+            options: Options { windows: Windows::ABOVE_MEMORY, ..Options::default() },
             launches: 0,
             buffers: 0,
         })

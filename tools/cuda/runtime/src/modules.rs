@@ -52,13 +52,9 @@ impl Module {
 
     /// A variable of it.
     pub(crate) fn variable(&self, name: &str) -> Option<Placed> {
-        let any = self.kernels.values().next()?;
-        let of = |symbols: &[counterpoint_ptx::Symbol], base: u64| {
-            let symbol = symbols.iter().find(|symbol| symbol.name == name)?;
-            Some(Placed { address: base + symbol.offset, bytes: symbol.size })
-        };
-        of(any.global_symbols(), self.bases.globals)
-            .or_else(|| of(any.constant_symbols(), self.bases.constants))
+        let mut variables = self.kernels.values().next()?.variables(self.bases);
+        let (symbol, address) = variables.find(|(symbol, _)| symbol.name == name)?;
+        Some(Placed { address, bytes: symbol.size })
     }
 }
 

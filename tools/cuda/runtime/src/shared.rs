@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 
-use counterpoint_cuda_capture::{Entry, HostBytes, Region, Way};
+use counterpoint_cuda_capture::{Entry, Region, Way};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::errors::{Error, Result};
@@ -100,7 +100,7 @@ impl State {
         if !block.on_device {
             self.device.allocate_at(address, block.bytes)?;
             self.shared.blocks.insert(address, Block { on_device: true, ..block });
-            self.recorder.write(&Entry::Allocate { address, bytes: block.bytes, managed: true });
+            self.recorder.write(&Entry::Allocate { address, bytes: block.bytes });
             self.say_once("memory that host and device share is copied to the device before a launch, and back after it");
         }
         Ok(())
@@ -129,7 +129,7 @@ impl State {
             // Whatever the device's memory holds at first, here and on a machine.
             if block.fresh || self.device.read(region)? != host {
                 self.device.write(region, host)?;
-                self.note(Way::In, region, host);
+                self.note_copy(Way::In, region, host, 0, true);
                 self.shared.blocks.insert(address, Block { fresh: false, ..block });
             }
         }
@@ -145,7 +145,7 @@ impl State {
             if bytes != host {
                 // SAFETY: as above; `host` is not used any more.
                 unsafe { write(address, &bytes)? };
-                self.note(Way::Out, region, &bytes);
+                self.note_copy(Way::Out, region, &bytes, 0, true);
             }
         }
         Ok(())
@@ -154,11 +154,5 @@ impl State {
     fn on_device(&self) -> Vec<(u64, Region)> {
         let blocks = self.shared.blocks.iter().filter(|(_, block)| block.on_device);
         blocks.map(|(&address, block)| (address, Region::line(address, block.bytes))).collect()
-    }
-
-    fn note(&mut self, way: Way, device: Region, bytes: &[u8]) {
-        let blob = self.recorder.keep(bytes);
-        let host = HostBytes { address: device.address, blob };
-        self.recorder.entry(&Entry::Copy { way, device, host, stream: 0, waits: true });
     }
 }

@@ -112,10 +112,9 @@ impl State {
         let settings = Settings::from_environment();
         let folder = settings.folder.as_deref();
         let mut recorder = Recorder::new(folder);
-        let directory = std::env::current_dir().unwrap_or_default().display().to_string();
         let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
         let process = std::process::id();
-        recorder.write(&Entry::Program { arguments, directory, process });
+        recorder.write(&Entry::Program { arguments });
         let device = Device::new(settings.memory, crate::settings::taken_addresses());
         let device = device.or_else(|_| Device::new(1 << 28, Vec::new()));
         State {

@@ -166,7 +166,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// What moves a register to the frame or from there: a predicate goes by way of a word.
+    /// The instructions that move a register to the frame or from there; a predicate moves as a word.
     fn frame_moves(
         &mut self,
         action: Action,

@@ -277,7 +277,7 @@ pub(in super::super) static PIPELINE: Section = Section {
     ],
 };
 
-/// Keys of tasks: what counts them, and then what is said of one task.
+/// Keys of tasks: their count first, then the description of one task.
 static TASKS_KEYS: [Key; 14] = [
     key(
         "tasks",

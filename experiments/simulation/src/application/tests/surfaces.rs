@@ -1,4 +1,4 @@
-//! Surfaces: what they become, and what is said of wrong ones.
+//! Surfaces: how a file's are read, and the messages for wrong ones.
 
 use counterpoint_host_model::program::BufferId;
 

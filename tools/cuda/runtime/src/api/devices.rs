@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use super::entries;
 use crate::errors::{Error, Result};
 use crate::foreign::put;
+use crate::state::State;
 
 /// Attributes of a kernel, up to those that programs set.
 #[repr(C)]
@@ -27,6 +28,12 @@ const CARVEOUT: c_int = 9;
 
 fn check_device(device: c_int) -> Result {
     if device == 0 { Ok(()) } else { Err(Error::INVALID_DEVICE) }
+}
+
+/// Blocks of the kernel behind a stub that an SM holds at once.
+fn resident_blocks(state: &mut State, stub: *const c_void, threads: c_int, shared: usize) -> Result<c_int> {
+    let (_, kernel) = state.kernel(stub)?;
+    Ok(state.resident_blocks(&kernel, threads as u32, shared as u64) as c_int)
 }
 
 entries! {
@@ -117,14 +124,12 @@ entries! {
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         blocks: *mut c_int, stub: *const c_void, threads: c_int, shared: usize,
     ) |state| {
-        let (_, kernel) = state.kernel(stub)?;
-        put(blocks, state.resident_blocks(&kernel, threads as u32, shared as u64) as c_int)
+        put(blocks, resident_blocks(state, stub, threads, shared)?)
     }
 
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         blocks: *mut c_int, stub: *const c_void, threads: c_int, shared: usize, _flags: c_uint,
     ) |state| {
-        let (_, kernel) = state.kernel(stub)?;
-        put(blocks, state.resident_blocks(&kernel, threads as u32, shared as u64) as c_int)
+        put(blocks, resident_blocks(state, stub, threads, shared)?)
     }
 }

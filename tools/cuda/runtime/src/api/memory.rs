@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use counterpoint_cuda_capture::{Entry, HostBytes, Region, Way};
+use counterpoint_cuda_capture::{Entry, Region, Way};
 
 use super::entries;
 use super::streams::Stream;
@@ -123,14 +123,14 @@ impl State {
                 // SAFETY: the caller's promise.
                 let bytes = unsafe { rows(from.region(shape))? };
                 self.device.write(to.region(shape), &bytes)?;
-                self.note_copy(Way::In, to.region(shape), (from.address, &bytes), stream, waits);
+                self.note_copy(Way::In, to.region(shape), &bytes, stream, waits);
                 Ok(())
             }
             Ends::DeviceToHost => {
                 let bytes = self.device.read(from.region(shape))?;
                 // SAFETY: the caller's promise.
                 unsafe { write_rows(to.region(shape), &bytes)? };
-                self.note_copy(Way::Out, from.region(shape), (to.address, &bytes), stream, waits);
+                self.note_copy(Way::Out, from.region(shape), &bytes, stream, waits);
                 Ok(())
             }
             Ends::OnDevice => {
@@ -143,16 +143,10 @@ impl State {
         }
     }
 
-    fn note_copy(
-        &mut self,
-        way: Way,
-        device: Region,
-        (address, bytes): (u64, &[u8]),
-        stream: u32,
-        waits: bool,
-    ) {
+    /// Notes a copy of rows, and prints where the host waits for it.
+    pub(crate) fn note_copy(&mut self, way: Way, device: Region, bytes: &[u8], stream: u32, waits: bool) {
         let blob = self.recorder.keep(bytes);
-        self.recorder.entry(&Entry::Copy { way, device, host: HostBytes { address, blob }, stream, waits });
+        self.recorder.entry(&Entry::Copy { way, device, blob, stream, waits });
         if waits {
             self.print();
         }
@@ -175,8 +169,13 @@ impl State {
 
     pub(super) fn allocate(&mut self, bytes: u64) -> Result<u64> {
         let address = self.device.allocate(bytes)?;
-        self.recorder.write(&Entry::Allocate { address, bytes, managed: false });
+        self.recorder.write(&Entry::Allocate { address, bytes });
         Ok(address)
+    }
+
+    /// The same, with CUDA's null pointer for nothing.
+    fn allocate_some(&mut self, bytes: u64) -> Result<u64> {
+        if bytes == 0 { Ok(0) } else { self.allocate(bytes) }
     }
 
     fn allocate_rows(&mut self, width: u64, rows: u64) -> Result<(u64, u64)> {
@@ -224,33 +223,34 @@ unsafe fn write_rows(region: Region, bytes: &[u8]) -> Result {
     Ok(())
 }
 
-fn line(address: *const c_void) -> Place {
+/// A place without rows.
+pub(super) fn line(address: *const c_void) -> Place {
     Place { address: address.addr() as u64, pitch: 0 }
 }
 
-fn pitched(address: *const c_void, pitch: usize) -> Place {
+/// A place with bytes between the beginnings of its rows.
+pub(super) fn pitched(address: *const c_void, pitch: usize) -> Place {
     Place { address: address.addr() as u64, pitch: pitch as u64 }
 }
 
-fn flat(bytes: usize) -> Shape {
+/// The shape of bytes behind one another.
+pub(super) fn flat(bytes: usize) -> Shape {
     Shape { width: bytes as u64, rows: 1 }
 }
 
-fn plane(width: usize, rows: usize) -> Shape {
+/// The shape of rows.
+pub(super) fn plane(width: usize, rows: usize) -> Shape {
     Shape { width: width as u64, rows: rows as u64 }
 }
 
 entries! {
     fn cudaMalloc(address: *mut u64, bytes: usize) |state| {
-        // CUDA gives a null pointer for nothing.
-        let given = if bytes == 0 { 0 } else { state.allocate(bytes as u64)? };
-        put(address, given)
+        put(address, state.allocate_some(bytes as u64)?)
     }
 
     fn cudaMallocAsync(address: *mut u64, bytes: usize, stream: Stream) |state| {
         state.stream(stream)?;
-        let given = if bytes == 0 { 0 } else { state.allocate(bytes as u64)? };
-        put(address, given)
+        put(address, state.allocate_some(bytes as u64)?)
     }
 
     fn cudaMallocPitch(address: *mut u64, pitch: *mut usize, width: usize, rows: usize) |state| {

@@ -1,4 +1,4 @@
-//! The functions of CUDA's runtime that are not there: a program that calls one is told its name and goes on with an error.
+//! The functions of CUDA's runtime that are not there: a call prints the name and returns an error.
 //!
 //! Names are those that NVIDIA's libraries of CUDA 11, 12 and 13 export.
 

@@ -98,6 +98,18 @@ entries! {
     }
 }
 
+/// The host waits for a stream before it calls a function of its own there: the error number of that, or of a function that is none.
+fn reached(name: &'static str, stream: Stream, is_function: bool) -> i32 {
+    call(name, |state| {
+        let number = state.stream(stream)?;
+        if !is_function {
+            return Err(Error::INVALID_VALUE);
+        }
+        state.synchronize(Some(number));
+        Ok(())
+    })
+}
+
 /// Calls a function of the host when the stream has come to it, which it has.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaLaunchHostFunc(
@@ -105,18 +117,12 @@ unsafe extern "C" fn cudaLaunchHostFunc(
     function: Option<unsafe extern "C" fn(*mut c_void)>,
     data: *mut c_void,
 ) -> i32 {
-    let checked = call("cudaLaunchHostFunc", |state| {
-        let number = state.stream(stream)?;
-        state.synchronize(Some(number));
-        Ok(())
-    });
-    match function {
+    let error = reached("cudaLaunchHostFunc", stream, function.is_some());
+    if let Some(function) = function.filter(|_| error == 0) {
         // SAFETY: the program's function with the program's argument.
-        Some(function) if checked == 0 => unsafe { function(data) },
-        Some(_) => {}
-        None => return Error::INVALID_VALUE.0,
+        unsafe { function(data) };
     }
-    checked
+    error
 }
 
 /// The same for a function that is given the stream and its state.
@@ -127,16 +133,10 @@ unsafe extern "C" fn cudaStreamAddCallback(
     data: *mut c_void,
     _flags: c_uint,
 ) -> i32 {
-    let checked = call("cudaStreamAddCallback", |state| {
-        let number = state.stream(stream)?;
-        state.synchronize(Some(number));
-        Ok(())
-    });
-    match function {
+    let error = reached("cudaStreamAddCallback", stream, function.is_some());
+    if let Some(function) = function.filter(|_| error == 0) {
         // SAFETY: the program's function with the program's argument.
-        Some(function) if checked == 0 => unsafe { function(stream, 0, data) },
-        Some(_) => {}
-        None => return Error::INVALID_VALUE.0,
+        unsafe { function(stream, 0, data) };
     }
-    checked
+    error
 }

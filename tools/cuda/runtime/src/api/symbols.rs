@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::entries;
-use super::memory::{Place, Shape};
+use super::memory::{Place, flat, line};
 use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::put;
@@ -30,37 +30,29 @@ impl State {
     }
 }
 
-fn host(address: *const c_void) -> Place {
-    Place { address: address.addr() as u64, pitch: 0 }
-}
-
-fn flat(bytes: usize) -> Shape {
-    Shape { width: bytes as u64, rows: 1 }
-}
-
 entries! {
     fn cudaMemcpyToSymbol(symbol: *const c_void, from: *const c_void, bytes: usize, offset: usize, kind: c_int) |state| {
         let to = state.part(symbol, bytes, offset)?;
-        state.copy((to, host(from)), flat(bytes), kind, 0, true)
+        state.copy((to, line(from)), flat(bytes), kind, 0, true)
     }
 
     fn cudaMemcpyFromSymbol(to: *mut c_void, symbol: *const c_void, bytes: usize, offset: usize, kind: c_int) |state| {
         let from = state.part(symbol, bytes, offset)?;
-        state.copy((host(to), from), flat(bytes), kind, 0, true)
+        state.copy((line(to), from), flat(bytes), kind, 0, true)
     }
 
     fn cudaMemcpyToSymbolAsync(
         symbol: *const c_void, from: *const c_void, bytes: usize, offset: usize, kind: c_int, stream: Stream,
     ) |state| {
         let (to, stream) = (state.part(symbol, bytes, offset)?, state.stream(stream)?);
-        state.copy((to, host(from)), flat(bytes), kind, stream, false)
+        state.copy((to, line(from)), flat(bytes), kind, stream, false)
     }
 
     fn cudaMemcpyFromSymbolAsync(
         to: *mut c_void, symbol: *const c_void, bytes: usize, offset: usize, kind: c_int, stream: Stream,
     ) |state| {
         let (from, stream) = (state.part(symbol, bytes, offset)?, state.stream(stream)?);
-        state.copy((host(to), from), flat(bytes), kind, stream, false)
+        state.copy((line(to), from), flat(bytes), kind, stream, false)
     }
 
     fn cudaGetSymbolAddress(address: *mut u64, symbol: *const c_void) |state| {

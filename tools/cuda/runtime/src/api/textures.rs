@@ -7,7 +7,7 @@ use counterpoint_cuda_capture::{Entry, Texels};
 use counterpoint_ptx::texture::{AddressMode, Channel, Texture};
 
 use super::entries;
-use super::memory::{Extent, Place, Shape};
+use super::memory::{Extent, Place, Shape, flat, line, pitched, plane};
 use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::{get, put};
@@ -227,43 +227,33 @@ entries! {
     fn cudaMemcpyToArray(
         to: Handle, x: usize, y: usize, from: *const c_void, bytes: usize, kind: c_int,
     ) |state| {
-        let other = Place { address: from.addr() as u64, pitch: 0 };
-        let shape = Shape { width: bytes as u64, rows: 1 };
-        state.copy_array((to, x, y), other, shape, (true, kind), (0, true))
+        state.copy_array((to, x, y), line(from), flat(bytes), (true, kind), (0, true))
     }
 
     fn cudaMemcpyFromArray(
         to: *mut c_void, from: *const c_void, x: usize, y: usize, bytes: usize, kind: c_int,
     ) |state| {
-        let other = Place { address: to.addr() as u64, pitch: 0 };
-        let shape = Shape { width: bytes as u64, rows: 1 };
-        state.copy_array((from, x, y), other, shape, (false, kind), (0, true))
+        state.copy_array((from, x, y), line(to), flat(bytes), (false, kind), (0, true))
     }
 
     fn cudaMemcpy2DToArray(
         to: Handle, x: usize, y: usize, from: *const c_void, pitch: usize, width: usize, rows: usize, kind: c_int,
     ) |state| {
-        let other = Place { address: from.addr() as u64, pitch: pitch as u64 };
-        let shape = Shape { width: width as u64, rows: rows as u64 };
-        state.copy_array((to, x, y), other, shape, (true, kind), (0, true))
+        state.copy_array((to, x, y), pitched(from, pitch), plane(width, rows), (true, kind), (0, true))
     }
 
     fn cudaMemcpy2DToArrayAsync(
         to: Handle, x: usize, y: usize, from: *const c_void, pitch: usize, width: usize, rows: usize, kind: c_int,
         stream: Stream,
     ) |state| {
-        let other = Place { address: from.addr() as u64, pitch: pitch as u64 };
-        let shape = Shape { width: width as u64, rows: rows as u64 };
         let stream = state.stream(stream)?;
-        state.copy_array((to, x, y), other, shape, (true, kind), (stream, false))
+        state.copy_array((to, x, y), pitched(from, pitch), plane(width, rows), (true, kind), (stream, false))
     }
 
     fn cudaMemcpy2DFromArray(
         to: *mut c_void, pitch: usize, from: *const c_void, x: usize, y: usize, width: usize, rows: usize, kind: c_int,
     ) |state| {
-        let other = Place { address: to.addr() as u64, pitch: pitch as u64 };
-        let shape = Shape { width: width as u64, rows: rows as u64 };
-        state.copy_array((from, x, y), other, shape, (false, kind), (0, true))
+        state.copy_array((from, x, y), pitched(to, pitch), plane(width, rows), (false, kind), (0, true))
     }
 
     fn cudaCreateTextureObject(

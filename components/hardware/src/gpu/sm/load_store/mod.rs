@@ -83,7 +83,7 @@ pub(super) struct LoadStore {
     starved: bool,
     l1: L1,
     constants: ReadCache<Waiter>,
-    /// How often copies had written what that cache may hold.
+    /// Count of copies to constant memory when the cache last dropped its lines.
     constant_writes: u32,
     textures: ReadCache<Waiter>,
     tlb: Option<Tlb>,
