@@ -246,7 +246,7 @@ impl Reader<'_> {
         value.map_err(|problem| self.diagnostics.report(Diagnostic::new(node.span, problem).help(of))).ok()
     }
 
-    /// The address that a node stands for in a list, if it names a buffer, an element of one, or a texture: its handle.
+    /// The address that a node stands for in a list, if it names a buffer, an element of one, or a texture or surface: its handle.
     fn address(&mut self, node: &Node, device: u32) -> Option<Option<Member>> {
         let (written, is_element) = match node.get("buffer") {
             Some(written) => (written, true),
@@ -255,9 +255,8 @@ impl Reader<'_> {
         let text = written.as_scalar()?;
         let known = |name: &str| self.application.buffers.iter().any(|buffer| buffer.name == name);
         if !is_element {
-            let textures = &self.application.textures;
-            if let Some(place) = textures.iter().position(|texture| texture.name == text) {
-                return Some(Some(Member::Bytes((place as u64 + 1).to_le_bytes().to_vec())));
+            if let Some((handle, _)) = self.application.handle_of(text) {
+                return Some(Some(Member::Bytes(handle.to_le_bytes().to_vec())));
             }
             let is_name = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
             if !is_name || super::expressions::is_special(text) && !known(text) {

@@ -6,7 +6,7 @@ use counterpoint_ptx::surface::Surface;
 
 use super::keys::SURFACE;
 use super::reader::Reader;
-use super::textures::{MOST_LAYERS, MOST_TEXELS};
+use super::textures::Bound;
 
 impl Reader<'_> {
     /// Reads the surfaces, in the order of their lines, which gives them their handles.
@@ -31,31 +31,16 @@ impl Reader<'_> {
     }
 
     fn surface(&mut self, name: &str, node: &Node) -> Option<BoundSurface> {
-        let buffer = self.required(node, "of", SURFACE.name).and_then(|node| self.buffer(node));
-        let size = self
-            .required(node, "size", SURFACE.name)
-            .and_then(|size| self.extent(size, "size", [MOST_TEXELS; 3]));
-        let channels = node.get("channels").map_or(Some(1), |node| self.count(node, "channels", 1, 4));
-        let layers = match node.get("layers") {
-            None => Some(None),
-            Some(node) => self.count(node, "layers", 1, MOST_LAYERS).map(|count| Some(count as u32)),
-        };
-        let (buffer, size, layers, channels) = (buffer?, size?, layers?, channels? as u32);
+        let bound = self.bound(node, &SURFACE)?;
+        let Bound { buffer, size, layers, channels } = bound;
         let element_bytes = self.elements[buffer.0 as usize].bytes() as u32 * channels;
         if !element_bytes.is_power_of_two() || element_bytes > 16 {
             let message =
                 format!("an element of a surface has 1, 2, 4, 8 or 16 bytes, and this one {element_bytes}");
             self.diagnostics.error(node.span, message);
         }
-        if layers.is_some() && size[2] != 1 {
-            self.diagnostics.error(node.span, "a layer has one or two dimensions");
-        }
         let surface = Surface { size, layers, element_bytes, elements: 0 };
-        let bytes = self.application.buffers[buffer.0 as usize].bytes;
-        if surface.bytes() > bytes {
-            let message = format!("the surface has {} bytes, its buffer {bytes}", surface.bytes());
-            self.diagnostics.error(node.span, message);
-        }
+        self.check_bound(node, &bound, "surface", surface.bytes());
         Some(BoundSurface { name: name.to_owned(), buffer, surface })
     }
 }

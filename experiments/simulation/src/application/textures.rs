@@ -1,18 +1,26 @@
 //! `textures:`: buffers as texture fetches see them.
 
 use counterpoint_framework::model::{Diagnostic, Node};
-use counterpoint_host_model::program::BoundTexture;
+use counterpoint_host_model::program::{BoundTexture, BufferId};
 use counterpoint_ptx::texture::{AddressMode, Channel, Texture};
 
-use super::keys::TEXTURE;
+use super::keys::{Section, TEXTURE};
 use super::reader::Reader;
 use crate::element::Element;
 
 /// Texels of a texture and elements of a surface along an axis at most: those of a texture of two dimensions (CUDA C programming guide, "Technical
 /// Specifications per Compute Capability").
-pub(super) const MOST_TEXELS: u64 = 131_072;
+const MOST_TEXELS: u64 = 131_072;
 /// Layers of a texture or surface at most (the same table).
-pub(super) const MOST_LAYERS: u64 = 2048;
+const MOST_LAYERS: u64 = 2048;
+
+/// A part of a buffer that has coordinates.
+pub(super) struct Bound {
+    pub(super) buffer: BufferId,
+    pub(super) size: [u32; 3],
+    pub(super) layers: Option<u32>,
+    pub(super) channels: u32,
+}
 
 impl Reader<'_> {
     /// Reads the textures, in the order of their lines, which gives them their handles.
@@ -34,23 +42,40 @@ impl Reader<'_> {
         }
     }
 
-    fn texture(&mut self, name: &str, node: &Node) -> Option<BoundTexture> {
-        let buffer = self.required(node, "of", "a texture").and_then(|node| self.buffer(node));
+    /// The keys that textures and surfaces have in common.
+    pub(super) fn bound(&mut self, node: &Node, section: &Section) -> Option<Bound> {
+        let buffer = self.required(node, "of", section.name).and_then(|node| self.buffer(node));
         let size = self
-            .required(node, "size", "a texture")
+            .required(node, "size", section.name)
             .and_then(|size| self.extent(size, "size", [MOST_TEXELS; 3]));
         let channels = node.get("channels").map_or(Some(1), |node| self.count(node, "channels", 1, 4));
         let layers = match node.get("layers") {
             None => Some(None),
             Some(node) => self.count(node, "layers", 1, MOST_LAYERS).map(|count| Some(count as u32)),
         };
+        Some(Bound { buffer: buffer?, size: size?, layers: layers?, channels: channels? as u32 })
+    }
+
+    /// Reports layers that are no planes, and more bytes than the buffer has.
+    pub(super) fn check_bound(&mut self, node: &Node, bound: &Bound, what: &str, bytes: u64) {
+        if bound.layers.is_some() && bound.size[2] != 1 {
+            self.diagnostics.error(node.span, "a layer has one or two dimensions");
+        }
+        let has = self.application.buffers[bound.buffer.0 as usize].bytes;
+        if bytes > has {
+            self.diagnostics.error(node.span, format!("the {what} has {bytes} bytes, its buffer {has}"));
+        }
+    }
+
+    fn texture(&mut self, name: &str, node: &Node) -> Option<BoundTexture> {
+        let bound = self.bound(node, &TEXTURE);
         let linear = self.one_of(node, "filter", ["point", "linear"]);
         let normalized = self.one_of(node, "coordinates", ["texels", "normalized"]);
         let wrap = self.one_of(node, "edge", ["clamp", "wrap"]);
         let fractions = self.one_of(node, "read", ["elements", "fractions"]);
-        let (buffer, size, layers, channels) = (buffer?, size?, layers?, channels? as u32);
-        let place = buffer.0 as usize;
-        let element = self.elements[place];
+        let bound = bound?;
+        let Bound { buffer, size, layers, channels } = bound;
+        let element = self.elements[buffer.0 as usize];
         let Some(channel) = channel_of(element) else {
             let message = format!("a texture cannot be of {}", element.name());
             let help = "channels have 8, 16 or 32 bits: f32, u8 to u32, s8 to s32";
@@ -59,9 +84,6 @@ impl Reader<'_> {
         };
         if channels == 3 {
             self.diagnostics.error(node.span, "a texel has 1, 2 or 4 channels");
-        }
-        if layers.is_some() && size[2] != 1 {
-            self.diagnostics.error(node.span, "a layer has one or two dimensions");
         }
         let texture = Texture {
             size,
@@ -79,11 +101,7 @@ impl Reader<'_> {
             let diagnostic = Diagnostic::new(node.span, "only what is read as floats can be interpolated");
             self.diagnostics.report(diagnostic.help(help));
         }
-        let bytes = self.application.buffers[place].bytes;
-        if texture.bytes() > bytes {
-            let message = format!("the texture has {} bytes, its buffer {bytes}", texture.bytes());
-            self.diagnostics.error(node.span, message);
-        }
+        self.check_bound(node, &bound, "texture", texture.bytes());
         Some(BoundTexture { name: name.to_owned(), buffer, texture })
     }
 
