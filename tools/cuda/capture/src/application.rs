@@ -58,8 +58,9 @@ const PIECE: u64 = 1 << 20;
 /// Name of the buffer that holds them.
 pub(crate) const SCRATCH: &str = "host";
 
-/// Work of the host, in nanoseconds, that is no reason to keep a copy from the others before the first launch or behind the last one.
-const LITTLE: f64 = 50_000.0;
+/// Work of the host between calls, in nanoseconds, that has no line of its own. So short a time cannot be told from that of a switch between
+/// processes, which a call that runs a kernel mostly ends with, and of first calls of functions.
+pub(crate) const LITTLE: f64 = 50_000.0;
 
 /// A step of the application.
 pub(crate) enum Step {

@@ -9,11 +9,13 @@ pub(crate) struct Linear {
     pub(crate) growth: Vec<(usize, i128)>,
     /// It is a part of a text, such as a file's name.
     pub(crate) in_text: bool,
+    /// The key that it is the value of, and the value that the key has where it is left out.
+    pub(crate) key: Option<(&'static str, i128)>,
 }
 
 impl From<i128> for Linear {
     fn from(base: i128) -> Self {
-        Linear { base, growth: Vec::new(), in_text: false }
+        Linear { base, growth: Vec::new(), in_text: false, key: None }
     }
 }
 
@@ -64,7 +66,7 @@ impl Item {
                 a.len() == b.len()
                     && a.iter().zip(b).all(|pair| match pair {
                         (Piece::Text(a), Piece::Text(b)) => a == b,
-                        (Piece::Number(a), Piece::Number(b)) => a.growth == b.growth,
+                        (Piece::Number(a), Piece::Number(b)) => a.growth == b.growth && a.key == b.key,
                         (Piece::Time(_), Piece::Time(_)) | (Piece::Before(_), Piece::Before(_)) => true,
                         _ => false,
                     })

@@ -4,13 +4,10 @@ use std::fmt::Write as _;
 
 use counterpoint_ptx::Param;
 
-use crate::application::{Part, SCRATCH, Source, Step, Writer};
+use crate::application::{LITTLE, Part, SCRATCH, Source, Step, Writer};
 use crate::buffers::{Buffer, Buffers, Code};
 use crate::fold::{Item, Linear, Piece};
 use crate::record::{Dim, Entry, Region, Way};
-
-/// Work of the host, in nanoseconds, from which on it has a line of its own. Less is the cost of a call, which the machine's host has as well.
-const LEAST_WORK: f64 = 10_000.0;
 
 /// Pieces of a line.
 #[derive(Default)]
@@ -32,8 +29,10 @@ impl Line {
     }
 
     /// A key whose number is left out where it is the one that it has if not given.
-    fn key(self, name: &str, number: u64, default: u64) -> Self {
-        if number == default { self } else { self.text(format!(", {name}: ")).number(number) }
+    fn key(mut self, name: &'static str, number: u64, default: u64) -> Self {
+        let key = Some((name, default.into()));
+        self.0.push(Piece::Number(Linear { key, ..Linear::from(i128::from(number)) }));
+        self
     }
 
     fn stream(self, stream: u32) -> Self {
@@ -46,7 +45,7 @@ impl Line {
     }
 
     fn rows(self, rows: u64, pitch: u64) -> Self {
-        if rows == 1 { self } else { self.key("rows", rows, 1).key("pitch", pitch, 0) }
+        if rows == 1 { self } else { self.key("rows", rows, 1).key("pitch", pitch, u64::MAX) }
     }
 }
 
@@ -83,9 +82,10 @@ pub(crate) fn line(writer: &Writer<'_>, entry: &Entry) -> Option<Vec<Piece>> {
             let ((source, at), (target, to_at)) = (buffers.at(from.address)?, buffers.at(to.address)?);
             let size = source.element.bytes;
             let line = start(format!("{{ copy: {{ from: {}, to: {}", source.name, target.name));
-            let line = line.key("element", at / size, 0).key("to_element", to_at / size, at / size);
+            let line = line.key("element", at / size, 0);
+            let line = if to_at == at { line } else { line.key("to_element", to_at / size, u64::MAX) };
             let line = line.key("elements", from.width / size, u64::MAX).rows(from.rows, from.pitch / size);
-            let line = if to.rows == 1 { line } else { line.key("to_pitch", to.pitch / size, 0) };
+            let line = if to.rows == 1 { line } else { line.key("to_pitch", to.pitch / size, u64::MAX) };
             line.text(" }").stream(*stream).text(" }")
         }
         Entry::Fill { region, value, stream } => {
@@ -124,6 +124,9 @@ pub(crate) fn line(writer: &Writer<'_>, entry: &Entry) -> Option<Vec<Piece>> {
     Some(line.0)
 }
 
+/// The beginning of an address in a buffer.
+const BUFFER: &str = "{ buffer: ";
+
 fn sizes(line: Line, sizes: Dim) -> Line {
     match sizes {
         [x, 1, 1] => line.number(x),
@@ -158,13 +161,11 @@ fn argument(line: Line, buffers: &Buffers, param: &Param, bytes: &[u8]) -> Line 
                 buffers.at(word).filter(|(buffer, _)| buffer.variable.is_none()) =>
         {
             let size = buffer.element.bytes;
-            match offset {
-                0 => line.text(buffer.name.as_str()),
-                offset if offset.is_multiple_of(size) => line
-                    .text(format!("{{ buffer: {}, element: ", buffer.name))
-                    .number(offset / size)
-                    .text(" }"),
-                _ => line.number(word),
+            if offset.is_multiple_of(size) {
+                // Without the key, of which `plain` takes care, this is the buffer's name.
+                line.text(format!("{BUFFER}{}", buffer.name)).key("element", offset / size, 0).text(" }")
+            } else {
+                line.number(word)
             }
         }
         (_, 1 | 2 | 4 | 8) if !param.element.starts_with('f') => {
@@ -334,12 +335,12 @@ fn write_item(yaml: &mut String, item: &Item, depth: usize) {
     match item {
         Item::Line(pieces) => {
             if let Some(Piece::Before(time)) =
-                pieces.first().filter(|piece| matches!(piece, Piece::Before(time) if *time >= LEAST_WORK))
+                pieces.first().filter(|piece| matches!(piece, Piece::Before(time) if *time >= LITTLE))
             {
                 let _ = writeln!(yaml, "{indent}- {{ compute: {{ time: {time:.0} ns }} }}");
             }
             let _ = write!(yaml, "{indent}- ");
-            pieces.iter().for_each(|piece| write_piece(yaml, piece));
+            plain(pieces).iter().for_each(|piece| write_piece(yaml, piece));
             yaml.push('\n');
         }
         Item::Loop { rounds, index, items } => {
@@ -353,11 +354,41 @@ fn write_item(yaml: &mut String, item: &Item, depth: usize) {
     }
 }
 
+/// A line without the keys that have their values anyway, and an address where a buffer begins as the buffer's name.
+fn plain(pieces: &[Piece]) -> Vec<Piece> {
+    let mut line = Line::default();
+    let mut name = None;
+    for piece in pieces {
+        match (piece, name.take()) {
+            (Piece::Number(Linear { base, growth, key: Some((_, default)), .. }), _)
+                if base == default && growth.is_empty() =>
+            {
+                name = match line.0.last() {
+                    Some(Piece::Text(text)) => {
+                        text.rsplit_once(BUFFER).map(|(before, name)| format!("{before}{name}"))
+                    }
+                    _ => None,
+                };
+            }
+            (Piece::Text(text), Some(name)) if text.starts_with(" }") => {
+                line.0.pop();
+                line = line.text(name).text(&text[2..]);
+            }
+            (Piece::Text(text), _) => line = line.text(text),
+            (piece, _) => line.0.push(piece.clone()),
+        }
+    }
+    line.0
+}
+
 fn write_piece(yaml: &mut String, piece: &Piece) {
+    if let Piece::Number(Linear { key: Some((key, _)), .. }) = piece {
+        let _ = write!(yaml, ", {key}: ");
+    }
     let _ = match piece {
         Piece::Text(text) => write!(yaml, "{text}"),
         Piece::Number(Linear { base, growth, .. }) if growth.is_empty() => write!(yaml, "{base}"),
-        Piece::Number(Linear { base, growth, in_text }) => {
+        Piece::Number(Linear { base, growth, in_text, .. }) => {
             let terms: Vec<String> = growth
                 .iter()
                 .map(|(index, step)| match step {

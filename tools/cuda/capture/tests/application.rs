@@ -45,13 +45,18 @@ fn record(folder: &Path) {
         let blob = journal.keep(bytes).expect("room");
         Entry::Copy { way, device: Region::line(address, bytes.len() as u64), blob, stream: 0, waits: true }
     };
-    let launch = |n: u32| Entry::Launch {
+    let launch = |round: u64| Entry::Launch {
         module: 0,
         kernel: "add".to_owned(),
         grid: [1; 3],
         block: [32, 1, 1],
         shared: 0,
-        parameters: [&A.to_le_bytes()[..], &B.to_le_bytes(), &C.to_le_bytes(), &n.to_le_bytes()].concat(),
+        parameters: [A, B, C + 8 * round]
+            .map(u64::to_le_bytes)
+            .concat()
+            .into_iter()
+            .chain((32 - round as u32).to_le_bytes())
+            .collect(),
         stream: 0,
         cooperative: false,
     };
@@ -72,7 +77,7 @@ fn record(folder: &Path) {
         constants: 0,
     }));
     for round in 0..3 {
-        entries.extend([Entry::Work { nanoseconds: 10_000 * (round + 1) }, launch(32 - round as u32)]);
+        entries.extend([Entry::Work { nanoseconds: 100_000 * (round + 1) }, launch(round)]);
     }
     entries.push(copy(&mut journal, Way::Out, C, &c));
     entries.extend([
@@ -115,8 +120,8 @@ kernels:
   - repeat: 3
     index: i1
     do:
-      - { compute: { time: 20000 ns } }
-      - { launch: m1.add, grid: 1, block: 32, arguments: [b1, b2, b3, \"${32 - i1}\"] }
+      - { compute: { time: 200000 ns } }
+      - { launch: m1.add, grid: 1, block: 32, arguments: [b1, b2, { buffer: b3, element: \"${2 * i1}\" }, \"${32 - i1}\"] }
 copy_out: [b3]
 postlude:
   - { write: { from: b3, file: \"c.bin\", element: 0, elements: 32, offset: 0 } }
