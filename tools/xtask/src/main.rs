@@ -1,11 +1,12 @@
 //! Checks and chores of this repository: `cargo xtask check`, `cargo xtask fmt`, `cargo xtask ptx`,
 //! `cargo xtask ptxas`, `cargo xtask fuzz`, `cargo xtask bench-peers`,
-//! `cargo xtask cuda-programs`, `cargo xtask e2e`, `cargo xtask speeds`,
+//! `cargo xtask cuda-compilers`, `cargo xtask cuda-programs`, `cargo xtask e2e`, `cargo xtask speeds`,
 //! `cargo xtask profile`, `cargo xtask faults`, `cargo xtask documented`, `cargo xtask extension`, `cargo xtask installed`.
 
 use std::process::{Command, ExitCode};
 
 mod bench_peers;
+mod cuda_compilers;
 mod cuda_programs;
 mod documented;
 mod e2e;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         "ptxas" => ptxas::run(std::env::args().skip(2)),
         "fuzz" => fuzz::run(std::env::args().skip(2)),
         "bench-peers" => bench_peers::run(),
+        "cuda-compilers" => cuda_compilers::run(std::env::args().skip(2)),
         "cuda-programs" => cuda_programs::run(std::env::args().skip(2)),
         "documented" => documented::run(std::env::args().nth(2).as_deref()),
         "e2e" => e2e::run(std::env::args().nth(2).as_deref()),
@@ -47,7 +49,7 @@ fn main() -> ExitCode {
         "speeds" => speeds::run(std::env::args().skip(2)),
         "profile" => profile::run(std::env::args().skip(2)),
         _ => Err(
-            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | cuda-programs | documented | e2e | extension | installed | faults | speeds | profile"
+            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | cuda-compilers | cuda-programs | documented | e2e | extension | installed | faults | speeds | profile"
                 .to_owned(),
         ),
     };
