@@ -1,6 +1,6 @@
-//! Threads of the host beside the one that executes the steps: each moves pages between files and memory, or computes them, in an
-//! order that was settled before, with as many under way as the host's parameters allow. A thread that needs a page which the device has not sent
-//! yet faults and waits for it.
+//! Threads of the host beside the one that executes the steps: each moves pages between files and memory, computes them, or computes something
+//! else, in an order that was settled before, with as many pages under way as the host's parameters allow. A thread that needs a page which
+//! the device has not sent yet faults and waits for it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -28,24 +28,27 @@ pub struct Move {
     bytes: u32,
 }
 
-/// Direction in which a thread moves pages.
+/// A piece of a thread's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// From files to memory.
-    In,
-    /// From memory to files, each page when it is valid.
-    Out,
+pub enum Piece {
+    /// A page from a file, or from the CPU that computes it, to memory.
+    Fill(Move),
+    /// A page from memory to a file, when it is valid.
+    Drain(Move),
+    /// The CPU is busy for a time, when the pages before have reached their ends.
+    Busy(SimTime),
+    /// The same, when the devices have besides sent all that they are to send: nobody knows which of it the CPU needs.
+    BusyWithResults(SimTime),
 }
 
 /// A thread.
 pub struct Thread {
-    way: Way,
-    moves: VecDeque<Move>,
+    pieces: VecDeque<Piece>,
     /// Pages under way, in its slots.
     under_way: usize,
     /// The page at which it waits has been counted as a fault.
     has_faulted: bool,
-    /// When it will have computed its next page, if it computes that.
+    /// When it will have computed its next page, or be idle, if it computes.
     ready: Option<SimTime>,
     cpu: Wire,
     span: SpanId,
@@ -57,11 +60,9 @@ pub struct Thread {
 
 impl Thread {
     /// A thread that has not begun, whose work is recorded in a span.
-    pub fn new(way: Way, moves: impl IntoIterator<Item = Move>, span: SpanId, last: Option<Note>) -> Self {
-        let moves = moves.into_iter().collect();
+    pub fn new(pieces: impl IntoIterator<Item = Piece>, span: SpanId, last: Option<Note>) -> Self {
         Thread {
-            way,
-            moves,
+            pieces: pieces.into_iter().collect(),
             under_way: 0,
             has_faulted: false,
             ready: None,
@@ -159,9 +160,8 @@ impl Driver<'_> {
             while let Some((tag, next)) = self.next_page(index) {
                 any = true;
                 self.threads[index].under_way += 1;
-                let Move { transfer, offset, address, bytes } = next;
-                match self.threads[index].way {
-                    Way::In => {
+                match next {
+                    Next::Fill(Move { transfer, offset, address, bytes }) => {
                         if self.application.copy_in.contains(&transfer.part.buffer) {
                             // Its copy follows by itself, and nobody tells the host.
                             self.journal.moved(bytes.into());
@@ -169,14 +169,14 @@ impl Driver<'_> {
                         self.pages[tag.0 as usize] = Some(Page::Fill { address, bytes });
                         self.fill_page(tag, transfer, offset, (address, bytes)).await;
                     }
-                    Way::Out => {
+                    Next::Drain(Move { transfer, offset, address, bytes }) => {
                         self.pages[tag.0 as usize] = Some(Page::Drain { transfer, offset, bytes });
                         self.io.memory.tx.send(HostAccess::Read { tag, address, bytes }).await;
                     }
                 }
             }
             let thread = &mut self.threads[index];
-            if thread.moves.is_empty() && thread.under_way == 0 && !thread.is_done {
+            if thread.pieces.is_empty() && thread.under_way == 0 && !thread.is_done {
                 (any, thread.is_done) = (true, true);
                 let (span, bytes, last) = (thread.span, thread.bytes, thread.last.take());
                 self.end_transfer(span, bytes);
@@ -191,33 +191,66 @@ impl Driver<'_> {
         any
     }
 
-    /// When a thread will have computed its next page, the first of all.
+    /// When a thread will have computed what it computes, the first of all.
     pub(super) fn next_computed(&self) -> SimTime {
         self.threads.iter().filter_map(|thread| thread.ready).min().unwrap_or(SimTime::MAX)
     }
 
     /// A thread's next page and a free slot for it, if it can go on.
-    fn next_page(&mut self, index: usize) -> Option<(Tag, Move)> {
+    fn next_page(&mut self, index: usize) -> Option<(Tag, Next)> {
         let mut slots = (index + 1) * self.depth..(index + 2) * self.depth;
         let slot = slots.find(|&slot| self.pages[slot].is_none())?;
-        let next = *self.threads[index].moves.front()?;
-        let thread = &mut self.threads[index];
-        if thread.way == Way::Out && self.invalid.has(next.address) {
-            self.sim.stats.page_faults.add(u64::from(!thread.has_faulted));
-            thread.has_faulted = true;
-            return None;
-        }
-        thread.has_faulted = false;
-        if let Some(computed) = self.application.computed.get(&next.transfer.file) {
-            let (now, cpu) = (self.sim.now(), &mut thread.cpu);
-            let make = || computed.ready(cpu, now, next.offset, next.bytes.into());
-            let ready = *thread.ready.get_or_insert_with(make);
-            if now < ready {
-                return None;
+        let now = self.sim.now();
+        let next = loop {
+            let thread = &mut self.threads[index];
+            match *thread.pieces.front()? {
+                Piece::Fill(next) => {
+                    if let Some(computed) = self.application.computed.get(&next.transfer.file) {
+                        let cpu = &mut thread.cpu;
+                        let make = || computed.ready(cpu, now, next.offset, next.bytes.into());
+                        if !passed(&mut thread.ready, now, make) {
+                            return None;
+                        }
+                    }
+                    break Next::Fill(next);
+                }
+                Piece::Drain(next) => {
+                    if self.invalid.has(next.address) {
+                        self.sim.stats.page_faults.add(u64::from(!thread.has_faulted));
+                        thread.has_faulted = true;
+                        return None;
+                    }
+                    thread.has_faulted = false;
+                    break Next::Drain(next);
+                }
+                Piece::Busy(time) | Piece::BusyWithResults(time) => {
+                    let waits = matches!(thread.pieces.front(), Some(Piece::BusyWithResults(_)));
+                    if thread.under_way > 0 || waits && !self.invalid.is_empty() {
+                        return None;
+                    }
+                    if !passed(&mut thread.ready, now, || now + time) {
+                        return None;
+                    }
+                    thread.pieces.pop_front();
+                }
             }
-            thread.ready = None;
-        }
-        thread.moves.pop_front();
+        };
+        self.threads[index].pieces.pop_front();
         Some((Tag(slot as u32), next))
     }
+}
+
+/// A page that a thread moves next.
+enum Next {
+    Fill(Move),
+    Drain(Move),
+}
+
+/// Whether a time has passed that is settled when it is first asked for.
+fn passed(ready: &mut Option<SimTime>, now: SimTime, settle: impl FnOnce() -> SimTime) -> bool {
+    let passed = now >= *ready.get_or_insert_with(settle);
+    if passed {
+        *ready = None;
+    }
+    passed
 }

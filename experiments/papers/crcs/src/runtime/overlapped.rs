@@ -12,6 +12,10 @@
 //! The paper's programs copy whole arrays before and behind their kernels. An application that also fills, copies or transfers parts,
 //! or in which the host does something between kernels, runs without overlap, one thing after another: pages of an array that
 //! is written elsewhere have no last word and no last kernel.
+//!
+//! A program that was recorded computes besides, before its kernels and behind them. Arrays that it computes are prepared page by page, as those that
+//! it reads. With other work among them, which may need what was read before it, the steps of the prelude keep their order; those of
+//! the postlude do, and work in it waits for all results. Constants are copied first: they have no pages (section 4.1).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,9 +24,9 @@ use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Choice, Params, Variant};
 use counterpoint_framework::telemetry::{Level, SpanId};
-use counterpoint_framework::time::Bytes;
+use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_host_model::Driver;
-use counterpoint_host_model::driver::threads::{Move, Thread, Way};
+use counterpoint_host_model::driver::threads::{Move, Piece, Thread};
 use counterpoint_host_model::program::{
     Application, BufferId, Condition, DEFAULT_STREAM, HostStep, LaunchStep, Moved, Range, Step, Transfer,
 };
@@ -106,11 +110,12 @@ impl Runtime for Overlapped {
             return one_after_another(driver, run).await;
         }
         let profilers = profilers_of(&application);
+        constants(driver, &application, run).await?;
         let setup = driver.begin(Some(run), Level::Phases, "overlap");
         for buffer in final_meaning(&application, &application.copy_out)? {
             driver.overlap(Direction::DeviceToHost, buffer).await?;
         }
-        for &buffer in &application.copy_in {
+        for &buffer in application.copy_in.iter().filter(|buffer| !is_constant(&application, **buffer)) {
             driver.overlap(Direction::HostToDevice, buffer).await?;
         }
         driver.end(setup);
@@ -120,8 +125,8 @@ impl Runtime for Overlapped {
         let postlude = driver.begin(Some(run), Level::Phases, "postlude");
         let inputs = self.prelude(driver, &application);
         let prelude = driver.begin(Some(run), Level::Phases, "prelude");
-        driver.start(Thread::new(Way::Out, outputs, postlude, None));
-        driver.start(Thread::new(Way::In, inputs, prelude, Some(Note::new(Progress::PreludeEnded))));
+        driver.start(Thread::new(outputs, postlude, None));
+        driver.start(Thread::new(inputs, prelude, Some(Note::new(Progress::PreludeEnded))));
         let mut sender = Sender { profilers, parent: kernels };
         sender.walk(driver, &application.steps).await?;
         driver.note(&Note::new(Progress::EndOfLaunches), true).await;
@@ -132,50 +137,97 @@ impl Runtime for Overlapped {
 }
 
 impl Overlapped {
-    /// The pages of the inputs in the order in which they are read.
-    fn prelude(&self, driver: &Driver<'_>, application: &Application) -> Vec<Move> {
+    /// The work of the prelude: if it only makes arrays, their pages in the order that was asked for.
+    fn prelude(&self, driver: &Driver<'_>, application: &Application) -> Vec<Piece> {
+        let is_array =
+            |step: &HostStep| step.transfer().is_some_and(|it| application.copy_in.contains(&it.part.buffer));
+        let steps = || application.prelude.iter().filter(|step| !makes_constant(application, step));
+        if !steps().all(is_array) {
+            return steps().flat_map(|step| pieces(driver, step, Piece::Busy)).collect();
+        }
+        self.pages(driver, application).into_iter().map(Piece::Fill).collect()
+    }
+
+    /// The pages of the inputs in the order in which they are made.
+    fn pages(&self, driver: &Driver<'_>, application: &Application) -> Vec<Move> {
+        let arrays = || application.reads().filter(|it| !is_constant(application, it.part.buffer));
         let pages = |transfer: &Transfer| driver.pages_of(*transfer).collect::<Vec<Move>>();
-        let arrays: Vec<Vec<Move>> = application.reads().map(pages).collect();
+        let all: Vec<Vec<Move>> = arrays().map(pages).collect();
         let bytes = |transfer: &Transfer| transfer.part.bytes;
         match self.params.order {
-            Order::Interleaved => in_turn(&arrays),
-            Order::Sequential => arrays.concat(),
+            Order::Interleaved => in_turn(&all),
+            Order::Sequential => all.concat(),
             Order::SmallFirst => {
-                let is_small: Vec<bool> =
-                    application.reads().map(|it| bytes(it) <= self.params.small.get()).collect();
+                let is_small: Vec<bool> = arrays().map(|it| bytes(it) <= self.params.small.get()).collect();
                 let (mut small, mut large) = (Vec::new(), Vec::new());
-                for (array, is_small) in arrays.into_iter().zip(is_small) {
+                for (array, is_small) in all.into_iter().zip(is_small) {
                     if is_small { &mut small } else { &mut large }.push(array);
                 }
                 small.into_iter().flatten().chain(in_turn(&large)).collect()
             }
             Order::Random => {
-                let mut all = Vec::new();
-                for mut array in arrays {
+                let mut shuffled = Vec::new();
+                for mut array in all {
                     // Fisher and Yates.
                     for last in (1..array.len()).rev() {
                         let other = driver.random() % (last as u64 + 1);
                         array.swap(last, other as usize);
                     }
-                    all.append(&mut array);
+                    shuffled.append(&mut array);
                 }
-                all
+                shuffled
             }
         }
     }
 
-    /// The pages of the outputs in the order in which they are written.
-    fn postlude(&self, driver: &Driver<'_>, application: &Application) -> Result<Vec<Move>, Fault> {
-        let buffers: Vec<BufferId> = application.writes().map(|transfer| transfer.part.buffer).collect();
-        let places = final_meaning(application, &buffers)?;
-        let transfers = application.writes().zip(places);
-        let named = |(transfer, buffer): (&Transfer, BufferId)| Transfer {
-            part: Range { buffer, ..transfer.part },
-            ..*transfer
-        };
-        let pages = transfers.flat_map(|transfer| driver.pages_of(named(transfer)));
-        Ok(pages.collect())
+    /// The work of the postlude, in its order.
+    fn postlude(&self, driver: &Driver<'_>, application: &Application) -> Result<Vec<Piece>, Fault> {
+        let mut work = Vec::new();
+        for step in &application.postlude {
+            let step = match *step {
+                HostStep::Write(transfer) => {
+                    let buffer = final_meaning(application, &[transfer.part.buffer])?[0];
+                    HostStep::Write(Transfer { part: Range { buffer, ..transfer.part }, ..transfer })
+                }
+                step => step,
+            };
+            work.extend(pieces(driver, &step, Piece::BusyWithResults));
+        }
+        Ok(work)
     }
+}
+
+/// The pieces of a step. One that may need what others before it have made waits for them, without work of its own.
+fn pieces(driver: &Driver<'_>, step: &HostStep, busy: fn(SimTime) -> Piece) -> Vec<Piece> {
+    let waits = std::iter::once(Piece::Busy(SimTime::ZERO));
+    match *step {
+        HostStep::Read(transfer) => waits.chain(driver.pages_of(transfer).map(Piece::Fill)).collect(),
+        HostStep::Write(transfer) => driver.pages_of(transfer).map(Piece::Drain).collect(),
+        HostStep::Busy(time) => vec![busy(time)],
+    }
+}
+
+/// Whether a buffer stands for a constant of a module.
+fn is_constant(application: &Application, BufferId(buffer): BufferId) -> bool {
+    application.variable_of(buffer as usize).is_some_and(|(variable, _)| variable.constant)
+}
+
+/// Whether a step makes what is copied to a constant.
+fn makes_constant(application: &Application, step: &HostStep) -> bool {
+    step.transfer().is_some_and(|transfer| is_constant(application, transfer.part.buffer))
+}
+
+/// Makes and copies the constants.
+async fn constants(driver: &mut Driver<'_>, application: &Application, run: SpanId) -> Result<(), Fault> {
+    for step in application.prelude.iter().filter(|step| makes_constant(application, step)) {
+        driver.host(step, Some(run)).await?;
+    }
+    for &buffer in application.copy_in.iter().filter(|buffer| is_constant(application, **buffer)) {
+        let whole = application.whole(buffer);
+        let copy = driver.copy_part(Direction::HostToDevice, whole, DEFAULT_STREAM, Some(run)).await?;
+        driver.wait(copy).await?;
+    }
+    Ok(())
 }
 
 /// A page of each array in turn, as long as there are any.
@@ -213,20 +265,29 @@ fn exchange(steps: &[Step], meaning: &mut [BufferId]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Whether an application is of the kind that the paper overlaps: whole arrays, read before the kernels and written behind them.
+/// Whether an application is of the kind that the paper overlaps: whole arrays, made before the kernels and written behind them. What the host
+/// holds for itself may be parts.
 fn is_plain(application: &Application) -> bool {
     let is_whole = |part: &Range| *part == application.whole(part.buffer);
-    let is_transfer = |step: &HostStep| step.transfer().is_some_and(|transfer| is_whole(&transfer.part));
-    let reads = application.prelude.iter().all(|step| matches!(step, HostStep::Read(_)) && is_transfer(step));
-    let writes =
-        application.postlude.iter().all(|step| matches!(step, HostStep::Write(_)) && is_transfer(step));
+    let is_fit = |copied: &[BufferId], transfer: &Transfer| {
+        is_whole(&transfer.part) || !copied.contains(&transfer.part.buffer)
+    };
+    let before = application.prelude.iter().all(|step| match step {
+        HostStep::Read(transfer) => is_fit(&application.copy_in, transfer),
+        step => matches!(step, HostStep::Busy(_)),
+    });
+    let after = application.postlude.iter().all(|step| match step {
+        HostStep::Read(transfer) => !application.copy_out.contains(&transfer.part.buffer),
+        HostStep::Write(transfer) => is_fit(&application.copy_out, transfer),
+        HostStep::Busy(_) => true,
+    });
     let is_other = |step: &Step| match step {
-        Step::Copy { part, .. } => !is_whole(part),
+        Step::Copy { part, .. } => !is_whole(part) || is_constant(application, part.buffer),
         step => matches!(step, Step::Move { .. } | Step::Host(_)),
     };
-    let is_variable = |buffer: usize| application.variable_of(buffer).is_some();
-    reads
-        && writes
+    let is_variable = |buffer: usize| application.variable_of(buffer).is_some_and(|(it, _)| !it.constant);
+    before
+        && after
         && !application.steps.iter().any(|step| step.any(&is_other))
         && !(0..application.buffers.len()).any(is_variable)
 }
