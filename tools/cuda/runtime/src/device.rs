@@ -120,6 +120,11 @@ impl Device {
         Ok(start)
     }
 
+    /// The next place begins a page of the host.
+    pub(crate) fn begin_page(&mut self, page: u64) {
+        self.next = self.next.next_multiple_of(page);
+    }
+
     /// Frees a buffer.
     pub(crate) fn free(&mut self, address: u64) -> Result {
         let bytes = self.retire(address)?;

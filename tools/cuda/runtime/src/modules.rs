@@ -50,6 +50,11 @@ impl Module {
         self.kernels.get(name).map(Arc::clone)
     }
 
+    /// The address and the bytes of its variables in global memory.
+    pub(crate) fn globals(&self) -> (u64, u64) {
+        (self.bases.globals, self.kernels.values().next().map_or(0, |kernel| kernel.global_bytes().into()))
+    }
+
     /// A variable of it.
     pub(crate) fn variable(&self, name: &str) -> Option<Placed> {
         let mut variables = self.kernels.values().next()?.variables(self.bases);

@@ -11,17 +11,34 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::errors::{Error, Result};
 use crate::foreign::{read, write};
+use crate::modules::Placed;
 use crate::state::State;
 
 /// Attempts to find addresses that are free in the process.
 const ATTEMPTS: u32 = 64;
 const PAGE: u64 = 4096;
 
+/// Said once.
+const COPIED: &str =
+    "memory that host and device share is copied to the device before a launch, and back after it";
+
+/// Has the process have fresh pages at an address; false if it has others there.
+fn map(start: u64, length: u64) -> bool {
+    let flags = MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE;
+    let rights = ProtFlags::READ | ProtFlags::WRITE;
+    let address = std::ptr::with_exposed_provenance_mut(start as usize);
+    // SAFETY: fresh pages, at an address that nobody has or that the system refuses.
+    let mapped = unsafe { mmap_anonymous(address, length as usize, rights, flags) };
+    mapped.is_ok_and(|address| address.addr() as u64 == start)
+}
+
 /// Pages of the host at addresses of the device.
 #[derive(Default)]
 pub(crate) struct SharedMemory {
     /// By address the bytes, and whether kernels reach them.
     blocks: BTreeMap<u64, Block>,
+    /// Managed variables whose addresses the program does not have yet.
+    waiting: Vec<Managed>,
 }
 
 #[derive(Clone, Copy)]
@@ -33,12 +50,29 @@ struct Block {
     managed: bool,
     /// The device has never had its bytes.
     fresh: bool,
+    /// It is a variable of a module, which is never freed.
+    variable: bool,
+}
+
+/// A `__managed__` variable, as it is registered.
+pub(crate) struct Managed {
+    /// The number of its binary.
+    pub(crate) binary: usize,
+    /// Its name in the PTX.
+    pub(crate) name: String,
+    /// Where the program wants the variable's address.
+    pub(crate) host: u64,
 }
 
 impl SharedMemory {
     /// The block that begins at an address: its bytes, and whether kernels reach it.
     fn block(&self, address: u64) -> Result<Block> {
         self.blocks.get(&address).copied().ok_or(Error::INVALID_VALUE)
+    }
+
+    /// Notes a managed variable.
+    pub(crate) fn register(&mut self, variable: Managed) {
+        self.waiting.push(variable);
     }
 
     /// Whether an address is in memory that the program calls managed.
@@ -61,21 +95,16 @@ impl State {
         for _ in 0..ATTEMPTS {
             // Whole pages, whatever lies before.
             let start = self.device.place(length + PAGE)?.next_multiple_of(PAGE);
-            let flags = MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE;
-            let rights = ProtFlags::READ | ProtFlags::WRITE;
-            // SAFETY: fresh pages, at an address that nobody has or that the system refuses.
-            let mapped = unsafe {
-                mmap_anonymous(
-                    std::ptr::with_exposed_provenance_mut(start as usize),
-                    length as usize,
-                    rights,
-                    flags,
-                )
-            };
-            if mapped.is_ok_and(|address| address.addr() as u64 == start) {
+            if map(start, length) {
                 self.shared.blocks.insert(
                     start,
-                    Block { bytes: bytes.max(1), on_device: false, managed: false, fresh: true },
+                    Block {
+                        bytes: bytes.max(1),
+                        on_device: false,
+                        managed: false,
+                        fresh: true,
+                        variable: false,
+                    },
                 );
                 if on_device {
                     self.put_on_device(start)?;
@@ -94,6 +123,43 @@ impl State {
         Ok(address)
     }
 
+    /// Gives the program the addresses of a binary's managed variables: pages of the host over the variables of its module.
+    pub(crate) fn give_managed(&mut self, binary: usize) -> Result {
+        let (mine, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.shared.waiting).into_iter().partition(|it| it.binary == binary);
+        self.shared.waiting = others;
+        if mine.is_empty() {
+            return Ok(());
+        }
+        self.device.begin_page(PAGE);
+        let loaded = self.load(binary);
+        self.device.begin_page(PAGE);
+        loaded?;
+        let module = self.modules.module(binary).ok_or(Error::NO_KERNEL_IMAGE)?;
+        let (start, bytes) = module.globals();
+        let variables: Option<Vec<_>> =
+            mine.iter().map(|it| Some((it.host, module.variable(&it.name)?))).collect();
+        let variables = variables.ok_or(Error::INVALID_SYMBOL)?;
+        let first = start / PAGE * PAGE;
+        if !map(first, (start + bytes).next_multiple_of(PAGE) - first) {
+            return Err(Error::MEMORY_ALLOCATION);
+        }
+        let values = self.device.read(Region::line(start, bytes))?.to_vec();
+        // SAFETY: the pages are there now, and compilers give places for the addresses.
+        unsafe {
+            write(start, &values)?;
+            for (host, placed) in &variables {
+                write(*host, &placed.address.to_le_bytes())?;
+            }
+        }
+        for (_, Placed { address, bytes }) in variables {
+            let block = Block { bytes, on_device: true, managed: true, fresh: false, variable: true };
+            self.shared.blocks.insert(address, block);
+        }
+        self.say_once(COPIED);
+        Ok(())
+    }
+
     /// Has kernels reach a block from now on.
     pub(crate) fn put_on_device(&mut self, address: u64) -> Result {
         let block = self.shared.block(address)?;
@@ -101,7 +167,7 @@ impl State {
             self.device.allocate_at(address, block.bytes)?;
             self.shared.blocks.insert(address, Block { on_device: true, ..block });
             self.recorder.write(&Entry::Allocate { address, bytes: block.bytes });
-            self.say_once("memory that host and device share is copied to the device before a launch, and back after it");
+            self.say_once(COPIED);
         }
         Ok(())
     }
@@ -109,6 +175,9 @@ impl State {
     /// Frees a block.
     pub(crate) fn free_shared(&mut self, address: u64) -> Result {
         let block = self.shared.block(address)?;
+        if block.variable {
+            return Err(Error::INVALID_VALUE);
+        }
         self.shared.blocks.remove(&address);
         if block.on_device {
             self.device.retire(address)?;

@@ -6,6 +6,7 @@ use crate::errors::Error;
 use crate::fatbin::{self, Contents};
 use crate::foreign::{get, read, text};
 use crate::modules::{Function, Variable};
+use crate::shared::Managed;
 use crate::state::{State, register};
 
 /// The first word of a wrapper, and the version of one whose fat binaries are to be linked with each other.
@@ -94,10 +95,17 @@ extern "C" fn __cudaUnregisterFatBinary(_handle: *mut *mut c_void) {
     register((), State::end);
 }
 
-/// Managed variables are ready: they are since they were registered.
+/// The program is about to use managed variables of a fat binary.
 #[unsafe(no_mangle)]
-extern "C" fn __cudaInitModule(_handle: *mut *mut c_void) -> c_char {
-    1
+extern "C" fn __cudaInitModule(handle: *mut *mut c_void) -> c_char {
+    let given = crate::state::call("__cudaInitModule", |state| {
+        state.give_managed(number(handle)).inspect_err(|_| {
+            state.say_once(
+                "`__managed__` variables of the program have no place in its memory: it cannot use them",
+            );
+        })
+    });
+    c_char::from(given == Error::SUCCESS.0)
 }
 
 /// Notes a kernel.
@@ -135,11 +143,11 @@ unsafe extern "C" fn __cudaRegisterVar(
     });
 }
 
-/// Notes a variable that host and device share, which is refused when something of its module is used.
+/// Notes a variable that host and device share. The program has its address when it asks for those of its module.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cudaRegisterManagedVar(
-    _handle: *mut *mut c_void,
-    _host: *mut *mut c_void,
+    handle: *mut *mut c_void,
+    host: *mut *mut c_void,
     _device: *mut c_char,
     name: *const c_char,
     _is_extern: c_int,
@@ -150,10 +158,11 @@ unsafe extern "C" fn __cudaRegisterManagedVar(
     register((), |state| {
         // SAFETY: compilers give a name.
         let name = unsafe { text(name) };
-        let reason = format!(
-            "`{name}` is a `__managed__` variable, which is not supported: allocate it by cudaMallocManaged"
-        );
-        state.refuse("__cudaRegisterManagedVar", &reason);
+        state.shared.register(Managed {
+            binary: number(handle),
+            name,
+            host: host.expose_provenance() as u64,
+        });
     });
 }
 
