@@ -81,6 +81,34 @@ fn a_texture_of_an_array_is_one_of_the_application() {
 }
 
 #[test]
+fn a_graph_is_the_launches_that_it_makes() {
+    let (captured, text) = capture("graph", &["graph"]);
+    assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
+    let summary = captured.summary.expect("a record");
+    // Three launches of a graph, one of it with other arguments, and one of its clone.
+    assert_eq!((summary.launches, summary.copied), (5, [4 + 5 * 400, 5 * 400 + 2 * 8]));
+    assert!(summary.refused.is_empty() && summary.fault.is_none());
+    assert!(text.contains("launch: m1.step"), "{text}");
+}
+
+#[test]
+fn streams_that_are_watched_make_a_graph_with_two_lanes() {
+    let (captured, text) = capture("watched", &["watched"]);
+    assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
+    let summary = captured.summary.expect("a record");
+    assert_eq!((summary.launches, summary.copied), (2, [4 + 2 * 400, 2 * 400]));
+    assert!(summary.refused.is_empty() && summary.fault.is_none());
+    // The fill is on another stream than the launch that waits for it.
+    assert!(text.contains("wait"), "{text}");
+}
+
+#[test]
+fn limits_that_are_set_are_given_back() {
+    let (captured, _) = capture("limits", &["limits"]);
+    assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
+}
+
+#[test]
 fn sixteen_thousand_launches_are_a_few_lines() {
     let (captured, text) = capture("many", &["many"]);
     assert_eq!(captured.summary.map(|summary| summary.launches), Some(16_000));
@@ -111,7 +139,7 @@ fn what_is_not_there_is_refused_by_name() {
     let (captured, _) = capture("refused", &["refused"]);
     assert_eq!(captured.ended, Ended::Exit(0));
     let refused = captured.summary.map(|summary| summary.refused);
-    assert_eq!(refused, Some(vec![("cudaGraphCreate".to_owned(), "is not supported".to_owned())]));
+    assert_eq!(refused, Some(vec![("cudaIpcGetMemHandle".to_owned(), "is not supported".to_owned())]));
 }
 
 #[test]

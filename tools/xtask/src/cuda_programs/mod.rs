@@ -129,7 +129,9 @@ fn options(words: impl Iterator<Item = String>) -> Result<Options, String> {
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let arguments = match take("arguments") {
-        Some(file) => words_by_name(&std::fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?),
+        Some(file) => {
+            words_by_name(&std::fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?)
+        }
         None => BTreeMap::new(),
     };
     let out = take("out").map_or_else(|| root.join("target/cuda-programs"), PathBuf::from);
