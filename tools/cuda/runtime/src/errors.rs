@@ -43,6 +43,9 @@ table! {
     ILLEGAL_ADDRESS = 700, c"cudaErrorIllegalAddress", c"an illegal memory access was encountered";
     LAUNCH_OUT_OF_RESOURCES = 701, c"cudaErrorLaunchOutOfResources", c"too many resources requested for launch";
     PEER_ACCESS_NOT_ENABLED = 705, c"cudaErrorPeerAccessNotEnabled", c"peer access has not been enabled";
+    ASSERT = 710, c"cudaErrorAssert", c"device-side assert triggered";
+    ALREADY_REGISTERED = 712, c"cudaErrorHostMemoryAlreadyRegistered", c"part or all of the requested memory range is already mapped";
+    NOT_REGISTERED = 713, c"cudaErrorHostMemoryNotRegistered", c"pointer does not correspond to a registered memory region";
     LAUNCH_FAILURE = 719, c"cudaErrorLaunchFailure", c"unspecified launch failure";
     COOPERATIVE_TOO_LARGE = 720, c"cudaErrorCooperativeLaunchTooLarge", c"too many blocks in cooperative launch";
     NOT_SUPPORTED = 801, c"cudaErrorNotSupported", c"operation not supported";

@@ -42,6 +42,8 @@ pub(crate) struct State {
     pub(crate) graphs: Graphs,
     pub(crate) graph_memory: GraphMemory,
     pub(crate) pool: PoolAttributes,
+    /// Memory of the host that the program has registered, by address its bytes.
+    pub(crate) registered: BTreeMap<u64, usize>,
     /// Limits that the program has set, by CUDA's numbers.
     pub(crate) limits_set: BTreeMap<i32, usize>,
     /// Those that have been recorded.
@@ -142,6 +144,7 @@ impl State {
             graphs: Graphs::default(),
             graph_memory: GraphMemory::default(),
             pool: PoolAttributes::default(),
+            registered: BTreeMap::new(),
             limits_set: BTreeMap::new(),
             recorded: BTreeSet::new(),
             process,

@@ -43,6 +43,9 @@ int cudaDeviceGetGraphMemAttribute(int, int, unsigned long long *);
 int cudaStreamBeginCapture(void *, int);
 int cudaStreamEndCapture(void *, void **);
 int cudaStreamIsCapturing(void *, int *);
+int cudaHostRegister(void *, size_t, unsigned);
+int cudaHostUnregister(void *);
+int cudaHostGetDevicePointer(void **, void *, unsigned);
 int cudaDeviceSetLimit(int, size_t);
 int cudaDeviceGetLimit(size_t *, int);
 typedef struct { const void *stub; dim3 grid, block; unsigned shared; void **arguments, **extra; } kernel_node;
@@ -64,7 +67,7 @@ void __cudaRegisterFunction(void **, const char *, char *, const char *, int, vo
 void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int);
 
 static struct { unsigned magic, version; const void *data; void *more; } wrapper = { 0x466243b1, 1, 0, 0 };
-static char step_stub, shade_stub, loss;
+static char step_stub, shade_stub, assert_stub, loss;
 static void **handle;
 
 static void end(void) { __cudaUnregisterFatBinary(handle); }
@@ -268,6 +271,23 @@ static int watched(void) {
     return wrong != 0;
 }
 
+/* Memory that is registered serves copies, once. */
+static int registered(void) {
+    static int memory[256];
+    void *place;
+    int wrong = cudaHostRegister(memory, sizeof memory, 2) != 0;
+    wrong += cudaHostRegister(memory, sizeof memory, 2) != 712;
+    /* Kernels do not reach it. */
+    wrong += cudaHostGetDevicePointer(&place, memory + 1, 0) != 801;
+    return wrong + (cudaHostUnregister(memory) != 0) + (cudaHostUnregister(memory) != 713);
+}
+
+/* An assertion of a kernel fails, which later calls say. */
+static int asserts(void) {
+    check(cudaLaunchKernel(&assert_stub, (dim3){ 1, 1, 1 }, (dim3){ 32, 1, 1 }, 0, 0, 0) != 710, "launch");
+    return cudaDeviceSynchronize() != 710;
+}
+
 /* Limits that are set are given back, and those that there are not are refused. */
 static int limits(void) {
     size_t stack, heap;
@@ -296,6 +316,7 @@ int main(int count, char **words) {
     handle = __cudaRegisterFatBinary(&wrapper);
     __cudaRegisterFunction(handle, &step_stub, &step_stub, "step", -1, 0, 0, 0, 0, 0);
     __cudaRegisterFunction(handle, &shade_stub, &shade_stub, "shade", -1, 0, 0, 0, 0, 0);
+    __cudaRegisterFunction(handle, &assert_stub, &assert_stub, "asserts", -1, 0, 0, 0, 0, 0);
     __cudaRegisterVar(handle, &loss, &loss, "loss", 0, 4, 1, 0);
     __cudaRegisterFatBinaryEnd(handle);
     atexit(end);
@@ -304,6 +325,8 @@ int main(int count, char **words) {
     if (!strcmp(what, "texture")) return texture();
     if (!strcmp(what, "graph")) return graph();
     if (!strcmp(what, "watched")) return watched();
+    if (!strcmp(what, "registered")) return registered();
+    if (!strcmp(what, "asserts")) return asserts();
     if (!strcmp(what, "limits")) return limits();
     if (!strcmp(what, "files")) return files(words[3], words[4]);
     int *place;

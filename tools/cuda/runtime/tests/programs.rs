@@ -103,6 +103,22 @@ fn streams_that_are_watched_make_a_graph_with_two_lanes() {
 }
 
 #[test]
+fn memory_that_is_registered_serves_copies() {
+    let (captured, _) = capture("registered", &["registered"]);
+    assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
+    let refused = captured.summary.map(|summary| summary.refused).unwrap_or_default();
+    assert_eq!(refused.first().map(|(call, _)| call.as_str()), Some("cudaHostGetDevicePointer"));
+}
+
+#[test]
+fn an_assertion_that_fails_has_its_own_error() {
+    let (captured, _) = capture("asserts", &["asserts"]);
+    assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
+    let fault = captured.summary.and_then(|summary| summary.fault).expect("a fault");
+    assert!(fault.contains("assertion"), "{fault}");
+}
+
+#[test]
 fn limits_that_are_set_are_given_back() {
     let (captured, _) = capture("limits", &["limits"]);
     assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");

@@ -49,6 +49,12 @@ impl Place {
 }
 
 impl State {
+    /// Whether an address is in memory that the program has registered.
+    fn is_registered(&self, address: u64) -> bool {
+        let before = self.registered.range(..=address).next_back();
+        before.is_some_and(|(start, bytes)| address - start < *bytes as u64)
+    }
+
     /// Whether kernels reach an address.
     fn is_on_device(&self, address: u64) -> bool {
         self.device.holds(address) && self.shared.find(address).is_none()
@@ -338,6 +344,10 @@ entries! {
     }
 
     fn cudaHostGetDevicePointer(device: *mut u64, host: u64, _flags: c_uint) |state| {
+        if state.shared.find(host).is_none() && state.is_registered(host) {
+            let reason = "memory that kernels reach must come from cudaHostAlloc or cudaMallocManaged, not from cudaHostRegister";
+            return Err(state.refuse("cudaHostGetDevicePointer", reason));
+        }
         state.put_on_device(host)?;
         put(device, host)
     }
@@ -347,15 +357,17 @@ entries! {
         put(flags, if on_device { MAPPED } else { 0 })
     }
 
-    /// Memory of the host that copies may use: all may.
-    fn cudaHostRegister(_address: u64, _bytes: usize, flags: c_uint) |state| {
-        if flags & MAPPED == 0 {
-            return Ok(());
+    /// Memory of the host that copies may use: all may. Kernels do not reach it, whatever the flags say.
+    fn cudaHostRegister(address: u64, bytes: usize, _flags: c_uint) |state| {
+        if address == 0 || bytes == 0 {
+            return Err(Error::INVALID_VALUE);
         }
-        Err(state.refuse("cudaHostRegister", "memory that kernels reach must come from cudaHostAlloc or cudaMallocManaged"))
+        if state.registered.insert(address, bytes).is_some() { Err(Error::ALREADY_REGISTERED) } else { Ok(()) }
     }
 
-    fn cudaHostUnregister(_address: u64) |_state| { Ok(()) }
+    fn cudaHostUnregister(address: u64) |state| {
+        state.registered.remove(&address).map(drop).ok_or(Error::NOT_REGISTERED)
+    }
 
     fn cudaMemGetInfo(free: *mut usize, all: *mut usize) |state| {
         let (left, bytes) = state.device.room();
