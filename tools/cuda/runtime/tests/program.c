@@ -43,6 +43,7 @@ int cudaDeviceGetGraphMemAttribute(int, int, unsigned long long *);
 int cudaStreamBeginCapture(void *, int);
 int cudaStreamEndCapture(void *, void **);
 int cudaStreamIsCapturing(void *, int *);
+int cudaMallocHost(void **, size_t);
 int cudaHostRegister(void *, size_t, unsigned);
 int cudaHostUnregister(void *);
 int cudaHostGetDevicePointer(void **, void *, unsigned);
@@ -282,6 +283,22 @@ static int registered(void) {
     return wrong + (cudaHostUnregister(memory) != 0) + (cudaHostUnregister(memory) != 713);
 }
 
+/* Memory of the host that was not asked for as one that kernels reach, which they do all the same. */
+static int pinned(void) {
+    int seven = 7, round = 0, changed[1] = { 0 };
+    struct { int *values, *changed; int n; } by_value = { 0, 0, SMALL };
+    void *arguments[] = { &by_value, &round };
+    check(cudaMemcpyToSymbol(&loss, &seven, 4, 0, 1), "cudaMemcpyToSymbol");
+    check(cudaMallocHost((void **)&by_value.values, sizeof in), "cudaMallocHost");
+    check(cudaMalloc((void **)&by_value.changed, 4), "cudaMalloc");
+    for (int i = 0; i < SMALL; ++i) by_value.values[i] = in[i] = 60 + i;
+    check(cudaLaunchKernel(&step_stub, (dim3){ 2, 1, 1 }, (dim3){ 64, 1, 1 }, arguments, 0, 0), "launch");
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    memcpy(out, by_value.values, sizeof out);
+    check(cudaMemcpy(changed, by_value.changed, 4, 2), "cudaMemcpy");
+    return !is_stepped(1) || changed[0] != 1;
+}
+
 /* An assertion of a kernel fails, which later calls say. */
 static int asserts(void) {
     check(cudaLaunchKernel(&assert_stub, (dim3){ 1, 1, 1 }, (dim3){ 32, 1, 1 }, 0, 0, 0) != 710, "launch");
@@ -325,6 +342,7 @@ int main(int count, char **words) {
     if (!strcmp(what, "texture")) return texture();
     if (!strcmp(what, "graph")) return graph();
     if (!strcmp(what, "watched")) return watched();
+    if (!strcmp(what, "pinned")) return pinned();
     if (!strcmp(what, "registered")) return registered();
     if (!strcmp(what, "asserts")) return asserts();
     if (!strcmp(what, "limits")) return limits();

@@ -103,6 +103,14 @@ fn streams_that_are_watched_make_a_graph_with_two_lanes() {
 }
 
 #[test]
+fn kernels_reach_memory_of_the_host_that_is_an_argument() {
+    let (captured, _) = capture("pinned", &["pinned"]);
+    assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
+    let summary = captured.summary.expect("a record");
+    assert_eq!((summary.copied, summary.fault), ([4 + 400, 400 + 4], None), "copied to the device, and back");
+}
+
+#[test]
 fn memory_that_is_registered_serves_copies() {
     let (captured, _) = capture("registered", &["registered"]);
     assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::process::succeed;
-use super::sources::{Program, has_device_code};
+use super::sources::{Program, has_device_code, is_source};
 use super::{Compiler, Options};
 
 /// Makes a program. Its folder may have sources of other programs too, so that a link is tried with all of them, with device code of theirs
@@ -59,9 +59,10 @@ impl Build<'_> {
     /// Compiles the sources, and links their objects.
     fn link(&self, others: &[PathBuf], linked: bool) -> Result<(), String> {
         let mut objects = Vec::new();
-        for source in std::iter::once(&self.program.main).chain(others) {
+        let (flags, more) = self.flags();
+        for source in std::iter::once(&self.program.main).chain(others).chain(&more) {
             let mut command = self.command();
-            command.args(self.flags()).args(linked.then_some("-rdc=true"));
+            command.args(&flags).args(linked.then_some("-rdc=true"));
             if has_device_code(source) {
                 command.args(["-x", "cu"]);
             }
@@ -86,10 +87,13 @@ impl Build<'_> {
         })
     }
 
-    /// Flags for all programs, and for this one.
-    fn flags(&self) -> Vec<&str> {
+    /// Flags for all programs, and for this one, and the sources among them.
+    fn flags(&self) -> (Vec<&str>, Vec<PathBuf>) {
         let own = self.options.own(&self.program.name, "flags").unwrap_or_default();
-        self.options.flags.split_whitespace().chain(own.split_whitespace()).collect()
+        let words = self.options.flags.split_whitespace().chain(own.split_whitespace());
+        let (sources, flags): (Vec<&str>, Vec<&str>) =
+            words.partition(|word| !word.starts_with('-') && is_source(Path::new(word)));
+        (flags, sources.into_iter().map(|source| folder(&self.program.main).join(source)).collect())
     }
 }
 

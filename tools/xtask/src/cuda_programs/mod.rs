@@ -2,7 +2,8 @@
 //!
 //! A program is a source with `main`, and the sources that belong to it ([`sources`]); it runs in the folder of its source. Its text may say
 //! `// Arguments: WORDS`, `// Needs: sm_NN`, and `// Machines: NAME,NAME` for the only ones that it fits. For programs that say nothing, a file
-//! (`--arguments`) has lines `NAME: ARGUMENTS`, and `NAME flags: FLAGS` for the compiler. A program is right if it ends with status 0, which its own
+//! (`--arguments`) has lines `NAME: ARGUMENTS`, and `NAME flags: FLAGS` for the compiler, where
+//! a source is one more of the program. A program is right if it ends with status 0, which its own
 //! check of its results decides, and if every machine computes what it computed. One that uses a library beside CUDA's runtime is not built.
 
 mod compile;
@@ -21,6 +22,9 @@ use super::report;
 const USAGE: &str = "usage: cargo xtask cuda-programs FOLDER (--nvcc NVCC | --clang CLANG --cuda ROOT) [--arch SM] [--include FOLDER]... \
                      [--flags FLAGS] [--counterpoint PROGRAM] [--machines NAME,NAME] [--arguments FILE] [--limit SECONDS] [--out FOLDER] \
                      [--only NAME,NAME]";
+
+/// The beginning of the command's line about calls that were refused and code that cannot be used.
+const NOT_THERE: &str = "note: not in the application";
 
 /// Options of the chore.
 struct Options {
@@ -235,6 +239,10 @@ fn judge(options: &Options, libraries: &Path, program: &Program) -> Verdict {
     let Some(launches) = said.lines().find(|line| line.contains(" launches, ")).map(str::to_owned) else {
         return wrong("does not run", "it calls no function of CUDA's runtime".to_owned());
     };
+    // A program may end well where it checks no errors.
+    if let Some(refused) = said.lines().find(|line| line.starts_with(NOT_THERE)) {
+        return wrong("ends well, but lacks something", refused.to_owned());
+    }
     let fitting = declared(&text, "Machines").map(|list| names(&list));
     let fits = |machine: &&String| fitting.as_ref().is_none_or(|fitting| fitting.contains(machine));
     for machine in options.machines.iter().filter(fits) {

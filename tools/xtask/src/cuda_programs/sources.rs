@@ -74,7 +74,7 @@ fn in_folder(root: &Path, folder: &Path, found: &mut Vec<Program>) -> Result<Vec
         if path.is_dir() {
             sources.extend(in_folder(root, &path, found)?);
         } else {
-            let into = if SOURCES.contains(&end.as_str()) {
+            let into = if is_source(&path) {
                 &mut sources
             } else if ["h", "hpp", "cuh", "hxx", "inl"].contains(&end.as_str()) {
                 &mut headers
@@ -112,6 +112,11 @@ fn in_folder(root: &Path, folder: &Path, found: &mut Vec<Program>) -> Result<Vec
         });
     }
     Ok(if mains.is_empty() { parts } else { Vec::new() })
+}
+
+/// Whether a file is a source by the end of its name.
+pub(super) fn is_source(path: &Path) -> bool {
+    path.extension().is_some_and(|end| SOURCES.iter().any(|source| end == *source))
 }
 
 /// Whether a source has to do with CUDA.

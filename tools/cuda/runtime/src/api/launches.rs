@@ -155,6 +155,7 @@ impl State {
         let KernelCall { stub, grid, block, shared, cooperative, parameters } = call;
         let (binary, kernel) = self.kernel(std::ptr::without_provenance(stub))?;
         let variables = self.modules.module(binary).map(|module| module.bases).unwrap_or_default();
+        self.put_arguments_on_device(&parameters)?;
         self.share()?;
         self.recorder.entry(&Entry::Launch {
             module: binary as u32,
