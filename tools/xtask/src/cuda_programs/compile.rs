@@ -70,8 +70,9 @@ impl Build<'_> {
             for include in includes.into_iter().chain(self.options.includes.iter().map(PathBuf::as_path)) {
                 command.arg(format!("-I{}", include.display()));
             }
-            // CUDA 13 has it under its other name alone.
+            // CUDA 13 has them under their other names alone.
             command.arg("-DcudaThreadSynchronize=cudaDeviceSynchronize");
+            command.arg("-DcudaThreadExit=cudaDeviceReset");
             let object = self.out.with_file_name(format!("{}.o", objects.len()));
             command.args(["-c", "-o"]).arg(&object).arg(source);
             succeed(command)?;

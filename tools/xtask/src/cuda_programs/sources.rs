@@ -123,14 +123,20 @@ pub(super) fn is_source(path: &Path) -> bool {
 fn is_cuda(source: &Source) -> bool {
     source.path.extension().is_some_and(|end| end == "cu")
         || includes(&source.text).any(|header| header.contains("cuda") || header.ends_with(".cu"))
-        || source.text.contains("<<<")
+        || has_launch(&source.text)
+}
+
+/// Whether a text has the three marks of a launch: three, and no more.
+fn has_launch(text: &str) -> bool {
+    let marks = text.match_indices("<<<").map(|(at, _)| at);
+    marks.into_iter().any(|at| !text[..at].ends_with('<') && !text[at + 3..].starts_with('<'))
 }
 
 /// Whether device code is in a source, whatever its name ends with.
 pub(super) fn has_device_code(path: &Path) -> bool {
     let text = std::fs::read(path).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    path.extension().is_some_and(|end| end == "cu") || text.contains("<<<") || text.contains("__global__")
+    path.extension().is_some_and(|end| end == "cu") || has_launch(&text) || text.contains("__global__")
 }
 
 /// The names in the `#include` lines of a text.
@@ -226,6 +232,12 @@ mod tests {
         assert_eq!(library("  # include \"GL/glut.h\""), Some("OpenGL"));
         assert_eq!(library("#include <curand_kernel.h>"), None, "a header alone");
         assert_eq!(library("// <cublas_v2.h>\n#include <cuda.h>"), None);
+    }
+
+    #[test]
+    fn a_launch_is_told_from_a_line_of_marks() {
+        assert!(has_launch("f<<<1, 2>>>();") && has_launch("f<T> <<< grid, block >>>"));
+        assert!(!has_launch("printf(\">>>>>result<<<<<<<\\n\");") && !has_launch("a << b"));
     }
 
     #[test]
