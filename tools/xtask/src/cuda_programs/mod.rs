@@ -25,6 +25,8 @@ const USAGE: &str = "usage: cargo xtask cuda-programs FOLDER (--nvcc NVCC | --cl
 
 /// The beginning of the command's line about calls that were refused and code that cannot be used.
 const NOT_THERE: &str = "note: not in the application";
+/// Its line about a kernel that failed.
+const FAILED: &str = "note: the application ends with the kernel that failed";
 
 /// Options of the chore.
 struct Options {
@@ -239,9 +241,8 @@ fn judge(options: &Options, libraries: &Path, program: &Program) -> Verdict {
     let Some(launches) = said.lines().find(|line| line.contains(" launches, ")).map(str::to_owned) else {
         return wrong("does not run", "it calls no function of CUDA's runtime".to_owned());
     };
-    // A program may end well where it checks no errors.
-    if let Some(refused) = said.lines().find(|line| line.starts_with(NOT_THERE)) {
-        return wrong("ends well, but lacks something", refused.to_owned());
+    if let Some(reason) = unnoticed(&said) {
+        return wrong("ends well all the same", reason);
     }
     let fitting = declared(&text, "Machines").map(|list| names(&list));
     let fits = |machine: &&String| fitting.as_ref().is_none_or(|fitting| fitting.contains(machine));
@@ -258,6 +259,16 @@ fn judge(options: &Options, libraries: &Path, program: &Program) -> Verdict {
         }
     }
     Verdict::Right { launches }
+}
+
+/// A program may end well where it checks no errors: the line about a call that was refused, or about a kernel that failed otherwise than by an
+/// assertion, which a program may want to fail.
+fn unnoticed(said: &str) -> Option<String> {
+    let line = |is: &dyn Fn(&str) -> bool| said.lines().find(|line| is(line)).map(str::to_owned);
+    let is_fault =
+        |line: &str| line.contains("PTX line") && !line.contains("an assertion of the program failed");
+    let failed = said.lines().any(|line| line.starts_with(FAILED));
+    line(&|line| line.starts_with(NOT_THERE)).or_else(|| line(&is_fault).filter(|_| failed))
 }
 
 /// Whether a linker misses a function of the driver: `cu` and a capital.
@@ -285,6 +296,18 @@ mod tests {
         let words = words_by_name("bfs: graph.txt 0\nlud flags: -I../common ../common/common.c\n");
         assert_eq!(words.get("bfs").map(String::as_str), Some("graph.txt 0"));
         assert_eq!(words.get("lud flags").map(String::as_str), Some("-I../common ../common/common.c"));
+    }
+
+    #[test]
+    fn an_end_with_status_0_is_not_enough() {
+        let fault =
+            |message: &str| format!("counterpoint: f, launch 1: PTX line 8, `x`: {message}\n{FAILED}\n");
+        assert_eq!(unnoticed("1 launches, 0 bytes to the device, 0 bytes back\n"), None);
+        assert_eq!(unnoticed(&fault("an assertion of the program failed")), None);
+        assert!(unnoticed(&fault("reads 4 bytes at 0x8, outside of every buffer")).is_some());
+        let refused =
+            "counterpoint: f: is not supported\nnote: not in the application, for the reasons above: f\n";
+        assert!(unnoticed(refused).is_some_and(|reason| reason.ends_with(": f")));
     }
 
     #[test]

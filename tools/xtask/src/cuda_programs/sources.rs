@@ -93,7 +93,7 @@ fn in_folder(root: &Path, folder: &Path, found: &mut Vec<Program>) -> Result<Vec
         !included.contains(&source.path.file_name().unwrap_or_default().to_string_lossy().into_owned())
     };
     let others: Vec<&Source> = parts.iter().filter(is_part).collect();
-    let any_is_cuda = mains.iter().any(|main| is_cuda(main));
+    let any_is_cuda = mains.iter().any(is_cuda);
     for main in &mains {
         // Beside programs that use CUDA, a program that does not has nothing to do with it.
         if !is_cuda(main) && (any_is_cuda || !others.iter().any(|source| is_cuda(source))) {
