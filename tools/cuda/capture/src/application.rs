@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use crate::buffers::{Buffers, Code};
+use crate::buffers::{BYTE, Buffers, Code, fills};
 use crate::fold::{Item, Piece, fold};
 use crate::journal::Recorded;
 use crate::paths::{LEAST_FOUND, Paths, find};
 use crate::record::{Blob, Entry, Region, Way};
-use crate::text;
+use crate::{streams, text};
 
 /// Summary of a record, for the program's user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -117,6 +117,14 @@ pub(crate) struct Writer<'a> {
 /// # Errors
 /// Files of the record cannot be read, or those of the application not written.
 pub fn write_application(recorded: &Recorded, name: &str, folder: &Path) -> io::Result<String> {
+    let without_idle;
+    let recorded = match streams::without_idle(&recorded.entries) {
+        Some(entries) => {
+            without_idle = recorded.with(entries)?;
+            &without_idle
+        }
+        None => recorded,
+    };
     let mut codes = Vec::new();
     for entry in &recorded.entries {
         if let Entry::Module(module) = entry {
@@ -172,15 +180,25 @@ impl Writer<'_> {
                     self.synchronize(before);
                 }
                 Entry::Free { .. } if !last_free.contains(&index) => {}
-                entry => {
-                    if let Some(line) = text::line(self, entry) {
-                        let before = std::mem::take(&mut self.work);
-                        self.steps.push(Step::Other { line, before });
+                Entry::Fill { region, value, stream } => {
+                    let found = self.buffers.at(region.address);
+                    let element = found.map_or(BYTE, |(buffer, _)| buffer.element);
+                    for (region, value) in fills(*region, value, element) {
+                        self.other(&Entry::Fill { region, value, stream: *stream });
                     }
                 }
+                entry => self.other(entry),
             }
         }
         Ok(())
+    }
+
+    /// A step by itself.
+    fn other(&mut self, entry: &Entry) {
+        if let Some(line) = text::line(self, entry) {
+            let before = std::mem::take(&mut self.work);
+            self.steps.push(Step::Other { line, before });
+        }
     }
 
     fn copy(

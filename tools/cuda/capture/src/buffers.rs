@@ -48,6 +48,28 @@ const ELEMENTS: [(&str, Element); 10] = [
     ("u8", BYTE),
 ];
 
+/// Whether all bytes of a value are the same.
+fn is_uniform(value: &[u8]) -> bool {
+    value.iter().all(|byte| *byte == value[0])
+}
+
+/// A fill as fills of single values of a buffer's elements: one, or one for each byte of a value that has more bytes than an element.
+pub(crate) fn fills(region: Region, value: &[u8], element: Element) -> Vec<(Region, Vec<u8>)> {
+    let period = value.len() as u64;
+    if is_uniform(value) || period <= element.bytes {
+        return vec![(region, value.to_vec())];
+    }
+    let mut fills = Vec::new();
+    for start in region.starts() {
+        for (index, bytes) in value.chunks(element.bytes as usize).enumerate() {
+            let address = start + index as u64 * element.bytes;
+            let rows = region.width / period;
+            fills.push((Region { address, width: element.bytes, rows, pitch: period }, bytes.to_vec()));
+        }
+    }
+    fills
+}
+
 /// Code of the program.
 pub(crate) struct Code {
     pub(crate) module: Module,
@@ -179,6 +201,21 @@ impl Buffers {
                 buffer.element = kind.1;
             }
         }
+        for entry in entries {
+            // A value of several bytes is one element.
+            if let Entry::Fill { region, value, .. } = entry
+                && !is_uniform(value)
+                && let Some((_, kind)) = ELEMENTS
+                    .iter()
+                    .find(|(name, kind)| name.starts_with('u') && kind.bytes == value.len() as u64)
+                && let Some(start) = self.at(region.address).map(|(buffer, _)| buffer.address)
+                && let Some(buffer) = self.all.get_mut(&start)
+                && buffer.element.bytes < kind.bytes
+                && buffer.bytes.is_multiple_of(kind.bytes)
+            {
+                buffer.element = *kind;
+            }
+        }
         // Twice, since a copy may carry the need for bytes from one buffer to another.
         for entry in entries.iter().chain(entries) {
             match entry {
@@ -228,5 +265,39 @@ impl Buffers {
     /// All of them, by address.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Buffer> {
         self.all.values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_of_more_bytes_than_an_element_is_filled_byte_by_byte() {
+        let region = Region::line(16, 8);
+        let one = |address| Region { address, width: 1, rows: 2, pitch: 4 };
+        let found = fills(region, &[4, 0, 2, 1], BYTE);
+        assert_eq!(found, [(one(16), vec![4]), (one(17), vec![0]), (one(18), vec![2]), (one(19), vec![1])]);
+        let words = element("u32", 4, false);
+        assert_eq!(fills(region, &[4, 0, 2, 1], words), [(region, vec![4, 0, 2, 1])]);
+        assert_eq!(fills(region, &[7, 7], BYTE), [(region, vec![7, 7])]);
+    }
+
+    #[test]
+    fn a_value_of_several_bytes_is_the_element_of_a_buffer_that_has_no_other_type() {
+        let entries = |bytes, value: &[u8]| {
+            let region = Region::line(512, bytes);
+            [
+                Entry::Allocate { address: 512, bytes },
+                Entry::Fill { region, value: value.to_vec(), stream: 0 },
+            ]
+        };
+        let element = |entries: &[Entry]| {
+            let buffers = Buffers::new(entries, &[]);
+            buffers.at(512).map(|(buffer, _)| buffer.element.name)
+        };
+        assert_eq!(element(&entries(8, &[4, 0, 2, 1])), Some("u32"));
+        assert_eq!(element(&entries(8, &[0, 0, 0, 0])), Some("u8"));
+        assert_eq!(element(&entries(6, &[4, 0, 2, 1])), Some("u8"), "no whole elements");
     }
 }

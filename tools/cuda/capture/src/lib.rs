@@ -10,6 +10,7 @@ mod fold;
 mod journal;
 mod paths;
 mod record;
+mod streams;
 mod text;
 
 pub use application::{Summary, summary, write_application};

@@ -245,7 +245,13 @@ impl Device {
             Err(failure) => {
                 let outside =
                     failure.error.message.contains("outside") || failure.error.message.contains("freed");
-                let error = if outside { Error::ILLEGAL_ADDRESS } else { Error::LAUNCH_FAILURE };
+                let error = if outside {
+                    Error::ILLEGAL_ADDRESS
+                } else if failure.error.message.contains("assertion") {
+                    Error::ASSERT
+                } else {
+                    Error::LAUNCH_FAILURE
+                };
                 Err((error, format!("{name}, {failure}")))
             }
         }

@@ -35,14 +35,26 @@ table! {
     NO_DEVICE = 100, c"cudaErrorNoDevice", c"no CUDA-capable device is detected";
     INVALID_DEVICE = 101, c"cudaErrorInvalidDevice", c"invalid device ordinal";
     NO_KERNEL_IMAGE = 209, c"cudaErrorNoKernelImageForDevice", c"no kernel image is available for execution on the device";
+    UNSUPPORTED_LIMIT = 215, c"cudaErrorUnsupportedLimit", c"limit is not supported on this architecture";
+    PEER_ACCESS_UNSUPPORTED = 217, c"cudaErrorPeerAccessUnsupported", c"peer access is not supported between these two devices";
     INVALID_PTX = 218, c"cudaErrorInvalidPtx", c"a PTX JIT compilation failed";
     INVALID_RESOURCE_HANDLE = 400, c"cudaErrorInvalidResourceHandle", c"invalid resource handle";
     NOT_READY = 600, c"cudaErrorNotReady", c"device not ready";
     ILLEGAL_ADDRESS = 700, c"cudaErrorIllegalAddress", c"an illegal memory access was encountered";
     LAUNCH_OUT_OF_RESOURCES = 701, c"cudaErrorLaunchOutOfResources", c"too many resources requested for launch";
+    PEER_ACCESS_NOT_ENABLED = 705, c"cudaErrorPeerAccessNotEnabled", c"peer access has not been enabled";
+    ASSERT = 710, c"cudaErrorAssert", c"device-side assert triggered";
+    ALREADY_REGISTERED = 712, c"cudaErrorHostMemoryAlreadyRegistered", c"part or all of the requested memory range is already mapped";
+    NOT_REGISTERED = 713, c"cudaErrorHostMemoryNotRegistered", c"pointer does not correspond to a registered memory region";
     LAUNCH_FAILURE = 719, c"cudaErrorLaunchFailure", c"unspecified launch failure";
     COOPERATIVE_TOO_LARGE = 720, c"cudaErrorCooperativeLaunchTooLarge", c"too many blocks in cooperative launch";
     NOT_SUPPORTED = 801, c"cudaErrorNotSupported", c"operation not supported";
+    STREAM_CAPTURE_UNSUPPORTED = 900, c"cudaErrorStreamCaptureUnsupported", c"operation not permitted when stream is capturing";
+    STREAM_CAPTURE_MERGE = 902, c"cudaErrorStreamCaptureMerge", c"operation would result in a merge of separate capture sequences";
+    STREAM_CAPTURE_UNMATCHED = 903, c"cudaErrorStreamCaptureUnmatched", c"capture was not ended in the same stream as it began";
+    STREAM_CAPTURE_UNJOINED = 904, c"cudaErrorStreamCaptureUnjoined", c"capturing stream has unjoined work";
+    STREAM_CAPTURE_ISOLATION = 905, c"cudaErrorStreamCaptureIsolation", c"dependency created on uncaptured work in another stream";
+    GRAPH_EXEC_UPDATE_FAILURE = 910, c"cudaErrorGraphExecUpdateFailure", c"the graph update was not performed because it included changes which violated constraints specific to instantiated graph update";
     UNKNOWN = 999, c"cudaErrorUnknown", c"unknown error";
 }
 

@@ -12,6 +12,7 @@ mod errors;
 mod fatbin;
 mod files;
 mod foreign;
+mod graphs;
 mod limits;
 mod modules;
 mod recorder;

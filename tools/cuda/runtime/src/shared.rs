@@ -81,6 +81,12 @@ impl SharedMemory {
         block.is_some_and(|(start, block)| block.managed && address - start < block.bytes)
     }
 
+    /// The beginning of the block in which an address is, if kernels do not reach it yet.
+    fn off_device(&self, address: u64) -> Option<u64> {
+        let (start, block) = self.blocks.range(..=address).next_back()?;
+        (address - start < block.bytes && !block.on_device).then_some(*start)
+    }
+
     /// Whether an address is in a block, and whether kernels reach it.
     pub(crate) fn find(&self, address: u64) -> Option<bool> {
         let (start, block) = self.blocks.range(..=address).next_back()?;
@@ -168,6 +174,17 @@ impl State {
             self.shared.blocks.insert(address, Block { on_device: true, ..block });
             self.recorder.write(&Entry::Allocate { address, bytes: block.bytes });
             self.say_once(COPIED);
+        }
+        Ok(())
+    }
+
+    /// Has kernels reach the blocks of the host whose addresses are among the arguments of a launch: with one space of addresses, they may use those of
+    /// any memory that CUDA has given for copies.
+    pub(crate) fn put_arguments_on_device(&mut self, parameters: &[u8]) -> Result {
+        for word in parameters.as_chunks().0 {
+            if let Some(start) = self.shared.off_device(u64::from_le_bytes(*word)) {
+                self.put_on_device(start)?;
+            }
         }
         Ok(())
     }

@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use counterpoint_cuda_capture::{Entry, Module as ModuleEntry};
 use counterpoint_ptx::texture::Textures;
 
+use crate::api::graphs::Graphs;
+use crate::api::pools::{GraphMemory, PoolAttributes};
 use crate::api::textures::Array;
 use crate::device::Device;
 use crate::errors::{Error, Result};
@@ -37,6 +39,13 @@ pub(crate) struct State {
     /// Events that exist.
     pub(crate) events: BTreeSet<u32>,
     pub(crate) next_event: u32,
+    pub(crate) graphs: Graphs,
+    pub(crate) graph_memory: GraphMemory,
+    pub(crate) pool: PoolAttributes,
+    /// Memory of the host that the program has registered, by address its bytes.
+    pub(crate) registered: BTreeMap<u64, usize>,
+    /// Limits that the program has set, by CUDA's numbers.
+    pub(crate) limits_set: BTreeMap<i32, usize>,
     /// Those that have been recorded.
     pub(crate) recorded: BTreeSet<u32>,
     /// The process that has loaded the library.
@@ -132,6 +141,11 @@ impl State {
             next_stream: 1,
             events: BTreeSet::new(),
             next_event: 1,
+            graphs: Graphs::default(),
+            graph_memory: GraphMemory::default(),
+            pool: PoolAttributes::default(),
+            registered: BTreeMap::new(),
+            limits_set: BTreeMap::new(),
             recorded: BTreeSet::new(),
             process,
             failed: None,

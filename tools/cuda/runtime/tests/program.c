@@ -13,7 +13,46 @@ int cudaMemset(void *, int, size_t);
 int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, void *);
 int cudaDeviceSynchronize(void);
 int cudaGetLastError(void);
-int cudaGraphCreate(void *, unsigned);
+int cudaIpcGetMemHandle(void *, void *);
+int cudaStreamCreate(void **);
+int cudaStreamSynchronize(void *);
+int cudaMemcpyAsync(void *, const void *, size_t, int, void *);
+int cudaMemsetAsync(void *, int, size_t, void *);
+int cudaEventCreate(void **);
+int cudaEventRecord(void *, void *);
+int cudaStreamWaitEvent(void *, void *, unsigned);
+int cudaLaunchHostFunc(void *, void (*)(void *), void *);
+int cudaMallocAsync(void **, size_t, void *);
+int cudaFreeAsync(void *, void *);
+int cudaGraphCreate(void **, unsigned);
+int cudaGraphClone(void **, void *);
+int cudaGraphDestroy(void *);
+int cudaGraphGetNodes(void *, void **, size_t *);
+int cudaGraphNodeGetType(void *, int *);
+int cudaGraphInstantiate(void **, void *, unsigned long long);
+int cudaGraphLaunch(void *, void *);
+int cudaGraphExecUpdate(void *, void *, void *);
+int cudaGraphAddMemAllocNode(void **, void *, void *const *, size_t, void *);
+int cudaGraphAddMemFreeNode(void **, void *, void *const *, size_t, void *);
+int cudaGraphAddMemcpyNode1D(void **, void *, void *const *, size_t, void *, const void *, size_t, int);
+int cudaGraphAddMemsetNode(void **, void *, void *const *, size_t, const void *);
+int cudaGraphAddKernelNode(void **, void *, void *const *, size_t, const void *);
+int cudaGraphAddHostNode(void **, void *, void *const *, size_t, const void *);
+int cudaGraphExecKernelNodeSetParams(void *, void *, const void *);
+int cudaDeviceGetGraphMemAttribute(int, int, unsigned long long *);
+int cudaStreamBeginCapture(void *, int);
+int cudaStreamEndCapture(void *, void **);
+int cudaStreamIsCapturing(void *, int *);
+int cudaMallocHost(void **, size_t);
+int cudaHostRegister(void *, size_t, unsigned);
+int cudaHostUnregister(void *);
+int cudaHostGetDevicePointer(void **, void *, unsigned);
+int cudaDeviceSetLimit(int, size_t);
+int cudaDeviceGetLimit(size_t *, int);
+typedef struct { const void *stub; dim3 grid, block; unsigned shared; void **arguments, **extra; } kernel_node;
+typedef struct { void *to; size_t pitch; unsigned value, bytes; size_t width, rows; } fill_node;
+typedef struct { void (*function)(void *); void *data; } host_node;
+typedef struct { char pool[88]; void *devices; size_t count, bytes; void *place; } memory_node;
 typedef struct { int x, y, z, w, kind; } channels;
 typedef struct { int kind; void *place; char rest[48]; } resource;
 typedef struct { int edges[3], filter, read, rest[5], normalized, more[8]; } reading;
@@ -29,7 +68,7 @@ void __cudaRegisterFunction(void **, const char *, char *, const char *, int, vo
 void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int);
 
 static struct { unsigned magic, version; const void *data; void *more; } wrapper = { 0x466243b1, 1, 0, 0 };
-static char step_stub, shade_stub, loss;
+static char step_stub, shade_stub, assert_stub, loss;
 static void **handle;
 
 static void end(void) { __cudaUnregisterFatBinary(handle); }
@@ -114,6 +153,167 @@ static int texture(void) {
     return wrong != 0;
 }
 
+static void count_up(void *data) { ++*(int *)data; }
+
+#define SMALL 100
+static int in[SMALL], out[SMALL];
+
+/* Values are what they were, or those above 100 have lost 7. */
+static int is_stepped(int stepped) {
+    int wrong = 0;
+    for (int i = 0; i < SMALL; ++i) wrong += out[i] != (stepped && in[i] > 100 ? in[i] - 7 : in[i]);
+    memset(out, 0, sizeof out);
+    return !wrong;
+}
+
+/* A graph of every kind of node, put together by calls: memory, a fill and a copy, a launch behind both, and a function behind it. */
+static int graph(void) {
+    int seven = 7, calls = 0, round = 0, kind, wrong = 0;
+    for (int i = 0; i < SMALL; ++i) in[i] = 60 + i;
+    check(cudaMemcpyToSymbol(&loss, &seven, 4, 0, 1), "cudaMemcpyToSymbol");
+    void *made, *ready, *clone, *cloned, *nodes[8];
+    int *changed;
+    unsigned long long used;
+    check(cudaMalloc((void **)&changed, 8), "cudaMalloc");
+    check(cudaGraphCreate(&made, 0), "cudaGraphCreate");
+    memory_node memory = { .bytes = sizeof in };
+    check(cudaGraphAddMemAllocNode(&nodes[0], made, 0, 0, &memory), "cudaGraphAddMemAllocNode");
+    check(cudaGraphAddMemcpyNode1D(&nodes[1], made, &nodes[0], 1, memory.place, in, sizeof in, 1), "cudaGraphAddMemcpyNode1D");
+    fill_node fill = { changed, 0, 0x01020304, 4, 2, 1 };
+    check(cudaGraphAddMemsetNode(&nodes[2], made, 0, 0, &fill), "cudaGraphAddMemsetNode");
+    struct { void *values, *changed; int n; } by_value = { memory.place, changed, SMALL };
+    void *arguments[] = { &by_value, &round };
+    kernel_node kernel = { &step_stub, { 2, 1, 1 }, { 64, 1, 1 }, 0, arguments, 0 };
+    check(cudaGraphAddKernelNode(&nodes[3], made, &nodes[1], 2, &kernel), "cudaGraphAddKernelNode");
+    check(cudaGraphAddMemcpyNode1D(&nodes[4], made, &nodes[3], 1, out, memory.place, sizeof out, 2), "cudaGraphAddMemcpyNode1D");
+    host_node host = { count_up, &calls };
+    check(cudaGraphAddHostNode(&nodes[5], made, &nodes[4], 1, &host), "cudaGraphAddHostNode");
+    check(cudaGraphAddMemFreeNode(&nodes[6], made, &nodes[4], 1, memory.place), "cudaGraphAddMemFreeNode");
+    size_t all = 0;
+    check(cudaGraphGetNodes(made, 0, &all), "cudaGraphGetNodes");
+    wrong += all != 7;
+    check(cudaGraphNodeGetType(nodes[6], &kind), "cudaGraphNodeGetType");
+    wrong += kind != 11;
+    check(cudaGraphClone(&clone, made), "cudaGraphClone");
+    check(cudaGraphInstantiate(&ready, made, 0), "cudaGraphInstantiate");
+    check(cudaGraphInstantiate(&cloned, clone, 0), "cudaGraphInstantiate");
+    check(cudaGraphDestroy(made), "cudaGraphDestroy");
+    for (int launch = 0; launch < 3; ++launch) {
+        check(cudaGraphLaunch(ready, 0), "cudaGraphLaunch");
+        check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+        wrong += !is_stepped(1);
+    }
+    /* The clone keeps the launch that it had. */
+    by_value.n = 0;
+    check(cudaGraphExecKernelNodeSetParams(ready, nodes[3], &kernel), "cudaGraphExecKernelNodeSetParams");
+    check(cudaGraphLaunch(ready, 0), "cudaGraphLaunch");
+    wrong += !is_stepped(0);
+    int fills[2];
+    check(cudaMemcpy(fills, changed, 8, 2), "cudaMemcpy");
+    wrong += fills[0] != 0x01020304 || fills[1] != 0x01020304;
+    check(cudaGraphLaunch(cloned, 0), "cudaGraphLaunch");
+    wrong += !is_stepped(1) || calls != 5;
+    check(cudaMemcpy(fills, changed, 8, 2), "cudaMemcpy");
+    wrong += fills[0] != 1 || fills[1] != 0x01020304;
+    check(cudaDeviceGetGraphMemAttribute(0, 0, &used), "cudaDeviceGetGraphMemAttribute");
+    wrong += used != 0;
+    check(cudaDeviceGetGraphMemAttribute(0, 1, &used), "cudaDeviceGetGraphMemAttribute");
+    wrong += used != sizeof in;
+    printf("%d calls, %d wrong\n", calls, wrong);
+    return wrong != 0;
+}
+
+/* A graph of two streams that were watched: nothing of it is done before it is launched. */
+static int watched(void) {
+    int seven = 7, calls = 0, round = 0, status, wrong = 0;
+    for (int i = 0; i < SMALL; ++i) in[i] = 60 + i;
+    check(cudaMemcpyToSymbol(&loss, &seven, 4, 0, 1), "cudaMemcpyToSymbol");
+    void *streams[2], *begun, *filled, *made, *ready;
+    struct { void *values, *changed; int n; } by_value = { 0, 0, SMALL };
+    void *arguments[] = { &by_value, &round };
+    check(cudaMalloc(&by_value.changed, 4), "cudaMalloc");
+    for (int i = 0; i < 2; ++i) check(cudaStreamCreate(&streams[i]), "cudaStreamCreate");
+    check(cudaEventCreate(&begun), "cudaEventCreate");
+    check(cudaEventCreate(&filled), "cudaEventCreate");
+    for (int joined = 0; joined < 2; ++joined) {
+        check(cudaStreamBeginCapture(streams[0], 0), "cudaStreamBeginCapture");
+        check(cudaMallocAsync(&by_value.values, sizeof in, streams[0]), "cudaMallocAsync");
+        check(cudaEventRecord(begun, streams[0]), "cudaEventRecord");
+        check(cudaStreamWaitEvent(streams[1], begun, 0), "cudaStreamWaitEvent");
+        check(cudaMemsetAsync(by_value.changed, 0, 4, streams[1]), "cudaMemsetAsync");
+        check(cudaEventRecord(filled, streams[1]), "cudaEventRecord");
+        check(cudaMemcpyAsync(by_value.values, in, sizeof in, 1, streams[0]), "cudaMemcpyAsync");
+        if (joined) check(cudaStreamWaitEvent(streams[0], filled, 0), "cudaStreamWaitEvent");
+        check(cudaLaunchKernel(&step_stub, (dim3){ 2, 1, 1 }, (dim3){ 64, 1, 1 }, arguments, 0, streams[0]), "launch");
+        check(cudaMemcpyAsync(out, by_value.values, sizeof out, 2, streams[0]), "cudaMemcpyAsync");
+        check(cudaLaunchHostFunc(streams[0], count_up, &calls), "cudaLaunchHostFunc");
+        check(cudaFreeAsync(by_value.values, streams[0]), "cudaFreeAsync");
+        check(cudaStreamIsCapturing(streams[1], &status), "cudaStreamIsCapturing");
+        wrong += status != 1 || calls || out[0];
+        /* Not while it is watched; and a stream that has not come back is an error. */
+        wrong += cudaStreamSynchronize(streams[0]) != 900;
+        wrong += cudaStreamEndCapture(streams[0], &made) != (joined ? 0 : 904);
+        check(cudaStreamIsCapturing(streams[1], &status), "cudaStreamIsCapturing");
+        wrong += status != 0;
+    }
+    check(cudaGraphInstantiate(&ready, made, 0), "cudaGraphInstantiate");
+    for (int launch = 1; launch < 3; ++launch) {
+        check(cudaGraphLaunch(ready, streams[0]), "cudaGraphLaunch");
+        check(cudaStreamSynchronize(streams[0]), "cudaStreamSynchronize");
+        wrong += !is_stepped(1) || calls != launch;
+    }
+    struct { int result; void *nodes[2]; } update;
+    check(cudaGraphExecUpdate(ready, made, &update), "cudaGraphExecUpdate");
+    wrong += update.result != 0;
+    void *empty;
+    check(cudaGraphCreate(&empty, 0), "cudaGraphCreate");
+    wrong += cudaGraphExecUpdate(ready, empty, &update) != 910 || update.result != 2;
+    printf("%d wrong\n", wrong);
+    return wrong != 0;
+}
+
+/* Memory that is registered serves copies, once. */
+static int registered(void) {
+    static int memory[256];
+    void *place;
+    int wrong = cudaHostRegister(memory, sizeof memory, 2) != 0;
+    wrong += cudaHostRegister(memory, sizeof memory, 2) != 712;
+    /* Kernels do not reach it. */
+    wrong += cudaHostGetDevicePointer(&place, memory + 1, 0) != 801;
+    return wrong + (cudaHostUnregister(memory) != 0) + (cudaHostUnregister(memory) != 713);
+}
+
+/* Memory of the host that was not asked for as one that kernels reach, which they do all the same. */
+static int pinned(void) {
+    int seven = 7, round = 0, changed[1] = { 0 };
+    struct { int *values, *changed; int n; } by_value = { 0, 0, SMALL };
+    void *arguments[] = { &by_value, &round };
+    check(cudaMemcpyToSymbol(&loss, &seven, 4, 0, 1), "cudaMemcpyToSymbol");
+    check(cudaMallocHost((void **)&by_value.values, sizeof in), "cudaMallocHost");
+    check(cudaMalloc((void **)&by_value.changed, 4), "cudaMalloc");
+    for (int i = 0; i < SMALL; ++i) by_value.values[i] = in[i] = 60 + i;
+    check(cudaLaunchKernel(&step_stub, (dim3){ 2, 1, 1 }, (dim3){ 64, 1, 1 }, arguments, 0, 0), "launch");
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    memcpy(out, by_value.values, sizeof out);
+    check(cudaMemcpy(changed, by_value.changed, 4, 2), "cudaMemcpy");
+    return !is_stepped(1) || changed[0] != 1;
+}
+
+/* An assertion of a kernel fails, which later calls say. */
+static int asserts(void) {
+    check(cudaLaunchKernel(&assert_stub, (dim3){ 1, 1, 1 }, (dim3){ 32, 1, 1 }, 0, 0, 0) != 710, "launch");
+    return cudaDeviceSynchronize() != 710;
+}
+
+/* Limits that are set are given back, and those that there are not are refused. */
+static int limits(void) {
+    size_t stack, heap;
+    check(cudaDeviceSetLimit(0, 4096), "cudaDeviceSetLimit");
+    check(cudaDeviceGetLimit(&stack, 0), "cudaDeviceGetLimit");
+    check(cudaDeviceGetLimit(&heap, 2), "cudaDeviceGetLimit");
+    return stack != 4096 || heap != 8 << 20 || cudaDeviceSetLimit(9, 1) != 215;
+}
+
 int main(int count, char **words) {
     /* A fat binary: its header, the header of one entry, which is PTX for compute_50, and the text with zeros behind it. */
     static char data[1 << 16];
@@ -133,12 +333,19 @@ int main(int count, char **words) {
     handle = __cudaRegisterFatBinary(&wrapper);
     __cudaRegisterFunction(handle, &step_stub, &step_stub, "step", -1, 0, 0, 0, 0, 0);
     __cudaRegisterFunction(handle, &shade_stub, &shade_stub, "shade", -1, 0, 0, 0, 0, 0);
+    __cudaRegisterFunction(handle, &assert_stub, &assert_stub, "asserts", -1, 0, 0, 0, 0, 0);
     __cudaRegisterVar(handle, &loss, &loss, "loss", 0, 4, 1, 0);
     __cudaRegisterFatBinaryEnd(handle);
     atexit(end);
     const char *what = words[2];
     if (!strcmp(what, "steps")) return steps(atoi(words[3]));
     if (!strcmp(what, "texture")) return texture();
+    if (!strcmp(what, "graph")) return graph();
+    if (!strcmp(what, "watched")) return watched();
+    if (!strcmp(what, "pinned")) return pinned();
+    if (!strcmp(what, "registered")) return registered();
+    if (!strcmp(what, "asserts")) return asserts();
+    if (!strcmp(what, "limits")) return limits();
     if (!strcmp(what, "files")) return files(words[3], words[4]);
     int *place;
     check(cudaMalloc((void **)&place, 256), "cudaMalloc");
@@ -156,7 +363,7 @@ int main(int count, char **words) {
         abort();
     }
     if (!strcmp(what, "refused")) {
-        printf("%s\n", cudaGetErrorString(cudaGraphCreate(&place, 0)));
+        printf("%s\n", cudaGetErrorString(cudaIpcGetMemHandle(&beyond, place)));
         return 0;
     }
     if (!strcmp(what, "many")) {

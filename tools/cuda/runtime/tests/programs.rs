@@ -81,6 +81,58 @@ fn a_texture_of_an_array_is_one_of_the_application() {
 }
 
 #[test]
+fn a_graph_is_the_launches_that_it_makes() {
+    let (captured, text) = capture("graph", &["graph"]);
+    assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
+    let summary = captured.summary.expect("a record");
+    // Three launches of a graph, one of it with other arguments, and one of its clone.
+    assert_eq!((summary.launches, summary.copied), (5, [4 + 5 * 400, 5 * 400 + 2 * 8]));
+    assert!(summary.refused.is_empty() && summary.fault.is_none());
+    assert!(text.contains("launch: m1.step"), "{text}");
+}
+
+#[test]
+fn streams_that_are_watched_make_a_graph_with_two_lanes() {
+    let (captured, text) = capture("watched", &["watched"]);
+    assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
+    let summary = captured.summary.expect("a record");
+    assert_eq!((summary.launches, summary.copied), (2, [4 + 2 * 400, 2 * 400]));
+    assert!(summary.refused.is_empty() && summary.fault.is_none());
+    // The fill is on another stream than the launch that waits for it.
+    assert!(text.contains("wait"), "{text}");
+}
+
+#[test]
+fn kernels_reach_memory_of_the_host_that_is_an_argument() {
+    let (captured, _) = capture("pinned", &["pinned"]);
+    assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
+    let summary = captured.summary.expect("a record");
+    assert_eq!((summary.copied, summary.fault), ([4 + 400, 400 + 4], None), "copied to the device, and back");
+}
+
+#[test]
+fn memory_that_is_registered_serves_copies() {
+    let (captured, _) = capture("registered", &["registered"]);
+    assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
+    let refused = captured.summary.map(|summary| summary.refused).unwrap_or_default();
+    assert_eq!(refused.first().map(|(call, _)| call.as_str()), Some("cudaHostGetDevicePointer"));
+}
+
+#[test]
+fn an_assertion_that_fails_has_its_own_error() {
+    let (captured, _) = capture("asserts", &["asserts"]);
+    assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
+    let fault = captured.summary.and_then(|summary| summary.fault).expect("a fault");
+    assert!(fault.contains("assertion"), "{fault}");
+}
+
+#[test]
+fn limits_that_are_set_are_given_back() {
+    let (captured, _) = capture("limits", &["limits"]);
+    assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
+}
+
+#[test]
 fn sixteen_thousand_launches_are_a_few_lines() {
     let (captured, text) = capture("many", &["many"]);
     assert_eq!(captured.summary.map(|summary| summary.launches), Some(16_000));
@@ -111,7 +163,7 @@ fn what_is_not_there_is_refused_by_name() {
     let (captured, _) = capture("refused", &["refused"]);
     assert_eq!(captured.ended, Ended::Exit(0));
     let refused = captured.summary.map(|summary| summary.refused);
-    assert_eq!(refused, Some(vec![("cudaGraphCreate".to_owned(), "is not supported".to_owned())]));
+    assert_eq!(refused, Some(vec![("cudaIpcGetMemHandle".to_owned(), "is not supported".to_owned())]));
 }
 
 #[test]

@@ -26,8 +26,15 @@ struct FunctionAttributes {
 const DYNAMIC_SHARED: c_int = 8;
 const CARVEOUT: c_int = 9;
 
-fn check_device(device: c_int) -> Result {
+pub(super) fn check_device(device: c_int) -> Result {
     if device == 0 { Ok(()) } else { Err(Error::INVALID_DEVICE) }
+}
+
+/// A limit that nobody has set, by CUDA's number: stack, printf, heap, how deep kernels wait for kernels, how many of them wait, the portion in which
+/// the L2 fetches, and the part of it that stays.
+fn default_limit(limit: c_int) -> Result<usize> {
+    let limits = [1 << 10, 1 << 20, 8 << 20, 2, 2048, 64, 0];
+    usize::try_from(limit).ok().and_then(|limit| limits.get(limit).copied()).ok_or(Error::UNSUPPORTED_LIMIT)
 }
 
 /// Blocks of the kernel behind a stub that an SM holds at once.
@@ -80,14 +87,31 @@ entries! {
 
     fn cudaDeviceCanAccessPeer(can: *mut c_int, _device: c_int, _peer: c_int) |_state| { put(can, 0) }
 
-    /// Limits of a device: its heap and what its kernels print have sizes of their own.
-    fn cudaDeviceSetLimit(_limit: c_int, _value: usize) |_state| { Ok(()) }
-
-    fn cudaDeviceGetLimit(value: *mut usize, limit: c_int) |_state| {
-        // Stack, printf and heap, by CUDA's numbers and defaults.
-        let limits = [1 << 10, 1 << 20, 8 << 20];
-        put(value, *usize::try_from(limit).ok().and_then(|limit| limits.get(limit)).ok_or(Error::INVALID_VALUE)?)
+    /// There is one device, so that no other can be reached.
+    fn cudaDeviceEnablePeerAccess(peer: c_int, _flags: c_uint) |_state| {
+        Err(if peer == 0 { Error::INVALID_DEVICE } else { Error::PEER_ACCESS_UNSUPPORTED })
     }
+
+    fn cudaDeviceDisablePeerAccess(_peer: c_int) |_state| { Err(Error::PEER_ACCESS_NOT_ENABLED) }
+
+    fn cudaDeviceGetP2PAttribute(_value: *mut c_int, _attribute: c_int, _from: c_int, _to: c_int) |_state| {
+        Err(Error::INVALID_DEVICE)
+    }
+
+    /// Limits of a device: its heap and what its kernels print have sizes of their own, but a program is given back what it has set.
+    fn cudaDeviceSetLimit(limit: c_int, value: usize) |state| {
+        default_limit(limit)?;
+        state.limits_set.insert(limit, value);
+        Ok(())
+    }
+
+    fn cudaDeviceGetLimit(value: *mut usize, limit: c_int) |state| {
+        let default = default_limit(limit)?;
+        put(value, state.limits_set.get(&limit).copied().unwrap_or(default))
+    }
+
+    /// Nothing of the L2 stays.
+    fn cudaCtxResetPersistingL2Cache() |_state| { Ok(()) }
 
     fn cudaFuncSetAttribute(stub: *const c_void, attribute: c_int, value: c_int) |state| {
         let (_, kernel) = state.kernel(stub)?;

@@ -11,7 +11,7 @@ use crate::foreign::put;
 use crate::state::State;
 
 /// Handle of an event: its number.
-type Event = *mut c_void;
+pub(super) type Event = *mut c_void;
 
 /// The number of an event.
 pub(crate) fn event_number(state: &State, handle: Event) -> Result<u32> {
@@ -20,17 +20,33 @@ pub(crate) fn event_number(state: &State, handle: Event) -> Result<u32> {
 }
 
 fn new_event(state: &mut State) -> Event {
-    let number = state.next_event;
-    state.next_event += 1;
-    state.events.insert(number);
-    std::ptr::without_provenance_mut(number as usize)
+    std::ptr::without_provenance_mut(state.new_event() as usize)
 }
 
 fn record(state: &mut State, event: Event, stream: Stream) -> Result {
     let (event, stream) = (event_number(state, event)?, state.stream(stream)?);
-    state.recorded.insert(event);
-    state.recorder.entry(&Entry::Record { event, stream });
+    if state.is_watched(stream) {
+        return state.graphs.watch_record(event, stream);
+    }
+    state.record(event, stream);
     Ok(())
+}
+
+impl State {
+    /// Records an event.
+    pub(super) fn record(&mut self, event: u32, stream: u32) {
+        self.graphs.watched_events.remove(&event);
+        self.recorded.insert(event);
+        self.recorder.entry(&Entry::Record { event, stream });
+    }
+
+    /// Makes an event.
+    pub(super) fn new_event(&mut self) -> u32 {
+        let number = self.next_event;
+        self.next_event += 1;
+        self.events.insert(number);
+        number
+    }
 }
 
 fn elapsed(state: &mut State, first: Event, second: Event) -> Result<f32> {

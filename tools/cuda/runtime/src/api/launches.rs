@@ -12,15 +12,16 @@ use super::{Dim3, entries};
 use crate::device::Launch;
 use crate::errors::{Error, Result};
 use crate::foreign::{get, put, read};
+use crate::graphs::{KernelCall, Operation};
 use crate::state::State;
 
 /// Sizes of a launch between `<<<` and `>>>`.
 #[derive(Clone, Copy)]
-struct Configuration {
-    grid: Dim3,
-    block: Dim3,
-    shared: usize,
-    stream: Stream,
+pub(super) struct Configuration {
+    pub(super) grid: Dim3,
+    pub(super) block: Dim3,
+    pub(super) shared: usize,
+    pub(super) stream: Stream,
 }
 
 thread_local! {
@@ -88,19 +89,18 @@ impl State {
         self.dynamic_limits.get(&stub.addr()).copied().unwrap_or(usual).max(usual)
     }
 
-    /// Runs a launch, and notes it.
+    /// A launch with the values of its arguments, if the device can make it.
     ///
     /// # Safety
     /// `arguments` has a pointer to each argument of the kernel, as stubs make them.
-    unsafe fn launch(
+    pub(super) unsafe fn kernel_call(
         &mut self,
         stub: *const c_void,
         sizes: Configuration,
         arguments: *mut *mut c_void,
         cooperative: bool,
-    ) -> Result {
-        let stream = self.stream(sizes.stream)?;
-        let (binary, kernel) = self.kernel(stub)?;
+    ) -> Result<KernelCall> {
+        let (_, kernel) = self.kernel(stub)?;
         let (grid, block) = (sizes.grid.sizes(), sizes.block.sizes());
         let threads: u64 = block.iter().map(|&size| u64::from(size)).product();
         if !fits(grid, LARGEST_GRID) || !fits(block, LARGEST_BLOCK) || threads > MOST_THREADS {
@@ -127,7 +127,35 @@ impl State {
             let value = unsafe { read(get(arguments.wrapping_add(index))? as u64, param.size.into())? };
             parameters[param.offset as usize..][..value.len()].copy_from_slice(value);
         }
+        Ok(KernelCall { stub: stub.addr(), grid, block, shared, cooperative, parameters })
+    }
+
+    /// Makes a launch, now or when the graph is launched that watches the stream.
+    ///
+    /// # Safety
+    /// As [`State::kernel_call`].
+    unsafe fn launch(
+        &mut self,
+        stub: *const c_void,
+        sizes: Configuration,
+        arguments: *mut *mut c_void,
+        cooperative: bool,
+    ) -> Result {
+        let stream = self.stream(sizes.stream)?;
+        // SAFETY: the caller's promise.
+        let call = unsafe { self.kernel_call(stub, sizes, arguments, cooperative)? };
+        if self.is_watched(stream) {
+            return self.watched(stream, Operation::Kernel(call));
+        }
+        self.launch_now(call, stream)
+    }
+
+    /// Runs a launch, and notes it.
+    pub(super) fn launch_now(&mut self, call: KernelCall, stream: u32) -> Result {
+        let KernelCall { stub, grid, block, shared, cooperative, parameters } = call;
+        let (binary, kernel) = self.kernel(std::ptr::without_provenance(stub))?;
         let variables = self.modules.module(binary).map(|module| module.bases).unwrap_or_default();
+        self.put_arguments_on_device(&parameters)?;
         self.share()?;
         self.recorder.entry(&Entry::Launch {
             module: binary as u32,

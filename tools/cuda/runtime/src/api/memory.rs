@@ -8,6 +8,7 @@ use super::entries;
 use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::{get, put, read, write};
+use crate::graphs::Operation;
 use crate::state::State;
 
 /// Bytes between rows of memory that has rows are a multiple of it.
@@ -28,17 +29,17 @@ enum Ends {
 }
 
 /// Sizes of a copy: bytes of a row, and rows.
-#[derive(Clone, Copy)]
-pub(super) struct Shape {
-    pub(super) width: u64,
-    pub(super) rows: u64,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) width: u64,
+    pub(crate) rows: u64,
 }
 
 /// A place, and the bytes between its rows.
-#[derive(Clone, Copy)]
-pub(super) struct Place {
-    pub(super) address: u64,
-    pub(super) pitch: u64,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) address: u64,
+    pub(crate) pitch: u64,
 }
 
 impl Place {
@@ -48,6 +49,12 @@ impl Place {
 }
 
 impl State {
+    /// Whether an address is in memory that the program has registered.
+    fn is_registered(&self, address: u64) -> bool {
+        let before = self.registered.range(..=address).next_back();
+        before.is_some_and(|(start, bytes)| address - start < *bytes as u64)
+    }
+
     /// Whether kernels reach an address.
     fn is_on_device(&self, address: u64) -> bool {
         self.device.holds(address) && self.shared.find(address).is_none()
@@ -69,11 +76,30 @@ impl State {
         }
     }
 
-    /// Copies rows.
+    /// Copies rows, now or when the graph is launched that watches the stream.
     ///
     /// # Safety
     /// What lies on the host is the program's.
     pub(super) unsafe fn copy(
+        &mut self,
+        places: (Place, Place),
+        shape: Shape,
+        kind: Kind,
+        stream: u32,
+        waits: bool,
+    ) -> Result {
+        if self.is_watched(stream) {
+            return self.watched(stream, Operation::Copy { places: vec![places], shape, kind });
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.copy_now(places, shape, kind, stream, waits) }
+    }
+
+    /// Copies rows.
+    ///
+    /// # Safety
+    /// As [`State::copy`].
+    pub(super) unsafe fn copy_now(
         &mut self,
         (to, from): (Place, Place),
         shape: Shape,
@@ -152,15 +178,24 @@ impl State {
         }
     }
 
-    /// Fills rows.
+    /// Fills rows with bytes, now or when the graph is launched that watches the stream.
     fn fill(&mut self, place: Place, shape: Shape, value: c_int, stream: u32) -> Result {
+        let value = vec![value as u8];
+        if self.is_watched(stream) {
+            return self.watched(stream, Operation::Fill { place, shape, value });
+        }
+        self.fill_now(place, shape, value, stream)
+    }
+
+    /// Fills rows with a value of one byte or more.
+    pub(super) fn fill_now(&mut self, place: Place, shape: Shape, value: Vec<u8>, stream: u32) -> Result {
         if shape.width == 0 || shape.rows == 0 {
             return Ok(());
         }
-        let (region, value) = (place.region(shape), vec![value as u8]);
+        let region = place.region(shape);
         if self.shared.find(place.address).is_some() {
             // SAFETY: pages of the library.
-            unsafe { write_rows(region, &value.repeat(region.bytes() as usize))? };
+            unsafe { write_rows(region, &value.repeat(region.bytes() as usize / value.len()))? };
         }
         self.device.fill(region, &value)?;
         self.recorder.entry(&Entry::Fill { region, value, stream });
@@ -192,7 +227,12 @@ impl State {
         if self.shared.find(address).is_some() {
             return self.free_shared(address);
         }
-        self.device.free(address)?;
+        if self.graphs.has_promised(address) {
+            let bytes = self.device.retire(address)?;
+            self.graph_memory.give_back(bytes);
+        } else {
+            self.device.free(address)?;
+        }
         self.recorder.entry(&Entry::Free { address });
         Ok(())
     }
@@ -223,6 +263,27 @@ unsafe fn write_rows(region: Region, bytes: &[u8]) -> Result {
     Ok(())
 }
 
+/// Allocates memory in the order of a stream, now or when the graph is launched that watches it.
+///
+/// # Safety
+/// The place of the address is the program's.
+pub(super) unsafe fn allocate_in_stream(
+    state: &mut State,
+    address: *mut u64,
+    bytes: u64,
+    stream: Stream,
+) -> Result {
+    let stream = state.stream(stream)?;
+    if !state.is_watched(stream) {
+        // SAFETY: the caller's promise.
+        return unsafe { put(address, state.allocate_some(bytes)?) };
+    }
+    let promised = state.promise(bytes)?;
+    // SAFETY: the same.
+    unsafe { put(address, promised)? };
+    state.watched(stream, Operation::Allocate { address: promised, bytes })
+}
+
 /// A place without rows.
 pub(super) fn line(address: *const c_void) -> Place {
     Place { address: address.addr() as u64, pitch: 0 }
@@ -249,8 +310,7 @@ entries! {
     }
 
     fn cudaMallocAsync(address: *mut u64, bytes: usize, stream: Stream) |state| {
-        state.stream(stream)?;
-        put(address, state.allocate_some(bytes as u64)?)
+        allocate_in_stream(state, address, bytes as u64, stream)
     }
 
     fn cudaMallocPitch(address: *mut u64, pitch: *mut usize, width: usize, rows: usize) |state| {
@@ -262,8 +322,8 @@ entries! {
     fn cudaFree(address: u64) |state| { state.free(address) }
 
     fn cudaFreeAsync(address: u64, stream: Stream) |state| {
-        state.stream(stream)?;
-        state.free(address)
+        let stream = state.stream(stream)?;
+        if state.is_watched(stream) { state.watched(stream, Operation::Free { address }) } else { state.free(address) }
     }
 
     fn cudaMallocManaged(address: *mut u64, bytes: usize, _flags: c_uint) |state| {
@@ -284,6 +344,10 @@ entries! {
     }
 
     fn cudaHostGetDevicePointer(device: *mut u64, host: u64, _flags: c_uint) |state| {
+        if state.shared.find(host).is_none() && state.is_registered(host) {
+            let reason = "memory that kernels reach must come from cudaHostAlloc or cudaMallocManaged, not from cudaHostRegister";
+            return Err(state.refuse("cudaHostGetDevicePointer", reason));
+        }
         state.put_on_device(host)?;
         put(device, host)
     }
@@ -293,15 +357,17 @@ entries! {
         put(flags, if on_device { MAPPED } else { 0 })
     }
 
-    /// Memory of the host that copies may use: all may.
-    fn cudaHostRegister(_address: u64, _bytes: usize, flags: c_uint) |state| {
-        if flags & MAPPED == 0 {
-            return Ok(());
+    /// Memory of the host that copies may use: all may. Kernels do not reach it, whatever the flags say.
+    fn cudaHostRegister(address: u64, bytes: usize, _flags: c_uint) |state| {
+        if address == 0 || bytes == 0 {
+            return Err(Error::INVALID_VALUE);
         }
-        Err(state.refuse("cudaHostRegister", "memory that kernels reach must come from cudaHostAlloc or cudaMallocManaged"))
+        if state.registered.insert(address, bytes).is_some() { Err(Error::ALREADY_REGISTERED) } else { Ok(()) }
     }
 
-    fn cudaHostUnregister(_address: u64) |_state| { Ok(()) }
+    fn cudaHostUnregister(address: u64) |state| {
+        state.registered.remove(&address).map(drop).ok_or(Error::NOT_REGISTERED)
+    }
 
     fn cudaMemGetInfo(free: *mut usize, all: *mut usize) |state| {
         let (left, bytes) = state.device.room();
@@ -336,6 +402,13 @@ entries! {
         state.copy((line(to), line(from)), flat(bytes), 3, 0, true)
     }
 
+    fn cudaMemcpyPeerAsync(
+        to: *mut c_void, _to_device: c_int, from: *const c_void, _from_device: c_int, bytes: usize, stream: Stream,
+    ) |state| {
+        let stream = state.stream(stream)?;
+        state.copy((line(to), line(from)), flat(bytes), 3, stream, false)
+    }
+
     fn cudaMemset(address: *mut c_void, value: c_int, bytes: usize) |state| {
         state.fill(line(address), flat(bytes), value, 0)
     }
@@ -359,6 +432,12 @@ entries! {
     fn cudaMemPrefetchAsync(_address: *const c_void, _bytes: usize, _device: c_int, _stream: Stream) |_state| { Ok(()) }
 
     fn cudaMemAdvise(_address: *const c_void, _bytes: usize, _advice: c_int, _device: c_int) |_state| { Ok(()) }
+
+    /// Memory that a stream alone uses for a while: the device has all of it copied anyway.
+    fn cudaStreamAttachMemAsync(stream: Stream, address: u64, _bytes: usize, _flags: c_uint) |state| {
+        state.stream(stream)?;
+        if state.shared.is_managed(address) { Ok(()) } else { Err(Error::INVALID_VALUE) }
+    }
 
     fn cudaPointerGetAttributes(attributes: *mut PointerAttributes, pointer: u64) |state| {
         // Types: 0 unknown, 1 host, 2 device, 3 managed.
@@ -403,7 +482,7 @@ pub(super) struct Extent {
 /// A copy of planes.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Copy3D {
+pub(super) struct Copy3D {
     from_array: *mut c_void,
     from_position: Extent,
     from: PitchedPointer,
@@ -411,14 +490,11 @@ struct Copy3D {
     to_position: Extent,
     to: PitchedPointer,
     extent: Extent,
-    kind: Kind,
+    pub(super) kind: Kind,
 }
 
-/// Copies planes, one after another.
-///
-/// # Safety
-/// As [`State::copy`].
-unsafe fn copy_planes(state: &mut State, copy: Copy3D, stream: u32, waits: bool) -> Result {
+/// The places of the planes of a copy, one after another, and the shape of each.
+pub(super) fn planes(state: &mut State, copy: Copy3D) -> Result<(Vec<(Place, Place)>, Shape)> {
     if !copy.from_array.is_null() || !copy.to_array.is_null() {
         return Err(state.refuse("cudaMemcpy3D", "copies of arrays in three dimensions are not supported"));
     }
@@ -427,12 +503,19 @@ unsafe fn copy_planes(state: &mut State, copy: Copy3D, stream: u32, waits: bool)
             address: address + ((at.depth + plane) * height * pitch + at.height * pitch + at.width) as u64,
             pitch: pitch as u64,
         };
-    for index in 0..copy.extent.depth {
-        let places = (place(copy.to, copy.to_position, index), place(copy.from, copy.from_position, index));
+    let both = |index| (place(copy.to, copy.to_position, index), place(copy.from, copy.from_position, index));
+    Ok(((0..copy.extent.depth).map(both).collect(), plane(copy.extent.width, copy.extent.height)))
+}
+
+/// Copies planes, one after another.
+///
+/// # Safety
+/// As [`State::copy`].
+unsafe fn copy_planes(state: &mut State, copy: Copy3D, stream: u32, waits: bool) -> Result {
+    let (all, shape) = planes(state, copy)?;
+    for places in all {
         // SAFETY: the caller's promise.
-        unsafe {
-            state.copy(places, plane(copy.extent.width, copy.extent.height), copy.kind, stream, waits)?
-        };
+        unsafe { state.copy(places, shape, copy.kind, stream, waits)? };
     }
     Ok(())
 }

@@ -2,12 +2,16 @@
 
 mod devices;
 mod events;
+mod graph_nodes;
+pub(crate) mod graphs;
 mod launches;
-mod memory;
+pub(crate) mod memory;
+pub(crate) mod pools;
 mod properties;
 mod refused;
 mod registration;
 mod results;
+mod stream_capture;
 mod streams;
 mod symbols;
 pub(crate) mod textures;

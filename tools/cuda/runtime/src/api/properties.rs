@@ -72,6 +72,8 @@ static PROPERTIES: &[Property] = &[
     property(36, [608, 0], 4, |_| 1_000_000),
     property(37, [612, 592], 4, |_| 256),
     property(38, [616, 596], 4, |_| 1 << 20),
+    // Lines of the L2 may stay on newer devices: three quarters of it.
+    property(108, [620, 600], 4, |device| if device.limits.capability.0 >= 8 { 3 << 18 } else { 0 }),
     property(39, [624, 604], 4, |device| device.limits.threads_of_sm.into()),
     property(78, [628, 608], 4, |_| 0),
     property(81, [640, 624], 8, |device| device.limits.shared_of_sm),
@@ -82,6 +84,10 @@ static PROPERTIES: &[Property] = &[
     property(95, [688, 668], 4, |_| 1),
     property(97, [696, 672], 8, |device| device.limits.shared_of_block_at_most),
     property(106, [712, 688], 4, |device| device.limits.blocks_of_sm.into()),
+    property(109, [716, 692], 4, |device| if device.limits.capability.0 >= 8 { 1 << 27 } else { 0 }),
+    // Memory of the host for copies, and pools of memory.
+    property(99, [0, 704], 4, |_| 1),
+    property(115, [0, 720], 4, |_| 1),
 ];
 
 impl State {

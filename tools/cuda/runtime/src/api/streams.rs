@@ -10,10 +10,15 @@ use super::entries;
 use super::events::event_number;
 use crate::errors::{Error, Result};
 use crate::foreign::put;
+use crate::graphs::{HostCall, HostFunction, Operation};
 use crate::state::{State, call};
 
 /// Handles below it are CUDA's own names for default streams.
 const FIRST_HANDLE: usize = 16;
+
+/// Attributes of streams that programs set.
+const WINDOW: c_int = 1;
+const PRIORITY: c_int = 8;
 
 /// Handle of a stream: its number, behind CUDA's own.
 pub(crate) type Stream = *mut c_void;
@@ -31,10 +36,15 @@ impl State {
     }
 
     fn new_stream(&mut self) -> Stream {
+        std::ptr::without_provenance_mut(FIRST_HANDLE + self.new_stream_number() as usize)
+    }
+
+    /// Makes a stream.
+    pub(super) fn new_stream_number(&mut self) -> u32 {
         let number = self.next_stream;
         self.next_stream += 1;
         self.streams.insert(number);
-        std::ptr::without_provenance_mut(FIRST_HANDLE + number as usize)
+        number
     }
 
     /// The host waits for a stream, or for all.
@@ -63,6 +73,16 @@ entries! {
         put(flags, 0)
     }
 
+    /// The window of the L2 that a stream keeps, and the priority: no value depends on either.
+    fn cudaStreamSetAttribute(stream: Stream, attribute: c_int, value: *const c_void) |state| {
+        state.stream(stream)?;
+        match attribute {
+            _ if value.is_null() => Err(Error::INVALID_VALUE),
+            WINDOW | PRIORITY => Ok(()),
+            _ => Err(state.refuse("cudaStreamSetAttribute", &format!("the attribute {attribute} is not supported"))),
+        }
+    }
+
     fn cudaStreamDestroy(stream: Stream) |state| {
         let number = state.stream(stream)?;
         state.print();
@@ -71,6 +91,9 @@ entries! {
 
     fn cudaStreamSynchronize(stream: Stream) |state| {
         let number = state.stream(stream)?;
+        if state.is_watched(number) {
+            return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
+        }
         state.synchronize(Some(number));
         Ok(())
     }
@@ -83,6 +106,9 @@ entries! {
 
     fn cudaStreamWaitEvent(stream: Stream, event: *mut c_void, _flags: c_uint) |state| {
         let (stream, event) = (state.stream(stream)?, event_number(state, event)?);
+        if state.is_watched(stream) || state.graphs.watched_events.contains_key(&event) {
+            return state.graphs.watch_wait(event, stream);
+        }
         state.recorder.entry(&Entry::Wait { event, stream });
         Ok(())
     }
@@ -98,34 +124,45 @@ entries! {
     }
 }
 
-/// The host waits for a stream before it calls a function of its own there: the error number of that, or of a function that is none.
-fn reached(name: &'static str, stream: Stream, is_function: bool) -> i32 {
-    call(name, |state| {
+/// Notes a function of the host in a stream: the host waits until the stream has come to it, unless a graph watches the stream. The result is an
+/// error number, or that of a function that is none, and whether the function is to be called now.
+fn reached(
+    name: &'static str,
+    stream: Stream,
+    function: Option<HostFunction>,
+    data: *mut c_void,
+) -> (i32, bool) {
+    let mut now = false;
+    let error = call(name, |state| {
         let number = state.stream(stream)?;
-        if !is_function {
-            return Err(Error::INVALID_VALUE);
+        let function = function.ok_or(Error::INVALID_VALUE)?;
+        if state.is_watched(number) {
+            let host = HostCall { function, argument: data.expose_provenance() };
+            return state.watched(number, Operation::Host(host));
         }
         state.synchronize(Some(number));
+        now = true;
         Ok(())
-    })
+    });
+    (error, now)
 }
 
 /// Calls a function of the host when the stream has come to it, which it has.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaLaunchHostFunc(
     stream: Stream,
-    function: Option<unsafe extern "C" fn(*mut c_void)>,
+    function: Option<HostFunction>,
     data: *mut c_void,
 ) -> i32 {
-    let error = reached("cudaLaunchHostFunc", stream, function.is_some());
-    if let Some(function) = function.filter(|_| error == 0) {
+    let (error, now) = reached("cudaLaunchHostFunc", stream, function, data);
+    if let Some(function) = function.filter(|_| now) {
         // SAFETY: the program's function with the program's argument.
         unsafe { function(data) };
     }
     error
 }
 
-/// The same for a function that is given the stream and its state.
+/// The same for a function that is given the stream and its state, which no graph can call.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaStreamAddCallback(
     stream: Stream,
@@ -133,7 +170,15 @@ unsafe extern "C" fn cudaStreamAddCallback(
     data: *mut c_void,
     _flags: c_uint,
 ) -> i32 {
-    let error = reached("cudaStreamAddCallback", stream, function.is_some());
+    let error = call("cudaStreamAddCallback", |state| {
+        let number = state.stream(stream)?;
+        if state.is_watched(number) {
+            return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
+        }
+        function.ok_or(Error::INVALID_VALUE)?;
+        state.synchronize(Some(number));
+        Ok(())
+    });
     if let Some(function) = function.filter(|_| error == 0) {
         // SAFETY: the program's function with the program's argument.
         unsafe { function(stream, 0, data) };

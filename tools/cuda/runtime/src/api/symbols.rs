@@ -20,7 +20,7 @@ impl State {
     }
 
     /// The part of a variable that a copy touches.
-    fn part(&mut self, host: *const c_void, bytes: usize, offset: usize) -> Result<Place> {
+    pub(super) fn part(&mut self, host: *const c_void, bytes: usize, offset: usize) -> Result<Place> {
         let Placed { address, bytes: all } = self.symbol(host)?;
         let end = (offset as u64).checked_add(bytes as u64);
         match end {

@@ -1,0 +1,299 @@
+//! Graphs: made, copied, made ready and launched. What is in them is in [`super::graph_nodes`] and [`super::stream_capture`].
+//!
+//! A launch does the operations of a graph at once and notes them as those of streams: the lanes of its plan.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
+
+use counterpoint_cuda_capture::Entry;
+
+use super::entries;
+use super::streams::Stream;
+use crate::errors::{Error, Result};
+use crate::foreign::put;
+use crate::graphs::{Capture, Graph, Operation, Plan};
+use crate::settings::version;
+use crate::state::{State, call};
+
+/// Handles of graphs, of their nodes, and of those that can be launched: numbers, each given once.
+pub(super) type Handle = *mut c_void;
+
+/// The number of a handle.
+pub(super) fn number(handle: Handle) -> u64 {
+    handle.addr() as u64
+}
+
+/// The handle of a number.
+pub(super) fn handle(number: u64) -> Handle {
+    std::ptr::without_provenance_mut(number as usize)
+}
+
+/// A graph that can be launched.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ready {
+    pub(super) plan: Plan,
+    /// The streams of lanes behind the first one, and the events that hold lanes together, which every launch uses again.
+    streams: Vec<u32>,
+    events: BTreeMap<Mark, u32>,
+}
+
+/// A place in a launch that has an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Mark {
+    Begin,
+    Step(usize),
+}
+
+/// All graphs of the program.
+#[derive(Default)]
+pub(crate) struct Graphs {
+    last: u64,
+    pub(super) graphs: BTreeMap<u64, Graph>,
+    pub(super) ready: BTreeMap<u64, Ready>,
+    /// By clone and node of the original the node of the clone.
+    pub(super) clones: BTreeMap<(u64, u64), u64>,
+    /// Those that are being made by watching streams.
+    pub(super) captures: BTreeMap<u64, Capture>,
+    /// By event, recorded on a stream that is watched, which capture watches it and the nodes before it.
+    pub(super) watched_events: BTreeMap<u32, (u64, BTreeSet<u64>)>,
+    /// Addresses that graphs allocate when they are launched.
+    promised: BTreeSet<u64>,
+}
+
+impl Graphs {
+    /// A number that no handle has.
+    pub(super) fn next(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    pub(super) fn graph(&mut self, graph: Handle) -> Result<&mut Graph> {
+        self.graphs.get_mut(&number(graph)).ok_or(Error::INVALID_VALUE)
+    }
+
+    pub(super) fn ready(&mut self, ready: Handle) -> Result<&mut Ready> {
+        self.ready.get_mut(&number(ready)).ok_or(Error::INVALID_VALUE)
+    }
+
+    /// The operation of a node of any graph.
+    pub(super) fn operation(&mut self, node: Handle) -> Result<&mut Operation> {
+        let node = self.graphs.values_mut().find_map(|graph| graph.node(number(node)).ok());
+        node.map(|node| &mut node.operation).ok_or(Error::INVALID_VALUE)
+    }
+
+    /// Takes a graph in.
+    pub(super) fn keep(&mut self, graph: Graph) -> Handle {
+        let number = self.next();
+        self.graphs.insert(number, graph);
+        handle(number)
+    }
+
+    /// Whether graphs allocate memory at an address.
+    pub(crate) fn has_promised(&self, address: u64) -> bool {
+        self.promised.contains(&address)
+    }
+}
+
+impl State {
+    /// An address for memory that a graph allocates when it is launched.
+    pub(crate) fn promise(&mut self, bytes: u64) -> Result<u64> {
+        let address = self.device.place(bytes)?;
+        self.graphs.promised.insert(address);
+        Ok(address)
+    }
+
+    /// Makes a graph ready; the result is its handle.
+    fn make_ready(&mut self, graph: Handle) -> Result<Handle> {
+        let plan = self.graphs.graph(graph)?.plan()?;
+        let number = self.graphs.next();
+        self.graphs.ready.insert(number, Ready { plan, ..Ready::default() });
+        Ok(handle(number))
+    }
+
+    /// The operations of a launch with the streams that do them, the records and waits of events between lanes among them.
+    fn launched(&mut self, ready: Handle, stream: u32) -> Result<Vec<(u32, Operation)>> {
+        let key = number(ready);
+        let mut ready = self.graphs.ready.remove(&key).ok_or(Error::INVALID_VALUE)?;
+        let operations = self.lanes(&mut ready, stream);
+        self.graphs.ready.insert(key, ready);
+        Ok(operations)
+    }
+
+    /// The same for a graph of no number.
+    fn lanes(&mut self, ready: &mut Ready, stream: u32) -> Vec<(u32, Operation)> {
+        let Ready { plan, streams, events } = ready;
+        while streams.len() + 1 < plan.ends.len() {
+            streams.push(self.new_stream_number());
+        }
+        let lane = |lane: usize| if lane == 0 { stream } else { streams[lane - 1] };
+        let mut event = |mark: Mark| *events.entry(mark).or_insert_with(|| self.new_event());
+        let mut operations = Vec::new();
+        let mut begun = BTreeSet::from([0]);
+        if plan.ends.len() > 1 {
+            operations.push((stream, Operation::Record(event(Mark::Begin))));
+        }
+        for (index, step) in plan.steps.iter().enumerate() {
+            let own = lane(step.lane);
+            if begun.insert(step.lane) && step.waits.is_empty() {
+                operations.push((own, Operation::Wait(event(Mark::Begin))));
+            }
+            operations
+                .extend(step.waits.iter().map(|before| (own, Operation::Wait(event(Mark::Step(*before))))));
+            operations.push((own, step.node.operation.clone()));
+            if step.is_awaited || step.lane > 0 && plan.ends[step.lane] == index {
+                operations.push((own, Operation::Record(event(Mark::Step(index)))));
+            }
+        }
+        let others = plan.ends.iter().skip(1);
+        operations.extend(others.map(|end| (stream, Operation::Wait(event(Mark::Step(*end))))));
+        operations
+    }
+
+    /// Does an operation that calls no function of the host.
+    ///
+    /// # Safety
+    /// Places on the host are the program's.
+    unsafe fn perform(&mut self, operation: Operation, stream: u32) -> Result {
+        match operation {
+            Operation::Nothing | Operation::Host(_) | Operation::Graph(_) => Ok(()),
+            Operation::Kernel(call) => self.launch_now(call, stream),
+            Operation::Copy { places, shape, kind } => places.into_iter().try_for_each(|places| {
+                // SAFETY: the caller's promise.
+                unsafe { self.copy_now(places, shape, kind, stream, false) }
+            }),
+            Operation::Fill { place, shape, value } => self.fill_now(place, shape, value, stream),
+            Operation::Record(event) => {
+                self.record(event, stream);
+                Ok(())
+            }
+            Operation::Wait(event) => {
+                self.recorder.entry(&Entry::Wait { event, stream });
+                Ok(())
+            }
+            Operation::Allocate { address, bytes } => {
+                if self.device.holds(address) {
+                    return Err(Error::INVALID_VALUE);
+                }
+                self.device.allocate_at(address, bytes)?;
+                self.graph_memory.take(bytes);
+                self.recorder.write(&Entry::Allocate { address, bytes });
+                Ok(())
+            }
+            Operation::Free { address } => self.free(address),
+        }
+    }
+}
+
+/// Does operations in their order. Functions of the host are called outside of the library, which they may call.
+///
+/// # Safety
+/// As [`State::perform`], and functions are the program's.
+unsafe fn perform_all(operations: Vec<(u32, Operation)>) -> i32 {
+    for (stream, operation) in operations {
+        let error = match operation {
+            Operation::Host(host) => {
+                let error = call("cudaGraphLaunch", |state| {
+                    state.synchronize(Some(stream));
+                    Ok(())
+                });
+                if error == 0 {
+                    // SAFETY: the caller's promise.
+                    unsafe { host.call() };
+                }
+                error
+            }
+            Operation::Graph(graph) => {
+                let mut inner = Vec::new();
+                let error = call("cudaGraphLaunch", |state| {
+                    let mut ready = Ready { plan: graph.plan()?, ..Ready::default() };
+                    inner = state.lanes(&mut ready, stream);
+                    Ok(())
+                });
+                // SAFETY: the caller's promise.
+                if error == 0 { unsafe { perform_all(inner) } } else { error }
+            }
+            // SAFETY: the caller's promise.
+            operation => call("cudaGraphLaunch", |state| unsafe { state.perform(operation, stream) }),
+        };
+        if error != 0 {
+            return error;
+        }
+    }
+    0
+}
+
+/// Launches a graph.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cudaGraphLaunch(ready: Handle, stream: Stream) -> i32 {
+    let mut operations = Vec::new();
+    let error = call("cudaGraphLaunch", |state| {
+        let stream = state.stream(stream)?;
+        if state.is_watched(stream) {
+            let steps = state.graphs.ready(ready)?.plan.steps.iter();
+            let nodes = steps.map(|step| step.node.clone()).collect();
+            return state.watched(stream, Operation::Graph(Graph { nodes }));
+        }
+        operations = state.launched(ready, stream)?;
+        Ok(())
+    });
+    // SAFETY: places and functions are those of the program's nodes.
+    if error == 0 { unsafe { perform_all(operations) } } else { error }
+}
+
+/// Result of an update: success, and a form that has changed.
+const UPDATED: c_int = 0;
+const FORM_CHANGED: c_int = 2;
+
+/// The result of an update since CUDA 12, with the nodes that differ.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Update {
+    result: c_int,
+    nodes: [Handle; 2],
+}
+
+entries! {
+    fn cudaGraphCreate(graph: *mut Handle, _flags: c_uint) |state| { put(graph, state.graphs.keep(Graph::default())) }
+
+    fn cudaGraphDestroy(graph: Handle) |state| {
+        state.graphs.clones.retain(|(clone, _), _| *clone != number(graph));
+        state.graphs.graphs.remove(&number(graph)).map(drop).ok_or(Error::INVALID_VALUE)
+    }
+
+    fn cudaGraphClone(clone: *mut Handle, graph: Handle) |state| {
+        let original = state.graphs.graph(graph)?.clone();
+        let (copy, nodes) = original.renumbered(|| state.graphs.next());
+        let kept = state.graphs.keep(copy);
+        state.graphs.clones.extend(nodes.into_iter().map(|(old, new)| ((number(kept), old), new)));
+        put(clone, kept)
+    }
+
+    /// What CUDA 11 has behind the graph, a place for messages, stays as it is.
+    fn cudaGraphInstantiate(ready: *mut Handle, graph: Handle) |state| { put(ready, state.make_ready(graph)?) }
+
+    fn cudaGraphInstantiateWithFlags(ready: *mut Handle, graph: Handle, _flags: c_ulonglong) |state| {
+        put(ready, state.make_ready(graph)?)
+    }
+
+    fn cudaGraphExecDestroy(ready: Handle) |state| {
+        state.graphs.ready.remove(&number(ready)).map(drop).ok_or(Error::INVALID_VALUE)
+    }
+
+    fn cudaGraphUpload(ready: Handle, stream: Stream) |state| {
+        state.stream(stream)?;
+        state.graphs.ready(ready).map(drop)
+    }
+
+    /// Before CUDA 12 with places for a node and a result, since then with one for both.
+    fn cudaGraphExecUpdate(ready: Handle, graph: Handle, first: *mut c_void, second: *mut c_int) |state| {
+        let graph = state.graphs.graph(graph)?.clone();
+        let done = state.graphs.ready(ready)?.plan.update(&graph);
+        let result = if done.is_ok() { UPDATED } else { FORM_CHANGED };
+        if version() >= 12 {
+            put(first.cast::<Update>(), Update { result, nodes: [std::ptr::null_mut(); 2] })?;
+        } else {
+            put(second, result)?;
+        }
+        done
+    }
+}
