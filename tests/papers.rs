@@ -102,8 +102,8 @@ fn steps_between_kernels_run_under_every_runtime_that_can_take_them() {
 fn a_recorded_program_is_overlapped_and_its_work_waits_where_it_must() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("work.yaml").display().to_string();
-    let recorded =
-        crate::support::root().join("experiments/applications/captured-stages/captured-stages.yaml");
+    let program = crate::support::root().join("experiments/applications/captured-stages");
+    let here = |file: &str| program.join(file).display().to_string();
     let postlude = |time: u32| {
         format!(
             "postlude: [ {{ compute: {{ time: {time} us }} }}, {{ write: {{ from: b3, file: edges.raw }} }} ]\n"
@@ -112,10 +112,12 @@ fn a_recorded_program_is_overlapped_and_its_work_waits_where_it_must() {
     // The host works before it reads the images, and before it writes their edges.
     let run = |overlay: Option<&str>, before: u32, behind: u32| {
         let prelude = format!(
-            "prelude: [ {{ compute: {{ into: weights, file: input/weights.bin, time: 1 us }} }}, {{ compute: {{ time: {before} us }} }}, \
-             {{ read: {{ file: input/stages.raw, into: b1, offset: 0 }} }} ]\n"
+            "prelude: [ {{ compute: {{ into: weights, file: {}, time: 1 us }} }}, {{ compute: {{ time: {before} us }} }}, \
+             {{ read: {{ file: {}, into: b1, offset: 0 }} }} ]\n",
+            here("input/weights.bin"),
+            here("input/stages.raw")
         );
-        let text = format!("counterpoint: 1\napplication: work\ninclude: {}\n", recorded.display());
+        let text = format!("counterpoint: 1\napplication: work\ninclude: {}\n", here("captured-stages.yaml"));
         std::fs::write(&path, text + &prelude + &postlude(behind)).unwrap();
         let sets = ["gpu.sms=4", "gpu.controllers=2"];
         let overlays = overlay.map(str::to_owned).into_iter().collect();

@@ -1,10 +1,9 @@
 /* A CUDA program as a compiler leaves it: the host's code, which registers a fat binary and kernels before it uses them. Its CPU check
    decides its exit status. Its PTX is the file that it is given: `program kernel.ptx WHAT`. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-typedef struct { unsigned x, y, z; } dim3;
+#include "fat_binary.h"
+
 int cudaMalloc(void **, size_t);
 int cudaFree(void *);
 int cudaMemcpy(void *, const void *, size_t, int);
@@ -61,17 +60,8 @@ int cudaMallocArray(void **, const channels *, size_t, size_t, unsigned);
 int cudaMemcpy2DToArray(void *, size_t, size_t, const void *, size_t, size_t, size_t, int);
 int cudaCreateTextureObject(unsigned long long *, const resource *, const reading *, const void *);
 const char *cudaGetErrorString(int);
-void **__cudaRegisterFatBinary(void *);
-void __cudaRegisterFatBinaryEnd(void **);
-void __cudaUnregisterFatBinary(void **);
-void __cudaRegisterFunction(void **, const char *, char *, const char *, int, void *, void *, void *, void *, int *);
-void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int);
 
-static struct { unsigned magic, version; const void *data; void *more; } wrapper = { 0x466243b1, 1, 0, 0 };
 static char step_stub, shade_stub, assert_stub, loss;
-static void **handle;
-
-static void end(void) { __cudaUnregisterFatBinary(handle); }
 
 static void check(int error, const char *call) {
     if (error) {
@@ -315,28 +305,12 @@ static int limits(void) {
 }
 
 int main(int count, char **words) {
-    /* A fat binary: its header, the header of one entry, which is PTX for compute_50, and the text with zeros behind it. */
-    static char data[1 << 16];
-    FILE *file = fopen(words[1], "rb");
-    unsigned long long bytes = file ? fread(data + 80, 1, sizeof data - 96, file) : 0;
-    if (!bytes) return 8;
-    bytes = (bytes + 8) / 8 * 8;
-    *(unsigned *)data = 0xba55ed50;
-    *(unsigned short *)(data + 4) = 1;
-    *(unsigned short *)(data + 6) = 16;
-    *(unsigned long long *)(data + 8) = 64 + bytes;
-    *(unsigned short *)(data + 16) = 1;
-    *(unsigned *)(data + 20) = 64;
-    *(unsigned long long *)(data + 24) = bytes;
-    *(unsigned *)(data + 44) = 50;
-    wrapper.data = data;
-    handle = __cudaRegisterFatBinary(&wrapper);
+    load(words[1]);
     __cudaRegisterFunction(handle, &step_stub, &step_stub, "step", -1, 0, 0, 0, 0, 0);
     __cudaRegisterFunction(handle, &shade_stub, &shade_stub, "shade", -1, 0, 0, 0, 0, 0);
     __cudaRegisterFunction(handle, &assert_stub, &assert_stub, "asserts", -1, 0, 0, 0, 0, 0);
     __cudaRegisterVar(handle, &loss, &loss, "loss", 0, 4, 1, 0);
     __cudaRegisterFatBinaryEnd(handle);
-    atexit(end);
     const char *what = words[2];
     if (!strcmp(what, "steps")) return steps(atoi(words[3]));
     if (!strcmp(what, "texture")) return texture();

@@ -2,50 +2,25 @@
 //! that no CUDA compiler is needed.
 #![cfg(target_os = "linux")]
 
-use std::ffi::OsString;
+mod support;
+
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-use counterpoint_cuda_launch::{Captured, Ended, Needs, Request, RunError, cached, inspect, run};
+use counterpoint_cuda_launch::{Captured, Ended, Needs, Request, RunError, inspect, run};
+
+use support::compile;
 
 /// A folder with the program.
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let folder =
-            PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("programs-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let source = here("tests/program.c");
-        let libraries = cached().expect("the libraries");
-        let named = ["libcudart.so.13", "libcounterpoint_cuda.so"].map(|name| libraries.join(name).into());
-        compile(&[vec![source.into()], named.to_vec()].concat(), &folder.join("program"));
-        folder
-    })
-}
-
-fn here(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
-}
-
-fn compile(what: &[OsString], program: &Path) {
-    let mut compiler = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
-    // A program names CUDA's library, whichever has the functions.
-    compiler.arg("-Wl,--no-as-needed").args(what).arg("-o").arg(program);
-    let output = compiler.output().expect("a C compiler, as Rust needs it");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    BUILT.get_or_init(|| support::build("program.c"))
 }
 
 /// Runs the program, and gives the text of its application.
 fn capture(name: &str, words: &[&str]) -> (Captured, String) {
-    let folder = built();
-    let mut command = vec![folder.join("program").into(), here("tests/kernel.ptx").into()];
-    command.extend(words.iter().map(OsString::from));
-    let request = Request { command, name: name.to_owned(), folder: folder.join(name), ..Request::default() };
-    let captured = run(&request, &AtomicBool::new(false)).unwrap_or_else(|error| panic!("{error}"));
-    let text = captured.application.as_ref().map(|file| std::fs::read_to_string(file).expect("a file"));
-    (captured, text.unwrap_or_default())
+    support::capture(built(), "kernel.ptx", name, words, &AtomicBool::new(false))
 }
 
 #[test]
