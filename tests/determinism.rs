@@ -30,6 +30,15 @@ fn ten_repeats_and_several_thread_counts_agree() {
     }
 }
 
+#[test]
+fn a_recorded_program_has_one_hash() {
+    let request = RunRequest { hash: true, ..request("tiny", "captured-stages", &[]) };
+    let first = hash(&request);
+    for threads in [1, 2, 3] {
+        assert_eq!(hash(&RunRequest { threads, ..request.clone() }), first, "{threads} threads");
+    }
+}
+
 /// Runs that differ in nothing but threads, islands and windows.
 fn cuts(request: &RunRequest) -> Vec<RunRequest> {
     let at = |ps| Islands::AtLatency(SimTime::from_ps(ps));

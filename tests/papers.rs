@@ -4,10 +4,7 @@ use counterpoint::{FAILURE, SUCCESS};
 use counterpoint_tests::command::call_extended;
 use counterpoint_tests::points::{assert_sound, table};
 
-use counterpoint_simulation::run::RunRequest;
-
 use crate::cli::{Called, call};
-use crate::support::{assert_verified, request, run_request};
 
 #[test]
 fn one_program_runs_under_every_runtime_that_can_take_it() {
@@ -95,57 +92,6 @@ fn steps_between_kernels_run_under_every_runtime_that_can_take_them() {
     ] {
         let called = run("tiny", &["--runtime", runtime]);
         assert!(called.status == FAILURE && called.err.contains(why), "{runtime}: {}", called.err);
-    }
-}
-
-#[test]
-fn a_recorded_program_is_overlapped_and_its_work_waits_where_it_must() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("work.yaml").display().to_string();
-    let program = crate::support::root().join("experiments/applications/captured-stages");
-    let here = |file: &str| program.join(file).display().to_string();
-    let postlude = |time: u32| {
-        format!(
-            "postlude: [ {{ compute: {{ time: {time} us }} }}, {{ write: {{ from: b3, file: edges.raw }} }} ]\n"
-        )
-    };
-    // The host works before it reads the images, and before it writes their edges.
-    let run = |overlay: Option<&str>, before: u32, behind: u32| {
-        let prelude = format!(
-            "prelude: [ {{ compute: {{ into: weights, file: {}, time: 1 us }} }}, {{ compute: {{ time: {before} us }} }}, \
-             {{ read: {{ file: {}, into: b1, offset: 0 }} }} ]\n",
-            here("input/weights.bin"),
-            here("input/stages.raw")
-        );
-        let text = format!("counterpoint: 1\napplication: work\ninclude: {}\n", here("captured-stages.yaml"));
-        std::fs::write(&path, text + &prelude + &postlude(behind)).unwrap();
-        let sets = ["gpu.sms=4", "gpu.controllers=2"];
-        let overlays = overlay.map(str::to_owned).into_iter().collect();
-        let request = RunRequest { overlays, ..request("crcs-64sm-pcie3-ssd", &path, &sets) };
-        let summary = run_request(&request);
-        assert_verified(&summary);
-        let phase = |name: &str| {
-            let spans = &summary.report.trace.spans;
-            let found = spans.iter().find(|span| span.name == name).unwrap_or_else(|| panic!("no {name}"));
-            (found.start.as_ps(), found.end.as_ps())
-        };
-        (phase("prelude"), phase("kernels"), phase("postlude"), summary.report.outcome.time().as_ps())
-    };
-    let us = |time: u32| u64::from(time) * 1_000_000;
-    let (prelude, kernels, _, serial) = run(None, 50, 50);
-    assert!(kernels.0 >= prelude.1);
-    for overlay in ["crcs-fifo", "crcs-ppcs"] {
-        let (prelude, kernels, postlude, whole) = run(Some(overlay), 50, 50);
-        assert!(
-            kernels.0 < prelude.1 && whole < serial,
-            "{overlay}: {whole} ps, one thing after another {serial} ps"
-        );
-        assert!(postlude.0 < kernels.1, "the thread waits for its results from the beginning");
-        // The reading waits for the host, and the writing; nothing else has changed.
-        for (before, behind) in [(150, 50), (50, 150)] {
-            let (.., longer) = run(Some(overlay), before, behind);
-            assert_eq!(longer - whole, us(100), "{overlay} {before} {behind}");
-        }
     }
 }
 

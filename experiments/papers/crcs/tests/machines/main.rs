@@ -8,6 +8,7 @@
 
 mod errors;
 mod overlap;
+mod recorded;
 mod rules;
 mod studies;
 
