@@ -69,12 +69,12 @@ impl TextureDescription {
     /// The edges of each axis.
     fn edges(&self, dimensions: usize) -> Result<[usize; 3]> {
         let mut edges = [CLAMP; 3];
-        for axis in 0..3 {
+        for (axis, found) in edges.iter_mut().enumerate() {
             // Axes that the texture lacks are as the last one.
             let edge = self.address[axis.min(dimensions - 1)];
             let known = usize::try_from(edge).ok().filter(|edge| *edge < EDGES.len());
             let known = known.ok_or(Error::INVALID_VALUE)?;
-            edges[axis] = if self.normalized == 0 && known != BORDER { CLAMP } else { known };
+            *found = if self.normalized == 0 && known != BORDER { CLAMP } else { known };
         }
         Ok(edges)
     }
