@@ -11,7 +11,7 @@ use std::sync::Arc;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
 use counterpoint_ptx::printf::Ring;
-use counterpoint_ptx::surface::Surface;
+use counterpoint_ptx::surface::{Surface, Surfaces};
 use counterpoint_ptx::texture::{Texture, Textures};
 use counterpoint_ptx::{Heap, Kernel};
 
@@ -191,19 +191,19 @@ pub struct BoundTexture {
     pub name: String,
     /// The buffer.
     pub buffer: BufferId,
-    /// Format and mode of its fetches; the place of its texels is not known yet.
+    /// Format and mode of its fetches, and where in the buffer its texels begin.
     pub texture: Texture,
 }
 
-/// A buffer as kernels see it through a surface. Its handle is its position among the application's surfaces, behind the textures'
-/// handles.
+/// A buffer as kernels see it through a surface. Its handle is its position among the application's surfaces, counted from
+/// [`Surfaces::FIRST_HANDLE`].
 #[derive(Clone, Debug)]
 pub struct BoundSurface {
     /// Its name: that of a `.surfref`, if a kernel has one of this name.
     pub name: String,
     /// The buffer.
     pub buffer: BufferId,
-    /// Size and elements; their place is not known yet.
+    /// Size and elements, and where in the buffer they begin.
     pub surface: Surface,
 }
 
@@ -439,14 +439,16 @@ impl Application {
         let is_there = |buffer: BufferId| self.buffers[buffer.0 as usize].device == device;
         for (bound, handle) in self.textures.iter().zip(1..) {
             if is_there(bound.buffer) {
-                let texture = Texture { texels: address(bound.buffer), ..bound.texture.clone() };
+                let texels = address(bound.buffer) + bound.texture.texels;
+                let texture = Texture { texels, ..bound.texture.clone() };
                 found.references.insert(bound.name.clone(), texture.clone());
                 found.objects.insert(handle, texture);
             }
         }
-        for (bound, handle) in self.surfaces.iter().zip(self.textures.len() as u64 + 1..) {
+        for (bound, handle) in self.surfaces.iter().zip(Surfaces::FIRST_HANDLE..) {
             if is_there(bound.buffer) {
-                let surface = Surface { elements: address(bound.buffer), ..bound.surface.clone() };
+                let elements = address(bound.buffer) + bound.surface.elements;
+                let surface = Surface { elements, ..bound.surface.clone() };
                 found.surfaces.references.insert(bound.name.clone(), surface.clone());
                 found.surfaces.objects.insert(handle, surface);
             }
@@ -456,9 +458,9 @@ impl Application {
 
     /// The handle of a texture or surface, and its buffer.
     pub fn handle_of(&self, name: &str) -> Option<(u64, BufferId)> {
-        let textures = self.textures.iter().map(|bound| (&bound.name, bound.buffer));
+        let textures = self.textures.iter().map(|bound| (&bound.name, bound.buffer)).zip(1..);
         let surfaces = self.surfaces.iter().map(|bound| (&bound.name, bound.buffer));
-        let mut handles = textures.chain(surfaces).zip(1..);
+        let mut handles = textures.chain(surfaces.zip(Surfaces::FIRST_HANDLE..));
         handles.find_map(|((known, buffer), handle)| (known == name).then_some((handle, buffer)))
     }
 

@@ -18,6 +18,7 @@ fn texture(channel: Channel, linear: bool) -> Texture {
         linear,
         normalized: false,
         address: [AddressMode::Clamp; 3],
+        pitch: None,
         texels: 0,
     }
 }
@@ -95,8 +96,8 @@ fn what_is_not_bound_or_does_not_fit() {
     let refused = [
         ("tex.2d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [image, {%r0}];", "1 coordinates for 2 dimensions"),
         (
-            "tex.cube.v4.f32.f32 {%f4, %f5, %f6, %f7}, [image, {%f0, %f0, %f0, %f0}];",
-            "is not supported: cubes, samples, halves",
+            "tex.2dms.v4.f32.s32 {%f4, %f5, %f6, %f7}, [image, {%r0, %r0, %r0, %r0}];",
+            "is not supported: samples, halves",
         ),
         ("tex.a2d.v4.f32.s32 {%f4, %f5, %f6, %f7}, [image, {%r0, %r0}];", "2 coordinates for 3 dimensions"),
         (
@@ -238,4 +239,55 @@ fn layers_lie_one_behind_the_other() {
         let error = four(fetch, texture).unwrap_err();
         assert!(error.contains(message), "{fetch}: {error}");
     }
+}
+
+#[test]
+fn a_cube_is_six_layers_of_which_a_direction_meets_one() {
+    let cubes =
+        Texture { size: [2, 2, 1], layers: Some(6), normalized: true, ..texture(Channel::F32, false) };
+    // Eight directions: x, -x, y, -y, z, -z with 0.5 along the axes after it, and two of them again.
+    let fetch =
+        "setp.lt.u32 %p0, %r1, 6; selp.b32 %r3, %r1, 0, %p0; and.b32 %r4, %r3, 1; shr.u32 %r5, %r3, 1;
+        mov.f32 %f0, 0f3F000000; mov.f32 %f1, 0f3F000000; mov.f32 %f2, 0f3F000000; mov.f32 %f3, 0f3F800000;
+        setp.eq.u32 %p0, %r4, 1; @%p0 neg.f32 %f3, %f3; setp.eq.u32 %p0, %r5, 0; @%p0 mov.f32 %f0, %f3;
+        setp.eq.u32 %p0, %r5, 1; @%p0 mov.f32 %f1, %f3; setp.eq.u32 %p0, %r5, 2; @%p0 mov.f32 %f2, %f3;
+        tex.cube.v4.f32.f32 {%f4, %f5, %f6, %f7}, [image, {%f0, %f1, %f2, %f2}];";
+    // The guide's table: s is -z, z, x, x, x, -x, and t is -y, -y, z, -z, -y, -y; below zero is the first texel, above it the second.
+    let texel = |face: f32, s: f32, t: f32| 4.0 * face + s + 2.0 * t;
+    let want = [
+        texel(0.0, 0.0, 0.0),
+        texel(1.0, 1.0, 0.0),
+        texel(2.0, 1.0, 1.0),
+        texel(3.0, 1.0, 0.0),
+        texel(4.0, 1.0, 0.0),
+        texel(5.0, 0.0, 0.0),
+        texel(0.0, 0.0, 0.0),
+        texel(0.0, 0.0, 0.0),
+    ];
+    let first = |found: Vec<[f32; 4]>| found.iter().map(|texel| texel[0]).collect::<Vec<f32>>();
+    assert_eq!(first(four(fetch, cubes.clone()).unwrap()), want);
+    let level = fetch.replace("tex.cube", "tex.level.cube").replace("}];", "}], %f3;");
+    assert_eq!(first(four(&level, cubes.clone()).unwrap()), want);
+    let second =
+        fetch.replace("tex.cube", "tex.acube").replace("{%f0, %f1, %f2, %f2}", "{%r6, %f0, %f1, %f2}");
+    let second = format!("mov.u32 %r6, CUBE; {second}");
+    // Two cubes of one texel a face.
+    let small = Texture { size: [1, 1, 1], layers: Some(12), ..cubes.clone() };
+    let found = first(four(&second.replace("CUBE", "1"), small.clone()).unwrap());
+    assert_eq!(found, [6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 6.0, 6.0]);
+    for (fetch, texture, message) in [
+        (fetch, small.clone(), "wants a cube, and the texture has 12 layers"),
+        (fetch, Texture { layers: None, ..small.clone() }, "wants a cube, and the texture has 1 layers"),
+        (fetch, Texture { normalized: false, ..cubes.clone() }, "coordinates of a cube are normalised"),
+        (&second.replace("CUBE", "2"), small, "has 2 cubes, and the instruction names cube 2"),
+    ] {
+        let error = four(fetch, texture).unwrap_err();
+        assert!(error.contains(message), "{error}");
+    }
+    // A filter stays on its face, whatever the edges are.
+    let wrapped = Texture { linear: true, address: [AddressMode::Wrap; 3], ..cubes };
+    let corner =
+        "mov.f32 %f2, 0f3F800000; tex.cube.v4.f32.f32 {%f4, %f5, %f6, %f7}, [image, {%f2, %f2, %f2, %f2}];";
+    let found = four(corner, wrapped).unwrap();
+    assert_eq!(found[0][0], 4.0 * 4.0 + 1.0, "the face of z, right and upper texel");
 }

@@ -337,9 +337,9 @@ fn a_gather_from_a_layer_asks_for_the_rows_of_its_texels() {
     let (channel, address) = (Channel::F32, [AddressMode::Clamp; 3]);
     // A row is a line of memory.
     let (size, layers) = ([32, 2, 1], Some(2));
-    let [fractions, linear, normalized] = [false; 3];
+    let ([fractions, linear, normalized], pitch) = ([false; 3], None);
     let image =
-        Texture { size, layers, channels: 1, channel, fractions, linear, normalized, address, texels };
+        Texture { size, layers, channels: 1, channel, fractions, linear, normalized, address, pitch, texels };
     let references = [("image".to_owned(), image)].into();
     launch.textures = Arc::new(Textures { references, ..Textures::default() });
     let mut memory = Memory::default();
@@ -366,9 +366,9 @@ fn a_fetch_looks_up_a_line_a_cycle_and_waits_for_the_last_one() {
     let texels = BUFFER + 0x4000;
     let (channel, address) = (Channel::F32, [AddressMode::Clamp; 3]);
     let (size, layers) = ([32, 1, 1], None);
-    let [fractions, linear, normalized] = [false; 3];
+    let ([fractions, linear, normalized], pitch) = ([false; 3], None);
     let image =
-        Texture { size, layers, channels: 4, channel, fractions, linear, normalized, address, texels };
+        Texture { size, layers, channels: 4, channel, fractions, linear, normalized, address, pitch, texels };
     let references = [("image".to_owned(), image)].into();
     launch.textures = Arc::new(Textures { references, ..Textures::default() });
     let mut memory = Memory::default();
@@ -387,4 +387,30 @@ fn a_fetch_looks_up_a_line_a_cycle_and_waits_for_the_last_one() {
         (run.store(ENDED + 4 * 9).1, run.store(ENDED + 256 + 4 * 9).1),
         (9f32.to_bits(), 9f32.to_bits())
     );
+}
+
+#[test]
+fn a_late_fetch_does_not_overwrite_what_a_register_of_another_name_holds() {
+    // Nothing reads three of the channels; the words that are written behind the fetch are there when it arrives.
+    let body = "tex.1d.v4.f32.s32 {%f2, %f3, %f4, %f5}, [image, {%r1}];
+        mov.f32 %f6, 0f40E00000; mov.f32 %f7, 0f41000000;
+        add.f32 %f0, %f6, %f7; add.f32 %f0, %f0, %f2; add.f32 %f0, %f0, %f6; add.f32 %f0, %f0, %f7;
+        st.global.f32 [%rd2+4096], %f0;";
+    let source = kernel(body).replace(".visible .entry", ".global .texref image;\n.visible .entry");
+    let mut launch = launch_of(&source, 32);
+    let texels = BUFFER + 0x4000;
+    let (channel, address) = (Channel::F32, [AddressMode::Clamp; 3]);
+    let (size, layers) = ([32, 1, 1], None);
+    let ([fractions, linear, normalized], pitch) = ([false; 3], None);
+    let image =
+        Texture { size, layers, channels: 1, channel, fractions, linear, normalized, address, pitch, texels };
+    let references = [("image".to_owned(), image)].into();
+    launch.textures = Arc::new(Textures { references, ..Textures::default() });
+    let mut memory = Memory::default();
+    (0..32).for_each(|texel| memory.set_word(texels + 4 * texel, (texel as f32).to_bits()));
+    let run = run_blocks(FETCHED, memory, vec![(5, block(&Arc::new(launch), 0))]);
+    assert_finished(&run.report);
+    for lane in 0..32u8 {
+        assert_eq!(f32::from_bits(run.store(ENDED + 4 * u64::from(lane)).1), 30.0 + f32::from(lane));
+    }
 }

@@ -1,8 +1,8 @@
 //! Texture fetches of a warp.
 
 use super::{Access, ExecError, Warp, blend, fault};
-use crate::execute::texture::{Texture, Textures};
-use crate::program::{Action, Instruction, Kernel, NONE, Row};
+use crate::execute::texture::{AddressMode, Texture, Textures};
+use crate::program::{Action, Fetch, Instruction, Kernel, NONE, Row};
 
 impl Warp {
     /// Fills in the coordinates of a fetch, the layer as the fourth, and the handles of its textures if a register holds them.
@@ -72,12 +72,19 @@ impl Textures {
                 }
             };
             let [x, y, z, layer] = std::array::from_fn(|axis| access.values[axis].0[lane]);
-            let layer = form.layered.then_some(layer);
-            check(texture, form.result_floats, layer)
-                .map_err(|message| fault(instruction, 1 << lane, message))?;
-            let own = layer.and_then(|index| texture.layer(index));
+            let mut floats = [x, y, z].map(f32::from_bits);
+            let mut layer = form.layered.then_some(layer);
+            check(texture, &form, layer).map_err(|message| fault(instruction, 1 << lane, message))?;
+            if form.cube {
+                let (on_face, face) = Texture::on_cube(floats);
+                floats = on_face;
+                layer = Some(FACES * layer.unwrap_or(0) + face);
+            }
+            let mut own = layer.and_then(|index| texture.layer(index));
+            if let Some(face) = own.as_mut().filter(|_| form.cube) {
+                face.address = [AddressMode::Clamp; 3];
+            }
             let texture = own.as_ref().unwrap_or(texture);
-            let floats = [x, y, z].map(f32::from_bits);
             let found = match form.gathers {
                 Some(channel) => texture.gather(channel.into(), floats, &mut read),
                 None if form.floats => texture.fetch(floats, &mut read),
@@ -91,11 +98,29 @@ impl Textures {
     }
 }
 
+/// Faces of a cube.
+const FACES: u32 = 6;
+
 /// Whether a texture and its layers give what an instruction wants.
-fn check(texture: &Texture, floats: bool, layer: Option<u32>) -> Result<(), String> {
+fn check(texture: &Texture, form: &Fetch, layer: Option<u32>) -> Result<(), String> {
+    let floats = form.result_floats;
     if texture.gives_floats() != floats {
         let (gives, wants) = if floats { ("integers", "floats") } else { ("floats", "integers") };
         return Err(format!("the texture gives {gives}, the instruction wants {wants}"));
+    }
+    if form.cube {
+        let layers = texture.layers.unwrap_or(1);
+        return match layer {
+            _ if !texture.normalized => Err("the coordinates of a cube are normalised".into()),
+            _ if !layers.is_multiple_of(FACES) || (layer.is_none() && layers != FACES) => {
+                Err(format!("the instruction wants a cube, and the texture has {layers} layers"))
+            }
+            Some(index) if index >= layers / FACES => Err(format!(
+                "the texture has {} cubes, and the instruction names cube {index}",
+                layers / FACES
+            )),
+            _ => Ok(()),
+        };
     }
     match (texture.layers, layer) {
         (Some(_), None) => Err("the texture has layers, and the instruction names none".into()),

@@ -31,6 +31,11 @@ pub struct Surfaces {
     pub objects: BTreeMap<u64, Surface>,
 }
 
+impl Surfaces {
+    /// Handles of surfaces are counted from here, where neither memory nor handles of textures are.
+    pub const FIRST_HANDLE: u64 = 1 << 48;
+}
+
 /// The place of an access: x in bytes, y, z, and the layer.
 type Place = [i64; 4];
 

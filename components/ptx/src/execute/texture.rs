@@ -2,8 +2,9 @@
 //! function of a description and of the texels that it asks for.
 //!
 //! A launch binds textures by the name of a `.texref`, or by the 64-bit handle that is the kernel's argument.
-//! The filter's weights have 8 bits of fraction, as the hardware's. A texture has one level. Not here: cubes and textures of
-//! samples; a fetch of such a form is refused when the text is decoded.
+//! The filter's weights have 8 bits of fraction, as the hardware's. A texture has one level. A cube is a texture of six layers, its
+//! faces, and the filter does not reach from one face into another. Not here: textures of samples; a fetch of such a form is refused
+//! when the text is decoded.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +18,10 @@ pub enum AddressMode {
     Clamp,
     /// The texture again. As in CUDA, only for normalised coordinates; else the same as `Clamp`.
     Wrap,
+    /// The texture turned round. Also only for normalised coordinates.
+    Mirror,
+    /// None: they are zero.
+    Border,
 }
 
 /// The format of a channel.
@@ -62,6 +67,8 @@ pub struct Texture {
     pub normalized: bool,
     /// The texels beyond the edge in x, y and z.
     pub address: [AddressMode; 3],
+    /// Bytes from the beginning of a row to that of the next; those of a row's texels if there is none.
+    pub pitch: Option<u64>,
     /// Address of the texels in device memory: x fastest, channels of a texel together, little endian.
     pub texels: u64,
 }
@@ -90,13 +97,22 @@ impl Texture {
 
     /// Bytes of all texels.
     pub fn bytes(&self) -> u64 {
-        self.layer_bytes() * u64::from(self.layers.unwrap_or(1))
+        // The last row has nothing behind it.
+        let behind = self.row_bytes().saturating_sub(u64::from(self.size[0]) * self.texel_bytes());
+        self.layer_bytes() * u64::from(self.layers.unwrap_or(1)) - behind
     }
 
-    /// Bytes of a layer's texels.
+    /// Bytes of a texel.
+    pub fn texel_bytes(&self) -> u64 {
+        u64::from(self.channels) * self.channel.bytes() as u64
+    }
+
+    fn row_bytes(&self) -> u64 {
+        self.pitch.unwrap_or(u64::from(self.size[0]) * self.texel_bytes())
+    }
+
     fn layer_bytes(&self) -> u64 {
-        let texels: u64 = self.size.iter().map(|&size| u64::from(size)).product();
-        texels * u64::from(self.channels) * self.channel.bytes() as u64
+        self.row_bytes() * u64::from(self.size[1]) * u64::from(self.size[2])
     }
 
     /// A layer as a texture of its own.
@@ -105,15 +121,34 @@ impl Texture {
         (index < self.layers?).then(|| Texture { layers: None, texels, ..self.clone() })
     }
 
+    /// The coordinates of a direction on the face of a cube that it meets: x and y of the face, from 0 to 1, and the face's number
+    /// (CUDA C Programming Guide, "Cubemap Textures"). The face belongs to the axis of the largest component; where two are equal,
+    /// to the later axis.
+    pub fn on_cube(direction: [f32; 3]) -> ([f32; 3], u32) {
+        let [x, y, z] = direction;
+        let [width, height, depth] = direction.map(f32::abs);
+        let (face, most, s, t) = match (width > height && width > depth, height > depth) {
+            (true, _) => (0, x, if x < 0.0 { z } else { -z }, -y),
+            (_, true) => (2, y, x, if y < 0.0 { -z } else { z }),
+            _ => (4, z, if z < 0.0 { -x } else { x }, -y),
+        };
+        let [s, t] = [s, t].map(|at| (at / most.abs() + 1.0) / 2.0);
+        ([s, t, 0.0], face + u32::from(most < 0.0))
+    }
+
     /// The four channels at float coordinates, as bits; channels absent from the texture are 0, 0 and 1.
     /// `read` gives that many bytes at an address; the addresses that it is asked for do not depend on its
     /// results.
     pub fn fetch(&self, coordinates: [f32; 3], read: &mut impl FnMut(u64, usize) -> u32) -> [u32; 4] {
         let scaled = self.all_scaled(coordinates);
         if !(self.linear && self.gives_floats()) {
-            return self.texel(std::array::from_fn(|axis| self.inside(scaled[axis].floor(), axis)), read);
+            return self.texel(self.place(scaled.map(f32::floor)), read);
         }
-        let lower = scaled.map(|x| (x - 0.5).floor());
+        // There is no interpolation along an axis of one texel.
+        let lower: [f32; 3] = std::array::from_fn(|axis| {
+            let middle = if self.size[axis] > 1 { 0.5 } else { 0.0 };
+            (scaled[axis] - middle).floor()
+        });
         let weights: [f32; 3] = std::array::from_fn(|axis| {
             ((scaled[axis] - 0.5 - lower[axis]) * 256.0).round_ties_even() / 256.0
         });
@@ -127,8 +162,8 @@ impl Texture {
                 .filter(|axis| self.size[*axis] > 1)
                 .map(|axis| if upper(axis) { weights[axis] } else { 1.0 - weights[axis] })
                 .product();
-            let place = |axis: usize| self.inside(lower[axis] + f32::from(u8::from(upper(axis))), axis);
-            let texel = self.texel(std::array::from_fn(place), read).map(f32::from_bits);
+            let place = std::array::from_fn(|axis| lower[axis] + f32::from(u8::from(upper(axis))));
+            let texel = self.texel(self.place(place), read).map(f32::from_bits);
             // A weight of zero must not make a NaN of an infinite texel.
             if weight > 0.0 {
                 for (sum, value) in sum.iter_mut().zip(texel) {
@@ -148,10 +183,8 @@ impl Texture {
         read: &mut impl FnMut(u64, usize) -> u32,
     ) -> [u32; 4] {
         let lower = self.all_scaled(coordinates).map(|x| (x - 0.5).floor());
-        [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]].map(|[x, y]| {
-            let place = [self.inside(lower[0] + x, 0), self.inside(lower[1] + y, 1), 0];
-            self.texel(place, read)[channel]
-        })
+        [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]]
+            .map(|[x, y]| self.texel(self.place([lower[0] + x, lower[1] + y, 0.0]), read)[channel])
     }
 
     /// The four channels of a texel by its integer coordinates; outside of the texture, zeros. `read` as for
@@ -164,7 +197,7 @@ impl Texture {
                 _ => return [0; 4],
             }
         }
-        self.texel(place, read)
+        self.texel(Some(place), read)
     }
 
     fn all_scaled(&self, coordinates: [f32; 3]) -> [f32; 3] {
@@ -176,25 +209,44 @@ impl Texture {
         if !self.normalized {
             return x;
         }
-        let x = if self.address[axis] == AddressMode::Wrap { x - x.floor() } else { x };
+        let fraction = x - x.floor();
+        let x = match self.address[axis] {
+            AddressMode::Wrap => fraction,
+            AddressMode::Mirror if x.floor().rem_euclid(2.0) == 1.0 => 1.0 - fraction,
+            AddressMode::Mirror => fraction,
+            AddressMode::Clamp | AddressMode::Border => x,
+        };
         x * self.size[axis] as f32
     }
 
-    /// The texel of a whole coordinate, which may lie beyond an edge.
-    fn inside(&self, x: f32, axis: usize) -> u32 {
-        let size = i64::from(self.size[axis].max(1));
-        // Rust's conversion saturates, and makes 0 of NaN.
-        let index = x as i64;
-        let wraps = self.normalized && self.address[axis] == AddressMode::Wrap;
-        (if wraps { index.rem_euclid(size) } else { index.clamp(0, size - 1) }) as u32
+    /// The texel at whole coordinates, which may lie beyond an edge; none where there is nothing.
+    fn place(&self, coordinates: [f32; 3]) -> Option<[u32; 3]> {
+        let mut place = [0; 3];
+        for axis in 0..3 {
+            let size = i64::from(self.size[axis].max(1));
+            // Rust's conversion saturates, and makes 0 of NaN.
+            let index = coordinates[axis] as i64;
+            place[axis] = match self.address[axis] {
+                AddressMode::Wrap if self.normalized => index.rem_euclid(size),
+                AddressMode::Border if !(0..size).contains(&index) => return None,
+                // Of a mirrored texture only half a texel of the filter lies beyond the edge, and its image is the texel there.
+                _ => index.clamp(0, size - 1),
+            } as u32;
+        }
+        Some(place)
     }
 
-    fn texel(&self, place: [u32; 3], read: &mut impl FnMut(u64, usize) -> u32) -> [u32; 4] {
-        let ([width, height, _], [x, y, z]) = (self.size.map(u64::from), place.map(u64::from));
-        let bytes = self.channel.bytes() as u64;
-        let start = self.texels + (x + width * (y + height * z)) * bytes * u64::from(self.channels);
+    fn texel(&self, place: Option<[u32; 3]>, read: &mut impl FnMut(u64, usize) -> u32) -> [u32; 4] {
         let one = if self.gives_floats() { 1f32.to_bits() } else { 1 };
         let mut channels = [0, 0, 0, one];
+        let Some(place) = place else {
+            channels[..self.channels as usize].fill(0);
+            return channels;
+        };
+        let [x, y, z] = place.map(u64::from);
+        let bytes = self.channel.bytes() as u64;
+        let start =
+            self.texels + x * self.texel_bytes() + self.row_bytes() * (y + u64::from(self.size[1]) * z);
         for (number, channel) in channels.iter_mut().enumerate().take(self.channels as usize) {
             *channel = self.value(read(start + number as u64 * bytes, bytes as usize));
         }
@@ -236,6 +288,7 @@ mod tests {
             linear,
             normalized,
             address: [mode; 3],
+            pitch: None,
             texels: BASE,
         }
     }
@@ -273,6 +326,48 @@ mod tests {
         assert_eq!(at(&plane, [2.0, 1.0, 0.0]), (1.0 + 2.0 + 5.0 + 6.0) / 4.0);
         let block = ramp([2, 2, 2], true, true, AddressMode::Clamp);
         assert_eq!(at(&block, [0.5, 0.5, 0.5]), 3.5);
+    }
+
+    #[test]
+    fn edges_mirror_or_have_nothing_behind_them() {
+        // The guide: x becomes its fraction where its floor is even, else 1 less the fraction; then the texel is the floor.
+        let mirror = ramp([4, 1, 1], false, true, AddressMode::Mirror);
+        let found = [-0.2, 0.0, 0.3, 0.99, 1.0, 1.2, 1.9, 2.1, -1.2].map(|x| at(&mirror, [x, 0.0, 0.0]));
+        assert_eq!(found, [0.0, 0.0, 1.0, 3.0, 3.0, 3.0, 0.0, 0.0, 3.0]);
+        let line = ramp([4, 1, 1], true, true, AddressMode::Mirror);
+        let found = [0.0, 0.25, 1.0, 1.25, 2.0, -0.25].map(|x| at(&line, [x, 0.0, 0.0]));
+        assert_eq!(found, [0.0, 0.5, 3.0, 2.5, 0.0, 0.5]);
+        let plane = ramp([4, 2, 1], false, false, AddressMode::Border);
+        let found = [[1.0, 1.0], [4.0, 1.0], [-0.1, 1.0], [1.0, 2.0]].map(|[x, y]| at(&plane, [x, y, 0.0]));
+        assert_eq!(found, [5.0, 0.0, 0.0, 0.0]);
+        let smooth = Texture { linear: true, ..plane.clone() };
+        assert_eq!(at(&smooth, [4.0, 1.5, 0.0]), 3.5, "half of the last texel");
+        assert_eq!(at(&Texture { size: [8, 1, 1], ..smooth.clone() }, [7.0, 0.0, 0.0]), 6.5, "a line");
+        assert_eq!(plane.fetch([-1.0; 3], &mut numbers), [0, 0, 0, 1f32.to_bits()]);
+        let four = Texture { channels: 4, size: [1, 1, 1], ..plane };
+        assert_eq!(four.fetch([-1.0; 3], &mut numbers), [0; 4]);
+    }
+
+    #[test]
+    fn rows_may_have_bytes_between_them() {
+        let rows = Texture { pitch: Some(32), ..ramp([4, 3, 1], false, false, AddressMode::Clamp) };
+        assert_eq!((at(&rows, [3.0, 2.0, 0.0]), rows.bytes()), (8.0 * 2.0 + 3.0, 80));
+    }
+
+    /// The guide's table.
+    #[test]
+    fn a_direction_meets_a_face_of_a_cube() {
+        for (direction, s, t, face) in [
+            ([4.0, 1.0, 2.0], -2.0, -1.0, 0),
+            ([-4.0, 1.0, 2.0], 2.0, -1.0, 1),
+            ([1.0, 4.0, 2.0], 1.0, 2.0, 2),
+            ([1.0, -4.0, 2.0], 1.0, -2.0, 3),
+            ([1.0, 2.0, 4.0], 1.0, -2.0, 4),
+            ([1.0, 2.0, -4.0], -1.0, -2.0, 5),
+        ] {
+            let want = [(s / 4.0 + 1.0) / 2.0, (t / 4.0 + 1.0) / 2.0, 0.0];
+            assert_eq!(Texture::on_cube(direction), (want, face), "{direction:?}");
+        }
     }
 
     #[test]

@@ -181,6 +181,8 @@ pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     // 9.7.10 Textures.
     Form::Texture, LdSt Load "9.7.10.3"
         "tex{|.base}.{1d|2d|3d|a1d|a2d}.v4.{f32|s32|u32}.{f32|s32}", "d, [a, c]";
+    Form::Texture, LdSt Load "9.7.10.3" "tex{|.base}.{cube|acube}.v4.{f32|s32|u32}.f32", "d, [a, c]";
+    Form::Texture, LdSt Load "9.7.10.3" "tex.level.{cube|acube}.v4.{f32|s32|u32}.f32", "d, [a, c], level";
     Form::Texture, LdSt Load "9.7.10.3" "tex.level.{1d|2d|3d|a1d|a2d}.v4.{f32|s32|u32}.{f32|s32}", "d, [a, c], level";
     Form::Texture, LdSt Load "9.7.10.3" "tex.grad.{1d|2d|3d|a1d|a2d}.v4.{f32|s32|u32}.{f32|s32}", "d, [a, c], x, y";
     Form::Texture, LdSt Load "9.7.10.4" "tld4.{r|g|b|a}.{2d|a2d}.v4.{f32|s32|u32}.f32", "d, [a, c]";

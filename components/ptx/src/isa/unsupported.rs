@@ -70,7 +70,7 @@ const CLUSTERS: &str = "clusters of blocks are not simulated";
 const BLACKWELL: &str = "it needs sm_100";
 const SURFACES: &str =
     "formatted accesses to surfaces, and questions about their channels, are not simulated";
-const TEXTURES: &str = "cubes, samples, halves, offsets and comparisons of depth of textures, and questions about them, are not simulated";
+const TEXTURES: &str = "samples, halves, offsets and comparisons of depth of textures, and questions about them, are not simulated";
 const PARAMETERS: &str = "parameters of kernels have no generic addresses here";
 const MATRICES: &str = "this form of matrices is not simulated";
 const FILLED: &str = "the numbers that copies fill in beyond an array's bounds are not simulated";

@@ -165,8 +165,10 @@ pub(crate) struct Fetch {
     /// Coordinates are floats.
     pub(crate) floats: bool,
     pub(crate) result_floats: bool,
-    /// The texture is an array of layers.
+    /// The texture is an array of layers, or of cubes.
     pub(crate) layered: bool,
+    /// Coordinates are a direction, which meets a face of a cube.
+    pub(crate) cube: bool,
     /// `tld4` gathers this channel of four texels.
     pub(crate) gathers: Option<u8>,
 }

@@ -84,7 +84,7 @@ impl Reader<'_> {
 
     /// The type that a name means. An unknown name is read as the suggested type, so that its values are not
     /// reported as well.
-    fn element(&mut self, node: &Node) -> Option<Element> {
+    pub(super) fn element(&mut self, node: &Node) -> Option<Element> {
         let name = self.text(node)?;
         if let Some(element) = Element::parse(&name) {
             return Some(element);

@@ -49,7 +49,7 @@ pub(super) enum Shape {
 
 use Shape::{
     Counted, Generator, List, Named, Names, NamesOr, One, OneOrMoreOr, Single, Sizes, Steps, Synthetic,
-    Tables,
+    Tables, ValueOrList,
 };
 
 /// A key.
@@ -201,19 +201,26 @@ pub(super) static TEXTURE: Section = Section {
     name: "a texture",
     keys: &[
         key("of", Single, "The buffer that holds the texels, x fastest, channels of a texel together."),
+        key("element", Single, "The element of the buffer with which it begins; 0 if not given."),
+        key("type", Single, "Type of a channel; that of the buffer's elements if not given."),
         key("size", Sizes, "Texels in x, y and z."),
         key(
             "layers",
             Single,
-            "Layers of an array of textures of one or two dimensions, one behind the other; no array if not given.",
+            "Layers of an array of textures of one or two dimensions, one behind the other; no array if not given. The faces of a cube are six.",
+        ),
+        key(
+            "pitch",
+            Single,
+            "Elements of the buffer from the beginning of a row to that of the next; those of a row's texels if not given.",
         ),
         key("channels", Single, "Channels of a texel: 1, 2 or 4; 1 if not given."),
         key("filter", Single, "`point` (the texel) or `linear` (interpolated); `point` if not given."),
         key("coordinates", Single, "`texels`, or `normalized` from 0 to 1; `texels` if not given."),
         key(
             "edge",
-            Single,
-            "Beyond the edge: `clamp`, or `wrap` for normalised coordinates; `clamp` if not given.",
+            ValueOrList,
+            "Beyond the edge: `clamp`, `border` (zeros), or for normalised coordinates `wrap` or `mirror`; one of all axes, or one of each; `clamp` if not given.",
         ),
         key("read", Single, "`elements`, or 8 and 16 bits as `fractions` of 1; `elements` if not given."),
     ],
@@ -224,17 +231,15 @@ pub(super) static SURFACE: Section = Section {
     name: "a surface",
     keys: &[
         key("of", Single, "The buffer that holds the elements, x fastest."),
+        key("element", Single, "The element of the buffer with which it begins; 0 if not given."),
+        key("type", Single, "Type of a channel; that of the buffer's elements if not given."),
         key("size", Sizes, "Elements in x, y and z."),
         key(
             "layers",
             Single,
             "Layers of an array of surfaces of one or two dimensions, one behind the other; no array if not given.",
         ),
-        key(
-            "channels",
-            Single,
-            "Elements of the buffer that are one of the surface: 1, 2 or 4; 1 if not given.",
-        ),
+        key("channels", Single, "Channels of an element: 1, 2 or 4; 1 if not given."),
     ],
 };
 

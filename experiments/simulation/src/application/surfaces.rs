@@ -32,14 +32,14 @@ impl Reader<'_> {
 
     fn surface(&mut self, name: &str, node: &Node) -> Option<BoundSurface> {
         let bound = self.bound(node, &SURFACE)?;
-        let Bound { buffer, size, layers, channels } = bound;
-        let element_bytes = self.elements[buffer.0 as usize].bytes() as u32 * channels;
+        let Bound { buffer, start, element, size, layers, channels } = bound;
+        let element_bytes = element.bytes() as u32 * channels;
         if !element_bytes.is_power_of_two() || element_bytes > 16 {
             let message =
                 format!("an element of a surface has 1, 2, 4, 8 or 16 bytes, and this one {element_bytes}");
             self.diagnostics.error(node.span, message);
         }
-        let surface = Surface { size, layers, element_bytes, elements: 0 };
+        let surface = Surface { size, layers, element_bytes, elements: start };
         self.check_bound(node, &bound, "surface", surface.bytes());
         Some(BoundSurface { name: name.to_owned(), buffer, surface })
     }

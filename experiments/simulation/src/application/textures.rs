@@ -8,15 +8,30 @@ use super::keys::{Section, TEXTURE};
 use super::reader::Reader;
 use crate::element::Element;
 
-/// Texels of a texture and elements of a surface along an axis at most: those of a texture of two dimensions (CUDA C programming guide, "Technical
-/// Specifications per Compute Capability").
-const MOST_TEXELS: u64 = 131_072;
+/// Texels of a texture and elements of a surface along an axis at most: those of a texture of two dimensions, and along x those of one of memory without
+/// rows (CUDA C programming guide, "Technical Specifications per Compute Capability").
+const MOST_TEXELS: [u64; 3] = [1 << 28, 131_072, 131_072];
 /// Layers of a texture or surface at most (the same table).
 const MOST_LAYERS: u64 = 2048;
+
+/// Elements of a buffer before a texture, or from a row to the next, at most.
+const MOST_ELEMENTS: u64 = 1 << 40;
+
+/// Words of `edge`, the default first.
+const EDGES: [(&str, AddressMode); 4] = [
+    ("clamp", AddressMode::Clamp),
+    ("wrap", AddressMode::Wrap),
+    ("mirror", AddressMode::Mirror),
+    ("border", AddressMode::Border),
+];
 
 /// A part of a buffer that has coordinates.
 pub(super) struct Bound {
     pub(super) buffer: BufferId,
+    /// Bytes of the buffer before it.
+    pub(super) start: u64,
+    /// Type of a channel.
+    pub(super) element: Element,
     pub(super) size: [u32; 3],
     pub(super) layers: Option<u32>,
     pub(super) channels: u32,
@@ -45,15 +60,20 @@ impl Reader<'_> {
     /// The keys that textures and surfaces have in common.
     pub(super) fn bound(&mut self, node: &Node, section: &Section) -> Option<Bound> {
         let buffer = self.required(node, "of", section.name).and_then(|node| self.buffer(node));
-        let size = self
-            .required(node, "size", section.name)
-            .and_then(|size| self.extent(size, "size", [MOST_TEXELS; 3]));
+        let size =
+            self.required(node, "size", section.name).and_then(|size| self.extent(size, "size", MOST_TEXELS));
         let channels = node.get("channels").map_or(Some(1), |node| self.count(node, "channels", 1, 4));
         let layers = match node.get("layers") {
             None => Some(None),
             Some(node) => self.count(node, "layers", 1, MOST_LAYERS).map(|count| Some(count as u32)),
         };
-        Some(Bound { buffer: buffer?, size: size?, layers: layers?, channels: channels? as u32 })
+        let named = node.get("type").map(|node| self.element(node));
+        let first = node.get("element").map_or(Some(0), |node| self.count(node, "element", 0, MOST_ELEMENTS));
+        let buffer = buffer?;
+        let own = self.elements[buffer.0 as usize];
+        let start = first? * own.bytes() as u64;
+        let element = named.unwrap_or(Some(own))?;
+        Some(Bound { buffer, start, element, size: size?, layers: layers?, channels: channels? as u32 })
     }
 
     /// Reports layers that are no planes, and more bytes than the buffer has.
@@ -62,7 +82,7 @@ impl Reader<'_> {
             self.diagnostics.error(node.span, "a layer has one or two dimensions");
         }
         let has = self.application.buffers[bound.buffer.0 as usize].bytes;
-        if bytes > has {
+        if bound.start > has || bytes > has - bound.start {
             self.diagnostics.error(node.span, format!("the {what} has {bytes} bytes, its buffer {has}"));
         }
     }
@@ -71,11 +91,16 @@ impl Reader<'_> {
         let bound = self.bound(node, &TEXTURE);
         let linear = self.one_of(node, "filter", ["point", "linear"]);
         let normalized = self.one_of(node, "coordinates", ["texels", "normalized"]);
-        let wrap = self.one_of(node, "edge", ["clamp", "wrap"]);
+        let address = node.get("edge").map_or(Some([AddressMode::Clamp; 3]), |node| self.edges(node));
+        let pitch = match node.get("pitch") {
+            None => Some(None),
+            Some(node) => self.count(node, "pitch", 1, MOST_ELEMENTS).map(Some),
+        };
         let fractions = self.one_of(node, "read", ["elements", "fractions"]);
         let bound = bound?;
-        let Bound { buffer, size, layers, channels } = bound;
-        let element = self.elements[buffer.0 as usize];
+        let Bound { buffer, start, element, size, layers, channels } = bound;
+        let own = self.elements[buffer.0 as usize].bytes() as u64;
+        let pitch = pitch?.map(|pitch| pitch * own);
         let Some(channel) = channel_of(element) else {
             let message = format!("a texture cannot be of {}", element.name());
             let help = "channels have 8, 16 or 32 bits: f32, u8 to u32, s8 to s32";
@@ -93,9 +118,17 @@ impl Reader<'_> {
             fractions: fractions?,
             linear: linear?,
             normalized: normalized?,
-            address: [if wrap? { AddressMode::Wrap } else { AddressMode::Clamp }; 3],
-            texels: 0,
+            address: address?,
+            pitch,
+            texels: start,
         };
+        let row = u64::from(size[0]) * texture.texel_bytes();
+        if let Some(pitch) = pitch.filter(|pitch| *pitch < row) {
+            self.diagnostics.error(
+                node.span,
+                format!("a row has {row} bytes, and {pitch} from its beginning to the next"),
+            );
+        }
         if texture.linear && !texture.gives_floats() {
             let help = "use `read: fractions` for 8 and 16 bits, or f32";
             let diagnostic = Diagnostic::new(node.span, "only what is read as floats can be interpolated");
@@ -103,6 +136,30 @@ impl Reader<'_> {
         }
         self.check_bound(node, &bound, "texture", texture.bytes());
         Some(BoundTexture { name: name.to_owned(), buffer, texture })
+    }
+
+    /// What lies beyond the edges: a word for all axes, or one for each.
+    fn edges(&mut self, node: &Node) -> Option<[AddressMode; 3]> {
+        let single = std::slice::from_ref(node);
+        let words = if node.as_scalar().is_some() { single } else { self.list(Some(node), "edges") };
+        if words.is_empty() || words.len() > 3 {
+            self.diagnostics.error(node.span, format!("expected one to three edges, found {}", words.len()));
+            return None;
+        }
+        let mut edges = Vec::new();
+        for word in words {
+            let text = self.text(word)?;
+            let found = EDGES.iter().find(|(known, _)| *known == text);
+            if found.is_none() {
+                let diagnostic = Diagnostic::new(word.span, format!("`{text}` is no `edge`"));
+                let words = EDGES.map(|(word, _)| word);
+                let help = format!("it is `{}`", words.join("`, `"));
+                self.diagnostics.report(diagnostic.help(help).suggest(&text, words));
+            }
+            edges.push(found?.1);
+        }
+        // Axes without a word are as the last one that has one.
+        Some(std::array::from_fn(|axis| edges[axis.min(edges.len() - 1)]))
     }
 
     /// Whether a key that may be missing has the second of two values; the first one is the default.

@@ -69,6 +69,20 @@ fn a_program_runs_without_a_gpu_and_then_on_machines() {
         let out = text(&ran.stdout);
         assert!(out.contains("b2           verified, 40 elements"), "{out}{}", text(&ran.stderr));
     }
+    // The array that a surface has written, and what a texture has read of it.
+    let layered = counterpoint(
+        folder,
+        &["cuda", "--name", "layers", "--", "./program", kernel.to_str().unwrap(), "layers"],
+    );
+    assert!(layered.status.success(), "{}", text(&layered.stderr));
+    for more in [&["--functional"][..], &[]] {
+        let ran = counterpoint(folder, &[&["run", "tiny", "out/cuda/layers/layers.yaml"], more].concat());
+        let out = text(&ran.stdout);
+        for buffer in ["b1", "b2"] {
+            let line = format!("{buffer}           verified, 120 elements");
+            assert!(out.contains(&line), "{out}{}", text(&ran.stderr));
+        }
+    }
 }
 
 #[test]

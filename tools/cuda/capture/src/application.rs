@@ -10,7 +10,7 @@ use crate::fold::{Item, Piece, fold};
 use crate::journal::Recorded;
 use crate::paths::{LEAST_FOUND, Paths, find};
 use crate::record::{Blob, Entry, Region, Way};
-use crate::{streams, text};
+use crate::{bound, streams, text};
 
 /// Summary of a record, for the program's user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -174,6 +174,7 @@ impl Writer<'_> {
                     self.copy(index, (*way, *device, *blob), *stream, *waits)?;
                 }
                 Entry::Read { path, from, to } => self.reads(path, *from, *to)?,
+                Entry::Wrote { .. } if self.paths.is_overwritten(index) => {}
                 Entry::Wrote { path, from, to } => self.writes(path, *from, *to)?,
                 Entry::Synchronize { stream: None } => {
                     let before = std::mem::take(&mut self.work);
@@ -321,7 +322,7 @@ impl Writer<'_> {
         }
         text::code(&mut yaml, &self.codes);
         text::buffers(&mut yaml, &self.buffers, self.scratch);
-        text::textures(&mut yaml, &self.recorded.entries, &self.buffers);
+        bound::lists(&mut yaml, &self.recorded.entries, &self.buffers);
         text::section(&mut yaml, "prelude", &fold(lines(prelude)));
         text::names(&mut yaml, "copy_in", &copied(&copy_in));
         text::section(&mut yaml, "kernels", &fold(lines(kernels)));

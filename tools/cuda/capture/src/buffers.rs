@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use counterpoint_ptx::analysis::access::{Array, KernelAccesses};
 use counterpoint_ptx::{Kernel, Symbol, VariableBases, decode, parser};
 
-use crate::record::{Entry, Module, Region};
+use crate::record::{Entry, Module, Region, Texels};
 
 /// A buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +47,11 @@ const ELEMENTS: [(&str, Element); 10] = [
     ("s8", element("s8", 1, false)),
     ("u8", BYTE),
 ];
+
+/// The type of a channel of a texture or surface.
+fn channel(name: &str) -> Option<Element> {
+    ELEMENTS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+}
 
 /// Whether all bytes of a value are the same.
 fn is_uniform(value: &[u8]) -> bool {
@@ -135,8 +140,9 @@ impl Buffers {
                 Entry::Move { from, to, .. } => &[from, to],
                 _ => &[],
             };
-            for region in regions {
-                buffers.add_variable(region.address, codes);
+            let bound = entry.bound().map(|elements| elements.address);
+            for address in regions.iter().map(|region| region.address).chain(bound) {
+                buffers.add_variable(address, codes);
             }
         }
         buffers.infer_types(entries, codes);
@@ -193,12 +199,12 @@ impl Buffers {
         }
         for entry in entries {
             // Texels have the type of their channels.
-            if let Entry::Texture(texels) = entry
-                && let Some(kind) = ELEMENTS.iter().find(|(name, _)| *name == texels.channel)
-                && let Some(start) = self.at(texels.address).map(|(buffer, _)| buffer.address)
+            if let Some(elements) = entry.bound()
+                && let Some(kind) = channel(&elements.channel)
+                && let Some(start) = self.at(elements.address).map(|(buffer, _)| buffer.address)
                 && let Some(buffer) = self.all.get_mut(&start)
             {
-                buffer.element = kind.1;
+                buffer.element = kind;
             }
         }
         for entry in entries {
@@ -220,6 +226,11 @@ impl Buffers {
         for entry in entries.iter().chain(entries) {
             match entry {
                 Entry::Copy { device, .. } => self.must_fit(device),
+                Entry::Texture(Texels { elements, .. }) | Entry::Surface(elements) => {
+                    if let Some(kind) = channel(&elements.channel) {
+                        self.must_fit(&elements.region(kind.bytes));
+                    }
+                }
                 Entry::Fill { region, value, .. } => {
                     self.must_fit(region);
                     let floats = self.at(region.address).is_some_and(|(buffer, _)| buffer.element.floats);

@@ -5,6 +5,7 @@
 //! the record and writes an application.
 
 mod application;
+mod bound;
 mod buffers;
 mod fold;
 mod journal;
@@ -15,4 +16,4 @@ mod text;
 
 pub use application::{Summary, summary, write_application};
 pub use journal::{Journal, JournalError, Recorded, read};
-pub use record::{Blob, Dim, Entry, Module, Region, Texels, Way};
+pub use record::{Blob, Dim, Elements, Entry, Module, Region, Texels, Way};

@@ -1,6 +1,6 @@
 //! The files of the program: what of their bytes went to the device as it is, and where they lie in the application.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
@@ -28,12 +28,19 @@ pub(crate) struct Paths {
     /// By entry of a copy to the device, the file that its bytes come from, and where they begin there.
     origins: BTreeMap<usize, (String, u64)>,
     outputs: BTreeMap<String, String>,
+    /// Entries that wrote what a later one has written again.
+    overwritten: BTreeSet<usize>,
 }
 
 impl Paths {
     /// Looks for the bytes of copies in what the program has read before them.
     pub(crate) fn new(recorded: &Recorded) -> io::Result<Self> {
-        let mut paths = Paths { files: BTreeMap::new(), origins: BTreeMap::new(), outputs: BTreeMap::new() };
+        let mut paths = Paths {
+            files: BTreeMap::new(),
+            origins: BTreeMap::new(),
+            outputs: BTreeMap::new(),
+            overwritten: overwritten(&recorded.entries),
+        };
         // How far each file has been read.
         let mut read: BTreeMap<String, u64> = BTreeMap::new();
         let mut known: BTreeMap<Blob, Option<(String, u64)>> = BTreeMap::new();
@@ -121,6 +128,11 @@ impl Paths {
         Ok(file.name.insert(name).clone())
     }
 
+    /// Whether a later entry has written the bytes of one again.
+    pub(crate) fn is_overwritten(&self, entry: usize) -> bool {
+        self.overwritten.contains(&entry)
+    }
+
     /// The name of an output among the results of a run.
     pub(crate) fn output(&mut self, path: &str) -> String {
         if let Some(name) = self.outputs.get(path) {
@@ -130,6 +142,22 @@ impl Paths {
         self.outputs.insert(path.to_owned(), name.clone());
         name
     }
+}
+
+/// The entries that wrote what a later one has written again: the program has opened the file anew, and emptied it.
+fn overwritten(entries: &[Entry]) -> BTreeSet<usize> {
+    let mut first: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut found = BTreeSet::new();
+    for (index, entry) in entries.iter().enumerate().rev() {
+        if let Entry::Wrote { path, from, to } = entry {
+            let later = first.entry(path).or_insert(u64::MAX);
+            if *to > *later {
+                found.insert(index);
+            }
+            *later = (*from).min(*later);
+        }
+    }
+    found
 }
 
 /// A name for a file: its own, with a number where another one has it.

@@ -73,27 +73,38 @@ pub struct Module {
     pub constants: u64,
 }
 
-/// A texture.
+/// A part of memory with coordinates, and the handle that the program was given for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Texels {
-    /// The handle that the program was given: textures are counted from 1.
+pub struct Elements {
+    /// The handle: textures and surfaces are counted as those of an application.
     pub handle: u64,
-    /// Address of the texels.
+    /// Address of the first element.
     pub address: u64,
-    /// Texels in x, y and z.
+    /// Elements in x, y and z.
     pub size: [u32; 3],
-    /// Channels of a texel.
+    /// Layers, if it has some.
+    pub layers: Option<u32>,
+    /// Bytes from a row to the next, if there are some between rows.
+    pub pitch: Option<u64>,
+    /// Channels of an element.
     pub channels: u32,
     /// Type of a channel, such as `f32`.
     pub channel: String,
+}
+
+/// A texture.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Texels {
+    /// Its memory.
+    pub elements: Elements,
     /// Integers are read as fractions of 1.
     pub fractions: bool,
     /// It interpolates.
     pub linear: bool,
     /// Coordinates run from 0 to 1.
     pub normalized: bool,
-    /// It repeats beyond its edges.
-    pub wraps: bool,
+    /// Beyond its edges in x, y and z, as an application names it.
+    pub edges: [String; 3],
 }
 
 /// An entry of the record, in the order of the program's calls.
@@ -116,6 +127,8 @@ pub enum Entry {
     },
     /// A texture of memory of the device.
     Texture(Texels),
+    /// A surface of memory of the device.
+    Surface(Elements),
     /// Memory of the device is given back.
     Free {
         /// Where it begins.

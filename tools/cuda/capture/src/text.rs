@@ -291,30 +291,6 @@ pub(crate) fn buffers(yaml: &mut String, buffers: &Buffers, scratch: u64) {
     }
 }
 
-/// `textures:`, in the order of their handles.
-pub(crate) fn textures(yaml: &mut String, entries: &[Entry], buffers: &Buffers) {
-    let textures = entries
-        .iter()
-        .filter_map(|entry| if let Entry::Texture(texels) = entry { Some(texels) } else { None });
-    for (index, texels) in textures.enumerate() {
-        if index == 0 {
-            yaml.push_str("textures:\n");
-        }
-        let Some((buffer, _)) = buffers.at(texels.address) else { continue };
-        let [x, y, z] = texels.size;
-        let _ = write!(yaml, "  t{}: {{ of: {}, size: [{x}, {y}, {z}]", texels.handle, buffer.name);
-        let _ = write!(yaml, ", channels: {}", texels.channels);
-        let words = [
-            (texels.linear, ", filter: linear"),
-            (texels.normalized, ", coordinates: normalized"),
-            (texels.wraps, ", edge: wrap"),
-            (texels.fractions, ", read: fractions"),
-        ];
-        words.iter().filter(|(is, _)| *is).for_each(|(_, word)| yaml.push_str(word));
-        yaml.push_str(" }\n");
-    }
-}
-
 /// A list of names.
 pub(crate) fn names(yaml: &mut String, key: &str, names: &[&str]) {
     if !names.is_empty() {

@@ -22,9 +22,10 @@ unsafe extern "C" {
 /// `dlsym`'s handle for the next library, and `lseek`'s word for the present place.
 const NEXT: *mut c_void = std::ptr::without_provenance_mut(usize::MAX);
 const HERE: c_int = 1;
-/// Flags of `open`: a file is written alone, written, or appended to.
+/// Flags of `open`: a file is written alone, read and written, or appended to.
 const WRITE_ONLY: c_int = 1;
 const READ_WRITE: c_int = 2;
+const APPEND: c_int = 0x400;
 
 /// A file by the program's name for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,21 +58,30 @@ pub(crate) fn as_own<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
+/// The use of a file, as it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    Read,
+    Write,
+    Append,
+}
+
 /// Notes a file that the program has opened, if it is a file of data.
-fn opened(name: Name, path: *const c_char, written: bool) {
+fn opened(name: Name, path: *const c_char, to: Use) {
     if OWN.get() || path.is_null() {
         return;
     }
     as_own(|| {
         // SAFETY: a program opens a file by a text that ends with a zero.
         let path = unsafe { CStr::from_ptr(path) }.to_string_lossy().into_owned();
-        let is_data = std::fs::metadata(&path).is_ok_and(|found| found.is_file());
+        let found = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file);
         let system = ["/proc/", "/sys/", "/dev/", "/etc/", "/lib", "/usr/lib"]
             .iter()
             .any(|place| path.starts_with(place));
-        if is_data && !system {
+        if let Some(found) = found.filter(|_| !system) {
             let path = std::fs::canonicalize(&path).map_or(path, |whole| whole.display().to_string());
-            let file = OpenFile { path, written, noted: 0 };
+            let noted = if to == Use::Append { found.len() } else { 0 };
+            let file = OpenFile { path, written: to != Use::Read, noted };
             OPEN.lock().unwrap_or_else(PoisonError::into_inner).insert(name, file);
         }
     });
@@ -132,7 +142,12 @@ macro_rules! open_functions {
                     std::mem::transmute::<*mut c_void, Open>(next(&NEXT_OPEN, $text))(path, flags, mode)
                 };
                 if file >= 0 {
-                    opened(Name::Descriptor(file), path, flags & (WRITE_ONLY | READ_WRITE) != 0);
+                    let to = match flags & (WRITE_ONLY | READ_WRITE | APPEND) {
+                        0 => Use::Read,
+                        flags if flags & APPEND != 0 => Use::Append,
+                        _ => Use::Write,
+                    };
+                    opened(Name::Descriptor(file), path, to);
                 }
                 file
             }
@@ -157,8 +172,12 @@ macro_rules! stream_functions {
                 let file = unsafe { std::mem::transmute::<*mut c_void, Open>(next(&NEXT_OPEN, $text))(path, mode) };
                 if !file.is_null() {
                     // SAFETY: the C library has read the mode.
-                    let written = unsafe { *mode } as u8 != b'r';
-                    opened(Name::Stream(file.expose_provenance()), path, written);
+                    let to = match unsafe { *mode } as u8 {
+                        b'r' => Use::Read,
+                        b'a' => Use::Append,
+                        _ => Use::Write,
+                    };
+                    opened(Name::Stream(file.expose_provenance()), path, to);
                 }
                 file
             }

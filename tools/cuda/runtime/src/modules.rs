@@ -52,7 +52,7 @@ impl Module {
 
     /// The address and the bytes of its variables in global memory.
     pub(crate) fn globals(&self) -> (u64, u64) {
-        (self.bases.globals, self.kernels.values().next().map_or(0, |kernel| kernel.global_bytes().into()))
+        (self.bases.globals, self.kernels.values().next().map_or(0, |kernel| kernel.global_bytes()))
     }
 
     /// A variable of it.

@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use counterpoint_cuda_capture::{Entry, Module as ModuleEntry};
 use counterpoint_ptx::texture::Textures;
 
+use crate::api::arrays::Array;
 use crate::api::graphs::Graphs;
 use crate::api::pools::{GraphMemory, PoolAttributes};
-use crate::api::textures::Array;
 use crate::device::Device;
 use crate::errors::{Error, Result};
 use crate::files;
@@ -28,6 +28,7 @@ pub(crate) struct State {
     pub(crate) shared: SharedMemory,
     pub(crate) textures: Arc<Textures>,
     pub(crate) next_texture: u64,
+    pub(crate) next_surface: u64,
     /// Arrays that exist, by their numbers.
     pub(crate) arrays: BTreeMap<usize, Array>,
     pub(crate) next_array: usize,
@@ -134,6 +135,7 @@ impl State {
             shared: SharedMemory::default(),
             textures: Arc::default(),
             next_texture: 0,
+            next_surface: 0,
             arrays: BTreeMap::new(),
             next_array: 0,
             dynamic_limits: BTreeMap::new(),

@@ -4,6 +4,7 @@
 
 #include "fat_binary.h"
 
+typedef struct { size_t x, y, z; } extent;
 int cudaMalloc(void **, size_t);
 int cudaFree(void *);
 int cudaMemcpy(void *, const void *, size_t, int);
@@ -55,13 +56,21 @@ typedef struct { char pool[88]; void *devices; size_t count, bytes; void *place;
 typedef struct { int x, y, z, w, kind; } channels;
 typedef struct { int kind; void *place; char rest[48]; } resource;
 typedef struct { int edges[3], filter, read, rest[5], normalized, more[8]; } reading;
+typedef struct { void *array; extent at; void *place; size_t pitch, width, rows; } end3d;
+typedef struct { end3d from, to; extent size; int kind; } copy3d;
 channels cudaCreateChannelDesc(int, int, int, int, int);
 int cudaMallocArray(void **, const channels *, size_t, size_t, unsigned);
 int cudaMemcpy2DToArray(void *, size_t, size_t, const void *, size_t, size_t, size_t, int);
+int cudaMalloc3DArray(void **, const channels *, extent, unsigned);
+int cudaMemcpy3D(const void *);
+int cudaFreeArray(void *);
+int cudaCreateSurfaceObject(unsigned long long *, const resource *);
+int cudaDestroySurfaceObject(unsigned long long);
+int cudaDestroyTextureObject(unsigned long long);
 int cudaCreateTextureObject(unsigned long long *, const resource *, const reading *, const void *);
 const char *cudaGetErrorString(int);
 
-static char step_stub, shade_stub, assert_stub, loss;
+static char step_stub, shade_stub, raise_stub, layers_stub, assert_stub, loss;
 
 static void check(int error, const char *call) {
     if (error) {
@@ -114,9 +123,14 @@ static int files(const char *in, const char *out) {
     check(cudaMemcpy(by_value.values, values, 4 * n, 1), "cudaMemcpy");
     check(cudaLaunchKernel(&step_stub, (dim3){ (n + 63) / 64, 1, 1 }, (dim3){ 64, 1, 1 }, arguments, 0, 0), "launch");
     check(cudaMemcpy(values, by_value.values, 4 * n, 2), "cudaMemcpy");
-    file = fopen(out, "wb");
-    if (!file || fwrite(values, 4, n, file) != n) return 5;
-    return fclose(file);
+    /* What is written first is overwritten, and the second half appended. */
+    struct { const char *mode; int from, to; } parts[] = { { "wb", n / 4, n }, { "wb", 0, n / 2 }, { "ab", n / 2, n } };
+    for (int i = 0; i < 3; ++i) {
+        int count = parts[i].to - parts[i].from;
+        file = fopen(out, parts[i].mode);
+        if (!file || fwrite(values + parts[i].from, 4, count, file) != count || fclose(file)) return 5;
+    }
+    return 0;
 }
 
 /* A plane of 8 x 5 texels in an array, read through a texture. */
@@ -140,6 +154,53 @@ static int texture(void) {
     int wrong = 0;
     for (int y = 0; y < 5; ++y)
         for (int x = 0; x < 8; ++x) wrong += out[y][x] != in[4 - y][x];
+    return wrong != 0;
+}
+
+/* Three layers of 8 x 5 texels in an array, of which copies take a block, a surface writes each, and a texture reads all. */
+static int layers(void) {
+    static float in[3][5][8], out[3][5][8], back[2][5][6];
+    for (int z = 0; z < 3; ++z)
+        for (int y = 0; y < 5; ++y)
+            for (int x = 0; x < 8; ++x) in[z][y][x] = 100 * z + 10 * y + x;
+    channels one = cudaCreateChannelDesc(32, 0, 0, 0, 2);
+    void *array, *place;
+    int wrong = 0;
+    check(cudaMalloc3DArray(&array, &one, (extent){ 8, 5, 3 }, 3), "cudaMalloc3DArray");
+    copy3d copy = { { .place = in, .pitch = 32, .width = 8, .rows = 5 }, { .array = array }, { 8, 5, 3 }, 1 };
+    check(cudaMemcpy3D(&copy), "cudaMemcpy3D");
+    resource memory = { 0, array, { 0 } };
+    unsigned long long surface, texture;
+    check(cudaCreateSurfaceObject(&surface, &memory), "cudaCreateSurfaceObject");
+    /* Point by point, coordinates of texels, and nothing beyond the edges. */
+    reading how = { { 3, 3, 3 }, 0, 0, { 0 }, 0, { 0 } };
+    check(cudaCreateTextureObject(&texture, &memory, &how, 0), "cudaCreateTextureObject");
+    check(cudaMalloc(&place, sizeof out), "cudaMalloc");
+    void *raised[] = { &surface }, *read[] = { &texture, &place };
+    check(cudaLaunchKernel(&raise_stub, (dim3){ 1, 1, 3 }, (dim3){ 8, 5, 1 }, raised, 0, 0), "launch");
+    check(cudaLaunchKernel(&layers_stub, (dim3){ 1, 1, 3 }, (dim3){ 8, 5, 1 }, read, 0, 0), "launch");
+    check(cudaMemcpy(out, place, sizeof out, 2), "cudaMemcpy");
+    /* The texel to the right of each, twice as large as it was. */
+    for (int z = 0; z < 3; ++z)
+        for (int y = 0; y < 5; ++y)
+            for (int x = 0; x < 8; ++x) wrong += out[z][y][x] != (x == 7 ? 0 : 2 * in[z][y][x + 1]);
+    /* A block that begins at texel (2, 1) of layer 1. */
+    copy = (copy3d){ { array, { 2, 1, 1 } }, { .at = { 4, 1, 0 }, .place = back, .pitch = 24, .width = 6, .rows = 5 }, { 5, 4, 2 }, 2 };
+    check(cudaMemcpy3D(&copy), "cudaMemcpy3D");
+    for (int z = 0; z < 2; ++z)
+        for (int y = 0; y < 5; ++y)
+            for (int x = 0; x < 6; ++x) wrong += back[z][y][x] != (x && y ? 2 * in[z + 1][y][x + 1] : 0);
+    copy.size.z = 3;
+    wrong += cudaMemcpy3D(&copy) != 1;
+    check(cudaDestroySurfaceObject(surface), "cudaDestroySurfaceObject");
+    check(cudaDestroyTextureObject(texture), "cudaDestroyTextureObject");
+    check(cudaFreeArray(array), "cudaFreeArray");
+    /* Not made for surfaces; and a cube with five sides. */
+    check(cudaMalloc3DArray(&array, &one, (extent){ 8, 5, 3 }, 1), "cudaMalloc3DArray");
+    memory.place = array;
+    wrong += cudaCreateSurfaceObject(&surface, &memory) != 1;
+    wrong += cudaMalloc3DArray(&array, &one, (extent){ 8, 8, 5 }, 4) != 1;
+    printf("%d wrong\n", wrong);
     return wrong != 0;
 }
 
@@ -308,12 +369,15 @@ int main(int count, char **words) {
     load(words[1]);
     __cudaRegisterFunction(handle, &step_stub, &step_stub, "step", -1, 0, 0, 0, 0, 0);
     __cudaRegisterFunction(handle, &shade_stub, &shade_stub, "shade", -1, 0, 0, 0, 0, 0);
+    __cudaRegisterFunction(handle, &raise_stub, &raise_stub, "raise", -1, 0, 0, 0, 0, 0);
+    __cudaRegisterFunction(handle, &layers_stub, &layers_stub, "layers", -1, 0, 0, 0, 0, 0);
     __cudaRegisterFunction(handle, &assert_stub, &assert_stub, "asserts", -1, 0, 0, 0, 0, 0);
     __cudaRegisterVar(handle, &loss, &loss, "loss", 0, 4, 1, 0);
     __cudaRegisterFatBinaryEnd(handle);
     const char *what = words[2];
     if (!strcmp(what, "steps")) return steps(atoi(words[3]));
     if (!strcmp(what, "texture")) return texture();
+    if (!strcmp(what, "layers")) return layers();
     if (!strcmp(what, "graph")) return graph();
     if (!strcmp(what, "watched")) return watched();
     if (!strcmp(what, "pinned")) return pinned();

@@ -56,6 +56,28 @@ fn a_texture_of_an_array_is_one_of_the_application() {
 }
 
 #[test]
+fn layers_are_written_as_a_surface_and_read_as_a_texture() {
+    let (captured, text) = capture("layers", &["layers"]);
+    assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
+    let summary = captured.summary.expect("a record");
+    assert!(summary.refused.is_empty() && summary.fault.is_none());
+    let (out, back) = (480, 2 * 4 * 5 * 4);
+    assert_eq!((summary.launches, summary.copied), (2, [480, out + back]));
+    assert!(text.contains("b1: { type: f32, elements: 120"), "{text}");
+    assert!(text.contains("t1: { of: b1, size: [8, 5, 1], layers: 3, channels: 1, edge: border }"), "{text}");
+    assert!(text.contains("surface1: { of: b1, size: [8, 5, 1], layers: 3, channels: 1 }"), "{text}");
+    // The handle of the surface is that of an application's first one.
+    assert!(
+        text.contains("launch: m1.raise, grid: [1, 1, 3], block: [8, 5], arguments: [281474976710656]"),
+        "{text}"
+    );
+    // Layers 1 and 2 came back in parts.
+    let expected = std::fs::read(built().join("layers/expected/b1.bin")).expect("a file");
+    let expected: Vec<f32> = expected.as_chunks().0.iter().map(|word| f32::from_le_bytes(*word)).collect();
+    assert_eq!(expected[40 + 8 + 2], 2.0 * 112.0);
+}
+
+#[test]
 fn a_graph_is_the_launches_that_it_makes() {
     let (captured, text) = capture("graph", &["graph"]);
     assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");

@@ -39,7 +39,7 @@ impl Decoder<'_> {
             effects.reads.iter().for_each(|id| out.reads.insert(*id));
             effects.writes.iter().for_each(|id| out.writes.insert(*id));
         }
-        effects.late = out.action == Action::Memory;
+        effects.late = matches!(out.action, Action::Memory | Action::Texture(_));
         self.push(out, effects);
         for (instruction, effects) in after {
             self.push(instruction, effects);

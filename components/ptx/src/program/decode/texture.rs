@@ -13,7 +13,7 @@ pub(super) fn geometry(word: &str) -> Option<(usize, bool)> {
     let dimensions = match word.trim_start_matches('a') {
         "1d" => 1,
         "2d" => 2,
-        "3d" => 3,
+        "3d" | "cube" => 3,
         _ => return None,
     };
     Some((dimensions, layered))
@@ -65,7 +65,8 @@ impl Line<'_, '_, '_> {
             }
         }
         let gathers = gathers.map(|channel| channel as u8);
-        self.out.action = Action::Texture(Fetch { floats, result_floats, layered, gathers });
+        let cube = words.iter().any(|word| word.ends_with("cube"));
+        self.out.action = Action::Texture(Fetch { floats, result_floats, layered, cube, gathers });
         Ok(())
     }
 

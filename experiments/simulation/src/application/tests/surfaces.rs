@@ -1,6 +1,7 @@
 //! Surfaces: how a file's are read, and the messages for wrong ones.
 
 use counterpoint_host_model::program::BufferId;
+use counterpoint_ptx::surface::Surfaces;
 
 use super::*;
 
@@ -11,7 +12,7 @@ fn with(surface: &str) -> String {
 }
 
 #[test]
-fn a_surface_is_a_buffer_with_a_handle_behind_those_of_textures() {
+fn a_surface_is_a_buffer_with_a_handle_of_its_own() {
     let application = loaded(&with("of: a, size: [2, 2], channels: 2"), &[]).unwrap().application;
     let [bound] = application.surfaces.as_slice() else { panic!("one surface") };
     assert_eq!((bound.name.as_str(), bound.buffer), ("s", BufferId(0)));
@@ -19,12 +20,18 @@ fn a_surface_is_a_buffer_with_a_handle_behind_those_of_textures() {
     assert_eq!((surface.size, surface.element_bytes, surface.bytes()), ([2, 2, 1], 8, 32));
     let [Step::Repeat(_, steps)] = application.steps.as_slice() else { panic!("a repetition") };
     let Step::Launch(launch) = &steps[0] else { panic!("a launch") };
-    assert_eq!(launch.arguments[0], Argument::Value(2_u64.to_le_bytes().into()));
+    assert_eq!(launch.arguments[0], Argument::Value(Surfaces::FIRST_HANDLE.to_le_bytes().into()));
     let surfaces = &application.textures_on(0, |_| 4096).surfaces;
-    assert_eq!((surfaces.objects[&2].elements, surfaces.references["s"].elements), (4096, 4096));
+    assert_eq!(
+        (surfaces.objects[&Surfaces::FIRST_HANDLE].elements, surfaces.references["s"].elements),
+        (4096, 4096)
+    );
     assert!(application.textures_on(1, |_| 4096).surfaces.objects.is_empty(), "on another device");
     let layers = loaded(&with("of: a, size: 2, layers: 3"), &[]).unwrap().application;
     assert_eq!(layers.surfaces[0].surface.layers, Some(3));
+    let part = loaded(&with("of: a, element: 2, type: u16, channels: 4, size: 3"), &[]).unwrap().application;
+    let surface = &part.surfaces[0].surface;
+    assert_eq!((surface.element_bytes, surface.elements, surface.bytes()), (8, 8, 24));
 }
 
 #[test]

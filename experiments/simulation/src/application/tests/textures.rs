@@ -40,6 +40,16 @@ fn layers_of_a_texture_share_its_buffer() {
 }
 
 #[test]
+fn a_texture_is_a_part_of_a_buffer_in_its_own_type() {
+    let text = with("of: a, element: 1, type: u8, size: [3, 2], pitch: 2, edge: [border, mirror]");
+    let application = loaded(&text, &[]).unwrap().application;
+    let texture = &application.textures[0].texture;
+    assert_eq!((texture.channel, texture.pitch, texture.bytes()), (Channel::U8, Some(8), 8 + 3));
+    assert_eq!(texture.address, [AddressMode::Border, AddressMode::Mirror, AddressMode::Mirror]);
+    assert_eq!(application.textures_on(0, |_| 4096).objects[&1].texels, 4096 + 4);
+}
+
+#[test]
 fn all_that_is_wrong_with_a_texture_is_said() {
     let report = |texture: &str| loaded(&with(texture), &[]).expect_err("a problem");
     for (texture, message) in [
@@ -51,6 +61,11 @@ fn all_that_is_wrong_with_a_texture_is_said() {
         ("of: a, size: [2, 2], layers: 3", "error: the texture has 48 bytes, its buffer 32"),
         ("of: a, size: [2, 2, 2], layers: 1", "error: a layer has one or two dimensions"),
         ("of: a, size: 2, layers: 0", "error: layers is 0"),
+        ("of: a, size: 8, element: 1", "error: the texture has 32 bytes, its buffer 32"),
+        ("of: a, size: [2, 2], pitch: 1", "error: a row has 8 bytes, and 4 from its beginning to the next"),
+        ("of: a, size: 2, edge: bordr", "did you mean `border`?"),
+        ("of: a, size: 2, edge: [clamp, wrap, wrap, wrap]", "expected one to three edges, found 4"),
+        ("of: a, size: 2, type: f64", "error: a texture cannot be of f64"),
         ("of: a", "error: a texture needs the key `size`"),
     ] {
         let found = report(texture);

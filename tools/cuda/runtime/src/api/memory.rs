@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use counterpoint_cuda_capture::{Entry, Region, Way};
 
+use super::arrays::Array;
 use super::entries;
 use super::streams::Stream;
 use crate::errors::{Error, Result};
@@ -470,9 +471,18 @@ struct PitchedPointer {
     height: usize,
 }
 
-/// Sizes in bytes, rows and planes.
+impl PitchedPointer {
+    /// A place by bytes, rows and planes, and the bytes from a plane to the next.
+    fn block(self, at: Extent) -> (Place, u64) {
+        let plane = self.height * self.pitch;
+        let address = self.address + (at.depth * plane + at.height * self.pitch + at.width) as u64;
+        (Place { address, pitch: self.pitch as u64 }, plane as u64)
+    }
+}
+
+/// Sizes in bytes, or elements of an array, in rows and in planes.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) width: usize,
     pub(super) height: usize,
@@ -494,17 +504,27 @@ pub(super) struct Copy3D {
 }
 
 /// The places of the planes of a copy, one after another, and the shape of each.
-pub(super) fn planes(state: &mut State, copy: Copy3D) -> Result<(Vec<(Place, Place)>, Shape)> {
-    if !copy.from_array.is_null() || !copy.to_array.is_null() {
-        return Err(state.refuse("cudaMemcpy3D", "copies of arrays in three dimensions are not supported"));
-    }
-    let place =
-        |PitchedPointer { address, pitch, height, .. }: PitchedPointer, at: Extent, plane: usize| Place {
-            address: address + ((at.depth + plane) * height * pitch + at.height * pitch + at.width) as u64,
-            pitch: pitch as u64,
-        };
-    let both = |index| (place(copy.to, copy.to_position, index), place(copy.from, copy.from_position, index));
-    Ok(((0..copy.extent.depth).map(both).collect(), plane(copy.extent.width, copy.extent.height)))
+pub(super) fn planes(state: &State, copy: Copy3D) -> Result<(Vec<(Place, Place)>, Shape)> {
+    let [from, to] = [copy.from_array, copy.to_array]
+        .map(|array| if array.is_null() { Ok(None) } else { state.array(array).map(Some) });
+    let (from, to) = (from?, to?);
+    let element = |array: &Array| array.description.bytes() as usize;
+    let [from_bytes, to_bytes] = [&from, &to].map(|array| array.as_ref().map(element));
+    // Sizes of a copy of an array count its elements.
+    let bytes = match (from_bytes, to_bytes) {
+        (Some(from), Some(to)) if from != to => return Err(Error::INVALID_VALUE),
+        (from, to) => from.or(to).unwrap_or(1),
+    };
+    let place = |array: Option<Array>, pointer: PitchedPointer, at: Extent| match array {
+        Some(array) => array.block(at, copy.extent),
+        None => Ok(pointer.block(at)),
+    };
+    let (from, from_plane) = place(from, copy.from, copy.from_position)?;
+    let (to, to_plane) = place(to, copy.to, copy.to_position)?;
+    let later = |place: Place, bytes| Place { address: place.address + bytes, ..place };
+    let both = |index| (later(to, index * to_plane), later(from, index * from_plane));
+    let all = (0..copy.extent.depth as u64).map(both).collect();
+    Ok((all, plane(copy.extent.width * bytes, copy.extent.height)))
 }
 
 /// Copies planes, one after another.

@@ -1,5 +1,6 @@
 //! The functions that programs call, by subject.
 
+pub(crate) mod arrays;
 mod devices;
 mod events;
 mod graph_nodes;
@@ -13,8 +14,9 @@ mod registration;
 mod results;
 mod stream_capture;
 mod streams;
+mod surfaces;
 mod symbols;
-pub(crate) mod textures;
+mod textures;
 
 /// Functions whose result is an error number, in the names and types of CUDA's `cuda_runtime_api.h`.
 macro_rules! entries {

@@ -19,11 +19,11 @@ macro_rules! refused {
 
 refused! {
     __cudaGetProcAddress __cudaLaunchKernel_ptsz __cudaRegisterSurface __cudaRegisterTexture
-    __cudaRegisterUnifiedTable cudaArrayGetInfo cudaArrayGetMemoryRequirements cudaArrayGetPlane
+    __cudaRegisterUnifiedTable cudaArrayGetMemoryRequirements cudaArrayGetPlane
     cudaArrayGetSparseProperties cudaBindSurfaceToArray cudaBindTexture cudaBindTexture2D
-    cudaBindTextureToArray cudaBindTextureToMipmappedArray cudaCreateSurfaceObject
+    cudaBindTextureToArray cudaBindTextureToMipmappedArray
     cudaCreateTextureObject_v2 cudaDestroyExternalMemory cudaDestroyExternalSemaphore
-    cudaDestroySurfaceObject cudaDevResourceGenerateDesc cudaDevSmResourceSplit
+    cudaDevResourceGenerateDesc cudaDevSmResourceSplit
     cudaDevSmResourceSplitByCount cudaDeviceFlushGPUDirectRDMAWrites cudaDeviceGetByPCIBusId
     cudaDeviceGetDevResource cudaDeviceGetExecutionCtx cudaDeviceGetHostAtomicCapabilities
     cudaDeviceGetNvSciSyncAttributes cudaDeviceGetP2PAtomicCapabilities cudaDeviceGetPCIBusId
@@ -86,7 +86,7 @@ refused! {
     cudaMemPoolImportPointer cudaMemPoolSetAccess cudaMemPoolTrimTo cudaMemPrefetchAsync_ptsz
     cudaMemPrefetchAsync_v2 cudaMemPrefetchAsync_v2_ptsz cudaMemPrefetchBatchAsync
     cudaMemPrefetchBatchAsync_ptsz cudaMemRangeGetAttribute cudaMemRangeGetAttributes cudaMemSetMemPool
-    cudaMemcpy2DArrayToArray cudaMemcpy2DArrayToArray_ptds cudaMemcpy2DAsync_ptsz cudaMemcpy2DFromArrayAsync
+    cudaMemcpy2DArrayToArray_ptds cudaMemcpy2DAsync_ptsz
     cudaMemcpy2DFromArrayAsync_ptsz cudaMemcpy2DFromArray_ptds cudaMemcpy2DToArrayAsync_ptsz
     cudaMemcpy2DToArray_ptds cudaMemcpy2D_ptds cudaMemcpy3DAsync_ptsz cudaMemcpy3DBatchAsync
     cudaMemcpy3DBatchAsync_ptsz cudaMemcpy3DPeer cudaMemcpy3DPeerAsync cudaMemcpy3DPeerAsync_ptsz
