@@ -125,11 +125,11 @@ impl State {
 
     fn new_array(
         &mut self,
+        call: &str,
         description: ChannelDescription,
-        extent: Extent,
-        flags: c_uint,
+        (extent, flags): (Extent, c_uint),
     ) -> Result<Handle> {
-        let refuse = |state: &mut State, reason| Err(state.refuse("cudaMalloc3DArray", reason));
+        let refuse = |state: &mut State, reason| Err(state.refuse(call, reason));
         if description.channels().is_none() {
             return refuse(self, "channels of this type are not supported");
         }
@@ -191,13 +191,13 @@ entries! {
     fn cudaMallocArray(
         handle: *mut Handle, description: *const ChannelDescription, width: usize, height: usize, flags: c_uint,
     ) |state| {
-        put(handle, state.new_array(get(description)?, Extent { width, height, depth: 0 }, flags)?)
+        put(handle, state.new_array("cudaMallocArray", get(description)?, (Extent { width, height, depth: 0 }, flags))?)
     }
 
     fn cudaMalloc3DArray(
         handle: *mut Handle, description: *const ChannelDescription, extent: Extent, flags: c_uint,
     ) |state| {
-        put(handle, state.new_array(get(description)?, extent, flags)?)
+        put(handle, state.new_array("cudaMalloc3DArray", get(description)?, (extent, flags))?)
     }
 
     fn cudaFreeArray(handle: Handle) |state| {
