@@ -70,7 +70,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if !path.ends_with("speeds.csv") {
+            } else if !path.ends_with("speeds.csv") && !path.ends_with("speed.json") {
                 found.insert(path.strip_prefix(folder).unwrap().to_owned(), std::fs::read(&path).unwrap());
             }
         }
