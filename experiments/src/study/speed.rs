@@ -23,6 +23,9 @@ pub struct Speed {
     pub wall_s: f64,
     /// Processor seconds of the simulation alone.
     pub cpu_s: f64,
+    /// Processor seconds of the run with its loading and its files; of all runs at that time, if there were several.
+    #[serde(default)]
+    pub run_cpu_s: f64,
     /// Seconds from its claim to its result.
     pub whole_s: f64,
     /// Clock cycles of its GPUs.

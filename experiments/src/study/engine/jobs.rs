@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use counterpoint_framework::kernel::Outcome;
 use counterpoint_framework::model::Registry;
+use counterpoint_simulation::cpu_time::cpu_seconds;
 use counterpoint_simulation::output::WriteError;
 use counterpoint_simulation::run::{Progress, RunError, RunErrors, RunRequest, RunSummary, run};
 
@@ -60,6 +61,14 @@ enum Tried {
     Ended(End),
     /// Another process has claimed it, which may be dead.
     Claimed,
+}
+
+/// Measurement of a run.
+struct Measured {
+    /// When its process had the claim.
+    begun: Instant,
+    /// Processor seconds.
+    cpu: f64,
 }
 
 /// State that all runs share.
@@ -158,7 +167,7 @@ impl Crew<'_> {
         if from.iter().any(|other| self.store.take_over(other, &job.key, &job.name)) {
             return End::TakenOver;
         }
-        let begun = Instant::now();
+        let (begun, cpu) = (Instant::now(), cpu_seconds());
         if self.settings.jobs <= 1 {
             forget_peak();
         }
@@ -170,7 +179,10 @@ impl Crew<'_> {
             run(&request, self.registry, &progress)
         }));
         let end = match ran {
-            Ok(Ok(summary)) => self.keep(job, claim, &summary, begun),
+            Ok(Ok(summary)) => {
+                let measured = Measured { begun, cpu: cpu_seconds() - cpu };
+                self.keep(job, claim, &summary, measured)
+            }
             Ok(Err(errors)) => self.stopped(job, claim, errors),
             Err(_) => self.fail(job, claim, "the run panicked", "its message is on standard error"),
         };
@@ -197,7 +209,7 @@ impl Crew<'_> {
         }
     }
 
-    fn keep(&self, job: &Job, claim: &Claim, summary: &RunSummary, begun: Instant) -> End {
+    fn keep(&self, job: &Job, claim: &Claim, summary: &RunSummary, measured: Measured) -> End {
         if matches!(summary.report.outcome, Outcome::Interrupted(_)) {
             return End::Left;
         }
@@ -227,7 +239,8 @@ impl Crew<'_> {
         let speed = Speed {
             wall_s: summary.wall.as_secs_f64(),
             cpu_s: summary.cpu_seconds,
-            whole_s: begun.elapsed().as_secs_f64(),
+            run_cpu_s: measured.cpu,
+            whole_s: measured.begun.elapsed().as_secs_f64(),
             cycles: count("cycles"),
             warp_instructions: count("warp instructions"),
             peak_kib: peak_kib(),
