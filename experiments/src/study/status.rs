@@ -94,15 +94,24 @@ impl Observed {
     /// Looks at all points. Processes of other computers are watched until they have shown themselves, for a little more than the time in
     /// which living ones do.
     pub fn look(&mut self) -> Status {
-        let claims: BTreeMap<PointKey, String> = claims(&self.folder).into_iter().collect();
-        let holders: BTreeSet<&String> = claims.values().collect();
         let begun = Instant::now();
-        let is_open = |observer: &mut Observer, holder: &String| observer.look(holder).1 == Verdict::Open;
-        while begun.elapsed() < BEAT + BEAT / 5
-            && holders.iter().filter(|holder| is_open(&mut self.observer, holder)).count() > 0
-        {
+        let claims = loop {
+            let claims: BTreeMap<PointKey, String> = claims(&self.folder).into_iter().collect();
+            let is_open = |holder: &String| self.observer.look(holder).1 == Verdict::Open;
+            // All of them, so that all are watched.
+            let open = claims
+                .values()
+                .cloned()
+                .collect::<BTreeSet<_>>()
+                .iter()
+                .map(is_open)
+                .filter(|open| *open)
+                .count();
+            if open == 0 || begun.elapsed() > BEAT + BEAT / 5 {
+                break claims;
+            }
             std::thread::sleep(BEAT / 20);
-        }
+        };
         let failures = failures(&self.folder);
         let expected = Expectation::of(&self.study, &self.keys, &self.folder);
         let mut status = Status {

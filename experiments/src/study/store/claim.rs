@@ -20,6 +20,8 @@ pub struct Claim {
     folder: PathBuf,
     key: PointKey,
     generation: u32,
+    /// The tokens of the dead processes that it was taken over from.
+    pub(super) former: Vec<String>,
 }
 
 /// Answer to a wish for a claim.
@@ -43,11 +45,12 @@ pub(super) fn claim(
     watch: &Mutex<Watch>,
 ) -> io::Result<Claimed> {
     let mut generation = 1;
+    let mut former = Vec::new();
     loop {
         let path = place(folder, key, generation);
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(mut file) => {
-                let claim = Claim { folder: folder.to_owned(), key: key.clone(), generation };
+                let claim = Claim { folder: folder.to_owned(), key: key.clone(), generation, former };
                 // Dropping the claim removes the file again.
                 file.write_all(own.token().as_bytes())?;
                 return Ok(Claimed::Own(claim));
@@ -58,7 +61,10 @@ pub(super) fn claim(
         // It may have been given back meanwhile.
         let Some(holder) = holder(&path) else { return Ok(Claimed::By(Verdict::Open)) };
         match watch.lock().unwrap_or_else(PoisonError::into_inner).judge(&holder) {
-            Verdict::Dead => generation += 1,
+            Verdict::Dead => {
+                generation += 1;
+                former.push(holder);
+            }
             verdict => return Ok(Claimed::By(verdict)),
         }
     }
@@ -154,7 +160,7 @@ mod tests {
         let (own, other) = (scene.presence(), scene.presence());
         let Claimed::Own(claim) = scene.claim(&own) else { panic!("nobody else is there") };
         assert!(claim.is_held());
-        assert!(matches!(scene.claim(&other), Claimed::By(Verdict::Open)));
+        assert!(matches!(scene.claim(&other), Claimed::By(Verdict::Alive)));
         drop(claim);
         assert!(scene.names().is_empty());
         assert!(matches!(scene.claim(&other), Claimed::Own(_)));

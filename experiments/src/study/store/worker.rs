@@ -78,7 +78,13 @@ impl Worker {
 
     /// Whether it was on this computer, and is not any more.
     pub(super) fn is_gone(&self) -> bool {
-        !self.place.is_empty() && self.place == own_place() && began(self.process) != Some(self.began)
+        self.is_here() == Some(false)
+    }
+
+    /// Whether it is still there, if it was on this computer.
+    fn is_here(&self) -> Option<bool> {
+        let known = !self.place.is_empty() && self.place == own_place();
+        known.then(|| began(self.process) == Some(self.began))
     }
 }
 
@@ -183,7 +189,7 @@ pub(super) fn forget(folder: &Path, token: &str) {
 /// Judgement on a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Its file has changed while it was looked at.
+    /// Its file has changed while it was looked at, or it is on this computer.
     Alive,
     /// It has not been looked at for long enough.
     Open,
@@ -219,18 +225,23 @@ impl Watch {
     /// Looks at the process of a token. Without a token (a claim whose owner has not been written yet) the claim's own name stands for it.
     pub(super) fn judge(&mut self, token: &str) -> Verdict {
         let text = text(&self.folder, token);
-        if serde_json::from_str::<Worker>(&text).is_ok_and(|worker| worker.is_gone()) {
+        let here = serde_json::from_str::<Worker>(&text).ok().and_then(|worker| worker.is_here());
+        if here == Some(false) {
+            return Verdict::Dead;
+        }
+        // It goes after all claims of its process have been given back, unless someone has taken the process for dead.
+        if text.is_empty() && self.seen.get(token).is_some_and(|seen| !seen.text.is_empty()) {
             return Verdict::Dead;
         }
         let now = Instant::now();
         let first = || Seen { text: text.clone(), since: now, changed: false };
         let seen = self.seen.entry(token.to_owned()).or_insert_with(first);
         if seen.text != text {
-            *seen = Seen { changed: !text.is_empty(), text, since: now };
+            *seen = Seen { changed: !seen.text.is_empty(), text, since: now };
         }
         match () {
             () if now - seen.since >= self.stale_after => Verdict::Dead,
-            () if seen.changed => Verdict::Alive,
+            () if seen.changed || here == Some(true) => Verdict::Alive,
             () => Verdict::Open,
         }
     }
@@ -280,9 +291,10 @@ mod tests {
         put(3);
         assert_eq!(watch.judge("t"), Verdict::Alive, "it was only slow");
         fs::remove_file(&path).unwrap();
-        assert_eq!(watch.judge("t"), Verdict::Open);
+        assert_eq!(watch.judge("t"), Verdict::Dead, "someone has taken it for dead");
+        assert_eq!(watch.judge("u"), Verdict::Open, "a file that may not be seen yet");
         std::thread::sleep(Duration::from_millis(310));
-        assert_eq!(watch.judge("t"), Verdict::Dead, "a process without a file");
+        assert_eq!(watch.judge("u"), Verdict::Dead, "a process without a file");
         assert_eq!(elsewhere(0).to_string(), "process 1 on n7, part 2/8");
     }
 
@@ -296,7 +308,7 @@ mod tests {
         let worker = Worker { process: child.id(), began, ..Worker::own("s", None) };
         fs::write(&path, serde_json::to_string(&worker).unwrap()).unwrap();
         let mut watch = Watch::new(root.path(), Duration::from_secs(1000));
-        assert_eq!(watch.judge("t"), Verdict::Open);
+        assert_eq!(watch.judge("t"), Verdict::Alive);
         child.kill().unwrap();
         while !worker.is_gone() {
             std::thread::sleep(Duration::from_millis(1));
