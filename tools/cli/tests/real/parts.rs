@@ -134,8 +134,7 @@ fn a_study_alone_and_parts_keep_out_of_each_others_way() {
     let text = text.replace("app.launches: 20", "app.launches: 100000000");
     std::fs::write(&file, &text).unwrap();
     let out = folder.path().join("out");
-    let mut running =
-        part(&file, &out, "1/2").args(["--filter", "h / 1 / 1 / lrr", "--jobs", "1"]).spawn().unwrap();
+    let mut running = part(&file, &out, "1/2").args(["--filter", "h / 1 / 1 / lrr"]).spawn().unwrap();
     let claims = || std::fs::read_dir(out.join("claims")).is_ok_and(|mut claims| claims.next().is_some());
     while !claims() {
         assert!(running.try_wait().unwrap().is_none());
