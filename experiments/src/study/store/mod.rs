@@ -9,28 +9,27 @@
 //! one that runs in parts from each other where the file system has locks; nothing depends on it.
 
 mod claim;
+mod company;
+mod key;
 mod worker;
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_framework::telemetry::Level;
-use counterpoint_framework::topology::resolve_plain;
-use counterpoint_simulation::output::{WriteError, remove_halves, write_whole};
-use counterpoint_simulation::run::{RunErrors, RunRequest, load_application, load_machine, write_inputs};
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+use counterpoint_simulation::output::{WriteError, write_whole};
+use serde::Serialize;
 
 use super::part::Part;
 use super::speed::{SPEED, Speed};
 use super::values::PointResult;
 
 pub use claim::{Claim, Claimed};
+use company::{clear, lock, meet};
+pub use key::PointKey;
 pub use worker::{BEAT, STALE_AFTER, Verdict, Worker};
 use worker::{Presence, Watch};
 
@@ -51,58 +50,6 @@ pub struct Store {
     watch: Mutex<Watch>,
     /// Released when the program ends, however it does.
     _lock: File,
-}
-
-/// Names a point by what it depends on.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct PointKey(String);
-
-impl std::fmt::Display for PointKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl PointKey {
-    /// The key of a run, whose input files are made if they are not there: so they are the same for all points, whichever
-    /// comes first.
-    ///
-    /// # Errors
-    /// Everything that is wrong with its machine and its application, and files that cannot be written.
-    pub fn new(request: &RunRequest, registry: &Registry) -> Result<Self, RunErrors> {
-        let (machine, application) = (load_machine(request, registry), load_application(request, registry));
-        let (machine, application) = match (machine, application) {
-            (Ok(machine), Ok((_, application))) => (machine, application),
-            (machine, application) => {
-                return Err(machine.err().into_iter().chain(application.err()).collect());
-            }
-        };
-        write_inputs(&application)?;
-        let mut hasher = Sha256::new();
-        let mut part = |name: &str, bytes: &[u8]| {
-            hasher.update(format!("{name} {}\n", bytes.len()));
-            hasher.update(bytes);
-        };
-        part("version", env!("CARGO_PKG_VERSION").as_bytes());
-        part("machine", resolve_plain(&machine.machine, &machine.sources).as_bytes());
-        part("seed", &request.seed.to_le_bytes());
-        // More spans change nothing in the run, but they change its files.
-        if request.recording.level != Level::default() {
-            part("spans", format!("{:?}", request.recording.level).as_bytes());
-        }
-        for text in &application.texts {
-            part("text", text.as_bytes());
-        }
-        for (name, value) in &application.parameters {
-            part(name, &value.to_le_bytes());
-        }
-        for file in application.files() {
-            let read = |error| WriteError { path: file.place.clone(), error };
-            // By the name that the application has for it: the same in the program and wherever else the application is.
-            part(&file.name, &file.contents().map_err(read)?);
-        }
-        Ok(PointKey(hasher.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()))
-    }
 }
 
 impl Store {
@@ -270,76 +217,6 @@ impl Drop for Store {
     }
 }
 
-/// Locks the folder of a study, where the file system has locks.
-fn lock(path: &Path, shared: bool) -> io::Result<File> {
-    let lock = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-    match if shared { lock.try_lock_shared() } else { lock.try_lock() } {
-        Err(TryLockError::WouldBlock) => Err(io::Error::other(match shared {
-            true => "another `counterpoint study`, which runs it alone, is at work in this folder",
-            false => "another `counterpoint study` is at work in this folder",
-        })),
-        _ => Ok(lock),
-    }
-}
-
-/// Removes what processes have left behind that are not there any more.
-fn clear(folder: &Path) -> Result<(), WriteError> {
-    remove_halves(folder, "")?;
-    remove_halves(&folder.join(FAILED), "")?;
-    let mut there = BTreeSet::new();
-    for token in worker::tokens(folder) {
-        match worker::read(folder, &token) {
-            Some(worker) if !worker.is_gone() => drop(there.insert(token)),
-            _ => worker::forget(folder, &token),
-        }
-    }
-    for (key, generation, holder) in claim::all(folder) {
-        if !there.contains(&holder) {
-            claim::forget(folder, &key, generation);
-        }
-    }
-    let points = folder.join(POINTS);
-    let entries = fs::read_dir(&points).map_err(|error| WriteError { path: points, error })?;
-    for entry in entries.filter_map(Result::ok) {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let Some(name) = name.strip_suffix(UNFINISHED) else { continue };
-        if name.rsplit_once('.').is_none_or(|(_, token)| !there.contains(token)) {
-            let removed = fs::remove_dir_all(entry.path());
-            removed.map_err(|error| WriteError { path: entry.path(), error })?;
-        }
-    }
-    Ok(())
-}
-
-/// Looks at those that are at work in the folder, and refuses to join if they work at another study.
-fn meet(folder: &Path, own: &Worker, token: &str, watch: &mut Watch) -> io::Result<()> {
-    let tokens = worker::tokens(folder).into_iter().filter(|other| other != token);
-    for other in tokens {
-        while let Some(worker) = worker::read(folder, &other).filter(|other| other.study != own.study) {
-            match watch.judge(&other) {
-                Verdict::Open => std::thread::sleep(BEAT / 10),
-                Verdict::Dead => worker::forget(folder, &other),
-                Verdict::Alive => return Err(io::Error::other(refusal(&worker, own))),
-            }
-        }
-    }
-    Ok(())
-}
-
-fn refusal(other: &Worker, own: &Worker) -> String {
-    let help = "let it end, or name another folder with `--out`";
-    match other.version == own.version {
-        true => format!(
-            "{other} is at work in this folder at a study of the same name with other points or another text\n  help: {help}"
-        ),
-        false => format!(
-            "version {} of the command is at work in this folder ({other}), and this is version {}: points of one are none of the other\n  \
-             help: {help}",
-            other.version, own.version
-        ),
-    }
-}
-
 /// Has the file system keep a folder with its files, as they are, whatever happens next.
 fn settle(folder: &Path) -> Result<(), WriteError> {
     let at = |path: &Path| {
@@ -455,144 +332,4 @@ pub fn result(folder: &Path, key: &PointKey) -> Result<Option<PointResult>, Stri
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LONG: Duration = Duration::from_secs(100);
-
-    fn part(text: &str) -> Option<Part> {
-        Some(text.parse().unwrap())
-    }
-
-    fn result() -> PointResult {
-        let values = [("time".to_owned(), 1.0)].into();
-        PointResult {
-            point: "p".to_owned(),
-            outcome: "o".to_owned(),
-            verified: true,
-            values,
-            growths: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn what_an_earlier_run_did_not_finish_is_removed() {
-        let root = tempfile::tempdir().unwrap();
-        let half = root.path().join(".index.json.h1.partial");
-        let point = root.path().join("points/0123.00aa.unfinished");
-        let open = || Store::open(root.path(), None, "s", LONG);
-        drop(open().unwrap());
-        fs::create_dir(&point).unwrap();
-        fs::write(&half, "{").unwrap();
-        fs::write(root.path().join("claims/0123.1"), "00aa").unwrap();
-        let store = open().unwrap();
-        assert!(!half.exists() && !point.exists());
-        assert!(claims(root.path()).is_empty());
-        assert_eq!(store.folder(), root.path());
-        let Err(error) = open() else { panic!("a study is at work there") };
-        assert!(
-            error.to_string().contains("another `counterpoint study` is at work in this folder"),
-            "{error}"
-        );
-        let Err(error) = Store::open(root.path(), part("1/2"), "s", LONG) else { panic!("so may no part") };
-        assert!(error.to_string().contains("which runs it alone"), "{error}");
-    }
-
-    #[test]
-    fn parts_share_a_folder_and_keep_each_others_files() {
-        let root = tempfile::tempdir().unwrap();
-        let key = PointKey("0a".to_owned());
-        let open = |number| Store::open(root.path(), part(number), "s", LONG).unwrap();
-        let (first, second) = (open("1/2"), open("2/2"));
-        assert!(Store::open(root.path(), None, "s", LONG).is_err(), "none runs it alone meanwhile");
-        for store in [&first, &second] {
-            fs::create_dir(store.unfinished(&key)).unwrap();
-            fs::write(store.unfinished(&key).join("stats.txt"), "same").unwrap();
-        }
-        assert_ne!(first.unfinished(&key), second.unfinished(&key));
-        assert!(!first.has(&key));
-        // Both have run it: the first one is kept, and the second leaves nothing.
-        first.keep(&key, &result(), None, false).unwrap();
-        assert!(second.has(&key));
-        second.keep(&key, &result(), None, false).unwrap();
-        let names = fs::read_dir(root.path().join(POINTS)).unwrap().count();
-        assert_eq!(names, 1);
-        assert_eq!(super::result(root.path(), &key).unwrap(), Some(result()));
-    }
-
-    /// Processor seconds of this thread.
-    #[cfg(target_os = "linux")]
-    fn cpu() -> f64 {
-        let text = fs::read_to_string("/proc/thread-self/stat").unwrap();
-        let (_, fields) = text.rsplit_once(')').unwrap();
-        let ticks = fields.split_whitespace().skip(11).take(2).map(|field| field.parse::<f64>().unwrap());
-        ticks.sum::<f64>() / 100.0
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn a_point_takes_little_of_the_processor_however_many_there_are() {
-        // In memory, where there is such a folder: the disk's own time is not the store's.
-        let root = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-        let store = Store::open(root.path(), part("1/1"), "s", LONG).unwrap();
-        let each = 200;
-        let batches = [0, 1, 2].map(|batch| {
-            let begun = cpu();
-            for number in batch * each..(batch + 1) * each {
-                let key = PointKey(format!("{number:032x}"));
-                assert!(!store.has(&key));
-                let Claimed::Own(claim) = store.claim(&key).unwrap() else { panic!("nobody else is there") };
-                // As large as the files of a short run.
-                fs::create_dir(store.unfinished(&key)).unwrap();
-                for file in 0..9 {
-                    fs::write(store.unfinished(&key).join(format!("{file}")), [b'x'; 4096]).unwrap();
-                }
-                store.keep(&key, &result(), Some(&Speed::default()), false).unwrap();
-                drop(claim);
-                assert!(store.has(&key));
-            }
-            1e3 * (cpu() - begun) / f64::from(each)
-        });
-        assert!(batches.iter().all(|ms| *ms <= 5.0), "{batches:?} ms a point");
-        assert!(batches[2] <= 2.0 * batches[0] + 0.5, "{batches:?} ms a point");
-    }
-
-    #[test]
-    fn another_study_of_the_name_and_another_version_are_refused_while_they_are_at_work() {
-        let root = tempfile::tempdir().unwrap();
-        let open = |study: &str| Store::open(root.path(), part("1/2"), study, LONG);
-        let first = open("s").unwrap();
-        let put = |token: &str, version: &str, beat: u64| {
-            let own = serde_json::to_value(Worker::own("other", None)).unwrap();
-            let serde_json::Value::Object(mut own) = own else { panic!("a map") };
-            own.insert("place".to_owned(), "another computer".into());
-            own.insert("version".to_owned(), version.into());
-            own.insert("beat".to_owned(), beat.into());
-            fs::write(root.path().join("workers").join(token), serde_json::to_string(&own).unwrap()).unwrap();
-        };
-        drop(first);
-        for (version, expected) in [
-            ("0.0.1", "version 0.0.1 of the command is at work in this folder"),
-            (env!("CARGO_PKG_VERSION"), "at a study of the same name"),
-        ] {
-            put("t", version, 0);
-            let changes = std::thread::scope(|scope| {
-                let opened = scope.spawn(|| open("s").err().map(|error| error.to_string()));
-                for beat in 1.. {
-                    if opened.is_finished() {
-                        break;
-                    }
-                    std::thread::sleep(Duration::from_millis(50));
-                    put("t", version, beat);
-                }
-                opened.join().unwrap()
-            });
-            let error = changes.expect("it is at work");
-            assert!(error.contains(expected) && error.contains("--out"), "{error}");
-        }
-        // A dead one is no obstacle.
-        put("t", "0.0.1", 1);
-        assert!(Store::open(root.path(), part("1/2"), "s", Duration::from_millis(200)).is_ok());
-        assert!(!root.path().join("workers/t").exists());
-    }
-}
+mod tests;
