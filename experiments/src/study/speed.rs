@@ -9,7 +9,7 @@ use counterpoint_simulation::output::{Folder, WriteError};
 use serde::{Deserialize, Serialize};
 
 use super::Study;
-use super::store::{PointKey, point_folder};
+use super::store::{PointKey, finished, point_folder};
 
 /// The file of a point's speed, in its folder.
 pub(super) const SPEED: &str = "speed.json";
@@ -95,7 +95,10 @@ impl Expectation {
     /// Reads what was measured. A point that was not is expected to take the mean of all that were, times a factor for each of its
     /// labels: the mean of the points with that label by the mean of all.
     pub fn of(study: &Study, keys: &[PointKey], folder: &Path) -> Self {
-        let speeds: Vec<Option<Speed>> = keys.iter().map(|key| speed(folder, key)).collect();
+        // Only files that are there are asked for.
+        let there = finished(folder);
+        let own = |key: &PointKey| if there.contains(key) { speed(folder, key) } else { None };
+        let speeds: Vec<Option<Speed>> = keys.iter().map(own).collect();
         let seconds: Vec<Option<f64>> = speeds.iter().map(|speed| speed.map(|speed| speed.whole_s)).collect();
         let labels: Vec<&[String]> = study.points.iter().map(|point| point.labels.as_slice()).collect();
         Expectation {

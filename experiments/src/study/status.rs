@@ -9,7 +9,7 @@ use super::Study;
 use super::engine::reason;
 use super::index;
 use super::speed::Expectation;
-use super::store::{BEAT, Observer, PointKey, Verdict, Worker, claims, failure_log, failures, has};
+use super::store::{BEAT, Observer, PointKey, Verdict, Worker, claims, failure_log, failures, finished};
 
 /// State of a study.
 #[derive(Debug)]
@@ -26,8 +26,8 @@ pub struct Status {
     pub failed: Vec<Failed>,
     /// Those that nobody has begun or that a dead process has left.
     pub left: usize,
-    /// Seconds of one processor that those at work and those left are expected to take in all, if points were measured.
-    pub to_go: Option<f64>,
+    /// Of those at work and those left, each once, the places in the study.
+    unfinished: Vec<usize>,
 }
 
 /// A point at work.
@@ -112,8 +112,7 @@ impl Observed {
             }
             std::thread::sleep(BEAT / 20);
         };
-        let failures = failures(&self.folder);
-        let expected = Expectation::of(&self.study, &self.keys, &self.folder);
+        let (finished, failures) = (finished(&self.folder), failures(&self.folder));
         let mut status = Status {
             study: self.study.name.clone(),
             points: 0,
@@ -121,13 +120,12 @@ impl Observed {
             running: Vec::new(),
             failed: Vec::new(),
             left: 0,
-            to_go: None,
+            unfinished: Vec::new(),
         };
-        let mut to_go = 0.0;
         for (key, group) in &self.points {
             let names = group.iter().map(|&point| self.study.points[point].name());
             status.points += group.len();
-            if has(&self.folder, key) {
+            if finished.contains(key) {
                 status.done += group.len();
                 continue;
             }
@@ -150,11 +148,17 @@ impl Observed {
                 }
                 None => status.left += group.len(),
             }
-            to_go += expected.seconds[group[0]];
+            status.unfinished.push(group[0]);
         }
         status.running.sort_by(|a, b| a.point.cmp(&b.point));
         status.failed.sort_by(|a, b| a.point.cmp(&b.point));
-        status.to_go = (expected.measured > 0).then_some(to_go);
         status
+    }
+
+    /// Seconds of one processor that the points at work and left are expected to take in all, if points were measured.
+    pub fn to_go(&self, status: &Status) -> Option<f64> {
+        let expected = Expectation::of(&self.study, &self.keys, &self.folder);
+        let seconds = status.unfinished.iter().map(|&point| expected.seconds[point]);
+        (expected.measured > 0 && !status.unfinished.is_empty()).then(|| seconds.sum())
     }
 }

@@ -25,6 +25,12 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Time after which a sleeper looks whether it is to end.
 const NAP: Duration = Duration::from_millis(50);
 
+/// A point that this many processes have died of is given up, before it ends all tasks, one behind the other.
+const MOST_DEAD: usize = 3;
+/// Causes of such deaths.
+const DEADLY: &str =
+    "a task is killed when it needs more memory than it has asked for, and some time after its time limit";
+
 /// A run, and the points that it is for.
 #[derive(Clone)]
 pub(super) struct Job {
@@ -166,6 +172,11 @@ impl Crew<'_> {
         let from = if self.settings.fresh { &[][..] } else { &self.settings.take_from[..] };
         if from.iter().any(|other| self.store.take_over(other, &job.key, &job.name)) {
             return End::TakenOver;
+        }
+        let dead = self.store.dead_before(claim);
+        if dead.len() >= MOST_DEAD {
+            let reason = format!("{} processes have died while they ran it", dead.len());
+            return self.fail(job, claim, &reason, &format!("{}\n{DEADLY}\n", dead.join("\n")));
         }
         let (begun, cpu) = (Instant::now(), cpu_seconds());
         if self.settings.jobs <= 1 {

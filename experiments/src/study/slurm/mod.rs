@@ -141,7 +141,7 @@ impl Jobs {
         let run = words(&self.run);
         format!(
             "#!/bin/bash\n\
-             # The study `{study}`: {left} points in {tasks} tasks.\n\
+             # The study `{study}`: an array of {tasks} for {left} points.\n\
              {head}\
              #SBATCH --signal=B:USR1@{before}\n\
              \n\
@@ -203,7 +203,7 @@ fn words(words: &[String]) -> String {
 }
 
 /// A word as a shell, and `sbatch` in its lines, read it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

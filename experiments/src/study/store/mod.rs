@@ -136,8 +136,8 @@ impl Store {
         }
         let finished = point_folder(&self.folder, key);
         let at = |error| WriteError { path: finished.clone(), error };
-        if replaced && finished.exists() {
-            // Files of an earlier run of the same point go.
+        if (replaced || !self.has(key)) && finished.exists() {
+            // Files of an earlier run of the same point go, and a folder that somebody has taken the result from.
             let old =
                 self.folder.join(POINTS).join(format!("{key}.old.{}{UNFINISHED}", self.presence.token()));
             fs::rename(&finished, &old).and_then(|()| fs::remove_dir_all(&old)).map_err(at)?;
@@ -157,6 +157,15 @@ impl Store {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(WriteError { path: log, error }),
             _ => Ok(()),
         }
+    }
+
+    /// The processes that died while they ran a claimed point, as far as their files say.
+    pub fn dead_before(&self, claim: &Claim) -> Vec<String> {
+        let name = |token: &String| match worker::read(&self.folder, token) {
+            Some(worker) => worker.to_string(),
+            None => "a process without a file".to_owned(),
+        };
+        claim.former.iter().map(name).collect()
     }
 
     /// Removes what this process has of a point that is not finished.
@@ -250,6 +259,13 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<(), WriteError> {
 /// Whether the study in `folder` has finished a point.
 pub fn has(folder: &Path, key: &PointKey) -> bool {
     point_folder(folder, key).join(RESULT).is_file()
+}
+
+/// The points that the study in `folder` has finished, by the names of their folders.
+pub fn finished(folder: &Path) -> BTreeSet<PointKey> {
+    let entries = fs::read_dir(folder.join(POINTS)).into_iter().flatten().filter_map(Result::ok);
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| !name.ends_with(UNFINISHED)).map(PointKey).collect()
 }
 
 /// Where the log of a point is if it has failed.

@@ -99,6 +99,20 @@ fn a_point_takes_little_of_the_processor_however_many_there_are() {
 }
 
 #[test]
+fn a_point_whose_result_is_gone_is_kept_again() {
+    let root = tempfile::tempdir().unwrap();
+    let key = PointKey("0a".to_owned());
+    let store = Store::open(root.path(), part("1/1"), "s", LONG).unwrap();
+    for _ in 0..2 {
+        fs::create_dir(store.unfinished(&key)).unwrap();
+        store.keep(&key, &result(), None, false).unwrap();
+        assert!(store.has(&key) && finished(root.path()).contains(&key));
+        fs::remove_file(point_folder(root.path(), &key).join(RESULT)).unwrap();
+        fs::write(point_folder(root.path(), &key).join("stats.txt"), "").unwrap();
+    }
+}
+
+#[test]
 fn another_study_of_the_name_and_another_version_are_refused_while_they_are_at_work() {
     let root = tempfile::tempdir().unwrap();
     let open = |study: &str| Store::open(root.path(), part("1/2"), study, LONG);

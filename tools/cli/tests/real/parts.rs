@@ -171,6 +171,51 @@ fn a_study_alone_and_parts_keep_out_of_each_others_way() {
 }
 
 #[test]
+fn a_point_of_which_process_after_process_dies_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write_study(folder.path());
+    let out = folder.path().join("out");
+    let one = |number: &str| {
+        let mut command = part(&file, &out, number);
+        command.args(["--filter", "v / 1 / 1 / lrr"]);
+        command
+    };
+    assert_eq!(one("1/1").output().unwrap().status.code(), Some(0));
+    let point = std::fs::read_dir(out.join("points")).unwrap().next().unwrap().unwrap().path();
+    let key = point.file_name().unwrap().to_str().unwrap().to_owned();
+    std::fs::remove_dir_all(&point).unwrap();
+    // Three have died: processes of this computer that are there no more.
+    let mut child = Command::new("true").spawn().unwrap();
+    child.wait().unwrap();
+    let place = format!(
+        "{} {}",
+        std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap().trim(),
+        std::fs::read_link("/proc/self/ns/pid").unwrap().display()
+    );
+    for number in 1..=3 {
+        let dead = serde_json::json!({
+            "host": "here", "process": child.id(), "place": place, "began": 1, "version": "0", "study": "s", "part": "2/9"
+        });
+        std::fs::write(out.join(format!("workers/{number}")), dead.to_string()).unwrap();
+        std::fs::write(out.join(format!("claims/{key}.{number}")), number.to_string()).unwrap();
+    }
+    let (status, text) = said(&one("1/2").output().unwrap());
+    assert_eq!(status, Some(2), "{text}");
+    assert!(text.contains("tiny / v / 1 / 1 / lrr: 3 processes have died while they ran it"), "{text}");
+    let log = std::fs::read_to_string(out.join(format!("failed/{key}.log"))).unwrap();
+    assert!(
+        log.contains(&format!("process {} on here, part 2/9", child.id())) && log.contains("more memory"),
+        "{log}"
+    );
+    // The next command gives it another chance.
+    let (status, text) = said(&one("1/1").output().unwrap());
+    assert_eq!((status, have_run(&text)), (Some(0), 1), "{text}");
+    for name in ["claims", "workers", "failed"] {
+        assert_eq!(std::fs::read_dir(out.join(name)).unwrap().count(), 0, "{name}");
+    }
+}
+
+#[test]
 fn a_point_that_fails_in_one_part_is_not_tried_by_all() {
     let folder = tempfile::tempdir().unwrap();
     let file = write_study(folder.path());

@@ -14,7 +14,7 @@ use counterpoint_experiments::study::engine::{StudyError, keys};
 use counterpoint_experiments::study::index::{Index, RESULTS};
 use counterpoint_experiments::study::part::Part;
 use counterpoint_experiments::study::report::PAGE;
-use counterpoint_experiments::study::slurm::{Jobs, Limit, Memory, Needs, SLURM, left};
+use counterpoint_experiments::study::slurm::{Jobs, Limit, Memory, Needs, SLURM, left, quoted};
 use counterpoint_experiments::study::speed::Expectation;
 use counterpoint_experiments::study::status::{Observed, Running, Status};
 use counterpoint_experiments::study::store::{STALE_AFTER, Store, Verdict};
@@ -90,7 +90,8 @@ impl Study {
                 match submit {
                     true => self.submit(&script, folder, console).map(Some),
                     false => {
-                        writeln!(console.out, "wrote {0}; `sh {0}` hands it in", script.display())?;
+                        let script = script.display().to_string();
+                        writeln!(console.out, "wrote {script}; `sh {}` hands it in", quoted(&script))?;
                         Ok(Some(SUCCESS))
                     }
                 }
@@ -113,7 +114,10 @@ impl Study {
 
     fn status(&self, folder: &Path, console: &mut Console<'_>) -> io::Result<u8> {
         match self.observed(folder) {
-            Ok(mut observed) => tell(&observed.look(), console),
+            Ok(mut observed) => {
+                let status = observed.look();
+                tell(&observed, &status, console)
+            }
             Err(error) => fail(&[error], console),
         }
     }
@@ -280,7 +284,7 @@ impl Study {
                         writeln!(console.out, "{}", folder.join(name).display())?;
                     }
                 }
-                return tell(&status, console);
+                return tell(&observed, &status, console);
             }
             let line = counts(&status);
             if line != told && !self.quiet {
@@ -316,7 +320,7 @@ fn counts(status: &Status) -> String {
 }
 
 /// Says all that is known of a study's state, and gives the exit status.
-fn tell(status: &Status, console: &mut Console<'_>) -> io::Result<u8> {
+fn tell(observed: &Observed, status: &Status, console: &mut Console<'_>) -> io::Result<u8> {
     writeln!(console.out, "{}: {}", status.study, counts(status))?;
     for Running { point, worker, verdict } in &status.running {
         let worker =
@@ -333,7 +337,7 @@ fn tell(status: &Status, console: &mut Console<'_>) -> io::Result<u8> {
             failed.log.display()
         )?;
     }
-    if let Some(seconds) = status.to_go.filter(|_| status.left + status.running.len() > 0) {
+    if let Some(seconds) = observed.to_go(status) {
         writeln!(console.out, "about {} of one processor to go", rough(seconds))?;
     }
     Ok(match () {
