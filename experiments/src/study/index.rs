@@ -2,12 +2,12 @@
 //! came from.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 
 use counterpoint_framework::topology::Disk;
 use counterpoint_simulation::output::{Folder, WriteError};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::plan::{Chosen, Study, load};
 use super::store::PointKey;
@@ -21,9 +21,15 @@ pub(crate) const INDEX: &str = "index.json";
 /// The results as a table.
 pub const RESULTS: &str = "results.csv";
 
+/// A study as it is run, and the keys of its points: the files [`STUDY`] and [`INDEX`].
+pub struct Index {
+    study: String,
+    index: String,
+}
+
 /// The file [`INDEX`].
 #[derive(Serialize, Deserialize)]
-struct Index {
+struct Listed {
     #[serde(flatten)]
     chosen: Chosen,
     /// The values that the study may name.
@@ -38,22 +44,48 @@ struct Entry {
     key: PointKey,
 }
 
-/// Writes the study and the keys of its points.
-pub(super) fn write(folder: &Path, study: &Study, keys: &[PointKey]) -> Result<(), WriteError> {
-    let points = study.points.iter().zip(keys);
-    let entry =
-        |(point, key): (&super::Point, &PointKey)| Entry { labels: point.labels.clone(), key: key.clone() };
-    let index = Index {
-        chosen: study.chosen.clone(),
-        values: study.values.clone(),
-        points: points.map(entry).collect(),
-    };
-    let folder = Folder::at(folder)?;
-    folder.write(STUDY, |out| out.write_all(study.text.as_bytes()))?;
-    folder.write(INDEX, |out| {
-        serde_json::to_writer_pretty(&mut *out, &index).map_err(io::Error::other)?;
-        writeln!(out)
-    })
+impl Index {
+    /// That of a study.
+    pub fn of(study: &Study, keys: &[PointKey]) -> Self {
+        let points = study.points.iter().zip(keys);
+        let entry = |(point, key): (&super::Point, &PointKey)| Entry {
+            labels: point.labels.clone(),
+            key: key.clone(),
+        };
+        let listed = Listed {
+            chosen: study.chosen.clone(),
+            values: study.values.clone(),
+            points: points.map(entry).collect(),
+        };
+        let index = serde_json::to_string_pretty(&listed)
+            .unwrap_or_else(|error| panic!("the index of a study: {error}"));
+        Index { study: study.text.clone(), index: index + "\n" }
+    }
+
+    /// What processes must have in common to work at one folder.
+    pub fn digest(&self) -> String {
+        let mut hasher = Sha256::new();
+        for text in [&self.study, &self.index] {
+            hasher.update(format!("{}\n", text.len()));
+            hasher.update(text);
+        }
+        hasher.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Writes both files, where they are not the same already.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<(), WriteError> {
+        let place = Folder::at(folder)?;
+        for (name, text) in [(STUDY, &self.study), (INDEX, &self.index)] {
+            if fs::read(folder.join(name)).is_ok_and(|there| there == text.as_bytes()) {
+                continue;
+            }
+            place.write(name, |out| out.write_all(text.as_bytes()))?;
+        }
+        Ok(())
+    }
 }
 
 /// Writes the results of a study as a table.
@@ -77,6 +109,16 @@ pub fn check(folder: &Path) -> Result<(), String> {
 /// # Errors
 /// Why the folder is none of a study, or is damaged.
 pub fn read(folder: &Path) -> Result<(Study, Results), String> {
+    let (study, keys) = read_plan(folder)?;
+    let results = Results::read(&study, &keys, folder)?;
+    Ok((study, results))
+}
+
+/// Reads the study of a folder and the keys of its points.
+///
+/// # Errors
+/// Why the folder is none of a study, or is damaged.
+pub fn read_plan(folder: &Path) -> Result<(Study, Vec<PointKey>), String> {
     let index = read_index(folder)?;
     let study = folder.join(STUDY);
     let study = load(&study.to_string_lossy(), &Disk, &index.chosen, folder, &index.values)
@@ -86,11 +128,10 @@ pub fn read(folder: &Path) -> Result<(Study, Results), String> {
         let place = folder.join(INDEX);
         return Err(format!("`{}` and `{STUDY}` beside it have different points", place.display()));
     }
-    let results = Results::read(&study, &keys, folder)?;
-    Ok((study, results))
+    Ok((study, keys))
 }
 
-fn read_index(folder: &Path) -> Result<Index, String> {
+fn read_index(folder: &Path) -> Result<Listed, String> {
     let path = folder.join(INDEX);
     let place = path.display();
     let text = fs::read_to_string(&path).map_err(|error| {

@@ -1,6 +1,7 @@
 //! The results of a study as a page: figures, tables and manifests in one file that needs nothing else, and beside it every
 //! figure as SVG, PNG and CSV.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use counterpoint_report::{Chart, Page, Table, WIDE, png, svg};
@@ -77,22 +78,20 @@ fn points(results: &Results) -> Table {
 /// The study, the manifest of each point, and every machine once.
 fn documents(study: &Study, results: &Results, folder: &Path) -> Vec<(String, String)> {
     let mut documents = vec![("The study".to_owned(), study.text.clone())];
-    let mut machines: Vec<String> = Vec::new();
+    let mut machines: BTreeMap<String, usize> = BTreeMap::new();
     for row in &results.rows {
         let files = point_folder(folder, &row.key);
         let read = |name: &str| std::fs::read_to_string(files.join(name)).ok();
-        let machine = read(MACHINE).map(|text| match machines.iter().position(|known| *known == text) {
-            Some(number) => number + 1,
-            None => {
-                machines.push(text);
-                machines.len()
-            }
+        let machine = read(MACHINE).map(|text| {
+            let next = machines.len() + 1;
+            *machines.entry(text).or_insert(next)
         });
         let machine = machine.map(|number| format!(", machine {number}")).unwrap_or_default();
         documents.push((format!("{}{machine}", row.labels.join(" / ")), read(MANIFEST).unwrap_or_default()));
     }
-    let numbered = |(number, text)| (format!("Machine {}", number + 1), text);
-    documents.extend(machines.into_iter().enumerate().map(numbered));
+    let mut machines: Vec<(String, usize)> = machines.into_iter().collect();
+    machines.sort_by_key(|(_, number)| *number);
+    documents.extend(machines.into_iter().map(|(text, number)| (format!("Machine {number}"), text)));
     documents
 }
 

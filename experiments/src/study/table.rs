@@ -66,11 +66,19 @@ impl Results {
     /// The columns of a study, computed from rows that have values.
     pub fn compute(study: &Study, mut rows: Vec<Row>) -> Self {
         let run = study.dimensions.iter().position(|name| name == RUN).unwrap_or_default();
+        // The first row of each point: a search through all rows for each of them would take longer the more there are.
+        let mut places: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+        if !study.columns.is_empty() {
+            for (place, row) in rows.iter().enumerate() {
+                places.entry(row.labels.clone()).or_insert(place);
+            }
+        }
         for (name, expression) in &study.columns {
             let reckoned: Vec<Option<f64>> = rows
                 .iter()
                 .map(|row| {
-                    let value = |name: &str| value_of(name, row, &rows, run);
+                    let other = |labels: &Vec<String>| places.get(labels).map(|place| &rows[*place]);
+                    let value = |name: &str| value_of(name, row, run, &other);
                     expression.evaluate_real(&value).ok().filter(|value| value.is_finite())
                 })
                 .collect();
@@ -116,19 +124,17 @@ impl Results {
 }
 
 /// The value that a name has for a row: its own, or `run.name`, that of the same point in another run.
-fn value_of(name: &str, row: &Row, rows: &[Row], run: usize) -> Option<f64> {
+fn value_of<'a>(
+    name: &str,
+    row: &Row,
+    run: usize,
+    other: &impl Fn(&Vec<String>) -> Option<&'a Row>,
+) -> Option<f64> {
     if let Some(value) = row.values.get(name) {
         return Some(*value);
     }
-    let (other, name) = name.split_once('.')?;
-    let same = |candidate: &&Row| {
-        candidate.labels[run] == other
-            && candidate
-                .labels
-                .iter()
-                .zip(&row.labels)
-                .enumerate()
-                .all(|(place, (a, b))| place == run || a == b)
-    };
-    rows.iter().find(same)?.values.get(name).copied()
+    let (label, name) = name.split_once('.')?;
+    let mut labels = row.labels.clone();
+    label.clone_into(labels.get_mut(run)?);
+    other(&labels)?.values.get(name).copied()
 }

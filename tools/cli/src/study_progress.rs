@@ -65,7 +65,7 @@ impl<'a> Lines<'a> {
             match state {
                 State::LeftOut => continue,
                 State::Waiting => {}
-                State::Stored => stored += 1,
+                State::Stored | State::Elsewhere => stored += 1,
                 State::Done => {
                     finished += 1;
                     self.tell(point, "done");

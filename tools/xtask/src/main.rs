@@ -1,11 +1,12 @@
 //! Checks and chores of this repository: `cargo xtask check`, `cargo xtask fmt`, `cargo xtask ptx`,
 //! `cargo xtask ptxas`, `cargo xtask fuzz`, `cargo xtask bench-peers`,
 //! `cargo xtask cuda-compilers`, `cargo xtask cuda-programs`, `cargo xtask e2e`, `cargo xtask speeds`,
-//! `cargo xtask profile`, `cargo xtask faults`, `cargo xtask documented`, `cargo xtask extension`, `cargo xtask installed`.
+//! `cargo xtask profile`, `cargo xtask faults`, `cargo xtask cluster`, `cargo xtask documented`, `cargo xtask extension`, `cargo xtask installed`.
 
 use std::process::{Command, ExitCode};
 
 mod bench_peers;
+mod cluster;
 mod cuda_compilers;
 mod cuda_programs;
 mod documented;
@@ -45,11 +46,12 @@ fn main() -> ExitCode {
         "e2e" => e2e::run(std::env::args().nth(2).as_deref()),
         "extension" => extension::run(),
         "installed" => installed::run(),
+        "cluster" => cluster::run(std::env::args().skip(2)),
         "faults" => faults::run(std::env::args().skip(2)),
         "speeds" => speeds::run(std::env::args().skip(2)),
         "profile" => profile::run(std::env::args().skip(2)),
         _ => Err(
-            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | cuda-compilers | cuda-programs | documented | e2e | extension | installed | faults | speeds | profile"
+            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | cluster | cuda-compilers | cuda-programs | documented | e2e | extension | installed | faults | speeds | profile"
                 .to_owned(),
         ),
     };

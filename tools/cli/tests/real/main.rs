@@ -9,6 +9,8 @@ mod log;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(unix)]
+mod parts;
+#[cfg(unix)]
 mod signals;
 #[cfg(unix)]
 mod studies;

@@ -6,10 +6,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Points of the study.
-const POINTS: usize = 24;
+pub(crate) const POINTS: usize = 24;
 
 /// A study of 24 points, whose applications lie in the folder, too.
-fn write_study(folder: &Path) -> PathBuf {
+pub(crate) fn write_study(folder: &Path) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for name in ["vecadd", "hotspot"] {
         let from = root.join("experiments/applications").join(name);
@@ -34,7 +34,7 @@ fn write_study(folder: &Path) -> PathBuf {
     file
 }
 
-fn study(file: &Path, out: &Path) -> Command {
+pub(crate) fn study(file: &Path, out: &Path) -> Command {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = Command::new(env!("CARGO_BIN_EXE_counterpoint"));
     command.current_dir(root).arg("study").arg(file).args(["--jobs", "2", "--out"]).arg(out);
@@ -43,7 +43,7 @@ fn study(file: &Path, out: &Path) -> Command {
 }
 
 /// Folders of finished points.
-fn finished(out: &Path) -> usize {
+pub(crate) fn finished(out: &Path) -> usize {
     let Ok(entries) = std::fs::read_dir(out.join("points")) else { return 0 };
     let whole = entries.filter_map(Result::ok).filter(|entry| entry.path().join("result.json").exists());
     whole.filter(|entry| !entry.file_name().to_string_lossy().ends_with(".unfinished")).count()
@@ -62,7 +62,7 @@ fn end(file: &Path, out: &Path, signal: &str) -> (Option<i32>, usize) {
 }
 
 /// The files of a study's folder with their contents, but for those that tell how fast it was.
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
@@ -70,7 +70,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if !path.ends_with("speeds.csv") {
+            } else if !path.ends_with("speeds.csv") && !path.ends_with("speed.json") {
                 found.insert(path.strip_prefix(folder).unwrap().to_owned(), std::fs::read(&path).unwrap());
             }
         }

@@ -21,7 +21,7 @@ pub(super) fn files(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, String>
         for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
             if path.is_dir() {
                 folders.push(path);
-            } else if !path.ends_with("speeds.csv") {
+            } else if !path.ends_with("speeds.csv") && !path.ends_with("speed.json") {
                 let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
                 let is_text = path.ends_with("stats.txt");
                 let lines = bytes.split_inclusive(|byte| *byte == b'\n');

@@ -33,13 +33,15 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Str
         return Err("cargo build --release: failed".to_owned());
     }
     let scene = Scene::new(&root)?;
-    let jobs = [Job::Run, Job::Study];
-    let wholes: Vec<_> = jobs.iter().map(|job| scene.whole(*job)).collect::<Result<_, _>>()?;
+    let (run, study) = (scene.whole(Job::Run)?, scene.whole(Job::Study)?);
     let mut random = Random(seed);
     let mut seen = std::collections::BTreeMap::<String, u64>::new();
     for round in 0..times {
-        let pick = usize::from(random.below(4) == 0);
-        let (job, whole) = (jobs[pick], &wholes[pick]);
+        let (job, whole) = match random.below(6) {
+            0 => (Job::Study, &study),
+            1 => (Job::Part, &study),
+            _ => (Job::Run, &run),
+        };
         let fault = Fault::at_random(&mut random, whole, scene.mounts);
         let found = scene.try_out(job, &fault, whole);
         let found = found

@@ -18,6 +18,8 @@ const USER: u32 = 65534;
 pub(super) enum Job {
     Run,
     Study,
+    /// All points of the study as one part; a study goes on from what it leaves.
+    Part,
 }
 
 /// The files of a job without faults.
@@ -111,6 +113,7 @@ impl Scene {
                     "warps",
                 ]),
             Job::Study => command.args(["study", "faults.yaml", "--jobs", "2"]),
+            Job::Part => command.args(["study", "faults.yaml", "--jobs", "2", "--part", "1/1"]),
         };
         command.arg("--out").arg(self.out());
         command
@@ -168,12 +171,13 @@ impl Scene {
         look::ended_in_order(&ended, fault)?;
         let left = match job {
             Job::Run => look::run(&self.out(), &ended, fault, whole)?,
-            Job::Study => look::study(&self.out(), fault, whole)?,
+            Job::Study | Job::Part => look::study(&self.out(), fault, whole)?,
         };
         self.allow(0o755);
         if let Fault::Full(_) = fault {
             call(Command::new("mount").args(["-o", "remount,size=1g"]).arg(self.disk()))?;
         }
+        let job = if let Job::Part = job { Job::Study } else { job };
         let again = self.end(self.command(job), None)?;
         look::succeeded(&again).map_err(|error| format!("once more: {error}"))?;
         look::same(&look::files(&self.out())?, whole).map_err(|error| format!("once more: {error}"))?;

@@ -1,14 +1,21 @@
 //! `counterpoint study`.
 
+mod cluster;
+
 use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use clap::Args;
 use counterpoint_experiments::study::engine::{Board, Ran, Settings, StudyError, run_points};
 use counterpoint_experiments::study::index::{self, RESULTS, write_results};
+use counterpoint_experiments::study::part::Part;
+use counterpoint_experiments::study::slurm::Limit;
+use counterpoint_experiments::study::speed::write_speeds;
+use counterpoint_experiments::study::store::{BEAT, STALE_AFTER};
 use counterpoint_experiments::study::table::Results;
 use counterpoint_experiments::study::values::KnownValues;
 use counterpoint_experiments::study::{Chosen, Study as Plan, load};
@@ -22,10 +29,15 @@ use crate::{Console, FAILURE, INTERRUPTED, SUCCESS, study_progress};
 
 /// The command's arguments.
 #[derive(Args)]
+#[command(
+    after_help = "The exit status is 0 if all points are done, 2 if some failed, and 130 if the study was interrupted. With --status it is 0 \
+                  if all points are done, 2 if some failed, and 1 if some are at work or left. tools/GUIDE.md, `Studies on a \
+                  cluster`, has a line for each batch system."
+)]
 pub(crate) struct Study {
     /// The study: a file, or a name that `counterpoint list studies` prints.
     study: String,
-    /// Points that run at a time [default: as many as there are processors].
+    /// Points that run at a time [default: as many as there are processors; 1 in a part and in a task].
     #[arg(long, value_name = "NUMBER")]
     jobs: Option<NonZero<usize>>,
     /// Run only points whose name has this in it, such as `hotspot`; names are as the command prints them.
@@ -51,6 +63,27 @@ pub(crate) struct Study {
     /// Show neither progress nor the table.
     #[arg(long)]
     quiet: bool,
+    /// Run a part of the points, such as `2/8`, beside processes that run the others in the same folder, on this or other computers. When
+    /// they are done it goes on with points of others that nobody runs. The table is made by `counterpoint report`.
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["fresh", "status", "emit", "submit"])]
+    part: Option<Part>,
+    /// Take over the points of a process that has not shown itself for this long [default: 90 s].
+    #[arg(long, value_name = "TIME", value_parser = stale_after)]
+    stale_after: Option<Duration>,
+    #[command(flatten)]
+    cluster: cluster::Cluster,
+}
+
+/// A time after which processes are taken for dead: not before they could have shown themselves.
+fn stale_after(text: &str) -> Result<Duration, String> {
+    let Limit(seconds) = text.parse()?;
+    let least = BEAT.as_secs() * 3;
+    match seconds >= least {
+        true => Ok(Duration::from_secs(seconds)),
+        false => {
+            Err(format!("processes show themselves every {} s, so {least} s is the least", BEAT.as_secs()))
+        }
+    }
 }
 
 impl Study {
@@ -66,6 +99,10 @@ impl Study {
             Ok(plan) => plan,
             Err(report) => return fail(&[report.into()], console),
         };
+        let folder = self.out.clone().unwrap_or_else(|| default_folder(&plan));
+        if let Some(status) = self.on_cluster(&plan, &folder, registry, console)? {
+            return Ok(status);
+        }
         let none = self.take_from.iter().filter_map(|folder| index::check(folder).err());
         let none: Vec<RunError> =
             none.map(|message| RunError::Usage(format!("--take-from: {message}"))).collect();
@@ -73,11 +110,13 @@ impl Study {
             return fail(&none, console);
         }
         let settings = Settings {
-            jobs: self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZero::get),
+            jobs: self.jobs.or_else(|| self.processors()).map_or(1, NonZero::get),
             filter: self.filter.clone(),
             fresh: self.fresh,
-            folder: self.out.clone().unwrap_or_else(|| default_folder(&plan)),
+            folder,
             take_from: self.take_from.clone(),
+            part: self.part,
+            stale_after: self.stale_after.unwrap_or(STALE_AFTER),
         };
         let board = Board::default();
         console.listens.store(true, Ordering::SeqCst);
@@ -88,11 +127,15 @@ impl Study {
             Err(StudyError::Write(error)) => return fail(&[error.into()], console),
             Err(StudyError::Points(errors)) => return fail(&errors, console),
         };
+        if self.part.is_some() {
+            return self.say(&ran, &settings, console);
+        }
         let results = match Results::read(&plan, &ran.keys, &settings.folder) {
             Ok(results) => results,
             Err(message) => return fail(&[RunError::Usage(message)], console),
         };
-        if let Err(error) = write_results(&settings.folder, &results) {
+        let written = write_results(&settings.folder, &results);
+        if let Err(error) = written.and_then(|()| write_speeds(&settings.folder, &plan, &ran.keys)) {
             return fail(&[error.into()], console);
         }
         if !self.quiet {
@@ -101,20 +144,38 @@ impl Study {
         self.say(&ran, &settings, console)
     }
 
+    /// The processors of this computer, unless it runs a part: there may be other parts beside it.
+    fn processors(&self) -> Option<NonZero<usize>> {
+        self.part.is_none().then(|| std::thread::available_parallelism().ok()).flatten()
+    }
+
     /// Says what became of the points.
     fn say(&self, ran: &Ran, settings: &Settings, console: &mut Console<'_>) -> io::Result<u8> {
-        let Ran { stored, taken_over, done, failed, left, keys } = ran;
+        let Ran { stored, taken_over, done, failed, elsewhere, left, keys } = ran;
+        let part = self.part.map(|part| format!("part {part} of ")).unwrap_or_default();
         writeln!(
             console.out,
-            "{} points: {done} have run, {stored} were there, {} failed, {left} are left",
+            "{part}{} points: {done} have run, {stored} were there, {} failed, {left} are left",
             keys.len(),
             failed.len()
         )?;
+        if *elsewhere > 0 {
+            writeln!(console.out, "{elsewhere} more are at work in other processes")?;
+        }
         if *taken_over > 0 {
             writeln!(console.out, "{taken_over} of those that were there are taken over from other studies")?;
         }
         let folder = settings.folder.display();
-        writeln!(console.out, "results in {folder}: {RESULTS}; `counterpoint report {folder}` draws them")?;
+        match self.part {
+            Some(_) => writeln!(
+                console.out,
+                "points in {folder}; `counterpoint report {folder}` makes table and figures of all"
+            )?,
+            None => writeln!(
+                console.out,
+                "results in {folder}: {RESULTS}; `counterpoint report {folder}` draws them"
+            )?,
+        }
         for failure in failed {
             let log = failure.log.display();
             writeln!(console.err, "error: {}: {}\n  help: see {log}", failure.point, failure.reason)?;

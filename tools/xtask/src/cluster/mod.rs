@@ -1,0 +1,95 @@
+//! `cargo xtask cluster [--counterpoint PATH] [--points NUMBER]`: a study over a real Slurm of two nodes on this computer, one of which
+//! is killed in the middle, beside the same study run here: table and report must be the same bytes.
+//!
+//! With `--points`, a study of as many small points instead, to measure the store's cost of a point and how it grows.
+
+mod cost;
+mod nodes;
+mod study;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const USAGE: &str = "usage: cargo xtask cluster [--counterpoint PATH] [--points NUMBER]";
+
+/// Does it.
+pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), String> {
+    let (mut program, mut points) = (None, None);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or(format!("{argument} lacks its value; {USAGE}"));
+        match argument.as_str() {
+            "--counterpoint" => program = Some(PathBuf::from(value()?)),
+            "--points" => {
+                let text = value()?;
+                let number = text.parse::<usize>().ok().filter(|number| *number >= cost::LEAST);
+                points =
+                    Some(number.ok_or(format!("--points {text}: {} points are the least", cost::LEAST))?);
+            }
+            _ => return Err(format!("there is no `{argument}`; {USAGE}")),
+        }
+    }
+    let program = match program {
+        Some(program) => program.canonicalize().map_err(|error| format!("{}: {error}", program.display()))?,
+        None => released()?,
+    };
+    let place = Place::new()?;
+    match points {
+        Some(points) => cost::measure(&program, &place.0, points),
+        None => study::compare(&program, &place.0),
+    }
+}
+
+/// The release build of this tree.
+fn released() -> Result<PathBuf, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let build =
+        Command::new(env!("CARGO")).current_dir(&root).args(["build", "--release", "--quiet"]).status();
+    if !build.is_ok_and(|status| status.success()) {
+        return Err("cargo build --release: failed".to_owned());
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let program = target.join("release/counterpoint");
+    program.canonicalize().map_err(|error| format!("{}: {error}", program.display()))
+}
+
+/// A folder of its own, which is removed in the end.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Result<Self, String> {
+        let folder = std::env::temp_dir().join(format!("counterpoint-cluster-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        Ok(Place(folder))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Copies an application of the repository, so that its inputs are made in the folder, and gives its path.
+fn application(folder: &Path, name: &str) -> Result<PathBuf, String> {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/applications").join(name);
+    let to = folder.join(name);
+    let file = format!("{name}.yaml");
+    let copied = std::fs::create_dir_all(&to).and_then(|()| {
+        [file.as_str(), "kernel.nvrtc-sm_35.ptx"]
+            .iter()
+            .try_for_each(|file| std::fs::copy(from.join(file), to.join(file)).map(drop))
+    });
+    copied.map_err(|error| format!("{}: {error}", to.display()))?;
+    Ok(to.join(file))
+}
+
+/// Writes a file.
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Finished points in the folder of a study.
+fn finished(out: &Path) -> usize {
+    let entries = std::fs::read_dir(out.join("points")).into_iter().flatten().filter_map(Result::ok);
+    entries.filter(|entry| !entry.file_name().to_string_lossy().ends_with(".unfinished")).count()
+}
