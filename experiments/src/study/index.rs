@@ -21,7 +21,7 @@ pub(crate) const INDEX: &str = "index.json";
 /// The results as a table.
 pub const RESULTS: &str = "results.csv";
 
-/// A study as it is run, and the keys of its points: the files [`STUDY`] and [`INDEX`].
+/// A study as it is run, and the keys of its points: the files [`STUDY`] and `index.json`.
 pub struct Index {
     study: String,
     index: String,
