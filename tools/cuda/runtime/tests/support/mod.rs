@@ -8,12 +8,12 @@ use std::sync::atomic::AtomicBool;
 use counterpoint_cuda_launch::{Captured, Request, cached, run};
 
 /// A file of these tests.
-pub fn here(file: &str) -> PathBuf {
+pub(crate) fn here(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file)
 }
 
 /// Compiles and links.
-pub fn compile(what: &[OsString], program: &Path) {
+pub(crate) fn compile(what: &[OsString], program: &Path) {
     let mut compiler = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
     // A program names CUDA's library, whichever has the functions.
     compiler.args(["-pthread", "-Wl,--no-as-needed"]).args(what).arg("-o").arg(program);
@@ -22,7 +22,7 @@ pub fn compile(what: &[OsString], program: &Path) {
 }
 
 /// A folder with a program made of a source, named `program`.
-pub fn build(source: &str) -> PathBuf {
+pub(crate) fn build(source: &str) -> PathBuf {
     let name = format!("{source}-{}", std::process::id());
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -33,7 +33,7 @@ pub fn build(source: &str) -> PathBuf {
 }
 
 /// Runs the program of a folder with PTX and words, until it ends or is interrupted, and gives the text of its application.
-pub fn capture(
+pub(crate) fn capture(
     folder: &Path,
     ptx: &str,
     name: &str,
