@@ -30,6 +30,9 @@ pub struct Index {
 /// The file [`INDEX`].
 #[derive(Serialize, Deserialize)]
 struct Listed {
+    /// Version of the command whose points these are; empty in folders of versions before this had a place.
+    #[serde(default)]
+    version: String,
     #[serde(flatten)]
     chosen: Chosen,
     /// The values that the study may name.
@@ -53,6 +56,7 @@ impl Index {
             key: key.clone(),
         };
         let listed = Listed {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             chosen: study.chosen.clone(),
             values: study.values.clone(),
             points: points.map(entry).collect(),
@@ -72,11 +76,13 @@ impl Index {
         hasher.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Writes both files, where they are not the same already.
+    /// Writes both files, where they are not the same already. Gives the version of the command that was here before, if it was another
+    /// one: its points are no points of this one.
     ///
     /// # Errors
     /// If they cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<(), WriteError> {
+    pub fn write(&self, folder: &Path) -> Result<Option<String>, WriteError> {
+        let before = read_index(folder).ok().map(|index| index.version);
         let place = Folder::at(folder)?;
         for (name, text) in [(STUDY, &self.study), (INDEX, &self.index)] {
             if fs::read(folder.join(name)).is_ok_and(|there| there == text.as_bytes()) {
@@ -84,7 +90,7 @@ impl Index {
             }
             place.write(name, |out| out.write_all(text.as_bytes()))?;
         }
-        Ok(())
+        Ok(before.filter(|version| !version.is_empty() && version != env!("CARGO_PKG_VERSION")))
     }
 }
 
@@ -138,4 +144,31 @@ fn read_index(folder: &Path) -> Result<Listed, String> {
         format!("`{}` is no folder of a study: cannot read `{place}`: {error}", folder.display())
     })?;
     serde_json::from_str(&text).map_err(|error| format!("`{place}` is damaged: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_of_another_version_is_told() {
+        let root = tempfile::tempdir().unwrap();
+        let own = |version: &str| {
+            let index = format!(
+                "{{ \"version\": \"{version}\", \"scale\": null, \"machine\": null, \"points\": [] }}\n"
+            );
+            Index { study: "counterpoint: 1\n".to_owned(), index }
+        };
+        let this = own(env!("CARGO_PKG_VERSION"));
+        assert_eq!(this.write(root.path()).unwrap(), None, "nobody was here");
+        assert_eq!(this.write(root.path()).unwrap(), None, "this one was here");
+        assert_eq!(own("0.0.1").write(root.path()).unwrap(), None);
+        assert_eq!(this.write(root.path()).unwrap(), Some("0.0.1".to_owned()));
+        assert_ne!(this.digest(), own("0.0.1").digest());
+        // Before an index had a version.
+        let old =
+            Index { index: "{ \"scale\": null, \"machine\": null, \"points\": [] }\n".to_owned(), ..own("") };
+        old.write(root.path()).unwrap();
+        assert_eq!(this.write(root.path()).unwrap(), None);
+    }
 }

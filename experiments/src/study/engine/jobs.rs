@@ -102,7 +102,8 @@ impl Crew<'_> {
                 while looked.is_some_and(|looked| looked.elapsed() < LOOK) && !stopped() {
                     std::thread::sleep(NAP);
                 }
-                let tried = if stopped() { Tried::Ended(End::Left) } else { self.attempt(&job) };
+                let tried =
+                    if stopped() { Tried::Ended(End::Left) } else { self.attempt(&job, looked.is_some()) };
                 match tried {
                     Tried::Ended(end) => {
                         broken.fetch_or(matches!(end, End::Broken(_)), Ordering::Relaxed);
@@ -135,14 +136,15 @@ impl Crew<'_> {
         self.board.set(&job.points, &state);
     }
 
-    /// Runs a point, unless it is there or another process has claimed it.
-    fn attempt(&self, job: &Job) -> Tried {
+    /// Runs a point, unless it is there or another process has claimed it. A part leaves it to a living process when it looks `again`,
+    /// after all others: until then that one may die.
+    fn attempt(&self, job: &Job, again: bool) -> Tried {
         if let Some(end) = self.known(job) {
             return Tried::Ended(end);
         }
         let claim = match self.store.claim(&job.key) {
             Ok(Claimed::Own(claim)) => claim,
-            Ok(Claimed::By(Verdict::Alive)) if self.settings.part.is_some() => {
+            Ok(Claimed::By(Verdict::Alive)) if again && self.settings.part.is_some() => {
                 return Tried::Ended(End::Elsewhere);
             }
             Ok(Claimed::By(_)) => return Tried::Claimed,

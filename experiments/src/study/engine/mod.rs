@@ -110,6 +110,8 @@ pub struct Ran {
     pub left: usize,
     /// By point of the study, its key.
     pub keys: Vec<PointKey>,
+    /// The version of the command whose points were in the folder, if it was another one.
+    pub other_version: Option<String>,
 }
 
 /// Why a study could not go on.
@@ -137,7 +139,7 @@ pub fn run_points(
     let index = Index::of(study, &keys);
     let store = Store::open(&settings.folder, settings.part, &index.digest(), settings.stale_after);
     let store = store.map_err(StudyError::Write)?;
-    index.write(&settings.folder).map_err(StudyError::Write)?;
+    let other_version = index.write(&settings.folder).map_err(StudyError::Write)?;
     // Points that failed before are run again by those whose they are.
     let failed_before = failures(&settings.folder);
     let mut jobs: Vec<Job> = Vec::new();
@@ -154,8 +156,16 @@ pub fn run_points(
     let left_out = |point: &usize| left_out(study, *point, settings);
     board.set(&(0..study.points.len()).filter(left_out).collect::<Vec<_>>(), &State::LeftOut);
     let crew = Crew { study, store: &store, registry, settings, board, interrupt };
-    let mut ran =
-        Ran { stored: 0, taken_over: 0, done: 0, failed: Vec::new(), elsewhere: 0, left: wanted, keys };
+    let mut ran = Ran {
+        stored: 0,
+        taken_over: 0,
+        done: 0,
+        failed: Vec::new(),
+        elsewhere: 0,
+        left: wanted,
+        keys,
+        other_version,
+    };
     for (job, end) in crew.run(jobs) {
         let points = job.points.len();
         match end {

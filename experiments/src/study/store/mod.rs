@@ -209,10 +209,16 @@ impl Store {
 }
 
 impl Drop for Store {
-    /// Removes the files of processes that are dead and hold nothing.
+    /// Removes the files of processes that are dead and hold nothing. A claim of a finished point is nobody's: its process died between
+    /// the point's publication and the claim's end, or is about to remove it itself.
     fn drop(&mut self) {
-        let holders: BTreeSet<String> =
-            claim::all(&self.folder).into_iter().map(|(_, _, holder)| holder).collect();
+        let mut holders = BTreeSet::new();
+        for (key, generation, holder) in claim::all(&self.folder) {
+            match self.has(&key) {
+                true => claim::forget(&self.folder, &key, generation),
+                false => drop(holders.insert(holder)),
+            }
+        }
         let dead = self.watch.lock().unwrap_or_else(PoisonError::into_inner).dead();
         for token in worker::tokens(&self.folder).into_iter().filter(|token| !holders.contains(token)) {
             let is_gone = || worker::read(&self.folder, &token).is_some_and(|worker| worker.is_gone());

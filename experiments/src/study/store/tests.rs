@@ -99,6 +99,24 @@ fn a_point_takes_little_of_the_processor_however_many_there_are() {
 }
 
 #[test]
+fn the_claim_of_a_process_that_died_behind_its_point_is_removed() {
+    let root = tempfile::tempdir().unwrap();
+    let key = PointKey("0a".to_owned());
+    let store = Store::open(root.path(), part("1/1"), "s", LONG).unwrap();
+    fs::create_dir(store.unfinished(&key)).unwrap();
+    store.keep(&key, &result(), None, false).unwrap();
+    for name in ["0a.1", "0b.1"] {
+        fs::write(root.path().join("claims").join(name), "00aa").unwrap();
+    }
+    drop(store);
+    assert_eq!(
+        claims(root.path()),
+        [(PointKey("0b".to_owned()), "00aa".to_owned())],
+        "the other is not finished"
+    );
+}
+
+#[test]
 fn a_point_whose_result_is_gone_is_kept_again() {
     let root = tempfile::tempdir().unwrap();
     let key = PointKey("0a".to_owned());

@@ -21,7 +21,7 @@ use counterpoint_experiments::study::store::{STALE_AFTER, Store, Verdict};
 use counterpoint_framework::model::Registry;
 use counterpoint_simulation::run::RunError;
 
-use super::{Study, fail};
+use super::{Study, fail, note_version};
 use crate::{Console, FAILURE, INTERRUPTED, NOT_VERIFIED, SUCCESS};
 
 /// Tasks that an array of Slurm may have where nobody has allowed more.
@@ -142,9 +142,10 @@ impl Study {
         let first: Option<Part> = "1/1".parse().ok();
         // As a part would: another study that is at work in the folder keeps its own.
         let written = Store::open(folder, first, &index.digest(), self.stale())
-            .and_then(|store| index.write(folder).map(|()| drop(store)));
-        if let Err(error) = written {
-            return fail(&[error.into()], console).map(Err);
+            .and_then(|store| index.write(folder).inspect(|_| drop(store)));
+        match written {
+            Ok(other) => note_version(other.as_deref(), console)?,
+            Err(error) => return fail(&[error.into()], console).map(Err),
         }
         let wanted = |point: usize| {
             self.filter.as_ref().is_none_or(|filter| plan.points[point].name().contains(filter.as_str()))

@@ -151,7 +151,8 @@ impl Study {
 
     /// Says what became of the points.
     fn say(&self, ran: &Ran, settings: &Settings, console: &mut Console<'_>) -> io::Result<u8> {
-        let Ran { stored, taken_over, done, failed, elsewhere, left, keys } = ran;
+        let Ran { stored, taken_over, done, failed, elsewhere, left, keys, other_version } = ran;
+        note_version(other_version.as_deref(), console)?;
         let part = self.part.map(|part| format!("part {part} of ")).unwrap_or_default();
         writeln!(
             console.out,
@@ -189,6 +190,17 @@ impl Study {
             () => FAILURE,
         })
     }
+}
+
+/// Says that points of another version of the command are in the folder.
+fn note_version(other: Option<&str>, console: &mut Console<'_>) -> io::Result<()> {
+    let own = env!("CARGO_PKG_VERSION");
+    other.map_or(Ok(()), |other| {
+        writeln!(
+            console.err,
+            "note: the folder was version {other}'s of the command, and this is {own}: its points are kept, and those of {own} are run"
+        )
+    })
 }
 
 fn default_folder(plan: &Plan) -> PathBuf {
