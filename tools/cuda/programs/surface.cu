@@ -1,5 +1,6 @@
 // Surfaces of one, two and three dimensions and of layers, in bytes, floats and four floats: read and written by coordinates, with places
 // outside that are left out or moved to the edge, copied between arrays, and read as textures afterwards.
+// Compiler: nvcc
 // Arguments: 37 21 5
 
 #include <cstdio>

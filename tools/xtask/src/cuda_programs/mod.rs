@@ -1,7 +1,7 @@
 //! `cargo xtask cuda-programs FOLDER`: compiles the CUDA programs of a folder as they are, runs them without a GPU, and then on machines.
 //!
 //! A program is a source with `main`, and the sources that belong to it ([`sources`]); it runs in the folder of its source. Its text may say
-//! `// Arguments: WORDS`, `// Needs: sm_NN`, and `// Machines: NAME,NAME` for the only ones that it fits. For programs that say nothing, a file
+//! `// Arguments: WORDS`, `// Needs: sm_NN`, `// Compiler: nvcc`, and `// Machines: NAME,NAME` for the only ones that it fits. For programs that say nothing, a file
 //! (`--arguments`) has lines `NAME: ARGUMENTS`, and `NAME flags: FLAGS` for the compiler, where
 //! a source is one more of the program. A program is right if it ends with status 0, which its own
 //! check of its results decides, and if every machine computes what it computed. One that uses a library beside CUDA's runtime is not built.
@@ -87,7 +87,7 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> Result<(), String> {
         }
     }
     let count = right + wrong.len();
-    report(&format!("{right} of {count} programs are right; {left_out} more use a library and are left out"));
+    report(&format!("{right} of {count} programs are right; {left_out} more are left out"));
     if wrong.is_empty() && right > 0 {
         return Ok(());
     }
@@ -214,6 +214,11 @@ fn judge(options: &Options, libraries: &Path, program: &Program) -> Verdict {
         return wrong("no folder", error.to_string());
     }
     let text = String::from_utf8_lossy(&std::fs::read(main).unwrap_or_default()).into_owned();
+    if declared(&text, "Compiler").as_deref() == Some("nvcc")
+        && !matches!(options.compiler, Compiler::Nvcc(_))
+    {
+        return Verdict::Library("functions that only nvcc has");
+    }
     let needs = declared(&text, "Needs").unwrap_or_default();
     let file = folder.join("program");
     let architecture = newer(&options.architecture, &needs);
