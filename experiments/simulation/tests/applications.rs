@@ -51,7 +51,8 @@ impl Files for Committed {
             return Err(io::ErrorKind::NotFound.into());
         }
         let name = Path::new(path).parent().and_then(|folder| folder.file_name()?.to_str());
-        match self.0.zip(name.filter(|_| path.ends_with(".ptx"))) {
+        // The module of a recorded program is of one compiler.
+        match self.0.zip(name.filter(|_| path.ends_with(".ptx") && path.contains("/kernel."))) {
             Some((dialect, name)) => std::fs::read(kernels(name, dialect)),
             None => std::fs::read(path),
         }
