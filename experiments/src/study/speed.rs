@@ -1,4 +1,4 @@
-//! How fast points ran and how much memory they took, which is no result; and what is expected of the others.
+//! Speed and memory of measured points, which are no results, and estimates for the other points.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ pub(super) const SPEED: &str = "speed.json";
 /// The speeds of all points, as a table.
 const SPEEDS: &str = "speeds.csv";
 
-/// How fast a point ran.
+/// Speed of a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Speed {
     /// Seconds of the simulation alone.

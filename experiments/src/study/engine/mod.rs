@@ -23,7 +23,7 @@ use super::store::{PointKey, Store, failures};
 pub(super) use jobs::reason;
 use jobs::{Crew, End, Job};
 
-/// How to run a study.
+/// Settings of a study's run.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Points at a time.
@@ -207,7 +207,7 @@ fn in_order(study: &Study, keys: &[PointKey], settings: &Settings) -> Vec<Vec<us
 /// Key of each point: its inputs. The problems of all points are reported together, each once.
 ///
 /// # Errors
-/// What is wrong with machines and applications.
+/// Errors of machines and applications.
 pub fn keys(study: &Study, registry: &Registry) -> Result<Vec<PointKey>, StudyError> {
     let mut problems: Vec<RunError> = Vec::new();
     let mut keys = Vec::new();

@@ -21,7 +21,7 @@ pub const SUBMIT: &str = "submit.sh";
 
 /// How often a task that meets its time limit is queued again.
 const ROUNDS: u32 = 3;
-/// What is asked for is this much more than what was measured: other computers are slower, other points larger.
+/// Factor from the measured time and memory to those of a request: other computers are slower, other points larger.
 const TIME_FACTOR: f64 = 2.0;
 const MEMORY_FACTOR: f64 = 1.25;
 /// Limits are multiples of these.
@@ -30,7 +30,7 @@ const MEMORY_STEP: u64 = 64;
 /// The longest time of the last job.
 const LAST_TIME: u64 = 1800;
 
-/// What tasks are asked for.
+/// Time and memory of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Needs {
     /// Time limit of a task; that of the partition if there is none.
@@ -271,7 +271,7 @@ mod tests {
         assert!(!none.array().contains("--time") && !none.array().contains("--mem"));
     }
 
-    /// Runs the array's script with a command in the place of the study, and gives its status and what it says.
+    /// Runs the array's script with another command in place of the study; returns its status and output.
     #[cfg(unix)]
     fn play(script: &str, signal: Option<&str>) -> (Option<i32>, String) {
         let folder = tempfile::tempdir().unwrap();

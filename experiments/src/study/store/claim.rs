@@ -1,7 +1,7 @@
 //! Claims: who runs a point, without a lock.
 //!
-//! A claim is the file `claims/KEY.1`, which only one process can create, with the token of that process in it. Whoever finds its holder
-//! dead creates `KEY.2`, which again only one can, and so on: the last one holds. So nobody ever removes a claim that another one has
+//! A claim is the file `claims/KEY.1`, which only one process can create, with the token of that process in it. A process that finds its
+//! holder dead creates `KEY.2`, which again only one can, and so on: the last one holds. So nobody ever removes a claim that another one has
 //! just made. At worst a point is run twice, to the same bytes, and one of both is kept.
 
 use std::fs::{self, OpenOptions};

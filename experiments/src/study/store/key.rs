@@ -8,7 +8,7 @@ use counterpoint_simulation::run::{RunErrors, RunRequest, load_application, load
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// Names a point by what it depends on.
+/// Key of a point: the hash of all that it depends on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PointKey(pub(super) String);
 

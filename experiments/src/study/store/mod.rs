@@ -98,7 +98,7 @@ impl Store {
         self.folder.join(POINTS).join(format!("{key}.{token}{UNFINISHED}"))
     }
 
-    /// Claims a point for this process. Whoever has the claim looks whether the point is finished once more.
+    /// Claims a point for this process. Its holder looks once more whether the point is finished.
     ///
     /// # Errors
     /// If nothing can be written.

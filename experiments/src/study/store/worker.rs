@@ -156,7 +156,7 @@ impl Drop for Presence {
     }
 }
 
-/// Writes in place: whoever opens the file sees the new state, on network file systems too. It never becomes shorter.
+/// Writes in place: a process that opens the file sees the new state, on network file systems too. It never becomes shorter.
 fn write(file: &mut File, worker: &Worker) -> io::Result<()> {
     use std::io::Seek;
     let text = serde_json::to_string(worker).map_err(io::Error::other)?;
