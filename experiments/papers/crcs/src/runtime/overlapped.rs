@@ -183,7 +183,13 @@ impl Overlapped {
     /// The work of the postlude, in its order.
     fn postlude(&self, driver: &Driver<'_>, application: &Application) -> Result<Vec<Piece>, Fault> {
         let mut work = Vec::new();
+        let mut makes = false;
         for step in &application.postlude {
+            // A file may take what the step before has made.
+            if makes && matches!(step, HostStep::Write(_)) {
+                work.push(Piece::Busy(SimTime::ZERO));
+            }
+            makes = matches!(step, HostStep::Read(_));
             let step = match *step {
                 HostStep::Write(transfer) => {
                     let buffer = final_meaning(application, &[transfer.part.buffer])?[0];
@@ -212,7 +218,7 @@ fn is_constant(application: &Application, BufferId(buffer): BufferId) -> bool {
     application.variable_of(buffer as usize).is_some_and(|(variable, _)| variable.constant)
 }
 
-/// Whether a step makes what is copied to a constant.
+/// True for a step whose bytes are then copied to a constant.
 fn makes_constant(application: &Application, step: &HostStep) -> bool {
     step.transfer().is_some_and(|transfer| is_constant(application, transfer.part.buffer))
 }
@@ -265,8 +271,8 @@ fn exchange(steps: &[Step], meaning: &mut [BufferId]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Whether an application is of the kind that the paper overlaps: whole arrays, made before the kernels and written behind them. What the host
-/// holds for itself may be parts.
+/// True for an application of the paper's kind: it makes whole arrays before its kernels and writes whole ones behind them. Buffers that are
+/// not copied may be made and written in parts.
 fn is_plain(application: &Application) -> bool {
     let is_whole = |part: &Range| *part == application.whole(part.buffer);
     let is_fit = |copied: &[BufferId], transfer: &Transfer| {
