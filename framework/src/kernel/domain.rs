@@ -1,50 +1,47 @@
 //! A clock domain: the processes of one clock in one island.
 //!
-//! They share the clock's position and a queue of wake-ups that is kept in cycles. An edge at which any of them wakes is
-//! one event of the island, however many wake.
+//! They share the clock's position, and their wake-ups are kept in cycles. An edge at which any of them wakes is
+//! one event of the island, however many wake. Times of the island, in picoseconds, are found for this edge alone.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use super::island::IslandState;
-use super::local::Local;
-use super::queue::{NEVER, Queue, Slot};
-use crate::time::{Clock, Edge};
+use super::queue::{NEVER, Slot};
+use super::sleepers::Sleepers;
+use crate::time::{Clock, Edge, SimTime};
 
 /// The part of a clock domain that its processes reach.
 pub(crate) struct Domain {
     pub(crate) island: Rc<IslandState>,
-    pub(crate) clock: Clock,
-    /// The place of the first process in the island.
-    pub(crate) first: u32,
     /// The edge at which its processes run now, or last ran.
     edge: Cell<Edge>,
     /// The edge after that.
     next: Cell<Edge>,
-    /// When a process of the domain wakes next, [`NEVER`] if none does; exact between two batches.
-    due: Cell<u64>,
-    /// The edge to which `due` belongs.
+    /// The cycle in which a process of the domain wakes next, [`NEVER`] if none does; zero during a batch, after which it is found.
+    alarm: Cell<u64>,
+    /// The edge of that cycle.
     due_edge: Cell<Edge>,
-    /// The running process wakes at the next edge again.
-    again: Cell<bool>,
-    queue: Local<Queue>,
-    /// Per process the edge at which it wakes, unless that was the edge after the current one when it was asked for.
-    wakes: Box<[Cell<Edge>]>,
+    /// Its time, or [`NEVER`]; exact between two batches.
+    due: Cell<u64>,
+    sleepers: Sleepers,
+    pub(crate) clock: Clock,
+    /// The place of the first process in the island.
+    pub(crate) first: u32,
 }
 
 impl Domain {
     pub(crate) fn new(island: Rc<IslandState>, clock: Clock, first: u32, processes: usize) -> Rc<Self> {
         Rc::new(Domain {
             island,
-            clock,
-            first,
             edge: Cell::default(),
             next: Cell::new(clock.next(Edge::default())),
-            due: Cell::new(NEVER),
+            alarm: Cell::new(NEVER),
             due_edge: Cell::default(),
-            again: Cell::new(false),
-            queue: Local::new(Queue::new(processes)),
-            wakes: vec![Cell::default(); processes].into_boxed_slice(),
+            due: Cell::new(NEVER),
+            sleepers: Sleepers::new(processes),
+            clock,
+            first,
         })
     }
 
@@ -60,79 +57,87 @@ impl Domain {
         self.due.get()
     }
 
-    /// Wakes a process at an edge after the current one.
+    /// The cycle of the first edge at or after `time`, the current one if that has passed.
     #[inline]
-    pub(crate) fn schedule(&self, slot: Slot, edge: Edge) {
-        if edge.index() == self.next.get().index() {
-            self.schedule_next(slot);
-        } else {
-            self.schedule_later(slot, edge);
-        }
-    }
-
-    #[inline(never)]
-    fn schedule_later(&self, slot: Slot, edge: Edge) {
-        if self.queue.with(|queue| queue.schedule(slot, edge.index())) {
-            self.wakes[slot as usize].set(edge);
-            self.note(edge);
-        }
-    }
-
-    /// Wakes a process at the edge after the current one.
-    #[inline(always)]
-    pub(crate) fn schedule_next(&self, slot: Slot) {
+    fn cycle_at_or_after(&self, time: u64) -> u64 {
         let next = self.next.get();
-        self.queue.with(|queue| queue.schedule_soon(slot, next.index()));
-        self.note(next);
+        match () {
+            () if time > next.time().as_ps() => next.index() + self.clock.cycles_until(next, SimTime::from_ps(time)),
+            () if time > self.edge.get().time().as_ps() => next.index(),
+            () => self.edge.get().index(),
+        }
     }
 
-    /// Wakes the running process at the edge after the current one, once it has been polled.
-    #[inline(always)]
-    pub(crate) fn schedule_again(&self) {
-        self.again.set(true);
+    /// The first edge at or after `time`, the current one if that has passed.
+    pub(crate) fn edge_at_or_after(&self, time: u64) -> Edge {
+        self.edge_of(self.cycle_at_or_after(time))
     }
 
-    /// Does what [`Domain::schedule_again`] has asked for; `last` if the process was the last one of its batch.
+    /// The edge of a cycle that has not passed.
+    #[inline]
+    fn edge_of(&self, cycle: u64) -> Edge {
+        let next = self.next.get();
+        if cycle == next.index() {
+            return next;
+        }
+        let edge = self.edge.get();
+        self.clock.after(edge, self.clock.cycles(cycle - edge.index()))
+    }
+
+    /// Wakes a process in a cycle that has not passed.
     #[inline(always)]
-    pub(crate) fn polled(&self, slot: Slot, last: bool) {
-        if self.again.replace(false) {
-            if last {
-                self.schedule_next(slot);
-            } else {
-                self.queue.with(|queue| queue.keep(slot));
-            }
+    pub(crate) fn schedule(&self, slot: Slot, cycle: u64) {
+        self.sleepers.schedule(slot, cycle);
+        if cycle < self.alarm.get() {
+            self.note(cycle);
+        }
+    }
+
+    /// Wakes a process at the first edge at or after `time`.
+    #[inline]
+    pub(crate) fn schedule_at(&self, slot: Slot, time: u64) {
+        self.schedule(slot, self.cycle_at_or_after(time));
+    }
+
+    /// Wakes the running process at the edge after the current one.
+    #[inline(always)]
+    pub(crate) fn schedule_again(&self, slot: Slot) {
+        if self.alarm.get() == 0 {
+            self.sleepers.keep(slot);
+        } else {
+            self.schedule(slot, self.next.get().index());
         }
     }
 
     /// Whether a process is to wake at a time that is known.
     pub(crate) fn is_scheduled(&self, slot: Slot) -> bool {
-        self.queue.with(|queue| queue.is_scheduled(slot))
+        self.sleepers.is_scheduled(slot)
     }
 
     /// Withdraws every wake-up that the running process has asked for.
     #[cold]
     pub(crate) fn withdraw(&self, slot: Slot) {
-        self.again.set(false);
-        self.queue.with(|queue| queue.cancel(slot));
-        self.settle();
+        self.sleepers.cancel(slot);
+        if self.alarm.get() > 0 {
+            self.settle();
+        }
     }
 
     /// Wakes a process at the current edge: every process starts like this.
     pub(crate) fn schedule_start(&self, slot: Slot) {
-        self.schedule_later(slot, self.edge.get());
+        self.schedule(slot, self.edge.get().index());
     }
 
-    #[inline(always)]
-    fn note(&self, edge: Edge) {
-        let time = edge.time().as_ps();
-        if time < self.due.get() {
-            self.set_due(edge);
-            self.island.note(time);
-        }
+    #[inline]
+    fn note(&self, cycle: u64) {
+        self.set_due(cycle);
+        self.island.note(self.due.get());
     }
 
-    #[inline(always)]
-    fn set_due(&self, edge: Edge) {
+    #[inline]
+    fn set_due(&self, cycle: u64) {
+        let edge = self.edge_of(cycle);
+        self.alarm.set(cycle);
         self.due.set(edge.time().as_ps());
         self.due_edge.set(edge);
     }
@@ -143,6 +148,23 @@ impl Domain {
         self.island.next() < self.next.get().time().as_ps()
     }
 
+    /// Lets the running process go on at the first edge at or after `time` if nothing else happens before then inside the window.
+    #[inline(always)]
+    pub(crate) fn try_advance_to(&self, time: u64) -> bool {
+        let next = self.next.get();
+        if time > next.time().as_ps() {
+            return self.try_far_advance_to(time);
+        }
+        // Most messages come for the next edge.
+        time <= self.edge.get().time().as_ps() || self.try_advance(next)
+    }
+
+    #[inline(never)]
+    fn try_far_advance_to(&self, time: u64) -> bool {
+        // An edge is no earlier than the time that it is for.
+        self.island.try_advance(time) && self.try_advance(self.clock.at_or_after(self.next.get(), SimTime::from_ps(time)))
+    }
+
     /// Lets the running process go on at `edge` if nothing else happens before then inside the window.
     #[inline(always)]
     pub(crate) fn try_advance(&self, edge: Edge) -> bool {
@@ -151,6 +173,12 @@ impl Domain {
             self.arrive(edge);
         }
         free
+    }
+
+    /// Lets the running process go on at the next edge.
+    #[inline(always)]
+    pub(crate) fn try_advance_to_next(&self) -> bool {
+        self.try_advance(self.next.get())
     }
 
     #[inline(always)]
@@ -166,33 +194,29 @@ impl Domain {
         if edge.index() != self.edge.get().index() {
             self.arrive(edge);
         }
-        self.queue.with(|queue| queue.begin(edge.index()));
+        self.alarm.set(0);
+        self.sleepers.begin(edge.index());
     }
 
     /// The next process that wakes at the edge begun, and whether it is the last one: then the next edge at which a
     /// process wakes is known.
     #[inline(always)]
     pub(crate) fn take(&self) -> Option<(Slot, bool)> {
-        let taken = self.queue.with(Queue::take);
+        let taken = self.sleepers.take();
         if let Some((_, true)) = taken {
             self.settle();
         }
         taken
     }
 
+    #[inline]
     fn settle(&self) {
-        let (key, slot) = self.queue.with(|queue| queue.earliest());
-        if key == NEVER {
-            self.due.set(NEVER);
-            return;
+        match self.sleepers.earliest() {
+            NEVER => {
+                self.alarm.set(NEVER);
+                self.due.set(NEVER);
+            }
+            cycle => self.set_due(cycle),
         }
-        let next = self.next.get();
-        let edge = match key {
-            _ if key == next.index() => next,
-            // The process that ran last went ahead to an edge at which others wake too.
-            _ if key == self.edge.get().index() => self.edge.get(),
-            _ => self.wakes[slot as usize].get(),
-        };
-        self.set_due(edge);
     }
 }

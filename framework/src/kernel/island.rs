@@ -113,6 +113,16 @@ pub(crate) struct Cost {
 pub(crate) const SPAN: u64 = 1 << 17;
 
 impl Cost {
+    /// Measures a poll of a process.
+    #[cold]
+    #[inline(never)]
+    fn measure<R>(&mut self, process: &Process, poll: impl FnOnce() -> R) -> R {
+        let begun = Instant::now();
+        let polled = poll();
+        self.add(process.ps(), begun.elapsed().as_nanos() as u64);
+        polled
+    }
+
     /// Adds a poll of a process that took `nanos`. The first poll starts the process and is not counted.
     fn add(&mut self, time: u64, nanos: u64) {
         if !std::mem::replace(&mut self.started, true) {
@@ -192,19 +202,37 @@ impl Island {
     }
 
     fn run_until_panic(&mut self, endings: &mut Vec<Ending>) {
-        let context = &mut Context::from_waker(Waker::noop());
         loop {
             let Some(number) = self.batch.or_else(|| self.begin()) else { return };
-            let domain = Rc::clone(&self.domains[number]);
-            while let Some((slot, last)) = domain.take() {
-                if last {
-                    self.state.next.set(earliest(&self.domains).0);
-                }
-                self.poll(domain.first + slot, context, endings);
-                domain.polled(slot, last);
+            match self.run_batch(number) {
+                Some((place, result)) => self.end(place, result, endings),
+                None => self.batch = None,
             }
-            self.batch = None;
         }
+    }
+
+    /// Calls upon the processes of a batch until it is over, or one of them ends.
+    #[inline(never)]
+    fn run_batch(&mut self, number: usize) -> Option<(u32, Result<(), Fault>)> {
+        let context = &mut Context::from_waker(Waker::noop());
+        let domain = &*self.domains[number];
+        let tasks = &mut self.tasks[domain.first as usize..];
+        while let Some((slot, last)) = domain.take() {
+            if last {
+                self.state.next.set(earliest(&self.domains).0);
+            }
+            self.pulse.set_place(domain.first + slot);
+            let task = &mut tasks[slot as usize];
+            let Some(body) = &mut task.body else { continue };
+            let polled = match self.measure {
+                false => body.as_mut().poll(context),
+                true => task.cost.measure(&task.process, || body.as_mut().poll(context)),
+            };
+            if let Poll::Ready(result) = polled {
+                return Some((domain.first + slot, result));
+            }
+        }
+        None
     }
 
     /// Goes to when something happens next, inside the window, and gives the domain in which it does.
@@ -220,21 +248,6 @@ impl Island {
         self.domains[number].begin();
         self.batch = Some(number);
         self.batch
-    }
-
-    #[inline(always)]
-    fn poll(&mut self, place: u32, context: &mut Context<'_>, endings: &mut Vec<Ending>) {
-        self.pulse.set_place(place);
-        let task = &mut self.tasks[place as usize];
-        let Some(body) = &mut task.body else { return };
-        let begun = self.measure.then(Instant::now);
-        let polled = body.as_mut().poll(context);
-        if let Some(begun) = begun {
-            task.cost.add(task.process.ps(), begun.elapsed().as_nanos() as u64);
-        }
-        if let Poll::Ready(result) = polled {
-            self.end(place, result, endings);
-        }
     }
 
     #[cold]

@@ -361,7 +361,7 @@ impl<M> Outlet<M> {
                 seen(time, &message);
                 if inbox.push(time, *sender, message) {
                     if *one_clock && after == 0 {
-                        inbox.owner.wake_at_edge(clock.after(edge, *span));
+                        inbox.owner.wake_in_cycle(edge.index() + span.cycles());
                     } else {
                         inbox.owner.wake_at(time);
                     }

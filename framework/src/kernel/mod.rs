@@ -28,11 +28,13 @@ mod remote;
 mod ring;
 mod samples;
 mod simulation;
+mod sleepers;
 mod snapshot;
 mod standstill;
 mod throughput;
 mod watch;
 mod watchdog;
+mod wheel;
 mod wiring;
 mod worker;
 

@@ -36,7 +36,6 @@ pub trait Source {
 
 /// A process's own state within the kernel. One thread's `Rc`s hold it.
 pub struct Process {
-    clock: Clock,
     pub(crate) island: Rc<IslandState>,
     pub(crate) domain: Rc<Domain>,
     /// Position in the island.
@@ -63,7 +62,6 @@ type Reasons = Box<dyn Fn() -> Vec<String>>;
 impl Process {
     pub(crate) fn new(domain: Rc<Domain>, slot: Slot, index: u32, hashing: bool) -> Rc<Self> {
         Rc::new(Process {
-            clock: domain.clock,
             island: Rc::clone(&domain.island),
             place: domain.first + slot,
             domain,
@@ -137,7 +135,7 @@ impl Process {
 
     /// The process's clock.
     pub fn clock(&self) -> Clock {
-        self.clock
+        self.domain.clock
     }
 
     /// The edge at which the process runs now.
@@ -166,34 +164,23 @@ impl Process {
 
     #[inline]
     fn edge_after(&self, cycles: u64) -> Edge {
-        let clock = self.clock();
+        let clock = &self.domain.clock;
         clock.after(self.edge(), clock.cycles(cycles))
-    }
-
-    /// The process's first edge at or after `time`.
-    #[inline]
-    fn edge_at_or_after(&self, time: u64) -> Edge {
-        let edge = self.edge();
-        if time <= edge.time().as_ps() {
-            return edge;
-        }
-        let next = self.clock.next(edge);
-        if time <= next.time().as_ps() { next } else { self.clock.at_or_after(next, SimTime::from_ps(time)) }
     }
 
     /// Wakes the process at its first edge at or after `time`.
     #[inline]
     pub(crate) fn wake_at(&self, time: u64) {
         if time != NEVER {
-            self.domain.schedule(self.slot, self.edge_at_or_after(time));
+            self.domain.schedule_at(self.slot, time);
         }
     }
 
-    /// As [`Process::wake_at`], at an edge after the current one.
+    /// As [`Process::wake_at`], in a cycle after the current one.
     #[inline(always)]
-    pub(crate) fn wake_at_edge(&self, edge: Edge) {
-        debug_assert!(edge.index() > self.cycle(), "the past");
-        self.domain.schedule(self.slot, edge);
+    pub(crate) fn wake_in_cycle(&self, cycle: u64) {
+        debug_assert!(cycle > self.cycle(), "the past");
+        self.domain.schedule(self.slot, cycle);
     }
 
     /// Goes on at the next edge at once, or asks to be woken there.
@@ -201,10 +188,14 @@ impl Process {
     fn try_tick(&self) -> bool {
         if self.domain.is_busy() {
             // The usual case among many: others have something to do before.
-            self.domain.schedule_again();
+            self.domain.schedule_again(self.slot);
             return false;
         }
-        self.advance_or_sleep_until(self.clock.next(self.edge()))
+        let advanced = self.domain.try_advance_to_next();
+        if !advanced {
+            self.domain.schedule_again(self.slot);
+        }
+        advanced
     }
 
     /// Goes on at `edge` at once if nothing else happens in the island before it; otherwise asks to be woken there and returns
@@ -213,7 +204,7 @@ impl Process {
     fn advance_or_sleep_until(&self, edge: Edge) -> bool {
         let advanced = self.domain.try_advance(edge);
         if !advanced {
-            self.domain.schedule(self.slot, edge);
+            self.domain.schedule(self.slot, edge.index());
         }
         advanced
     }
@@ -221,23 +212,20 @@ impl Process {
     /// Goes on at the first edge at or after `time` at once, if nothing else happens in the island before it.
     #[inline(always)]
     pub(crate) fn try_advance_to(&self, time: u64) -> bool {
-        let next = self.clock.next(self.edge());
-        if time > next.time().as_ps() {
-            return self.try_far_advance_to(next, time);
-        }
-        // Most messages come for the next edge.
-        time <= self.ps() || self.domain.try_advance(next)
+        self.domain.try_advance_to(time)
     }
 
-    #[inline(never)]
-    fn try_far_advance_to(&self, from: Edge, time: u64) -> bool {
-        self.domain.try_advance(self.clock.at_or_after(from, SimTime::from_ps(time)))
-    }
-
-    /// As [`Process::advance_or_sleep_until`], for the first edge at or after `time`; never wakes if that is never.
+    /// The same, and otherwise asks to be woken there; never wakes if that is never.
     #[inline]
     pub(crate) fn advance_or_sleep(&self, time: u64) -> bool {
-        time != NEVER && self.advance_or_sleep_until(self.edge_at_or_after(time))
+        if time == NEVER {
+            return false;
+        }
+        let advanced = self.domain.try_advance_to(time);
+        if !advanced {
+            self.domain.schedule_at(self.slot, time);
+        }
+        advanced
     }
 
     /// Waits for the next edge of the process's clock.
@@ -254,7 +242,7 @@ impl Process {
 
     /// Waits until the first edge at or after `time`; a time that has passed does not wait.
     pub fn until(&self, time: SimTime) -> UntilEdge<'_> {
-        UntilEdge { process: self, edge: self.edge_at_or_after(time.as_ps()) }
+        UntilEdge { process: self, edge: self.domain.edge_at_or_after(time.as_ps()) }
     }
 
     /// Waits for a duration from now, rounded up to the next edge; a duration of zero does not wait.

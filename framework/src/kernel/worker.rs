@@ -210,7 +210,7 @@ impl<'a> Worker<'a> {
     /// Hands over what goes to other shares, and says what there is to know of this one at the end of a window.
     pub(super) fn report(&mut self) -> Report {
         let plan = self.plan;
-        self.own.next = self.agenda.with(|agenda| agenda.earliest()).0;
+        self.own.next = self.agenda.with(|agenda| agenda.earliest());
         self.own.mail = false;
         for &other in &self.others {
             let earliest = self.posts[other].flush(plan.notice(self.thread, other), &self.outgoing);
@@ -370,8 +370,8 @@ impl<'a> Worker<'a> {
     /// An island with something to do before `limit`. Islands without are not looked at.
     fn next_island(&self, limit: u64) -> Option<usize> {
         self.agenda.with(|agenda| {
-            let (number, _) = agenda.take().or_else(|| {
-                let (due, _) = agenda.earliest();
+            let number = agenda.take().or_else(|| {
+                let due = agenda.earliest();
                 if due >= limit {
                     return None;
                 }

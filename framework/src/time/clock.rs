@@ -46,6 +46,12 @@ impl Edge {
 }
 
 impl Span {
+    /// Its number of cycles.
+    #[inline]
+    pub(crate) const fn cycles(self) -> u64 {
+        self.cycles
+    }
+
     /// The span rounded down to whole picoseconds.
     pub const fn floor(self) -> SimTime {
         SimTime::from_ps(self.quotient)
@@ -67,8 +73,7 @@ impl Clock {
 
     /// Its frequency.
     pub const fn frequency(&self) -> Hertz {
-        let dividend = self.quotient * self.divisor + self.remainder;
-        Hertz::new(PICOSECONDS_PER_SECOND / dividend * self.divisor)
+        Hertz::new(PICOSECONDS_PER_SECOND / self.period() * self.divisor)
     }
 
     /// The edge after `edge`.
@@ -91,7 +96,24 @@ impl Clock {
     }
 
     /// `cycles` periods of this clock.
+    #[inline]
     pub const fn cycles(&self, cycles: u64) -> Span {
+        if self.remainder == 0 {
+            Span { quotient: cycles.wrapping_mul(self.quotient), remainder: 0, cycles }
+        } else {
+            self.broken_cycles(cycles)
+        }
+    }
+
+    /// The same where a period is no whole number of picoseconds.
+    const fn broken_cycles(&self, cycles: u64) -> Span {
+        // A remainder is less than 10¹², so the product fits.
+        const FEW: u64 = 1 << 24;
+        if cycles < FEW {
+            let parts = cycles * self.remainder;
+            let quotient = cycles * self.quotient + parts / self.divisor;
+            return Span { quotient, remainder: parts % self.divisor, cycles };
+        }
         let whole = cycles as u128 * self.quotient as u128;
         let parts = cycles as u128 * self.remainder as u128;
         let divisor = self.divisor as u128;
@@ -101,55 +123,38 @@ impl Clock {
     /// The first edge at or after `time`, found from an earlier edge `from`.
     #[inline]
     pub fn at_or_after(&self, from: Edge, time: SimTime) -> Edge {
-        let mut edge = from;
-        // Most waits are for the next few edges.
-        for _ in 0..3 {
-            if edge.time >= time.as_ps() {
-                return edge;
-            }
-            if time.as_ps() - edge.time > 4 * self.quotient {
-                break;
-            }
-            edge = self.next(edge);
-        }
-        if edge.time >= time.as_ps() { edge } else { self.jump(edge, time) }
+        self.after(from, self.cycles(self.cycles_until(from, time)))
     }
 
-    #[inline(never)]
-    fn jump(&self, from: Edge, time: SimTime) -> Edge {
-        const FEW: u64 = 256;
+    /// Number of cycles from an edge to the first one at or after `time`, which is no earlier time.
+    #[inline]
+    pub fn cycles_until(&self, from: Edge, time: SimTime) -> u64 {
         let distance = time.as_ps() - from.time;
         if self.remainder == 0 {
-            let edges = distance.div_ceil(self.quotient);
-            return self.after(from, Span { quotient: edges * self.quotient, remainder: 0, cycles: edges });
+            return distance.div_ceil(self.quotient);
         }
-        // A period is less than its whole picoseconds and one more: this many edges are certainly before `time` or at it.
-        let edges = distance / (self.quotient + 1);
-        if edges > FEW || self.remainder > u64::MAX / FEW {
-            return self.leap(from, time);
+        // The smallest k with floor((fraction + k·period) / divisor) >= distance.
+        match distance.checked_mul(self.divisor) {
+            Some(parts) => parts.saturating_sub(from.fraction).div_ceil(self.period()),
+            None => self.many_cycles(from, distance),
         }
-        let parts = edges * self.remainder;
-        let quotient = edges * self.quotient + parts / self.divisor;
-        let mut edge = self.after(from, Span { quotient, remainder: parts % self.divisor, cycles: edges });
-        while edge.time < time.as_ps() {
-            edge = self.next(edge);
-        }
-        edge
+    }
+
+    /// A period, in units of 1/`divisor` ps: at most 10¹².
+    #[inline]
+    const fn period(&self) -> u64 {
+        self.quotient * self.divisor + self.remainder
     }
 
     #[cold]
-    fn leap(&self, from: Edge, time: SimTime) -> Edge {
-        let divisor = u128::from(self.divisor);
-        let period = u128::from(self.quotient) * divisor + u128::from(self.remainder);
-        // The smallest k with floor((fraction + k·period) / divisor) >= distance.
-        let distance = u128::from(time.as_ps() - from.time) * divisor - u128::from(from.fraction);
-        self.after(from, self.cycles(distance.div_ceil(period) as u64))
+    fn many_cycles(&self, from: Edge, distance: u64) -> u64 {
+        let parts = u128::from(distance) * u128::from(self.divisor) - u128::from(from.fraction);
+        parts.div_ceil(u128::from(self.period())) as u64
     }
 
     /// The number of whole cycles that have passed at `time`: the index of the last edge at or before it.
     pub fn index(&self, time: SimTime) -> u64 {
-        let divisor = u128::from(self.divisor);
-        let period = u128::from(self.quotient) * divisor + u128::from(self.remainder);
+        let (divisor, period) = (u128::from(self.divisor), u128::from(self.period()));
         // Edge n is at or before t exactly if n·period/divisor < t + 1.
         ((u128::from(time.as_ps()) + 1) * divisor).div_ceil(period) as u64 - 1
     }
