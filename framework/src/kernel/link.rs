@@ -39,8 +39,8 @@ pub(crate) struct Inbox<M> {
     due: Cell<u64>,
     /// The latest arrival that ever was, and the last sender among those that came then.
     last: Cell<(u64, u32)>,
-    /// The receiver wants to be woken by a message.
-    pub(crate) armed: Cell<bool>,
+    /// The receiver wants to be woken by a message while it is at its wait of this number.
+    armed: Cell<u64>,
     queue: Local<Ring<Arrival<M>>>,
     /// Observer that is notified when the first message arrives, and the index there.
     watch: OnceCell<(Rc<Board>, u32)>,
@@ -60,7 +60,7 @@ impl<M> Inbox<M> {
         Rc::new(Inbox {
             due: Cell::new(NEVER),
             last: Cell::new((0, 0)),
-            armed: Cell::new(false),
+            armed: Cell::new(0),
             queue: Local::default(),
             watch: OnceCell::new(),
             owner,
@@ -101,7 +101,7 @@ impl<M> Inbox<M> {
         let (last, last_sender) = self.last.get();
         if time > last || (time == last && sender >= last_sender) {
             self.last.set((time, sender));
-            self.queue.with(|queue| queue.push_arrival(time, sender, message));
+            self.queue.enter().push_arrival(time, sender, message);
         } else {
             self.insert(Arrival { time, sender, message });
         }
@@ -109,7 +109,7 @@ impl<M> Inbox<M> {
             return false;
         }
         self.due.set(time);
-        self.tell(time) || self.armed.get()
+        self.tell(time) || self.is_armed()
     }
 
     /// Tells who watches when the first message arrives, and whether the receiver must be woken for it.
@@ -125,9 +125,26 @@ impl<M> Inbox<M> {
         board.note(place, self.due.get());
     }
 
+    /// Has the receiver be woken by a message during its current wait.
+    #[inline(always)]
+    pub(crate) fn arm(&self) {
+        self.armed.set(self.owner.wait_number());
+    }
+
+    /// Withdraws that wish.
+    #[inline(always)]
+    pub(crate) fn disarm(&self) {
+        self.armed.set(0);
+    }
+
+    #[inline(always)]
+    fn is_armed(&self) -> bool {
+        self.armed.get() == self.owner.wait_number()
+    }
+
     /// Whether the receiver waits for a message.
     pub(crate) fn is_awaited(&self) -> bool {
-        self.armed.get() || self.watch.get().is_some_and(|(board, _)| board.armed.get())
+        self.is_armed() || self.watch.get().is_some_and(|(board, _)| board.is_armed())
     }
 
     /// Puts a message that arrives before another one in its place, searched from the back.
@@ -164,7 +181,7 @@ impl<M> Inbox<M> {
             Return::Local(outlet) => outlet.give_back(now + outlet.latency.get()),
             Return::Remote { latency, credits } => credits.put(now + latency, now + latency),
         }
-        self.queue.with(Ring::pop_message)
+        self.queue.enter().pop_message()
     }
 
     /// When the first message arrives.
@@ -214,8 +231,8 @@ impl<M> Inbox<M> {
 pub(crate) struct Outlet<M> {
     /// Credits that can be used, as far as has been counted.
     available: Cell<u32>,
-    /// The sender waits for a credit.
-    pub(crate) waiting: Cell<bool>,
+    /// The sender waits for a credit while it is at its wait of this number.
+    waiting: Cell<u64>,
     /// Times at which further credits come back, in order.
     returning: Local<Ring<u64>>,
     /// How long a message takes that is not sent in cycles, and a credit.
@@ -260,7 +277,7 @@ impl<M> Outlet<M> {
     pub(crate) fn new(owner: Rc<Process>) -> Rc<Self> {
         Rc::new(Outlet {
             available: Cell::new(0),
-            waiting: Cell::new(false),
+            waiting: Cell::new(0),
             returning: Local::default(),
             latency: Cell::new(0),
             owner,
@@ -293,6 +310,24 @@ impl<M> Outlet<M> {
         available
     }
 
+    /// Has the sender be woken by a credit during its current wait.
+    #[inline(always)]
+    pub(crate) fn arm(&self) {
+        self.waiting.set(self.owner.wait_number());
+    }
+
+    /// Withdraws that wish.
+    #[inline(always)]
+    pub(crate) fn disarm(&self) {
+        self.waiting.set(0);
+    }
+
+    /// Whether the sender waits for a credit.
+    #[inline(always)]
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.waiting.get() == self.owner.wait_number()
+    }
+
     /// Takes one credit if there is one.
     #[inline]
     pub(crate) fn take(&self, now: u64) -> bool {
@@ -320,7 +355,7 @@ impl<M> Outlet<M> {
         }
         self.returning.with(|returning| returning.push_back(time));
         // One that was on its way before will wake the sender.
-        if self.waiting.get() && self.returning.with(|returning| returning.len()) == 1 {
+        if self.is_awaited() && self.returning.with(|returning| returning.len()) == 1 {
             self.owner.wake_at(time);
         }
     }

@@ -90,7 +90,7 @@ impl<M: Message> In<M> {
         if due != NEVER && owner.try_advance_to(due) {
             return Poll::Ready(());
         }
-        self.inbox.armed.set(true);
+        self.inbox.arm();
         owner.wake_at(due);
         Poll::Pending
     }
@@ -164,11 +164,11 @@ impl<M> Source for In<M> {
     }
 
     fn arm(&self) {
-        self.inbox.armed.set(true);
+        self.inbox.arm();
     }
 
     fn disarm(&self) {
-        self.inbox.armed.set(false);
+        self.inbox.disarm();
     }
 }
 
@@ -217,13 +217,13 @@ impl<M: Message> Out<M> {
 
     #[inline(always)]
     fn poll_credit(&self) -> Poll<()> {
-        let Outlet { owner, waiting, .. } = &*self.outlet;
+        let owner = &self.outlet.owner;
         let taken = self.outlet.take(owner.ps())
             || (owner.advance_or_sleep(self.outlet.due()) && self.outlet.take(owner.ps()));
         if taken {
             return Poll::Ready(());
         }
-        waiting.set(true);
+        self.outlet.arm();
         Poll::Pending
     }
 
@@ -277,7 +277,7 @@ pub struct Sending<'a, M> {
 impl<M> Drop for Sending<'_, M> {
     #[inline(always)]
     fn drop(&mut self) {
-        self.out.outlet.waiting.set(false);
+        self.out.outlet.disarm();
     }
 }
 
@@ -319,11 +319,11 @@ impl<M: Message> Source for Out<M> {
     }
 
     fn arm(&self) {
-        self.outlet.waiting.set(true);
+        self.outlet.arm();
     }
 
     fn disarm(&self) {
-        self.outlet.waiting.set(false);
+        self.outlet.disarm();
     }
 }
 

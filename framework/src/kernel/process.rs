@@ -44,6 +44,8 @@ pub struct Process {
     pub(crate) slot: Slot,
     /// Position in the machine, the same however it is cut.
     pub(crate) index: u32,
+    /// Number of its wait, from 1: sources that were armed for an earlier one wake nobody.
+    wait_number: Cell<u64>,
     /// It is inside [`Process::concurrently`].
     concurrent: Cell<bool>,
     hashing: bool,
@@ -67,6 +69,7 @@ impl Process {
             domain,
             slot,
             index,
+            wait_number: Cell::new(1),
             concurrent: Cell::new(false),
             hashing,
             hash: Cell::default(),
@@ -282,6 +285,12 @@ impl Process {
         })
     }
 
+    /// Number of the wait that the process is at.
+    #[inline(always)]
+    pub(crate) fn wait_number(&self) -> u64 {
+        self.wait_number.get()
+    }
+
     /// Adds an event to the process's hash.
     #[inline(always)]
     pub(crate) fn record(&self, port: u32, event: impl FnOnce(&mut EventHasher)) {
@@ -398,8 +407,12 @@ impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Future for Wait
 impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Drop for Wait<'a, I> {
     #[inline]
     fn drop(&mut self) {
-        if self.armed {
-            self.each(Source::disarm);
+        let process = self.process;
+        match self.armed {
+            true if process.concurrent.get() => self.each(Source::disarm),
+            // It was the only wait.
+            true => process.wait_number.set(process.wait_number.get() + 1),
+            false => {}
         }
     }
 }

@@ -27,8 +27,10 @@ pub(crate) struct Board {
     /// Per input when its first message arrives, [`NEVER`] if there is none.
     dues: Box<[Cell<u64>]>,
     words: Box<[Word]>,
-    /// The component wants to be woken by one of these.
-    pub(crate) armed: Cell<bool>,
+    /// The component wants to be woken by one of these while it is at its wait of this number.
+    armed: Cell<u64>,
+    /// The component's process; nothing where no input is watched.
+    owner: Option<Rc<Process>>,
 }
 
 impl Board {
@@ -39,7 +41,13 @@ impl Board {
         let (word, bit) = (&self.words[place as usize / 64], 1 << (place % 64));
         let pending = word.pending.get();
         word.pending.set(if due == NEVER { pending & !bit } else { pending | bit });
-        self.armed.get() && word.among.get() & bit != 0
+        word.among.get() & bit != 0 && self.is_armed()
+    }
+
+    /// Whether the component waits for one of these.
+    #[inline(always)]
+    pub(crate) fn is_armed(&self) -> bool {
+        self.owner.as_ref().is_some_and(|owner| self.armed.get() == owner.wait_number())
     }
 
     /// Inputs with a message that the component is interested in, lowest first.
@@ -66,7 +74,8 @@ impl Watch {
         let board = Rc::new(Board {
             dues: vec![Cell::new(NEVER); inboxes.len()].into_boxed_slice(),
             words: (0..inboxes.len().div_ceil(64)).map(|_| word()).collect(),
-            armed: Cell::new(false),
+            armed: Cell::new(0),
+            owner: inboxes.first().map(|inbox| Rc::clone(&inbox.owner)),
         });
         for (inbox, place) in inboxes.iter().zip(0..) {
             inbox.watch(&board, place);
@@ -97,10 +106,10 @@ impl Source for Watch {
     }
 
     fn arm(&self) {
-        self.board.armed.set(true);
+        self.board.armed.set(self.board.owner.as_ref().map_or(0, |owner| owner.wait_number()));
     }
 
     fn disarm(&self) {
-        self.board.armed.set(false);
+        self.board.armed.set(0);
     }
 }

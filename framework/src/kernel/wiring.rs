@@ -148,7 +148,7 @@ impl<M: Message> AnyOutlet for Outlet<M> {
     }
 
     fn starved(&self) -> Option<usize> {
-        self.waiting.get().then(|| self.capacity.get() as usize)
+        self.is_awaited().then(|| self.capacity.get() as usize)
     }
 
     fn credits(&self, now: u64) -> (usize, usize, usize) {
