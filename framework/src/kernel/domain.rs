@@ -62,7 +62,9 @@ impl Domain {
     fn cycle_at_or_after(&self, time: u64) -> u64 {
         let next = self.next.get();
         match () {
-            () if time > next.time().as_ps() => next.index() + self.clock.cycles_until(next, SimTime::from_ps(time)),
+            () if time > next.time().as_ps() => {
+                next.index() + self.clock.cycles_until(next, SimTime::from_ps(time))
+            }
             () if time > self.edge.get().time().as_ps() => next.index(),
             () => self.edge.get().index(),
         }
@@ -162,7 +164,8 @@ impl Domain {
     #[inline(never)]
     fn try_far_advance_to(&self, time: u64) -> bool {
         // An edge is no earlier than the time that it is for.
-        self.island.try_advance(time) && self.try_advance(self.clock.at_or_after(self.next.get(), SimTime::from_ps(time)))
+        self.island.try_advance(time)
+            && self.try_advance(self.clock.at_or_after(self.next.get(), SimTime::from_ps(time)))
     }
 
     /// Lets the running process go on at `edge` if nothing else happens before then inside the window.

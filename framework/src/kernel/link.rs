@@ -101,7 +101,7 @@ impl<M> Inbox<M> {
         let (last, last_sender) = self.last.get();
         if time > last || (time == last && sender >= last_sender) {
             self.last.set((time, sender));
-            self.queue.enter().push_arrival(time, sender, message);
+            self.queue.with(|queue| queue.push_back_with(|| Arrival { time, sender, message }));
         } else {
             self.insert(Arrival { time, sender, message });
         }
@@ -181,7 +181,7 @@ impl<M> Inbox<M> {
             Return::Local(outlet) => outlet.give_back(now + outlet.latency.get()),
             Return::Remote { latency, credits } => credits.put(now + latency, now + latency),
         }
-        self.queue.enter().pop_message()
+        self.queue.with(|queue| queue.pop_front().expect("a message is due").message)
     }
 
     /// When the first message arrives.

@@ -7,7 +7,6 @@
 #[cfg(debug_assertions)]
 use std::cell::Cell;
 use std::cell::UnsafeCell;
-use std::ops::{Deref, DerefMut};
 
 /// Interior mutability through short, non-recursive closures. `!Sync`, as its `UnsafeCell` is.
 #[derive(Default)]
@@ -26,20 +25,6 @@ impl<T> Local<T> {
         }
     }
 
-    /// The value, for one expression that does not reach this cell again. What goes in and out of it need not pass a closure: a large
-    /// message is moved once.
-    #[inline(always)]
-    pub(crate) fn enter(&self) -> Entered<'_, T> {
-        #[cfg(debug_assertions)]
-        assert!(!self.entered.replace(true), "a kernel cell was entered recursively");
-        Entered {
-            // SAFETY: as in `with`, whose rule holds while the guard lives.
-            value: unsafe { &mut *self.value.get() },
-            #[cfg(debug_assertions)]
-            entered: &self.entered,
-        }
-    }
-
     /// Runs `body` on the value. `body` must not reach this cell again.
     #[inline(always)]
     pub(crate) fn with<R>(&self, body: impl FnOnce(&mut T) -> R) -> R {
@@ -51,36 +36,6 @@ impl<T> Local<T> {
         #[cfg(debug_assertions)]
         self.entered.set(false);
         result
-    }
-}
-
-/// A [`Local`] that is entered; see [`Local::enter`].
-pub(crate) struct Entered<'a, T> {
-    value: &'a mut T,
-    #[cfg(debug_assertions)]
-    entered: &'a Cell<bool>,
-}
-
-impl<T> Deref for Entered<'_, T> {
-    type Target = T;
-
-    #[inline(always)]
-    fn deref(&self) -> &T {
-        self.value
-    }
-}
-
-impl<T> DerefMut for Entered<'_, T> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut T {
-        self.value
-    }
-}
-
-#[cfg(debug_assertions)]
-impl<T> Drop for Entered<'_, T> {
-    fn drop(&mut self) {
-        self.entered.set(false);
     }
 }
 

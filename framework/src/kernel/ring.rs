@@ -5,8 +5,6 @@
 
 use std::mem::MaybeUninit;
 
-use super::link::Arrival;
-
 /// A queue with room for a power of two of items.
 pub(crate) struct Ring<T> {
     slots: Box<[MaybeUninit<T>]>,
@@ -67,11 +65,17 @@ impl<T> Ring<T> {
 
     #[inline(always)]
     pub(crate) fn push_back(&mut self, item: T) {
+        self.push_back_with(|| item);
+    }
+
+    /// Puts an item that is made in its place: large ones need not be moved there.
+    #[inline(always)]
+    pub(crate) fn push_back_with(&mut self, make: impl FnOnce() -> T) {
         if self.is_full() {
             self.grow();
         }
         // SAFETY: a ring that is not full has a capacity; what lies at its tail has been taken or was never there.
-        unsafe { self.at(self.tail).write(item) };
+        unsafe { self.at(self.tail).write(make()) };
         self.tail = self.tail.wrapping_add(1);
     }
 
@@ -114,35 +118,6 @@ impl<T> Ring<T> {
         slots.resize_with(capacity, MaybeUninit::uninit);
         self.slots = slots.into_boxed_slice();
         (self.mask, self.head, self.tail) = (capacity as i32 - 1, 0, len as u32);
-    }
-}
-
-impl<M> Ring<Arrival<M>> {
-    /// Puts in an arrival part by part: a large message is moved once, into its place.
-    #[inline(always)]
-    pub(crate) fn push_arrival(&mut self, time: u64, sender: u32, message: M) {
-        if self.is_full() {
-            self.grow();
-        }
-        // SAFETY: as in `push_back`; every part is written.
-        unsafe {
-            let place = self.at(self.tail);
-            (&raw mut (*place).time).write(time);
-            (&raw mut (*place).sender).write(sender);
-            (&raw mut (*place).message).write(message);
-        }
-        self.tail = self.tail.wrapping_add(1);
-    }
-
-    /// Takes the message of the first arrival, which there must be.
-    #[inline(always)]
-    pub(crate) fn pop_message(&mut self) -> M {
-        assert!(!self.is_empty(), "a message is there");
-        let head = self.head;
-        self.head = head.wrapping_add(1);
-        // SAFETY: the arrival was there, and moving the head has given up the place that its message, the only part with something to drop,
-        // is read from.
-        unsafe { (&raw mut (*self.at(head)).message).read() }
     }
 }
 

@@ -121,7 +121,10 @@ impl Sleepers {
     /// that wake now.
     #[inline]
     pub(crate) fn begin(&self, cycle: u64) {
-        debug_assert!(self.left.get() == 0 && self.word.get() == self.last_word.get(), "a batch was not finished");
+        debug_assert!(
+            self.left.get() == 0 && self.word.get() == self.last_word.get(),
+            "a batch was not finished"
+        );
         self.now.set(cycle);
         let Some(rows) = &self.rows else {
             let woken = |(place, wake): (usize, &Cell<u64>)| u64::from(wake.get() == cycle) << place;
@@ -354,7 +357,11 @@ mod tests {
                             }
                         }
                         assert_eq!(woken, expected);
-                        assert!(expected.iter().all(|&slot| sleepers.is_scheduled(slot) == (list[slot as usize] != NEVER)));
+                        assert!(
+                            expected
+                                .iter()
+                                .all(|&slot| sleepers.is_scheduled(slot) == (list[slot as usize] != NEVER))
+                        );
                     }
                 }
                 _ => {}

@@ -104,7 +104,8 @@ impl Wheel {
     /// A sleeper with the least key, if that is known without a look at others.
     #[inline]
     pub(crate) fn first(&self) -> Option<Slot> {
-        (self.occupied & 1 != 0).then(|| self.levels[0].heads[self.levels[0].occupied.trailing_zeros() as usize])
+        (self.occupied & 1 != 0)
+            .then(|| self.levels[0].heads[self.levels[0].occupied.trailing_zeros() as usize])
     }
 
     /// The least time of all, [`NEVER`] if there is no sleeper. Times are in the order of the keys: those of the first list come before

@@ -208,6 +208,25 @@ mod tests {
     }
 
     #[test]
+    fn far_edges_are_exact() {
+        for (clock, hertz) in
+            [mhz(700), mhz(924), mhz(1000), (Clock::new(Hertz::new(999_999_937)), 999_999_937)]
+        {
+            for n in [(1 << 24) - 1, 1 << 24, (1 << 24) + 1, 3_000_000_000] {
+                assert_eq!(clock.after(Edge::default(), clock.cycles(n)).time, exact(n, hertz));
+            }
+            let from = clock.after(Edge::default(), clock.cycles(5));
+            for time in [from.time, from.time + 1, 1 << 40, 1 << 52, 1 << 62] {
+                let n = clock.at_or_after(from, SimTime::from_ps(time)).index;
+                assert!(
+                    exact(n, hertz) >= time && (n == 5 || exact(n - 1, hertz) < time),
+                    "{time} ps of {hertz} Hz"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn the_index_counts_edges_passed() {
         let (clock, hertz) = mhz(924);
         for n in [0, 1, 2, 230, 231, 1_000_003] {
