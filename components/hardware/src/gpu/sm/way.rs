@@ -5,8 +5,9 @@
 //! result has no place in the pipeline of the unit or on the result bus, none that is there with it starts (GPGPU-Sim).
 //! Instructions book in their order, so a place that an older one has taken later is free until then.
 
-use super::operands::WINDOW;
+use super::operands::{Turns, WINDOW};
 use super::params::WayParams;
+use super::places::Places;
 
 /// A calendar of the next turns or cycles, with a number for each.
 struct Calendar([(u64, u64); WINDOW as usize]);
@@ -22,12 +23,23 @@ impl Calendar {
         if known == time { value } else { 0 }
     }
 
-    /// Sets what happens at a time, unless something is known that happens later by a whole [`WINDOW`].
+    /// The same, or nothing if something is known that happens later by a whole [`WINDOW`].
     #[inline]
-    fn set(&mut self, time: u64, value: u64) {
-        let slot = &mut self.0[(time % WINDOW) as usize];
-        if slot.0 <= time {
-            *slot = (time, value);
+    fn not_later(&self, time: u64) -> Option<u64> {
+        let (known, value) = self.0[(time % WINDOW) as usize];
+        (known <= time).then_some(if known == time { value } else { 0 })
+    }
+
+    /// Sets what happens at a time, of which nothing later is known.
+    #[inline]
+    fn put(&mut self, time: u64, value: u64) {
+        self.0[(time % WINDOW) as usize] = (time, value);
+    }
+
+    /// Changes what happens at a time, unless something is known that happens later.
+    fn change(&mut self, time: u64, change: impl FnOnce(u64) -> u64) {
+        if let Some(value) = self.not_later(time) {
+            self.put(time, change(value));
         }
     }
 }
@@ -52,34 +64,43 @@ impl Units {
 
     /// The units that cannot begin an instruction in a cycle, or nothing if its result has no place at all. Results that are
     /// complete in more than [`WINDOW`] cycles find one.
-    #[inline]
     fn taken(&self, cycle: u64, (latency, initiation): (u64, u64)) -> Option<u64> {
         let done = if latency < WINDOW { self.results.at(cycle + latency) } else { 0 };
         let begun =
             (cycle..(cycle + initiation).min(self.last + 1)).fold(0, |begun, it| begun | self.begins.at(it));
-        (done.count_ones() < self.width).then_some(done | begun)
+        self.has_room(done).then_some(done | begun)
+    }
+
+    /// Whether one result more can be complete in a cycle. To count bits is slow on hosts of the baseline.
+    #[inline]
+    fn has_room(&self, done: u64) -> bool {
+        match self.width {
+            1 => done == 0,
+            2 => done & done.wrapping_sub(1) == 0,
+            width => done == 0 || done.count_ones() < width,
+        }
     }
 
     /// A unit begins an instruction in a cycle.
-    #[inline]
     fn book(&mut self, unit: u32, cycle: u64, (latency, initiation): (u64, u64)) {
+        let with = |units| units | 1 << unit;
         if latency < WINDOW {
-            self.results.set(cycle + latency, self.results.at(cycle + latency) | 1 << unit);
+            self.results.change(cycle + latency, with);
         }
         if initiation == 1 {
-            self.begins.set(cycle, self.begins.at(cycle) | 1 << unit);
+            self.begins.change(cycle, with);
             self.last = self.last.max(cycle);
         }
     }
 }
 
-/// The way of one sort of instruction: from when on each place on it is free.
+/// The way of one sort of instruction: from when on the places on it are free.
 pub(super) struct Way {
-    /// Cycles from which on an instruction can be issued into each pipeline register in front of the collectors.
-    pub(super) entries: Vec<u64>,
-    /// Turns in which each port into the collectors and each collector is free.
-    pub(super) inputs: Vec<u64>,
-    pub(super) collectors: Vec<u64>,
+    /// Cycles from which on an instruction can be issued into the pipeline registers in front of the collectors.
+    pub(super) entries: Places,
+    /// Turns in which the ports into the collectors and the collectors are free.
+    pub(super) inputs: Places,
+    pub(super) collectors: Places,
     pub(super) exit: Exit,
 }
 
@@ -88,16 +109,18 @@ pub(super) struct Exit {
     /// By turn, the instructions that leave the collectors, and how many may.
     leaving: Calendar,
     outputs: u64,
-    /// By cycle, the pipeline registers in front of the units which an instruction passes in one cycle.
+    /// By cycle, the pipeline registers in front of the units which an instruction passes in one cycle, and how many there are.
     passed: Calendar,
-    /// For each pipeline register, from when until when an instruction stays in it for longer.
+    width: u64,
+    /// For each of them, from when until when an instruction stays in it for longer than a cycle.
     kept: Vec<(u64, u64)>,
     /// The last cycle in which an instruction leaves.
     last: u64,
     /// From when until when the oldest instruction in front of the units cannot start.
     held: (u64, u64),
-    /// Cycles from which on each unit takes an instruction, if it had one that keeps it for several.
+    /// Cycles from which on each unit takes an instruction, if it had one that keeps it for several; the first and the last of them.
     free: Vec<u64>,
+    all_free: (u64, u64),
     /// The number of the first unit among all of the part of the SM.
     first_unit: u32,
 }
@@ -105,7 +128,7 @@ pub(super) struct Exit {
 impl Way {
     /// A way of a part of an SM: `share` gives the part's share of a number of the SM.
     pub(super) fn new(params: &WayParams, share: impl Fn(u32) -> u32, first_unit: u32) -> Self {
-        let places = |count: u32| vec![0; share(count) as usize];
+        let places = |count: u32| Places::new(share(count));
         Way {
             entries: places(params.issue_width),
             inputs: places(params.inputs),
@@ -114,10 +137,12 @@ impl Way {
                 leaving: Calendar::new(),
                 outputs: share(params.outputs).into(),
                 passed: Calendar::new(),
+                width: share(params.dispatch_width).into(),
                 kept: vec![(0, 0); share(params.dispatch_width) as usize],
                 last: 0,
                 held: (0, 0),
-                free: places(params.units),
+                free: vec![0; share(params.units) as usize],
+                all_free: (0, 0),
                 first_unit,
             },
         }
@@ -125,29 +150,70 @@ impl Way {
 
     /// The first cycle in which an entry is free.
     #[inline]
-    pub(super) fn accepts_from(&mut self) -> u64 {
-        earliest(&mut self.entries).map_or(u64::MAX, |entry| *entry)
+    pub(super) fn accepts_from(&self) -> u64 {
+        self.entries.earliest()
     }
 }
 
 impl Exit {
+    /// Whether there are no units.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.free.is_empty()
+    }
+
     /// An instruction that has its operands leaves its collector, in this turn at the earliest, and starts to execute. Gives
-    /// the turn in which it leaves and the cycle in which it starts, or nothing if there are no units.
+    /// the turn in which it leaves and the cycle in which it starts. There must be units.
     #[inline]
     pub(super) fn pass(
         &mut self,
         units: &mut Units,
-        (from, turns): (u64, u64),
+        (turn, turns): (u64, Turns),
         (latency, initiation): (u64, u64),
-    ) -> Option<(u64, u64)> {
-        if self.free.is_empty() {
-            return None;
+    ) -> (u64, u64) {
+        let left = turns.cycle(turn);
+        let starts = left + 1;
+        // Most instructions find no other one in their way.
+        if initiation == 1
+            && latency < WINDOW
+            && left >= self.held.1
+            && starts >= self.all_free.1
+            && let Some(leaving) = self.leaving.not_later(turn)
+            && leaving < self.outputs
+            && let Some(passed) = self.passed.not_later(left)
+            && passed < self.width
+            && let Some(done) = units.results.not_later(starts + latency)
+            && units.has_room(done)
+            && let Some(begun) = units.begins.not_later(starts)
+        {
+            let unit = (!(done | begun).rotate_right(self.first_unit)).trailing_zeros();
+            if (unit as usize) < self.free.len() {
+                let bit = 1_u64.rotate_left(self.first_unit + unit);
+                self.leaving.put(turn, leaving + 1);
+                self.passed.put(left, passed + 1);
+                units.results.put(starts + latency, done | bit);
+                units.begins.put(starts, begun | bit);
+                self.last = self.last.max(left);
+                units.last = units.last.max(starts);
+                return (turn, starts);
+            }
         }
+        self.pass_others(units, (turn, turns), (latency, initiation))
+    }
+
+    /// The same with others in its way.
+    #[inline(never)]
+    fn pass_others(
+        &mut self,
+        units: &mut Units,
+        (from, turns): (u64, Turns),
+        (latency, initiation): (u64, u64),
+    ) -> (u64, u64) {
         let mut turn = from;
         loop {
-            let left = turn / turns;
-            if self.taken(left) >= self.kept.len() {
-                turn = (left + 1) * turns;
+            let left = turns.cycle(turn);
+            if self.taken(left) >= self.width {
+                turn = turns.first(left + 1);
                 continue;
             }
             if self.leaving.at(turn) >= self.outputs {
@@ -156,42 +222,49 @@ impl Exit {
             }
             let (starts, unit) = self.find(units, left + 1, (latency, initiation));
             // It keeps its register from those that leave later and have booked before.
-            if let Some(full) =
-                (left + 1..starts.min(self.last + 1)).find(|it| self.taken(*it) >= self.kept.len())
+            if starts > left + 1
+                && let Some(full) =
+                    (left + 1..starts.min(self.last + 1)).find(|it| self.taken(*it) >= self.width)
             {
-                turn = (full + 1) * turns;
+                turn = turns.first(full + 1);
                 continue;
             }
-            self.leaving.set(turn, self.leaving.at(turn) + 1);
-            self.book(left, starts);
+            self.leaving.change(turn, |leaving| leaving + 1);
+            self.last = self.last.max(left);
+            if starts == left + 1 {
+                self.passed.change(left, |passed| passed + 1);
+            } else {
+                self.hold(left, starts);
+            }
             units.book(self.first_unit + unit, starts, (latency, initiation));
             if initiation > 1 {
-                self.free[unit as usize] = starts + initiation;
+                self.keep(unit, starts + initiation);
             }
-            return Some((turn, starts));
+            return (turn, starts);
         }
+    }
+
+    /// A unit takes the next instruction in a cycle.
+    fn keep(&mut self, unit: u32, until: u64) {
+        self.free[unit as usize] = until;
+        self.all_free =
+            self.free.iter().fold((u64::MAX, 0), |(first, last), free| (first.min(*free), last.max(*free)));
     }
 
     /// Pipeline registers in front of the units that are taken at the end of a cycle.
     #[inline]
-    fn taken(&self, cycle: u64) -> usize {
-        let passed = self.passed.at(cycle) as usize;
+    fn taken(&self, cycle: u64) -> u64 {
+        let passed = self.passed.at(cycle);
         // None is kept for longer than the oldest is held.
         if cycle >= self.held.1 {
             return passed;
         }
-        passed + self.kept.iter().filter(|(begin, end)| (*begin..*end).contains(&cycle)).count()
+        passed + self.kept.iter().filter(|(begin, end)| (*begin..*end).contains(&cycle)).count() as u64
     }
 
-    /// An instruction leaves its collector in a cycle and starts in another one.
-    #[inline]
-    fn book(&mut self, left: u64, starts: u64) {
-        self.last = self.last.max(left);
+    /// An instruction that leaves its collector in a cycle stays in its pipeline register for more than a cycle.
+    fn hold(&mut self, left: u64, starts: u64) {
         let from = left + 1;
-        if starts == from {
-            self.passed.set(left, self.passed.at(left) + 1);
-            return;
-        }
         if let Some(place) = self.kept.iter_mut().min_by_key(|(_, end)| *end) {
             *place = (left, starts);
         }
@@ -205,33 +278,25 @@ impl Exit {
 
     /// The first cycle, from `from` on, in which no older instruction waits, a unit is free and the result has a place.
     /// Gives the unit, too.
-    #[inline]
     fn find(&self, units: &Units, from: u64, (latency, initiation): (u64, u64)) -> (u64, u32) {
-        let (begin, end) = self.held;
-        let mut cycle = self.free.iter().copied().min().map_or(from, |free| free.max(from));
+        let ((begin, end), (first, last)) = (self.held, self.all_free);
+        let mut cycle = from.max(first);
         loop {
             if (begin..end).contains(&cycle) {
                 cycle = end;
             }
             if let Some(taken) = units.taken(cycle, (latency, initiation)) {
-                let fits = |unit: &usize| {
-                    self.free[*unit] <= cycle && taken >> (self.first_unit as usize + unit) & 1 == 0
-                };
-                if let Some(unit) = (0..self.free.len()).find(fits) {
-                    return (cycle, unit as u32);
+                let mut taken = taken.rotate_right(self.first_unit);
+                if cycle < last {
+                    let busy = self.free.iter().enumerate().filter(|(_, free)| **free > cycle);
+                    taken = busy.fold(taken, |taken, (unit, _)| taken | 1 << unit);
+                }
+                let unit = (!taken).trailing_zeros();
+                if (unit as usize) < self.free.len() {
+                    return (cycle, unit);
                 }
             }
             cycle += 1;
         }
-    }
-}
-
-/// The first of the places to be free, if there are any.
-#[inline]
-pub(super) fn earliest(places: &mut [u64]) -> Option<&mut u64> {
-    match places {
-        [place] => Some(place),
-        [one, other] => Some(if *other < *one { other } else { one }),
-        places => places.iter_mut().min_by_key(|free| **free),
     }
 }

@@ -81,6 +81,8 @@ pub(super) struct LoadStore {
     out_of_credit: bool,
     /// The unit cannot go on before the cache of constants, or that of texels, has an answer.
     starved: bool,
+    /// Nothing is here that a step would do something for.
+    idle: bool,
     l1: L1,
     constants: ReadCache<Waiter>,
     /// Count of copies to constant memory when the cache last dropped its lines.
@@ -111,6 +113,7 @@ impl LoadStore {
             blocked: false,
             out_of_credit: false,
             starved: false,
+            idle: true,
             l1: L1::new(&params.l1d)?,
             constants: ReadCache::new(&params.l1c, Answer::Constant)?,
             constant_writes: 0,
@@ -133,6 +136,12 @@ impl LoadStore {
     #[inline]
     pub(super) fn has_room(&self, core: usize) -> bool {
         self.queue.has_room(core)
+    }
+
+    /// Whether a step does nothing, until an instruction or an answer comes.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.idle
     }
 
     /// Whether the unit waits for an answer or for credit.
@@ -275,7 +284,8 @@ impl LoadStore {
         around: &mut SmState<'_>,
     ) {
         around.expect(warp);
-        let core = around.warps.slots[warp as usize].core;
+        let core = around.warps.core(warp);
+        self.idle = false;
         let places = (&mut *around.registers, &mut *around.collectors);
         self.queue.push((warp, pc), work, (core, accesses), places, around.cycle);
     }
@@ -299,6 +309,9 @@ impl LoadStore {
     /// When the unit has something to do by itself.
     #[inline]
     pub(super) fn next(&self, cycle: u64) -> Option<u64> {
+        if self.idle {
+            return None;
+        }
         let mut next = u64::MAX;
         if let Some(ready) = self.queue.ready()
             && !self.starved
@@ -332,7 +345,10 @@ impl LoadStore {
         self.l1.write_back(memory);
         self.constants.send(memory);
         self.textures.send(memory);
-        around.sim.stats.lsu_stalls.add(u64::from(self.is_blocked()));
+        let blocked = self.is_blocked();
+        around.sim.stats.lsu_stalls.add(blocked.into());
+        let has_work = self.queue.ready().is_some() || self.l1.next().is_some();
+        self.idle = !(blocked || has_work || self.wants_credit());
         Ok(())
     }
 
@@ -360,6 +376,7 @@ impl LoadStore {
 
     /// Takes an answer of memory.
     pub(super) fn reply(&mut self, reply: MemReply, around: &mut SmState<'_>) -> Result<(), Fault> {
+        self.idle = false;
         let MemReply { line, tag, result, far, .. } = reply;
         let bytes = u64::from(far) * SECTOR_BYTES;
         match (Answer::of(tag), result) {

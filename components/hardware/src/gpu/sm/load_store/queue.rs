@@ -43,7 +43,7 @@ enum Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Collector {
     Own(usize),
-    Shared(usize),
+    Shared,
 }
 
 /// A memory instruction on its way to the unit.
@@ -195,7 +195,7 @@ impl Queue {
                 let turn = leaves.max(part.exits[exit]);
                 match collector {
                     Collector::Own(place) => part.collectors[place] = turn,
-                    Collector::Shared(place) => collectors.release(one.core, place, turn),
+                    Collector::Shared => collectors.release(one.core, turn),
                 }
                 part.exits[exit] = NEVER;
                 (one.stage, one.ready) = (Stage::Collected(exit), file.cycle_after(turn) + 1);
@@ -223,8 +223,8 @@ impl Queue {
             let enters = from.max(part.collectors[place]);
             part.collectors[place] = NEVER;
             (enters, Collector::Own(place))
-        } else if let Some((enters, place)) = collectors.claim(one.core, from) {
-            (enters, Collector::Shared(place))
+        } else if let Some(enters) = collectors.claim(one.core, from) {
+            (enters, Collector::Shared)
         } else {
             return false;
         };

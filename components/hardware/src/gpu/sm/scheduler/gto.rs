@@ -10,6 +10,19 @@ pub(super) struct GreedyThenOldest {
     last: u32,
 }
 
+/// The oldest of some slots, there must be one: its slot and 64 times its age in one number, so that the smallest is found without a
+/// branch.
+#[inline]
+fn oldest(slots: u64, ages: &[u64]) -> u64 {
+    let (mut rest, mut oldest) = (slots, u64::MAX);
+    while rest != 0 {
+        let slot = rest.trailing_zeros();
+        oldest = oldest.min(ages[slot as usize] << 6 | u64::from(slot));
+        rest &= rest - 1;
+    }
+    oldest
+}
+
 impl Variant<dyn WarpPolicy> for GreedyThenOldest {
     const NAME: &'static str = "gto";
     const DOC: &'static str =
@@ -24,14 +37,7 @@ impl Variant<dyn WarpPolicy> for GreedyThenOldest {
 impl WarpPolicy for GreedyThenOldest {
     fn pick(&mut self, &View { ready, ages, .. }: &View<'_>) -> Option<u32> {
         if ready >> self.last & 1 == 0 {
-            // Slots and ages in one number each, so that the smallest is found without a branch.
-            let (mut rest, mut oldest) = (ready, u64::MAX);
-            while rest != 0 {
-                let slot = rest.trailing_zeros();
-                oldest = oldest.min(ages[slot as usize] << 6 | u64::from(slot));
-                rest &= rest - 1;
-            }
-            self.last = (oldest % 64) as u32;
+            self.last = (oldest(ready, ages) % 64) as u32;
         }
         Some(self.last)
     }
@@ -43,10 +49,14 @@ impl WarpPolicy for GreedyThenOldest {
         if ready >> self.last & 1 != 0 {
             return 0;
         }
-        let slots = |mask: u64| (0..64u32).filter(move |slot| mask >> slot & 1 != 0);
-        let oldest = slots(ready).map(|slot| ages[slot as usize]).min().unwrap_or(u64::MAX);
-        let seen = |slot: &u32| *slot == self.last || ages[*slot as usize] < oldest;
-        slots(others).filter(seen).fold(0, |mask, slot| mask | 1 << slot)
+        let (oldest, mut seen) = (oldest(ready, ages), others & 1 << self.last);
+        let mut rest = others & !seen;
+        while rest != 0 {
+            let slot = rest.trailing_zeros();
+            rest &= rest - 1;
+            seen |= u64::from(ages[slot as usize] < oldest >> 6) << slot;
+        }
+        seen
     }
 }
 
