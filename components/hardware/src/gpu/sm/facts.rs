@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use counterpoint_ptx::{Class, Instruction, Kernel, Reach, RegisterSet};
+use counterpoint_ptx::{Class, FileAccesses, Instruction, Kernel, Reach, RegisterSet};
 
 use super::operands::{Banks, RegisterFile};
 use super::units::Units;
@@ -14,6 +14,7 @@ pub(super) struct Fact {
     pub(super) needs: u64,
     pub(super) sets: u64,
     pub(super) banks: Banks,
+    pub(super) accesses: FileAccesses,
     /// For how long its result is awaited, and its unit occupied.
     pub(super) cycles: (u16, u16),
     /// Its place in the kernel.
@@ -36,6 +37,7 @@ impl Fact {
             needs: bits(&instruction.reads) | sets,
             sets,
             banks: registers.banks(&instruction.accesses),
+            accesses: instruction.accesses,
             cycles: units.cycles_of(instruction),
             pc: pc as u32,
             way: units.way(instruction.unit, instruction.latency) as u8,

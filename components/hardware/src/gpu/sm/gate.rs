@@ -70,7 +70,7 @@ impl Sm {
         if access.wants_value {
             self.warps.await_results(slot);
         }
-        let accesses = *self.warps.accesses(slot);
+        let accesses = self.warps.next(slot).accesses;
         self.meet_acquire(slot, access.acquires);
         let (load_store, mut around) = self.load_store(sim, sim.cycle());
         load_store.push((slot, true), access, accesses, &mut around);

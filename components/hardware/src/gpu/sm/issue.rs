@@ -9,7 +9,7 @@ use super::cta::{BARRIERS, Cta};
 use super::facts::Fact;
 use super::params::Pairing;
 use super::stalls::Held;
-use super::units::MEMORY;
+use super::units::{MEMORY, WAYS};
 use super::warp::State;
 use super::writeback::Writeback;
 use super::{Scheduler, Sm, SmStats, copies, load_store};
@@ -92,11 +92,15 @@ impl Sm {
         if mine == 0 {
             return 0;
         }
-        let mut closed = if self.load_store.has_room(core) { 0 } else { self.warps.wanting(MEMORY) };
-        for (way, accepts) in self.collectors.accepts_from(core).iter().enumerate() {
-            closed |= if *accepts > cycle { self.warps.wanting(way) } else { 0 };
+        // Most want the first way, and often all of them do.
+        let (accepts, [first, ..]) = (self.collectors.accepts_from(core), self.warps.wants());
+        let mut open = if accepts[0] <= cycle { mine } else { mine & !first };
+        if open & !first != 0 {
+            for way in 1..WAYS {
+                open &= if self.accepts(core, way, cycle) { u64::MAX } else { !self.warps.wants()[way] };
+            }
         }
-        mine & !closed
+        open
     }
 
     /// Whether a part of the SM can send another instruction on this way.
@@ -127,19 +131,18 @@ impl Sm {
     /// Sends an instruction other than a memory access on its way; what it writes is written at the end of it.
     #[inline]
     fn send(&mut self, slot: u32, place: usize, cycle: u64) {
-        self.warps.await_results(slot);
-        let core = self.warps.core(slot);
-        let &Fact { way, cycles: (latency, initiation), banks, sets, pc, .. } = self.warps.next(slot);
-        let registers = &mut self.registers[core];
-        let cycles = (latency.into(), initiation.into());
-        let reads = || self.warps.accesses(slot).reads();
-        let at = self.collectors.issue((core, way.into()), (slot, banks, reads), registers, cycle, cycles);
+        let Sm { warps, ctas, collectors, registers, ring, .. } = self;
+        warps.await_results(slot);
+        let core = warps.core(slot);
+        let fact = warps.next(slot);
+        let at = collectors.issue((core, slot), fact, &mut registers[core], cycle);
+        let &Fact { sets, pc, .. } = fact;
         if sets == 0 {
             return;
         }
-        self.ring.add(cycle, at, Writeback { warp: slot, pc, sets });
+        ring.add(cycle, at, Writeback { warp: slot, pc, sets });
         // The block keeps its place until the result has arrived, which would otherwise meet another one's warp.
-        if let Some(cta) = &mut self.ctas[place] {
+        if let Some(cta) = &mut ctas[place] {
             cta.outstanding += 1;
             cta.counts.alu_results += 1;
             cta.counts.alu_cycles += at - cycle;
@@ -148,7 +151,7 @@ impl Sm {
 
     /// Issues the next instruction of a warp, or finds that it must wait for pages.
     fn issue_from(&mut self, slot: u32, cycle: u64, sim: &Context<SmStats>) -> Result<IssueSlot, Fault> {
-        let &Fact { releases, way, pc, .. } = self.warps.next(slot);
+        let &Fact { releases, way, pc, class, .. } = self.warps.next(slot);
         if self.warps.held >> slot & 1 != 0 {
             return Ok(self.issue_held(slot, sim));
         }
@@ -189,9 +192,16 @@ impl Sm {
         };
         // Most instructions only compute.
         if matches!(issued.kind, Issue::Done | Issue::Branch | Issue::Nothing) && usize::from(way) != MEMORY {
-            self.count_issue(slot, place, (pc, issued.lanes), &sim.stats);
+            let next = warp.pc();
+            let lanes = self.warps.number_of(slot, issued.lanes);
+            sim.stats.warp_insn.add(1);
+            sim.stats.thread_insn.add(lanes);
+            sim.stats.mix.count(class);
+            cta.counts.warp_insn += 1;
+            cta.counts.thread_insn += lanes;
+            self.fetch.issued(slot, pc, next);
             self.send(slot, place, cycle);
-            self.warps.refresh(slot);
+            self.warps.go_on(slot, next);
             return Ok(IssueSlot::Used);
         }
         self.issue_other((slot, place), pc, issued, cycle, sim)
@@ -211,7 +221,7 @@ impl Sm {
         match step {
             PollStep::Load(address) => {
                 self.warps.await_results(slot);
-                let accesses = *self.warps.accesses(slot);
+                let accesses = self.warps.next(slot).accesses;
                 let (load_store, mut around) = self.load_store(sim, cycle);
                 load_store.push_poll((slot, pc), address, accesses, &mut around);
             }
@@ -262,21 +272,21 @@ impl Sm {
             if self.scratch.wants_value {
                 self.warps.await_results(slot);
             }
-            let accesses = *self.warps.accesses(slot);
+            let accesses = self.warps.next(slot).accesses;
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
             self.meet_acquire(slot, access.acquires);
             let (load_store, mut around) = self.load_store(sim, cycle);
             load_store.push((slot, false), access, accesses, &mut around);
         } else if issued.kind == Issue::Texture {
             self.warps.await_results(slot);
-            let accesses = *self.warps.accesses(slot);
+            let accesses = self.warps.next(slot).accesses;
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
             let (load_store, mut around) = self.load_store(sim, cycle);
             load_store.push_texture(slot, access, accesses, &mut around)?;
         } else if usize::from(self.warps.next(slot).way) == MEMORY {
             // The value is there: a parameter, or nothing because no lane takes part.
             self.warps.await_results(slot);
-            let accesses = *self.warps.accesses(slot);
+            let accesses = self.warps.next(slot).accesses;
             let address = (issued.kind == Issue::Parameter).then(|| parameters + self.scratch.addresses[0]);
             let (load_store, mut around) = self.load_store(sim, cycle);
             load_store.push_parameter((slot, pc), address, accesses, &mut around);
@@ -291,7 +301,7 @@ impl Sm {
     /// Counts an instruction that is issued, and has the next one fetched.
     #[inline]
     pub(super) fn count_issue(&mut self, slot: u32, place: usize, (pc, lanes): (u32, u32), stats: &SmStats) {
-        let lanes = if lanes == u32::MAX { 32 } else { lanes.count_ones().into() };
+        let lanes = self.warps.number_of(slot, lanes);
         stats.warp_insn.add(1);
         stats.thread_insn.add(lanes);
         let class = self.warps.next(slot).class;

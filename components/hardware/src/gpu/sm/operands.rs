@@ -9,6 +9,7 @@
 
 use counterpoint_ptx::FileAccesses;
 
+use super::facts::Fact;
 use super::params::{SmParams, WayParams};
 use super::units::MEMORY;
 use super::places::{NEVER, Places};
@@ -48,22 +49,19 @@ pub(super) struct RegisterFile {
 #[derive(Clone, Copy)]
 pub(super) struct Turns {
     count: u64,
-    /// Its logarithm, if it is a power of two.
-    shift: Option<u32>,
+    /// 2^63 by their number, rounded up: to multiply by it is fast, to divide is not.
+    reciprocal: u64,
 }
 
 impl Turns {
     fn new(count: u64) -> Self {
-        Turns { count, shift: count.is_power_of_two().then(|| count.trailing_zeros()) }
+        Turns { count, reciprocal: (1_u64 << 63).div_ceil(count) }
     }
 
-    /// The cycle of a turn. Divisions are slow.
+    /// The cycle of a turn, one of the first 2^61.
     #[inline]
     pub(super) fn cycle(self, turn: u64) -> u64 {
-        match self.shift {
-            Some(shift) => turn >> (shift & 63),
-            None => turn / self.count,
-        }
+        (u128::from(turn << 1) * u128::from(self.reciprocal) >> 64) as u64
     }
 
     /// The first turn of a cycle.
@@ -150,23 +148,17 @@ impl RegisterFile {
 
     /// The same for an instruction whose banks are known. Most find all of them free.
     #[inline]
-    fn read_at_once<'a>(
-        &mut self,
-        warp: u32,
-        banks: Banks,
-        registers: impl Fn() -> &'a [u8],
-        from: u64,
-    ) -> u64 {
-        if banks.reads == 0 {
+    fn read_at_once(&mut self, warp: u32, fact: &Fact, from: u64) -> u64 {
+        let reads = self.turned(warp, fact.banks.reads);
+        if reads == 0 {
             return from - 1;
         }
-        let reads = self.turned(warp, banks.reads);
         let slot = self.slot(from);
-        if banks.apart && slot.taken & reads == 0 {
+        if fact.banks.apart && slot.taken & reads == 0 {
             slot.taken |= reads;
             return from;
         }
-        self.read(warp, registers(), from)
+        self.read(warp, fact.accesses.reads(), from)
     }
 
     /// Writes results of a unit in a cycle: their banks serve nothing else in its first turn.
@@ -254,17 +246,15 @@ impl OperandCollector {
         &self.parts[part].accepts
     }
 
-    /// Issues an instruction of a warp, which reads and writes registers and occupies its unit for `initiation` cycles;
-    /// gives the cycle in which its result is in the registers.
-    #[inline]
-    pub(super) fn issue<'a>(
+    /// Issues an instruction of a warp; gives the cycle in which its result is in the registers.
+    pub(super) fn issue(
         &mut self,
-        (part, way): (usize, usize),
-        (warp, banks, reads): (u32, Banks, impl Fn() -> &'a [u8]),
+        (part, warp): (usize, u32),
+        fact: &Fact,
         registers: &mut RegisterFile,
         cycle: u64,
-        (latency, initiation): (u64, u64),
     ) -> u64 {
+        let way = usize::from(fact.way) % MEMORY;
         let Part { ways, accepts, shared, units } = &mut self.parts[part];
         let place = &mut ways[way];
         let (own, common) = (place.collectors.earliest(), shared.earliest());
@@ -275,14 +265,16 @@ impl OperandCollector {
             return cycle;
         }
         *entered = enters;
-        let read = registers.read_at_once(warp, banks, reads, enters + 1);
+        let read = registers.read_at_once(warp, fact, enters + 1);
         place.entries.take_until(registers.turns.cycle(enters));
         place.inputs.take_until(enters + 1);
-        let (leaves, starts) = place.exit.pass(units, (read + 1, registers.turns), (latency, initiation));
+        let latency = fact.cycles.0.into();
+        let cycles = (latency, fact.cycles.1.into());
+        let (leaves, starts) = place.exit.pass(units, (read + 1, registers.turns), cycles);
         if common < own { shared } else { &mut place.collectors }.take_until(leaves);
         accepts[way] = place.accepts_from();
         let written = starts + latency + TO_REGISTER;
-        registers.write(warp, banks, written);
+        registers.write(warp, fact.banks, written);
         written
     }
 
@@ -329,12 +321,13 @@ mod tests {
         }
 
         /// When an instruction starts that is issued in a cycle.
-        fn starts(&mut self, cycle: u64, reads: &[u8], (latency, initiation): (u64, u64)) -> u64 {
+        fn starts(&mut self, cycle: u64, reads: &[u8], (latency, initiation): (u16, u16)) -> u64 {
             assert!(self.1.accepts_from(0)[0] <= cycle, "cycle {cycle}");
             let accesses = FileAccesses::new(reads.iter().copied(), []);
-            let operands = (0, self.0.banks(&accesses), || accesses.reads());
-            let written = self.1.issue((0, 0), operands, &mut self.0, cycle, (latency, initiation));
-            written - latency - TO_REGISTER
+            let banks = self.0.banks(&accesses);
+            let fact = Fact { accesses, banks, cycles: (latency, initiation), ..Fact::default() };
+            let written = self.1.issue((0, 0), &fact, &mut self.0, cycle);
+            written - u64::from(latency) - TO_REGISTER
         }
     }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use counterpoint_ptx::endless::Watch;
-use counterpoint_ptx::{FileAccesses, Kernel, RegisterSet, Votes, Warp};
+use counterpoint_ptx::{Kernel, RegisterSet, Votes, Warp};
 
 use super::copies::Copies;
 use super::cta::Cta;
@@ -174,6 +174,8 @@ pub(super) struct Warps {
     numbers: [u16; SLOTS],
     /// The part of the SM that a slot belongs to: 0 but for sub-cores.
     cores: [u8; SLOTS],
+    /// The lanes that were counted last, and their number.
+    lanes: [(u32, u32); SLOTS],
     scoreboard: Scoreboard,
     units: Units,
     programs: Programs,
@@ -208,6 +210,7 @@ impl Warps {
             places: [0; SLOTS],
             numbers: [0; SLOTS],
             cores: std::array::from_fn(|slot| (slot % cores) as u8),
+            lanes: [(0, 0); SLOTS],
             scoreboard: Scoreboard::new(),
             units,
             programs: Programs::default(),
@@ -232,6 +235,16 @@ impl Warps {
         &self.next[slot as usize % SLOTS]
     }
 
+    /// Number of some lanes of the warp in a slot: most often the same as before. To count bits is slow on hosts of the baseline.
+    #[inline]
+    pub(super) fn number_of(&mut self, slot: u32, lanes: u32) -> u64 {
+        let (last, number) = &mut self.lanes[slot as usize % SLOTS];
+        if *last != lanes {
+            (*last, *number) = (lanes, lanes.count_ones());
+        }
+        u64::from(*number)
+    }
+
     #[inline]
     fn program(&self, slot: u32) -> &Program {
         self.programs.get(self.numbers[slot as usize % SLOTS])
@@ -243,12 +256,6 @@ impl Warps {
         self.program(slot).fact(pc)
     }
 
-    /// Accesses of the next instruction of the warp in a slot to the register file.
-    #[inline]
-    pub(super) fn accesses(&self, slot: u32) -> &FileAccesses {
-        &self.program(slot).instruction(self.next(slot).pc).accesses
-    }
-
     /// A policy's view of a scheduler's share of the warps; `ready` are those that are ready.
     #[inline]
     pub(super) fn view(&self, ready: u64, share: u64) -> View<'_> {
@@ -256,6 +263,12 @@ impl Warps {
         // A warp with an access under way that is not ready waits for it, or for a result that comes sooner.
         let waiting = live & (!self.running | self.accessing & !self.ready);
         View { ready, live, waiting, ages: &self.ages }
+    }
+
+    /// By way, the warps whose next instruction takes it.
+    #[inline]
+    pub(super) fn wants(&self) -> &[u64; 8] {
+        &self.wants
     }
 
     /// The warps whose next instruction has its operands and takes this way.
@@ -369,26 +382,36 @@ impl Warps {
     }
 
     /// Looks again at what the warp of a slot would do next.
-    #[inline]
     pub(super) fn refresh(&mut self, slot: u32) {
-        let (at, bit) = (slot as usize % SLOTS, 1 << slot);
-        let (place, next) = (&self.slots[slot as usize], &mut self.next[at]);
+        let place = &self.slots[slot as usize];
+        let pc = if place.state == State::Running { place.warp.as_ref().and_then(Warp::pc) } else { None };
+        let bit = 1 << slot;
+        if self.held & bit == 0 || pc.is_none() {
+            return self.go_on(slot, pc);
+        }
+        // It had its operands before.
+        let next = &mut self.next[slot as usize % SLOTS];
         self.wants[usize::from(next.way) % 8] &= !bit;
-        let (State::Running, Some(pc)) = (place.state, place.warp.as_ref().and_then(Warp::pc)) else {
+        next.way = MEMORY as u8;
+        self.wants[MEMORY] |= bit;
+        self.running |= bit;
+        self.ready |= bit;
+    }
+
+    /// The warp of a slot goes on with an instruction, or does not.
+    #[inline]
+    pub(super) fn go_on(&mut self, slot: u32, pc: Option<u32>) {
+        let (at, bit) = (slot as usize % SLOTS, 1 << slot);
+        let next = &mut self.next[at];
+        self.wants[usize::from(next.way) % 8] &= !bit;
+        let Some(pc) = pc else {
             self.running &= !bit;
             self.ready &= !bit;
             return;
         };
-        self.running |= bit;
-        if self.held & bit != 0 {
-            // It had its operands before.
-            next.way = MEMORY as u8;
-            self.wants[MEMORY] |= bit;
-            self.ready |= bit;
-            return;
-        }
         let program = self.programs.get(self.numbers[at]);
         *next = *program.fact(pc);
+        self.running |= bit;
         self.wants[usize::from(next.way) % 8] |= bit;
         let has_operands = self.scoreboard.has(at, next, program);
         self.ready = self.ready & !bit | u64::from(has_operands) << slot;

@@ -9,6 +9,9 @@ use super::operands::{Turns, WINDOW};
 use super::params::WayParams;
 use super::places::Places;
 
+/// The most units, pipeline registers and ports of a way (`params.rs`).
+const MOST: usize = 64;
+
 /// A calendar of the next turns or cycles, with a number for each.
 struct Calendar([(u64, u64); WINDOW as usize]);
 
@@ -23,23 +26,12 @@ impl Calendar {
         if known == time { value } else { 0 }
     }
 
-    /// The same, or nothing if something is known that happens later by a whole [`WINDOW`].
+    /// Sets what happens at a time, unless something is known that happens later by a whole [`WINDOW`].
     #[inline]
-    fn not_later(&self, time: u64) -> Option<u64> {
-        let (known, value) = self.0[(time % WINDOW) as usize];
-        (known <= time).then_some(if known == time { value } else { 0 })
-    }
-
-    /// Sets what happens at a time, of which nothing later is known.
-    #[inline]
-    fn put(&mut self, time: u64, value: u64) {
-        self.0[(time % WINDOW) as usize] = (time, value);
-    }
-
-    /// Changes what happens at a time, unless something is known that happens later.
-    fn change(&mut self, time: u64, change: impl FnOnce(u64) -> u64) {
-        if let Some(value) = self.not_later(time) {
-            self.put(time, change(value));
+    fn set(&mut self, time: u64, value: u64) {
+        let slot = &mut self.0[(time % WINDOW) as usize];
+        if slot.0 <= time {
+            *slot = (time, value);
         }
     }
 }
@@ -62,33 +54,44 @@ impl Units {
         Units { begins: Calendar::new(), results: Calendar::new(), width, last: 0 }
     }
 
-    /// The units that cannot begin an instruction in a cycle, or nothing if its result has no place at all. Results that are
-    /// complete in more than [`WINDOW`] cycles find one.
-    fn taken(&self, cycle: u64, (latency, initiation): (u64, u64)) -> Option<u64> {
-        let done = if latency < WINDOW { self.results.at(cycle + latency) } else { 0 };
-        let begun =
-            (cycle..(cycle + initiation).min(self.last + 1)).fold(0, |begun, it| begun | self.begins.at(it));
-        self.has_room(done).then_some(done | begun)
-    }
-
-    /// Whether one result more can be complete in a cycle. To count bits is slow on hosts of the baseline.
+    /// The units with a result that is complete in a cycle, or nothing if there is no room for another one. Results of a latency of
+    /// [`WINDOW`] or more find room.
     #[inline]
-    fn has_room(&self, done: u64) -> bool {
-        match self.width {
+    fn done(&self, cycle: u64, latency: u64) -> Option<u64> {
+        if latency >= WINDOW {
+            return Some(0);
+        }
+        let done = self.results.at(cycle + latency);
+        // To count bits is slow on hosts of the baseline.
+        let has_room = match self.width {
             1 => done == 0,
             2 => done & done.wrapping_sub(1) == 0,
-            width => done == 0 || done.count_ones() < width,
-        }
+            width => done.count_ones() < width,
+        };
+        has_room.then_some(done)
     }
 
-    /// A unit begins an instruction in a cycle.
-    fn book(&mut self, unit: u32, cycle: u64, (latency, initiation): (u64, u64)) {
-        let with = |units| units | 1 << unit;
+    /// The units that begin an instruction in some cycles, from the first one on.
+    #[inline]
+    fn begun(&self, first: u64, cycles: u64) -> u64 {
+        let mut begun = self.begins.at(first);
+        let mut cycle = first + 1;
+        while cycle < first + cycles && cycle <= self.last {
+            begun |= self.begins.at(cycle);
+            cycle += 1;
+        }
+        begun
+    }
+
+    /// A unit begins an instruction in a cycle, with the other units whose result is complete with its own.
+    #[inline]
+    fn book(&mut self, unit: u32, done: u64, cycle: u64, (latency, initiation): (u64, u64)) {
+        let bit = 1_u64.rotate_left(unit);
         if latency < WINDOW {
-            self.results.change(cycle + latency, with);
+            self.results.set(cycle + latency, done | bit);
         }
         if initiation == 1 {
-            self.begins.change(cycle, with);
+            self.begins.set(cycle, self.begins.at(cycle) | bit);
             self.last = self.last.max(cycle);
         }
     }
@@ -113,14 +116,16 @@ pub(super) struct Exit {
     passed: Calendar,
     width: u64,
     /// For each of them, from when until when an instruction stays in it for longer than a cycle.
-    kept: Vec<(u64, u64)>,
+    kept: [(u64, u64); MOST],
     /// The last cycle in which an instruction leaves.
     last: u64,
     /// From when until when the oldest instruction in front of the units cannot start.
     held: (u64, u64),
     /// Cycles from which on each unit takes an instruction, if it had one that keeps it for several; the first and the last of them.
-    free: Vec<u64>,
+    free: [u64; MOST],
     all_free: (u64, u64),
+    /// Number of units.
+    units: u32,
     /// The number of the first unit among all of the part of the SM.
     first_unit: u32,
 }
@@ -138,11 +143,12 @@ impl Way {
                 outputs: share(params.outputs).into(),
                 passed: Calendar::new(),
                 width: share(params.dispatch_width).into(),
-                kept: vec![(0, 0); share(params.dispatch_width) as usize],
+                kept: [(0, 0); MOST],
                 last: 0,
                 held: (0, 0),
-                free: vec![0; share(params.units) as usize],
+                free: [0; MOST],
                 all_free: (0, 0),
+                units: share(params.units),
                 first_unit,
             },
         }
@@ -159,84 +165,45 @@ impl Exit {
     /// Whether there are no units.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.free.is_empty()
+        self.units == 0
     }
 
     /// An instruction that has its operands leaves its collector, in this turn at the earliest, and starts to execute. Gives
     /// the turn in which it leaves and the cycle in which it starts. There must be units.
-    #[inline]
-    pub(super) fn pass(
-        &mut self,
-        units: &mut Units,
-        (turn, turns): (u64, Turns),
-        (latency, initiation): (u64, u64),
-    ) -> (u64, u64) {
-        let left = turns.cycle(turn);
-        let starts = left + 1;
-        // Most instructions find no other one in their way.
-        if initiation == 1
-            && latency < WINDOW
-            && left >= self.held.1
-            && starts >= self.all_free.1
-            && let Some(leaving) = self.leaving.not_later(turn)
-            && leaving < self.outputs
-            && let Some(passed) = self.passed.not_later(left)
-            && passed < self.width
-            && let Some(done) = units.results.not_later(starts + latency)
-            && units.has_room(done)
-            && let Some(begun) = units.begins.not_later(starts)
-        {
-            let unit = (!(done | begun).rotate_right(self.first_unit)).trailing_zeros();
-            if (unit as usize) < self.free.len() {
-                let bit = 1_u64.rotate_left(self.first_unit + unit);
-                self.leaving.put(turn, leaving + 1);
-                self.passed.put(left, passed + 1);
-                units.results.put(starts + latency, done | bit);
-                units.begins.put(starts, begun | bit);
-                self.last = self.last.max(left);
-                units.last = units.last.max(starts);
-                return (turn, starts);
-            }
-        }
-        self.pass_others(units, (turn, turns), (latency, initiation))
-    }
-
-    /// The same with others in its way.
     #[inline(never)]
-    fn pass_others(
+    pub(super) fn pass(
         &mut self,
         units: &mut Units,
         (from, turns): (u64, Turns),
         (latency, initiation): (u64, u64),
     ) -> (u64, u64) {
-        let mut turn = from;
+        let (mut turn, mut left) = (from, turns.cycle(from));
         loop {
-            let left = turns.cycle(turn);
-            if self.taken(left) >= self.width {
-                turn = turns.first(left + 1);
-                continue;
+            let (free, passed) = self.first_free(left);
+            if free > left {
+                (turn, left) = (turns.first(free), free);
             }
-            if self.leaving.at(turn) >= self.outputs {
+            let leaving = self.leaving.at(turn);
+            if leaving >= self.outputs {
                 turn += 1;
+                left = turns.cycle(turn);
                 continue;
             }
-            let (starts, unit) = self.find(units, left + 1, (latency, initiation));
-            // It keeps its register from those that leave later and have booked before.
-            if starts > left + 1
-                && let Some(full) =
-                    (left + 1..starts.min(self.last + 1)).find(|it| self.taken(*it) >= self.width)
-            {
-                turn = turns.first(full + 1);
-                continue;
-            }
-            self.leaving.change(turn, |leaving| leaving + 1);
-            self.last = self.last.max(left);
+            let (starts, unit, done) = self.find(units, left + 1, (latency, initiation));
             if starts == left + 1 {
-                self.passed.change(left, |passed| passed + 1);
+                self.passed.set(left, passed + 1);
             } else {
+                // It keeps its register from those that leave later and have booked before.
+                let end = starts.min(self.last + 1);
+                if let Some(full) = (left + 1..end).find(|cycle| self.first_free(*cycle).0 > *cycle) {
+                    (turn, left) = (turns.first(full + 1), full + 1);
+                    continue;
+                }
                 self.hold(left, starts);
             }
-            units.book(self.first_unit + unit, starts, (latency, initiation));
+            self.leaving.set(turn, leaving + 1);
+            self.last = self.last.max(left);
+            units.book(self.first_unit + unit, done, starts, (latency, initiation));
             if initiation > 1 {
                 self.keep(unit, starts + initiation);
             }
@@ -244,30 +211,59 @@ impl Exit {
         }
     }
 
-    /// A unit takes the next instruction in a cycle.
-    fn keep(&mut self, unit: u32, until: u64) {
-        self.free[unit as usize] = until;
-        self.all_free =
-            self.free.iter().fold((u64::MAX, 0), |(first, last), free| (first.min(*free), last.max(*free)));
+    /// The first cycle, this one or a later one, at whose end a pipeline register in front of the units is free; and how many
+    /// instructions pass in it.
+    #[inline]
+    fn first_free(&self, mut cycle: u64) -> (u64, u64) {
+        // None is kept for longer than the oldest is held.
+        while cycle < self.held.1 {
+            let (mut kept, mut end) = (0, u64::MAX);
+            for (begin, until) in self.kept.iter().take(self.width as usize) {
+                if *begin <= cycle && cycle < *until {
+                    kept += 1;
+                    end = end.min(*until);
+                }
+            }
+            let passed = self.passed.at(cycle);
+            if kept >= self.width {
+                cycle = end;
+            } else if passed + kept >= self.width {
+                cycle += 1;
+            } else {
+                return (cycle, passed);
+            }
+        }
+        loop {
+            let passed = self.passed.at(cycle);
+            if passed < self.width {
+                return (cycle, passed);
+            }
+            cycle += 1;
+        }
     }
 
-    /// Pipeline registers in front of the units that are taken at the end of a cycle.
+    /// A unit takes the next instruction in a cycle.
     #[inline]
-    fn taken(&self, cycle: u64) -> u64 {
-        let passed = self.passed.at(cycle);
-        // None is kept for longer than the oldest is held.
-        if cycle >= self.held.1 {
-            return passed;
+    fn keep(&mut self, unit: u32, until: u64) {
+        self.free[unit as usize % MOST] = until;
+        let (mut first, mut last) = (u64::MAX, 0);
+        for free in self.free.iter().take(self.units as usize) {
+            (first, last) = (first.min(*free), last.max(*free));
         }
-        passed + self.kept.iter().filter(|(begin, end)| (*begin..*end).contains(&cycle)).count() as u64
+        self.all_free = (first, last);
     }
 
     /// An instruction that leaves its collector in a cycle stays in its pipeline register for more than a cycle.
+    #[inline]
     fn hold(&mut self, left: u64, starts: u64) {
         let from = left + 1;
-        if let Some(place) = self.kept.iter_mut().min_by_key(|(_, end)| *end) {
-            *place = (left, starts);
+        let (mut place, mut earliest) = (0, u64::MAX);
+        for (number, (_, end)) in self.kept.iter().take(self.width as usize).enumerate() {
+            if *end < earliest {
+                (place, earliest) = (number, *end);
+            }
         }
+        self.kept[place] = (left, starts);
         let (begin, end) = self.held;
         if (begin..=end).contains(&from) {
             self.held = (begin, starts.max(end));
@@ -276,24 +272,26 @@ impl Exit {
         }
     }
 
-    /// The first cycle, from `from` on, in which no older instruction waits, a unit is free and the result has a place.
-    /// Gives the unit, too.
-    fn find(&self, units: &Units, from: u64, (latency, initiation): (u64, u64)) -> (u64, u32) {
+    /// The first cycle, from `from` on, in which no older instruction waits, a unit is free and the result has a place. Gives the unit,
+    /// too, and the units whose results are complete together with this one.
+    #[inline]
+    fn find(&self, units: &Units, from: u64, (latency, initiation): (u64, u64)) -> (u64, u32, u64) {
         let ((begin, end), (first, last)) = (self.held, self.all_free);
         let mut cycle = from.max(first);
         loop {
-            if (begin..end).contains(&cycle) {
+            if begin <= cycle && cycle < end {
                 cycle = end;
             }
-            if let Some(taken) = units.taken(cycle, (latency, initiation)) {
-                let mut taken = taken.rotate_right(self.first_unit);
+            if let Some(done) = units.done(cycle, latency) {
+                let mut taken = (done | units.begun(cycle, initiation)).rotate_right(self.first_unit);
                 if cycle < last {
-                    let busy = self.free.iter().enumerate().filter(|(_, free)| **free > cycle);
-                    taken = busy.fold(taken, |taken, (unit, _)| taken | 1 << unit);
+                    for (unit, free) in self.free.iter().take(self.units as usize).enumerate() {
+                        taken |= u64::from(*free > cycle) << unit;
+                    }
                 }
                 let unit = (!taken).trailing_zeros();
-                if (unit as usize) < self.free.len() {
-                    return (cycle, unit);
+                if unit < self.units {
+                    return (cycle, unit, done);
                 }
             }
             cycle += 1;
