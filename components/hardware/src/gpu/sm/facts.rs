@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use counterpoint_ptx::{Class, FileAccesses, Instruction, Kernel, Reach, RegisterSet};
+use counterpoint_ptx::{Class, Instruction, Kernel, Reach, RegisterSet};
 
-use super::operands::{Banks, RegisterFile};
+use super::operands::{Operands, RegisterFile};
 use super::units::Units;
 
 /// Facts of an instruction.
@@ -13,8 +13,7 @@ pub(super) struct Fact {
     /// The registers that it reads or writes, and those that it writes: bits of their scoreboard ids modulo 64.
     pub(super) needs: u64,
     pub(super) sets: u64,
-    pub(super) banks: Banks,
-    pub(super) accesses: FileAccesses,
+    pub(super) operands: Operands,
     /// For how long its result is awaited, and its unit occupied.
     pub(super) cycles: (u16, u16),
     /// Its place in the kernel.
@@ -36,8 +35,7 @@ impl Fact {
         Fact {
             needs: bits(&instruction.reads) | sets,
             sets,
-            banks: registers.banks(&instruction.accesses),
-            accesses: instruction.accesses,
+            operands: registers.operands(instruction.accesses),
             cycles: units.cycles_of(instruction),
             pc: pc as u32,
             way: units.way(instruction.unit, instruction.latency) as u8,

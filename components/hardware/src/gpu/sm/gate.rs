@@ -70,10 +70,10 @@ impl Sm {
         if access.wants_value {
             self.warps.await_results(slot);
         }
-        let accesses = self.warps.next(slot).accesses;
+        let operands = self.warps.next(slot).operands;
         self.meet_acquire(slot, access.acquires);
         let (load_store, mut around) = self.load_store(sim, sim.cycle());
-        load_store.push((slot, true), access, accesses, &mut around);
+        load_store.push((slot, true), access, operands, &mut around);
         self.warps.refresh(slot);
         IssueSlot::Used
     }

@@ -10,8 +10,9 @@ use super::facts::Fact;
 use super::params::Pairing;
 use super::stalls::Held;
 use super::units::{MEMORY, WAYS};
-use super::warp::State;
-use super::writeback::Writeback;
+use super::operands::{OperandCollector, RegisterFile};
+use super::warp::{State, Warps};
+use super::writeback::{Writeback, WritebackRing};
 use super::{Scheduler, Sm, SmStats, copies, load_store};
 
 impl Sm {
@@ -53,6 +54,17 @@ impl Sm {
         let first = self.warps.next(slot).way;
         let outcome = self.issue_from(slot, cycle, sim)?;
         self.count_slots((outcome, 1 << slot), 1, &sim.stats);
+        if self.issue_width > 1 { self.issue_more(slot, (core, first), cycle, sim) } else { Ok(()) }
+    }
+
+    /// Lets a warp issue more than its first instruction, which went this way, in a cycle.
+    fn issue_more(
+        &mut self,
+        slot: u32,
+        (core, first): (usize, u8),
+        cycle: u64,
+        sim: &Context<SmStats>,
+    ) -> Result<(), Fault> {
         for _ in 1..self.issue_width {
             if self.fetch.stale() >> slot & 1 != 0 {
                 // The scheduler looks at the instruction behind a jump in the same cycle.
@@ -129,23 +141,10 @@ impl Sm {
     }
 
     /// Sends an instruction other than a memory access on its way; what it writes is written at the end of it.
-    #[inline]
     fn send(&mut self, slot: u32, place: usize, cycle: u64) {
-        let Sm { warps, ctas, collectors, registers, ring, .. } = self;
-        warps.await_results(slot);
-        let core = warps.core(slot);
-        let fact = warps.next(slot);
-        let at = collectors.issue((core, slot), fact, &mut registers[core], cycle);
-        let &Fact { sets, pc, .. } = fact;
-        if sets == 0 {
-            return;
-        }
-        ring.add(cycle, at, Writeback { warp: slot, pc, sets });
-        // The block keeps its place until the result has arrived, which would otherwise meet another one's warp.
-        if let Some(cta) = &mut ctas[place] {
-            cta.outstanding += 1;
-            cta.counts.alu_results += 1;
-            cta.counts.alu_cycles += at - cycle;
+        if let Some(cta) = &mut self.ctas[place] {
+            let way = (&mut self.collectors, &mut *self.registers, &mut self.ring);
+            send(slot, (&mut self.warps, cta), way, cycle);
         }
     }
 
@@ -164,9 +163,8 @@ impl Sm {
         if warp_slot.issued > warp_slot.attention {
             self.look_at(slot, sim)?;
         }
-        let (Some(warp), Some(cta)) =
-            (self.warps.slots[slot as usize].warp.as_mut(), self.ctas[place].as_mut())
-        else {
+        let Sm { warps, ctas, fetch, scratch, collectors, registers, ring, .. } = self;
+        let (Some(warp), Some(cta)) = (warps.slots[slot as usize].warp.as_mut(), ctas[place].as_mut()) else {
             return Ok(IssueSlot::Used);
         };
         if self.remember_polls
@@ -177,9 +175,9 @@ impl Sm {
             return Ok(IssueSlot::Used);
         }
         let kernel = &*cta.launch.kernel;
-        self.scratch.clock = cycle;
-        self.scratch.picoseconds = sim.now().as_ps();
-        let issued = match warp.issue(kernel, &cta.environment, &mut self.scratch) {
+        scratch.clock = cycle;
+        scratch.picoseconds = sim.now().as_ps();
+        let issued = match warp.issue(kernel, &cta.environment, scratch) {
             Ok(issued) => issued,
             Err(error) => {
                 return Err(cta.fault(Failure::of_warp(
@@ -193,15 +191,15 @@ impl Sm {
         // Most instructions only compute.
         if matches!(issued.kind, Issue::Done | Issue::Branch | Issue::Nothing) && usize::from(way) != MEMORY {
             let next = warp.pc();
-            let lanes = self.warps.number_of(slot, issued.lanes);
+            let lanes = warps.number_of(slot, issued.lanes);
             sim.stats.warp_insn.add(1);
             sim.stats.thread_insn.add(lanes);
             sim.stats.mix.count(class);
             cta.counts.warp_insn += 1;
             cta.counts.thread_insn += lanes;
-            self.fetch.issued(slot, pc, next);
-            self.send(slot, place, cycle);
-            self.warps.go_on(slot, next);
+            fetch.issued(slot, pc, next);
+            send(slot, (warps, cta), (collectors, registers, ring), cycle);
+            warps.go_on(slot, next);
             return Ok(IssueSlot::Used);
         }
         self.issue_other((slot, place), pc, issued, cycle, sim)
@@ -221,9 +219,9 @@ impl Sm {
         match step {
             PollStep::Load(address) => {
                 self.warps.await_results(slot);
-                let accesses = self.warps.next(slot).accesses;
+                let operands = self.warps.next(slot).operands;
                 let (load_store, mut around) = self.load_store(sim, cycle);
-                load_store.push_poll((slot, pc), address, accesses, &mut around);
+                load_store.push_poll((slot, pc), address, operands, &mut around);
             }
             PollStep::Other => self.send(slot, place, cycle),
         }
@@ -272,24 +270,24 @@ impl Sm {
             if self.scratch.wants_value {
                 self.warps.await_results(slot);
             }
-            let accesses = self.warps.next(slot).accesses;
+            let operands = self.warps.next(slot).operands;
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
             self.meet_acquire(slot, access.acquires);
             let (load_store, mut around) = self.load_store(sim, cycle);
-            load_store.push((slot, false), access, accesses, &mut around);
+            load_store.push((slot, false), access, operands, &mut around);
         } else if issued.kind == Issue::Texture {
             self.warps.await_results(slot);
-            let accesses = self.warps.next(slot).accesses;
+            let operands = self.warps.next(slot).operands;
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
             let (load_store, mut around) = self.load_store(sim, cycle);
-            load_store.push_texture(slot, access, accesses, &mut around)?;
+            load_store.push_texture(slot, access, operands, &mut around)?;
         } else if usize::from(self.warps.next(slot).way) == MEMORY {
             // The value is there: a parameter, or nothing because no lane takes part.
             self.warps.await_results(slot);
-            let accesses = self.warps.next(slot).accesses;
+            let operands = self.warps.next(slot).operands;
             let address = (issued.kind == Issue::Parameter).then(|| parameters + self.scratch.addresses[0]);
             let (load_store, mut around) = self.load_store(sim, cycle);
-            load_store.push_parameter((slot, pc), address, accesses, &mut around);
+            load_store.push_parameter((slot, pc), address, operands, &mut around);
         } else {
             self.send(slot, place, cycle);
         }
@@ -376,6 +374,29 @@ impl Sm {
         }
         Ok(())
     }
+}
+
+/// Sends the next instruction of a warp, which has been executed and is no access to memory, on its way.
+#[inline]
+fn send(
+    slot: u32,
+    (warps, cta): (&mut Warps, &mut Cta),
+    (collectors, registers, ring): (&mut OperandCollector, &mut [RegisterFile], &mut WritebackRing),
+    cycle: u64,
+) {
+    warps.await_results(slot);
+    let core = warps.core(slot);
+    let fact = warps.next(slot);
+    let at = collectors.issue((core, slot), fact, &mut registers[core], cycle);
+    let &Fact { sets, pc, .. } = fact;
+    if sets == 0 {
+        return;
+    }
+    ring.add(cycle, at, Writeback { warp: slot, pc, sets });
+    // The block keeps its place until the result has arrived, which would otherwise meet another one's warp.
+    cta.outstanding += 1;
+    cta.counts.alu_results += 1;
+    cta.counts.alu_cycles += at - cycle;
 }
 
 /// Whether every lane stays within one of the allocations.

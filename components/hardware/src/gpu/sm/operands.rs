@@ -29,13 +29,15 @@ struct Slot {
     taken: u32,
 }
 
-/// Banks that an instruction of the warp in slot 0 accesses: those of other warps are the same, turned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Banks {
-    pub(super) reads: u32,
-    pub(super) writes: u32,
-    /// All operands lie in banks of their own.
-    pub(super) apart: bool,
+/// Accesses of an instruction to the register file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Operands {
+    file: FileAccesses,
+    /// Banks that an instruction of the warp in slot 0 reads and writes: those of other warps are the same, turned.
+    reads: u32,
+    writes: u32,
+    /// All operands that it reads lie in banks of their own.
+    apart: bool,
 }
 
 /// The banks of a register file, with what they do in the next turns.
@@ -104,10 +106,10 @@ impl RegisterFile {
         registers.iter().fold(0, |banks, &register| banks | self.bank(warp, register))
     }
 
-    /// The banks of an instruction's accesses.
-    pub(super) fn banks(&self, accesses: &FileAccesses) -> Banks {
-        let (reads, writes) = (self.banks_of(0, accesses.reads()), self.banks_of(0, accesses.writes()));
-        Banks { reads, writes, apart: reads.count_ones() as usize == accesses.reads().len() }
+    /// The operands of an instruction.
+    pub(super) fn operands(&self, file: FileAccesses) -> Operands {
+        let (reads, writes) = (self.banks_of(0, file.reads()), self.banks_of(0, file.writes()));
+        Operands { file, reads, writes, apart: reads.count_ones() as usize == file.reads().len() }
     }
 
     /// Banks of the warp in slot 0 as those of another one.
@@ -126,9 +128,9 @@ impl RegisterFile {
         slot
     }
 
-    /// Reads operands, the first ones in turn `from`; gives the turn of the last one, or the one before `from` if there
+    /// Reads registers one by one, the first ones in turn `from`; gives the turn of the last one, or the one before `from` if there
     /// are none.
-    pub(super) fn read(&mut self, warp: u32, registers: &[u8], from: u64) -> u64 {
+    fn read_each(&mut self, warp: u32, registers: &[u8], from: u64) -> u64 {
         let mut last = from - 1;
         for &register in registers {
             let bank = self.bank(warp, register);
@@ -146,32 +148,33 @@ impl RegisterFile {
         last
     }
 
-    /// The same for an instruction whose banks are known. Most find all of them free.
+    /// Reads the operands of an instruction of a warp, the first ones in turn `from`; gives the turn of the last one, or the one
+    /// before `from` if there are none. Most find all banks free.
     #[inline]
-    fn read_at_once(&mut self, warp: u32, fact: &Fact, from: u64) -> u64 {
-        let reads = self.turned(warp, fact.banks.reads);
+    pub(super) fn read(&mut self, warp: u32, operands: &Operands, from: u64) -> u64 {
+        let reads = self.turned(warp, operands.reads);
         if reads == 0 {
             return from - 1;
         }
         let slot = self.slot(from);
-        if fact.banks.apart && slot.taken & reads == 0 {
+        if operands.apart && slot.taken & reads == 0 {
             slot.taken |= reads;
             return from;
         }
-        self.read(warp, fact.accesses.reads(), from)
+        self.read_each(warp, operands.file.reads(), from)
     }
 
     /// Writes results of a unit in a cycle: their banks serve nothing else in its first turn.
     #[inline]
-    fn write(&mut self, warp: u32, banks: Banks, cycle: u64) {
-        let writes = self.turned(warp, banks.writes);
+    fn write(&mut self, warp: u32, operands: &Operands, cycle: u64) {
+        let writes = self.turned(warp, operands.writes);
         self.slot(self.first_turn(cycle)).taken |= writes;
     }
 
     /// Writes results of memory in the first cycle, from `from` on, in which their banks are free. Gives the cycle.
     #[inline]
-    pub(super) fn write_loaded(&mut self, warp: u32, banks: Banks, now: u64, from: u64) -> u64 {
-        let banks = self.turned(warp, banks.writes);
+    pub(super) fn write_loaded(&mut self, warp: u32, operands: &Operands, now: u64, from: u64) -> u64 {
+        let banks = self.turned(warp, operands.writes);
         let mut cycle = from;
         while cycle < now + WINDOW / self.turns.count {
             let slot = self.slot(self.first_turn(cycle));
@@ -265,7 +268,7 @@ impl OperandCollector {
             return cycle;
         }
         *entered = enters;
-        let read = registers.read_at_once(warp, fact, enters + 1);
+        let read = registers.read(warp, &fact.operands, enters + 1);
         place.entries.take_until(registers.turns.cycle(enters));
         place.inputs.take_until(enters + 1);
         let latency = fact.cycles.0.into();
@@ -274,7 +277,7 @@ impl OperandCollector {
         if common < own { shared } else { &mut place.collectors }.take_until(leaves);
         accepts[way] = place.accepts_from();
         let written = starts + latency + TO_REGISTER;
-        registers.write(warp, fact.banks, written);
+        registers.write(warp, &fact.operands, written);
         written
     }
 
@@ -324,8 +327,8 @@ mod tests {
         fn starts(&mut self, cycle: u64, reads: &[u8], (latency, initiation): (u16, u16)) -> u64 {
             assert!(self.1.accepts_from(0)[0] <= cycle, "cycle {cycle}");
             let accesses = FileAccesses::new(reads.iter().copied(), []);
-            let banks = self.0.banks(&accesses);
-            let fact = Fact { accesses, banks, cycles: (latency, initiation), ..Fact::default() };
+            let operands = self.0.operands(accesses);
+            let fact = Fact { operands, cycles: (latency, initiation), ..Fact::default() };
             let written = self.1.issue((0, 0), &fact, &mut self.0, cycle);
             written - u64::from(latency) - TO_REGISTER
         }
@@ -414,13 +417,13 @@ mod tests {
     #[test]
     fn results_take_their_banks() {
         let mut file = RegisterFile::new(4, 1);
-        let of = |file: &RegisterFile, register: u8| file.banks(&FileAccesses::new([], [register]));
-        let (first, zeroth) = (of(&file, 1), of(&file, 0));
-        file.write(0, first, 10);
-        assert_eq!(file.read(0, &[1], 10), 11, "the bank is written");
-        assert_eq!(file.read(1, &[1], 10), 10, "a warp further is a bank further");
-        assert_eq!(file.write_loaded(0, first, 5, 10), 12);
-        assert_eq!(file.write_loaded(0, zeroth, 5, 10), 10);
+        let written = |register: u8| file.operands(FileAccesses::new([], [register]));
+        let (first, zeroth) = (written(1), written(0));
+        file.write(0, &first, 10);
+        assert_eq!(file.read_each(0, &[1], 10), 11, "the bank is written");
+        assert_eq!(file.read_each(1, &[1], 10), 10, "a warp further is a bank further");
+        assert_eq!(file.write_loaded(0, &first, 5, 10), 12);
+        assert_eq!(file.write_loaded(0, &zeroth, 5, 10), 10);
     }
 
     #[test]

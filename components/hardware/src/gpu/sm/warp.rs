@@ -95,7 +95,7 @@ impl Scoreboard {
     }
 
     /// Whether an instruction has all registers that it reads or writes.
-    #[inline]
+    #[inline(always)]
     fn has(&self, warp: usize, fact: &Fact, program: &Program) -> bool {
         if fact.drains {
             // A recursive call saves all registers, so none may be under way.
@@ -110,7 +110,7 @@ impl Scoreboard {
     }
 
     /// An instruction is issued that writes registers.
-    #[inline]
+    #[inline(always)]
     fn set(&mut self, warp: usize, fact: &Fact, program: &Program) {
         self.bits[warp] |= fact.sets;
         self.results[warp] += 1;
@@ -130,8 +130,9 @@ impl Scoreboard {
     #[inline]
     fn clear(&mut self, warp: usize, result: &Writeback, program: &Program) {
         self.results[warp] -= 1;
-        self.bits[warp] &= !result.sets;
-        if self.lengths[warp] > 0 {
+        if self.lengths[warp] == 0 {
+            self.bits[warp] &= !result.sets;
+        } else {
             self.clear_each(warp, &program.instruction(result.pc).writes);
         }
     }
@@ -141,8 +142,8 @@ impl Scoreboard {
             let (word, bit) = Self::place(warp, register);
             self.words[word] &= !bit;
         }
-        let own = self.words.iter().skip(warp).step_by(SLOTS).take(self.lengths[warp].into());
-        self.bits[warp] = own.fold(0, |all, word| all | word);
+        let own = 0..usize::from(self.lengths[warp]);
+        self.bits[warp] = own.fold(0, |all, word| all | self.words[word * SLOTS + warp]);
     }
 }
 
@@ -347,7 +348,7 @@ impl Warps {
     }
 
     /// The results of the next instruction of the warp in a slot, which is issued, are pending from now on, if it has any.
-    #[inline]
+    #[inline(always)]
     pub(super) fn await_results(&mut self, slot: u32) {
         let at = slot as usize % SLOTS;
         let fact = &self.next[at];

@@ -24,9 +24,10 @@ use counterpoint_framework::model::Invalid;
 use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemResult, SECTOR_BYTES, line_of};
 use counterpoint_protocols::translation::{MmuReply, MmuRequest, RangeClaim};
-use counterpoint_ptx::{Access, FileAccesses, Row, Space};
+use counterpoint_ptx::{Access, Row, Space};
 
 use super::answer::Answer;
+use super::operands::Operands;
 use super::params::{Coalescing, SharedAtomics, SmParams};
 use super::read_cache::ReadCache;
 use crate::memory::table::Table;
@@ -236,10 +237,10 @@ impl LoadStore {
         &mut self,
         place: (u32, u32),
         address: Option<u64>,
-        accesses: FileAccesses,
+        operands: Operands,
         around: &mut SmState<'_>,
     ) {
-        self.enqueue(place, Work::Parameter(address.map(line_of)), accesses, around);
+        self.enqueue(place, Work::Parameter(address.map(line_of)), operands, around);
     }
 
     /// Takes a load of a word of shared memory, the same for all lanes.
@@ -247,10 +248,10 @@ impl LoadStore {
         &mut self,
         place: (u32, u32),
         address: u32,
-        accesses: FileAccesses,
+        operands: Operands,
         around: &mut SmState<'_>,
     ) {
-        self.enqueue(place, Work::Poll(address), accesses, around);
+        self.enqueue(place, Work::Poll(address), operands, around);
     }
 
     /// Takes a memory instruction, whose pages are known already if it is `translated`.
@@ -258,7 +259,7 @@ impl LoadStore {
         &mut self,
         (warp, translated): (u32, bool),
         access: Box<Access>,
-        accesses: FileAccesses,
+        operands: Operands,
         around: &mut SmState<'_>,
     ) {
         let (pc, lanes, space) = (access.pc, access.mask, access.space);
@@ -272,7 +273,7 @@ impl LoadStore {
             let index = self.instructions.insert(instruction);
             if is_const { Work::Constant(index, lanes) } else { Work::Lines(index, lanes, 0) }
         };
-        self.enqueue((warp, pc), work, accesses, around);
+        self.enqueue((warp, pc), work, operands, around);
     }
 
     /// The warp waits for an instruction that goes into the queue.
@@ -280,14 +281,14 @@ impl LoadStore {
         &mut self,
         (warp, pc): (u32, u32),
         work: Work,
-        accesses: FileAccesses,
+        operands: Operands,
         around: &mut SmState<'_>,
     ) {
         around.expect(warp);
         let core = around.warps.core(warp);
         self.idle = false;
         let places = (&mut *around.registers, &mut *around.collectors);
-        self.queue.push((warp, pc), work, (core, accesses), places, around.cycle);
+        self.queue.push((warp, pc), work, (core, operands), places, around.cycle);
     }
 
     /// An instruction whose values memory has brought, if it wants any, is done.

@@ -107,8 +107,8 @@ impl SmState<'_> {
     /// says in which cycle it was issued; a parameter is none.
     pub(super) fn write_back(&mut self, warp: u32, pc: u32, issued: Option<u64>, from: u64) {
         let Some(cta) = self.ctas[self.warps.place(warp)].as_mut() else { return };
-        let &Fact { sets, banks, .. } = self.warps.fact(warp, pc);
-        let at = self.registers[self.warps.core(warp)].write_loaded(warp, banks, self.cycle, from);
+        let &Fact { sets, ref operands, .. } = self.warps.fact(warp, pc);
+        let at = self.registers[self.warps.core(warp)].write_loaded(warp, operands, self.cycle, from);
         cta.outstanding += 1;
         if let Some(issued) = issued {
             cta.counts.memory_results += 1;
