@@ -7,10 +7,10 @@ use counterpoint_ptx::{Access, AccessKind, Failure, Issue, Issued, PollStep, Rea
 
 use super::cta::{BARRIERS, Cta};
 use super::facts::Fact;
+use super::operands::{OperandCollector, RegisterFile};
 use super::params::Pairing;
 use super::stalls::Held;
 use super::units::{MEMORY, WAYS};
-use super::operands::{OperandCollector, RegisterFile};
 use super::warp::{State, Warps};
 use super::writeback::{Writeback, WritebackRing};
 use super::{Scheduler, Sm, SmStats, copies, load_store};
@@ -25,8 +25,11 @@ impl Sm {
         sim.stats.active.add(1);
         // They take turns to be the first, which matters where they share a way (GPGPU-Sim).
         let count = self.schedulers.len();
-        let mut scheduler =
-            if count.is_power_of_two() { cycle as usize & (count - 1) } else { (cycle % count as u64) as usize };
+        let mut scheduler = if count.is_power_of_two() {
+            cycle as usize & (count - 1)
+        } else {
+            (cycle % count as u64) as usize
+        };
         for _ in 0..count {
             self.issue_one(scheduler, cycle, sim)?;
             scheduler = if scheduler + 1 == count { 0 } else { scheduler + 1 };
@@ -180,12 +183,7 @@ impl Sm {
         let issued = match warp.issue(kernel, &cta.environment, scratch) {
             Ok(issued) => issued,
             Err(error) => {
-                return Err(cta.fault(Failure::of_warp(
-                    kernel,
-                    cta.environment.ctaid,
-                    warp.index(),
-                    *error,
-                )));
+                return Err(cta.fault(Failure::of_warp(kernel, cta.environment.ctaid, warp.index(), *error)));
             }
         };
         // Most instructions only compute.

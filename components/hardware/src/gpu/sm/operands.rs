@@ -11,8 +11,8 @@ use counterpoint_ptx::FileAccesses;
 
 use super::facts::Fact;
 use super::params::{SmParams, WayParams};
-use super::units::MEMORY;
 use super::places::{NEVER, Places};
+use super::units::MEMORY;
 use super::way::{Units, Way};
 
 /// Turns and cycles ahead for which banks and results are booked. Later bookings find their place free.
@@ -63,7 +63,7 @@ impl Turns {
     /// The cycle of a turn, one of the first 2^61.
     #[inline]
     pub(super) fn cycle(self, turn: u64) -> u64 {
-        (u128::from(turn << 1) * u128::from(self.reciprocal) >> 64) as u64
+        ((u128::from(turn << 1) * u128::from(self.reciprocal)) >> 64) as u64
     }
 
     /// The first turn of a cycle.
@@ -76,11 +76,7 @@ impl Turns {
 impl RegisterFile {
     /// `banks` is a power of two; each serves an access in each of the turns of a cycle.
     pub(super) fn new(banks: u32, turns: u32) -> Self {
-        RegisterFile {
-            slots: [Slot::default(); WINDOW as usize],
-            banks,
-            turns: Turns::new(turns.into()),
-        }
+        RegisterFile { slots: [Slot::default(); WINDOW as usize], banks, turns: Turns::new(turns.into()) }
     }
 
     /// The first turn of a cycle.
@@ -424,6 +420,32 @@ mod tests {
         assert_eq!(file.read_each(1, &[1], 10), 10, "a warp further is a bank further");
         assert_eq!(file.write_loaded(0, &first, 5, 10), 12);
         assert_eq!(file.write_loaded(0, &zeroth, 5, 10), 10);
+    }
+
+    #[test]
+    fn operands_are_read_at_once_as_they_are_one_by_one() {
+        let mut random = 1_u64;
+        for banks in [1, 2, 4, 16] {
+            let (mut one, mut other) = (RegisterFile::new(banks, 1), RegisterFile::new(banks, 1));
+            for turn in 100..2000 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let [count, warp, registers @ ..] = random.to_be_bytes();
+                let (warp, registers) = (u32::from(warp % 64), &registers[..usize::from(count % 5)]);
+                let operands = one.operands(FileAccesses::new(registers.iter().copied(), []));
+                let read = one.read(warp, &operands, turn);
+                assert_eq!(read, other.read_each(warp, registers, turn), "{banks} {warp} {registers:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_turn_is_in_its_cycle() {
+        for count in 1..=4 {
+            let turns = Turns::new(count);
+            for turn in (0..1000).chain((1 << 61) - 1000..1 << 61) {
+                assert_eq!(turns.cycle(turn), turn / count, "{count} {turn}");
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,6 @@ pub(super) const NEVER: u64 = u64::MAX;
 
 /// The times from which on equal places are free, in a ring that begins with the earliest. Which of the places is free then makes no
 /// difference.
-#[derive(Clone)]
 pub(super) struct Places {
     times: [u64; Places::MOST],
     count: u32,
@@ -90,12 +89,18 @@ mod tests {
             let mut random = 1_u64;
             for round in 0..1000 {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                assert_eq!(places.earliest(), naive.earliest().map_or(NEVER, |time| *time), "{count} {round}");
+                assert_eq!(
+                    places.earliest(),
+                    naive.earliest().map_or(NEVER, |time| *time),
+                    "{count} {round}"
+                );
                 let time = match random >> 62 {
                     0 => NEVER,
                     _ => round + (random >> 40) % 9,
                 };
-                if let Some(unknown) = naive.0.iter_mut().find(|time| **time == NEVER && random >> 61 & 1 == 0) {
+                if let Some(unknown) =
+                    naive.0.iter_mut().find(|time| **time == NEVER && random >> 61 & 1 == 0)
+                {
                     *unknown = round;
                     places.give_back(round);
                 }

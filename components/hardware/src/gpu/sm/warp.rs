@@ -156,6 +156,8 @@ pub(super) struct Warps {
     /// Grows with the start of a slot's warp.
     pub(super) ages: Vec<u64>,
     next_age: u64,
+    /// By slot, the warps that began before its own; of those that have ended, the bits mean nothing.
+    older: [u64; SLOTS],
     /// Warps that have not ended.
     pub(super) live: u64,
     /// Of these, the warps that do not at a barrier or a fence.
@@ -201,6 +203,7 @@ impl Warps {
             slots: (0..count).map(empty).collect(),
             ages: vec![0; count],
             next_age: 0,
+            older: [0; SLOTS],
             live: 0,
             running: 0,
             ready: 0,
@@ -263,7 +266,7 @@ impl Warps {
         let live = self.live & share;
         // A warp with an access under way that is not ready waits for it, or for a result that comes sooner.
         let waiting = live & (!self.running | self.accessing & !self.ready);
-        View { ready, live, waiting, ages: &self.ages }
+        View { ready, live, waiting, ages: &self.ages, older: &self.older }
     }
 
     /// By way, the warps whose next instruction takes it.
@@ -305,6 +308,8 @@ impl Warps {
         (self.places[at], self.numbers[at]) = (cta as u8, program);
         let registers = self.programs.get(program).kernel.scoreboard_registers();
         self.scoreboard.start(at, registers);
+        self.older.iter_mut().for_each(|older| *older &= !(1 << slot));
+        self.older[at] = self.live;
         self.live |= 1 << slot;
         self.next_age += 1;
         self.ages[slot as usize] = self.next_age;

@@ -277,13 +277,7 @@ impl LoadStore {
     }
 
     /// The warp waits for an instruction that goes into the queue.
-    fn enqueue(
-        &mut self,
-        (warp, pc): (u32, u32),
-        work: Work,
-        operands: Operands,
-        around: &mut SmState<'_>,
-    ) {
+    fn enqueue(&mut self, (warp, pc): (u32, u32), work: Work, operands: Operands, around: &mut SmState<'_>) {
         around.expect(warp);
         let core = around.warps.core(warp);
         self.idle = false;

@@ -93,14 +93,7 @@ impl Queue {
             leaving: NEVER,
         };
         let parts = (0..cores).map(|_| part()).collect();
-        Queue {
-            instructions: VecDeque::with_capacity(64),
-            first: 0,
-            entering: 0,
-            parts,
-            entered: 0,
-            free: 0,
-        }
+        Queue { instructions: VecDeque::with_capacity(64), first: 0, entering: 0, parts, entered: 0, free: 0 }
     }
 
     /// Whether another instruction can be issued in a part.
@@ -203,11 +196,7 @@ impl Queue {
     }
 
     /// The first instruction that is in front of the collectors enters one; gives its part, if it has.
-    fn enter(
-        &mut self,
-        registers: &mut [RegisterFile],
-        collectors: &mut OperandCollector,
-    ) -> Option<usize> {
+    fn enter(&mut self, registers: &mut [RegisterFile], collectors: &mut OperandCollector) -> Option<usize> {
         let one = self.instructions.get_mut((self.entering - self.first) as usize)?;
         let part = &mut self.parts[one.core];
         let (from, own) = (one.enters.max(self.entered), part.collectors.earliest());

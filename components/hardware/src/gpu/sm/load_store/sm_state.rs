@@ -6,8 +6,8 @@ use counterpoint_ptx::{Access, Reach, Row};
 
 use crate::gpu::sm::SmStats;
 use crate::gpu::sm::cta::Cta;
-use crate::gpu::sm::operands::{OperandCollector, RegisterFile};
 use crate::gpu::sm::facts::Fact;
+use crate::gpu::sm::operands::{OperandCollector, RegisterFile};
 use crate::gpu::sm::warp::Warps;
 use crate::gpu::sm::writeback::{Writeback, WritebackRing};
 
