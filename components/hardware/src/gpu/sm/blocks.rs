@@ -34,6 +34,7 @@ impl Sm {
         let place = free.ok_or_else(|| Fault::new("a block was sent to a full SM"))?;
         let mut cta = Cta::new(launch, index, sm, sms, sim.cycle());
         let kernel = cta.launch.kernel.clone();
+        let program = self.warps.begin_block(&kernel, &self.registers[0]);
         let instructions = kernel.instructions().len() as u32;
         let code = Code { address: cta.launch.code, instructions, label: cta.launch.label() };
         for number in 0..cta.live {
@@ -41,7 +42,7 @@ impl Sm {
             let slot =
                 slot.ok_or_else(|| Fault::new("a block was sent to an SM without warps for it"))? as u32;
             let warp = Warp::new(&kernel, &cta.environment, number);
-            self.warps.start(slot, &kernel, warp, place);
+            self.warps.start(slot, program, warp, place);
             self.attend_first(slot);
             self.act(1 << slot, sim);
             self.fetch.start(slot, code);
@@ -68,11 +69,7 @@ impl Sm {
         }
         let Some(mut cta) = self.ctas[place].take() else { return };
         self.occupied &= !(1 << place);
-        for (slot, warp) in self.warps.slots.iter_mut().enumerate() {
-            if cta.warps >> slot & 1 != 0 {
-                warp.warp = None;
-            }
-        }
+        self.warps.end_block(cta.warps);
         // Issue slots are by scheduler, and each has its share of the places for warps.
         let places = self.warps.slots.len() as u64 / self.schedulers.len() as u64;
         cta.counts.warp_slots = cta.counts.slots.total() * places;
@@ -89,14 +86,13 @@ impl Sm {
     }
 
     /// Lets warps go on.
-    pub(super) fn resume(&mut self, slots: u64, place: usize) {
-        let Some(cta) = &self.ctas[place] else { return };
+    pub(super) fn resume(&mut self, slots: u64) {
         let mut rest = slots;
         while rest != 0 {
             let slot = rest.trailing_zeros();
             rest &= rest - 1;
             self.warps.slots[slot as usize].state = State::Running;
-            self.warps.refresh(slot, &cta.launch.kernel);
+            self.warps.refresh(slot);
         }
     }
 
@@ -119,7 +115,7 @@ impl Sm {
             if in_parts {
                 released |= self.warps.pass_apart(cta, id as u32, votes);
             }
-            self.resume(released, place);
+            self.resume(released);
         }
     }
 

@@ -69,7 +69,7 @@ impl Sm {
     #[cold]
     pub(super) fn look_at(&mut self, slot: u32, sim: &Context<SmStats>) -> Result<(), Fault> {
         let warp = &self.warps.slots[slot as usize];
-        let (issued, place) = (warp.issued - 1, warp.cta);
+        let (issued, place) = (warp.issued - 1, self.warps.place(slot));
         let Some(cta) = &self.ctas[place] else { return Ok(()) };
         if issued >= self.instruction_limit {
             return Err(self.beyond_the_limit(slot, cta));

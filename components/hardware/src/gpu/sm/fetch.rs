@@ -107,9 +107,9 @@ impl Fetch {
     /// The warp in this slot has issued the instruction at `pc`, and goes on at `next`.
     #[inline]
     pub(super) fn issued(&mut self, slot: u32, pc: u32, next: Option<u32>) {
-        let count = &mut self.counts[slot as usize];
+        let count = &mut self.counts[slot as usize % 64];
         *count -= 1;
-        self.from[slot as usize] = pc + 1;
+        self.from[slot as usize % 64] = pc + 1;
         if *count == 0 {
             self.buffered &= !(1 << slot);
             self.hungry |= 1 << slot;
@@ -129,9 +129,12 @@ impl Fetch {
     pub(super) fn flush(&mut self, warps: u64, pc_of: impl Fn(u32) -> Option<u32>) {
         self.stale &= !warps;
         self.hungry |= warps;
-        for slot in (0..64).filter(|slot| warps >> slot & 1 != 0) {
-            self.counts[slot as usize] = 0;
-            self.from[slot as usize] = pc_of(slot).unwrap_or_default();
+        let mut rest = warps;
+        while rest != 0 {
+            let slot = rest.trailing_zeros();
+            rest &= rest - 1;
+            self.counts[slot as usize % 64] = 0;
+            self.from[slot as usize % 64] = pc_of(slot).unwrap_or_default();
         }
     }
 
@@ -159,9 +162,9 @@ impl Fetch {
     pub(super) fn step(&mut self, pc_of: impl Fn(u32) -> Option<u32>, stats: &ReadCacheStats) {
         for _ in 0..self.width {
             if let Some(slot) = self.decoding.take() {
-                let right = pc_of(slot) == Some(self.from[slot as usize]);
+                let right = pc_of(slot) == Some(self.from[slot as usize % 64]);
                 *(if right { &mut self.buffered } else { &mut self.stale }) |= 1 << slot;
-                self.counts[slot as usize] = FETCHED;
+                self.counts[slot as usize % 64] = FETCHED;
             }
             if let Some(slot) = self.arrived.pop_front() {
                 self.decoding = Some(slot);
@@ -182,9 +185,9 @@ impl Fetch {
     #[inline]
     fn fetch(&mut self, slot: u32, stats: &ReadCacheStats) {
         if !self.cache.is_perfect() {
-            let Code { address, instructions, label } = self.code[slot as usize];
+            let Code { address, instructions, label } = self.code[slot as usize % 64];
             // Behind a jump at the end of the kernel there is nothing else.
-            let from = self.from[slot as usize].min(instructions.saturating_sub(1));
+            let from = self.from[slot as usize % 64].min(instructions.saturating_sub(1));
             let line = line_of(address + u64::from(from) * Kernel::INSTRUCTION_BYTES);
             let found = self.cache.look_up(line, label, || slot);
             if !stats.count(&found) {

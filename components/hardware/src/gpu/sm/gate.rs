@@ -30,39 +30,52 @@ pub(super) struct Held {
 impl Sm {
     /// Issues the global access in `scratch` of a gated launch, if all of its pages are granted.
     pub(super) fn issue_gated(&mut self, slot: u32, lanes: u32, sim: &Context<SmStats>) -> IssueSlot {
-        let place = self.warps.slots[slot as usize].cta;
+        let place = self.warps.place(slot);
         let Some(cta) = &self.ctas[place] else { return IssueSlot::Used };
         let missing = self.load_store.missing_pages(&self.scratch, cta.launch.id, &sim.stats.tlb);
         let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
         let held = Held { access, lanes, missing };
         if held.missing.is_empty() {
-            self.issue_held(slot, held, sim);
-            return IssueSlot::Used;
+            return self.issue_granted(slot, held, sim);
         }
-        let warp = &mut self.warps.slots[slot as usize];
-        warp.state = State::AtPage;
-        warp.held = Some(Box::new(held));
+        self.warps.slots[slot as usize].state = State::AtPage;
+        self.held.insert(slot, held);
+        self.warps.held |= 1 << slot;
         self.at_page |= 1 << slot;
-        self.refresh(slot, place);
+        self.warps.refresh(slot);
         IssueSlot::Page
     }
 
+    /// Issues an access that has waited for pages, which are all granted now.
+    #[cold]
+    pub(super) fn issue_held(&mut self, slot: u32, sim: &Context<SmStats>) -> IssueSlot {
+        self.warps.held &= !(1 << slot);
+        match self.held.remove(&slot) {
+            Some(held) => self.issue_granted(slot, held, sim),
+            None => IssueSlot::Used,
+        }
+    }
+
     /// Issues an access whose pages are all granted.
-    pub(super) fn issue_held(&mut self, slot: u32, held: Held, sim: &Context<SmStats>) {
+    fn issue_granted(&mut self, slot: u32, held: Held, sim: &Context<SmStats>) -> IssueSlot {
         let Held { access, lanes, .. } = held;
-        let place = self.warps.slots[slot as usize].cta;
-        let Some(cta) = &self.ctas[place] else { return };
+        let place = self.warps.place(slot);
+        let Some(cta) = &self.ctas[place] else { return IssueSlot::Used };
         if let Some(log) = &self.page_log {
             let lanes = (0..32).filter(|lane| access.mask >> lane & 1 != 0);
             let addresses = lanes.map(|lane| access.addresses[lane as usize]);
             log.accessed(cta.launch.id, sim.now(), addresses, access.width.into());
         }
         self.count_issue(slot, place, (access.pc, lanes), &sim.stats);
-        let accesses = self.warps.take(slot, access.wants_value).accesses;
+        if access.wants_value {
+            self.warps.await_results(slot);
+        }
+        let operands = self.warps.next(slot).operands;
         self.meet_acquire(slot, access.acquires);
         let (load_store, mut around) = self.load_store(sim, sim.cycle());
-        load_store.push((slot, true), access, accesses, &mut around);
-        self.refresh(slot, place);
+        load_store.push((slot, true), access, operands, &mut around);
+        self.warps.refresh(slot);
+        IssueSlot::Used
     }
 
     /// An answer of the authority.
@@ -86,13 +99,11 @@ impl Sm {
         while rest != 0 {
             let slot = rest.trailing_zeros();
             rest &= rest - 1;
-            let warp = &mut self.warps.slots[slot as usize];
-            let Some(held) = &mut warp.held else { continue };
+            let Some(held) = self.held.get_mut(&slot) else { continue };
             held.missing.retain(|&missing| missing != page);
             if held.missing.is_empty() {
                 self.at_page &= !(1 << slot);
-                let place = warp.cta;
-                self.resume(1 << slot, place);
+                self.resume(1 << slot);
             }
         }
     }

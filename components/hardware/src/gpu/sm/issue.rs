@@ -3,60 +3,84 @@
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
 use counterpoint_protocols::launch::IssueSlot;
-use counterpoint_ptx::{Access, AccessKind, Failure, Issue, PollStep, Reach, Space, Waiting};
+use counterpoint_ptx::{Access, AccessKind, Failure, Issue, Issued, PollStep, Reach, Space, Waiting};
 
 use super::cta::{BARRIERS, Cta};
+use super::facts::Fact;
+use super::operands::{OperandCollector, RegisterFile};
 use super::params::Pairing;
 use super::stalls::Held;
 use super::units::{MEMORY, WAYS};
-use super::warp::{Next, State};
-use super::writeback::Writeback;
+use super::warp::{State, Warps};
+use super::writeback::{Writeback, WritebackRing};
 use super::{Scheduler, Sm, SmStats, copies, load_store};
 
 impl Sm {
     /// Lets every scheduler issue.
     #[inline]
-    pub(super) fn issue(&mut self, sim: &Context<SmStats>) -> Result<(), Fault> {
+    pub(super) fn issue(&mut self, cycle: u64, sim: &Context<SmStats>) -> Result<(), Fault> {
         if !self.resident() {
             return Ok(());
         }
-        let cycle = sim.cycle();
         sim.stats.active.add(1);
         // They take turns to be the first, which matters where they share a way (GPGPU-Sim).
         let count = self.schedulers.len();
-        let first = (cycle % count as u64) as usize;
-        for scheduler in (first..count).chain(0..first) {
-            let candidates = self.candidates(scheduler, cycle);
-            let stale = self.fetch.stale() & self.schedulers[scheduler].share;
-            if stale != 0 {
-                self.flush(scheduler, candidates, stale);
+        let mut scheduler = if count.is_power_of_two() {
+            cycle as usize & (count - 1)
+        } else {
+            (cycle % count as u64) as usize
+        };
+        for _ in 0..count {
+            self.issue_one(scheduler, cycle, sim)?;
+            scheduler = if scheduler + 1 == count { 0 } else { scheduler + 1 };
+        }
+        Ok(())
+    }
+
+    /// Lets a scheduler issue.
+    #[inline]
+    fn issue_one(&mut self, scheduler: usize, cycle: u64, sim: &Context<SmStats>) -> Result<(), Fault> {
+        let Scheduler { share, core, .. } = self.schedulers[scheduler];
+        let candidates = self.candidates((share, core), cycle);
+        let stale = self.fetch.stale() & share;
+        if stale != 0 {
+            self.flush(scheduler, candidates, stale);
+        }
+        if candidates == 0 {
+            self.count_slots(self.stall(share), 1, &sim.stats);
+            return Ok(());
+        }
+        let Some(slot) = self.schedulers[scheduler].policy.pick(&self.warps.view(candidates, share)) else {
+            self.count_slots((IssueSlot::Policy, candidates), 1, &sim.stats);
+            return Ok(());
+        };
+        let first = self.warps.next(slot).way;
+        let outcome = self.issue_from(slot, cycle, sim)?;
+        self.count_slots((outcome, 1 << slot), 1, &sim.stats);
+        if self.issue_width > 1 { self.issue_more(slot, (core, first), cycle, sim) } else { Ok(()) }
+    }
+
+    /// Lets a warp issue more than its first instruction, which went this way, in a cycle.
+    fn issue_more(
+        &mut self,
+        slot: u32,
+        (core, first): (usize, u8),
+        cycle: u64,
+        sim: &Context<SmStats>,
+    ) -> Result<(), Fault> {
+        for _ in 1..self.issue_width {
+            if self.fetch.stale() >> slot & 1 != 0 {
+                // The scheduler looks at the instruction behind a jump in the same cycle.
+                self.fetch.flush(1 << slot, |slot| self.warps.pc(slot));
+                break;
             }
-            if candidates == 0 {
-                self.count_slots(self.stall(scheduler), 1, &sim.stats);
-                continue;
+            let next = self.warps.next(slot).way;
+            let alike = self.pairing == Pairing::DifferentUnits && next == first;
+            let is_there = self.fetch.buffered() & self.warps.ready & 1 << slot != 0;
+            if alike || !is_there || !self.accepts(core, next.into(), cycle) {
+                break;
             }
-            let &mut Scheduler { ref mut policy, share, core } = &mut self.schedulers[scheduler];
-            let Some(slot) = policy.pick(&self.warps.view(candidates, share)) else {
-                self.count_slots((IssueSlot::Policy, candidates), 1, &sim.stats);
-                continue;
-            };
-            let first = self.warps.way_of_next(slot);
-            let outcome = self.issue_from(slot, sim)?;
-            self.count_slots((outcome, 1 << slot), 1, &sim.stats);
-            for _ in 1..self.issue_width {
-                if self.fetch.stale() >> slot & 1 != 0 {
-                    // The scheduler looks at the instruction behind a jump in the same cycle.
-                    self.fetch.flush(1 << slot, |slot| self.warps.pc(slot));
-                    break;
-                }
-                let next = self.warps.way_of_next(slot);
-                let alike = self.pairing == Pairing::DifferentUnits && next == first;
-                let accepts = |way| self.accepts(core, way, cycle);
-                if alike || self.fetch.buffered() >> slot & 1 == 0 || !next.is_some_and(accepts) {
-                    break;
-                }
-                self.issue_from(slot, sim)?;
-            }
+            self.issue_from(slot, cycle, sim)?;
         }
         Ok(())
     }
@@ -76,16 +100,22 @@ impl Sm {
         self.fetch.buffered() & self.warps.ready != 0
     }
 
-    /// The warps of a scheduler that may issue now, on ways that are free.
+    /// The warps of a share that may issue now, on ways of a part of the SM that are free.
     #[inline]
-    fn candidates(&self, scheduler: usize, cycle: u64) -> u64 {
-        let Scheduler { share, core, .. } = self.schedulers[scheduler];
+    fn candidates(&self, (share, core): (u64, usize), cycle: u64) -> u64 {
         let mine = self.fetch.buffered() & self.warps.ready & share;
         if mine == 0 {
             return 0;
         }
-        let open = |way| if self.accepts(core, way, cycle) { self.warps.wanting(way) } else { 0 };
-        (0..WAYS).fold(0, |candidates, way| candidates | open(way)) & mine
+        // Most want the first way, and often all of them do.
+        let (accepts, [first, ..]) = (self.collectors.accepts_from(core), self.warps.wants());
+        let mut open = if accepts[0] <= cycle { mine } else { mine & !first };
+        if open & !first != 0 {
+            for way in 1..WAYS {
+                open &= if self.accepts(core, way, cycle) { u64::MAX } else { !self.warps.wants()[way] };
+            }
+        }
+        open
     }
 
     /// Whether a part of the SM can send another instruction on this way.
@@ -97,10 +127,10 @@ impl Sm {
         }
     }
 
-    /// Why a scheduler issues nothing, and which warps come nearest to it.
+    /// Why a scheduler with a share of the warps issues nothing, and which warps come nearest to it.
     #[inline]
-    pub(super) fn stall(&self, scheduler: usize) -> (IssueSlot, u64) {
-        let (warps, share) = (&self.warps, self.schedulers[scheduler].share);
+    pub(super) fn stall(&self, share: u64) -> (IssueSlot, u64) {
+        let warps = &self.warps;
         let held = Held {
             live: warps.live & share,
             running: warps.running & share,
@@ -114,70 +144,102 @@ impl Sm {
     }
 
     /// Sends an instruction other than a memory access on its way; what it writes is written at the end of it.
-    #[inline]
     fn send(&mut self, slot: u32, place: usize, cycle: u64) {
-        let core = self.warps.slots[slot as usize].core;
-        let &Next { way, cycles: (latency, initiation), ref accesses, writes, .. } =
-            self.warps.take(slot, true);
-        let registers = &mut self.registers[core];
-        let cycles = (latency.into(), initiation.into());
-        let at = self.collectors.issue((core, way.into()), (slot, accesses), registers, cycle, cycles);
-        if writes.as_slice().is_empty() {
-            return;
-        }
-        self.ring.add(cycle, at, Writeback { warp: slot, writes });
-        // The block keeps its place until the result has arrived, which would otherwise meet another one's warp.
         if let Some(cta) = &mut self.ctas[place] {
-            cta.outstanding += 1;
-            cta.counts.alu_results += 1;
-            cta.counts.alu_cycles += at - cycle;
+            let way = (&mut self.collectors, &mut *self.registers, &mut self.ring);
+            send(slot, (&mut self.warps, cta), way, cycle);
         }
     }
 
     /// Issues the next instruction of a warp, or finds that it must wait for pages.
-    fn issue_from(&mut self, slot: u32, sim: &Context<SmStats>) -> Result<IssueSlot, Fault> {
-        let (cycle, stats) = (sim.cycle(), &sim.stats);
-        let warp_slot = &mut self.warps.slots[slot as usize];
-        if let Some(held) = warp_slot.held.take() {
-            self.issue_held(slot, *held, sim);
-            return Ok(IssueSlot::Used);
+    fn issue_from(&mut self, slot: u32, cycle: u64, sim: &Context<SmStats>) -> Result<IssueSlot, Fault> {
+        let &Fact { releases, way, pc, class, .. } = self.warps.next(slot);
+        if self.warps.held >> slot & 1 != 0 {
+            return Ok(self.issue_held(slot, sim));
         }
-        if warp_slot.next.releases != Reach::None && self.hold_release(slot) {
+        if releases != Reach::None && self.hold_release(slot) {
             return Ok(IssueSlot::Barrier);
         }
+        let place = self.warps.place(slot);
         let warp_slot = &mut self.warps.slots[slot as usize];
-        let place = warp_slot.cta;
         warp_slot.issued += 1;
         if warp_slot.issued > warp_slot.attention {
             self.look_at(slot, sim)?;
         }
-        let warp_slot = &mut self.warps.slots[slot as usize];
-        let (Some(warp), Some(cta)) = (warp_slot.warp.as_mut(), self.ctas[place].as_mut()) else {
+        let Sm { warps, ctas, fetch, scratch, collectors, registers, ring, .. } = self;
+        let (Some(warp), Some(cta)) = (warps.slots[slot as usize].warp.as_mut(), ctas[place].as_mut()) else {
             return Ok(IssueSlot::Used);
         };
-        let pc = warp.pc().unwrap_or_default();
         if self.remember_polls
             && let Some(step) = warp.poll()
         {
             let lanes = warp.active();
-            self.count_issue(slot, place, (pc, lanes), stats);
-            match step {
-                PollStep::Load(address) => {
-                    let accesses = self.warps.take(slot, true).accesses;
-                    let (load_store, mut around) = self.load_store(sim, cycle);
-                    load_store.push_poll((slot, pc), address, accesses, &mut around);
-                }
-                PollStep::Other => self.send(slot, place, cycle),
-            }
-            self.refresh(slot, place);
+            self.issue_poll((slot, place), (pc, lanes), step, cycle, sim);
             return Ok(IssueSlot::Used);
         }
         let kernel = &*cta.launch.kernel;
-        self.scratch.clock = cycle;
-        self.scratch.picoseconds = sim.now().as_ps();
-        let issued = warp.issue(kernel, &cta.environment, &mut self.scratch).map_err(|error| {
-            cta.fault(Failure::of_warp(kernel, cta.environment.ctaid, warp.index(), *error))
-        })?;
+        scratch.clock = cycle;
+        scratch.picoseconds = sim.now().as_ps();
+        let issued = match warp.issue(kernel, &cta.environment, scratch) {
+            Ok(issued) => issued,
+            Err(error) => {
+                return Err(cta.fault(Failure::of_warp(kernel, cta.environment.ctaid, warp.index(), *error)));
+            }
+        };
+        // Most instructions only compute.
+        if matches!(issued.kind, Issue::Done | Issue::Branch | Issue::Nothing) && usize::from(way) != MEMORY {
+            let next = warp.pc();
+            let lanes = warps.number_of(slot, issued.lanes);
+            sim.stats.warp_insn.add(1);
+            sim.stats.thread_insn.add(lanes);
+            sim.stats.mix.count(class);
+            cta.counts.warp_insn += 1;
+            cta.counts.thread_insn += lanes;
+            fetch.issued(slot, pc, next);
+            send(slot, (warps, cta), (collectors, registers, ring), cycle);
+            warps.go_on(slot, next);
+            return Ok(IssueSlot::Used);
+        }
+        self.issue_other((slot, place), pc, issued, cycle, sim)
+    }
+
+    /// Issues an instruction of a round that is the same as the one before.
+    #[inline(never)]
+    fn issue_poll(
+        &mut self,
+        (slot, place): (u32, usize),
+        (pc, lanes): (u32, u32),
+        step: PollStep,
+        cycle: u64,
+        sim: &Context<SmStats>,
+    ) {
+        self.count_issue(slot, place, (pc, lanes), &sim.stats);
+        match step {
+            PollStep::Load(address) => {
+                self.warps.await_results(slot);
+                let operands = self.warps.next(slot).operands;
+                let (load_store, mut around) = self.load_store(sim, cycle);
+                load_store.push_poll((slot, pc), address, operands, &mut around);
+            }
+            PollStep::Other => self.send(slot, place, cycle),
+        }
+        self.warps.refresh(slot);
+    }
+
+    /// Issues an instruction, executed already, that is more than a computation.
+    #[inline(never)]
+    fn issue_other(
+        &mut self,
+        (slot, place): (u32, usize),
+        pc: u32,
+        issued: Issued,
+        cycle: u64,
+        sim: &Context<SmStats>,
+    ) -> Result<IssueSlot, Fault> {
+        let warp_slot = &mut self.warps.slots[slot as usize];
+        let (Some(warp), Some(cta)) = (warp_slot.warp.as_mut(), self.ctas[place].as_mut()) else {
+            return Ok(IssueSlot::Used);
+        };
         if issued.kind == Issue::Memory {
             match self.scratch.space {
                 Space::Global | Space::Const => check_bounds(&self.scratch, cta, warp.index())?,
@@ -201,47 +263,44 @@ impl Sm {
         if matches!(issued.kind, Issue::Exit { .. }) {
             self.fetch.drop_rest(slot);
         }
-        self.count_issue(slot, place, (pc, issued.lanes), stats);
+        self.count_issue(slot, place, (pc, issued.lanes), &sim.stats);
         if issued.kind == Issue::Memory && self.scratch.mask != 0 {
-            let accesses = self.warps.take(slot, self.scratch.wants_value).accesses;
+            if self.scratch.wants_value {
+                self.warps.await_results(slot);
+            }
+            let operands = self.warps.next(slot).operands;
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
             self.meet_acquire(slot, access.acquires);
             let (load_store, mut around) = self.load_store(sim, cycle);
-            load_store.push((slot, false), access, accesses, &mut around);
+            load_store.push((slot, false), access, operands, &mut around);
         } else if issued.kind == Issue::Texture {
-            let accesses = self.warps.take(slot, true).accesses;
+            self.warps.await_results(slot);
+            let operands = self.warps.next(slot).operands;
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
             let (load_store, mut around) = self.load_store(sim, cycle);
-            load_store.push_texture(slot, access, accesses, &mut around)?;
-        } else if self.warps.slots[slot as usize].next.way as usize == MEMORY {
+            load_store.push_texture(slot, access, operands, &mut around)?;
+        } else if usize::from(self.warps.next(slot).way) == MEMORY {
             // The value is there: a parameter, or nothing because no lane takes part.
-            let accesses = self.warps.take(slot, true).accesses;
+            self.warps.await_results(slot);
+            let operands = self.warps.next(slot).operands;
             let address = (issued.kind == Issue::Parameter).then(|| parameters + self.scratch.addresses[0]);
             let (load_store, mut around) = self.load_store(sim, cycle);
-            load_store.push_parameter((slot, pc), address, accesses, &mut around);
+            load_store.push_parameter((slot, pc), address, operands, &mut around);
         } else {
             self.send(slot, place, cycle);
         }
         self.meet(slot, place, issued.kind, sim)?;
-        self.refresh(slot, place);
+        self.warps.refresh(slot);
         Ok(IssueSlot::Used)
-    }
-
-    /// Looks again at what the warp of a slot would do next.
-    #[inline]
-    pub(super) fn refresh(&mut self, slot: u32, place: usize) {
-        if let Some(cta) = &self.ctas[place] {
-            self.warps.refresh(slot, &cta.launch.kernel);
-        }
     }
 
     /// Counts an instruction that is issued, and has the next one fetched.
     #[inline]
     pub(super) fn count_issue(&mut self, slot: u32, place: usize, (pc, lanes): (u32, u32), stats: &SmStats) {
-        let lanes = if lanes == u32::MAX { 32 } else { lanes.count_ones().into() };
+        let lanes = self.warps.number_of(slot, lanes);
         stats.warp_insn.add(1);
         stats.thread_insn.add(lanes);
-        let class = self.warps.slots[slot as usize].next.class;
+        let class = self.warps.next(slot).class;
         stats.mix.count(class);
         if let Some(cta) = &mut self.ctas[place] {
             cta.counts.warp_insn += 1;
@@ -313,6 +372,29 @@ impl Sm {
         }
         Ok(())
     }
+}
+
+/// Sends the next instruction of a warp, which has been executed and is no access to memory, on its way.
+#[inline]
+fn send(
+    slot: u32,
+    (warps, cta): (&mut Warps, &mut Cta),
+    (collectors, registers, ring): (&mut OperandCollector, &mut [RegisterFile], &mut WritebackRing),
+    cycle: u64,
+) {
+    warps.await_results(slot);
+    let core = warps.core(slot);
+    let fact = warps.next(slot);
+    let at = collectors.issue((core, slot), fact, &mut registers[core], cycle);
+    let &Fact { sets, pc, .. } = fact;
+    if sets == 0 {
+        return;
+    }
+    ring.add(cycle, at, Writeback { warp: slot, pc, sets });
+    // The block keeps its place until the result has arrived, which would otherwise meet another one's warp.
+    cta.outstanding += 1;
+    cta.counts.alu_results += 1;
+    cta.counts.alu_cycles += at - cycle;
 }
 
 /// Whether every lane stays within one of the allocations.

@@ -11,6 +11,7 @@ mod blocks;
 mod copies;
 pub(super) mod cta;
 mod endless;
+mod facts;
 pub(super) mod fetch;
 mod gate;
 mod issue;
@@ -19,6 +20,7 @@ mod mix;
 mod operands;
 mod order;
 pub(crate) mod params;
+mod places;
 mod read_cache;
 pub(crate) mod scheduler;
 mod spans;
@@ -48,6 +50,7 @@ use super::issue_slots::IssueSlots;
 use answer::Answer;
 use cta::Cta;
 use fetch::Fetch;
+use gate::Held;
 use load_store::{LoadStore, SmState, TlbStats};
 use mix::InstructionMix;
 use operands::{OperandCollector, RegisterFile};
@@ -190,6 +193,8 @@ pub struct Sm {
     /// Warps that wait at a fence, a release or an acquire, and those that wait for pages.
     fenced: u64,
     at_page: u64,
+    /// By slot, accesses that have had to wait for pages.
+    held: BTreeMap<u32, Held>,
     /// Warps that have come back to a state in which they were, without an effect since; whether all have, or wait at barriers; and
     /// where each of them goes round.
     repeating: u64,
@@ -221,24 +226,27 @@ impl Sm {
     }
 
     /// Everything that happens in one cycle.
-    fn step(&mut self, io: &mut SmPorts, sim: &Context<SmStats>) -> Result<(), Fault> {
-        let (cycle, stats) = (sim.cycle(), &sim.stats);
-        let (load_store, mut around) = self.load_store(sim, cycle);
+    fn step(&mut self, cycle: u64, io: &mut SmPorts, sim: &Context<SmStats>) -> Result<(), Fault> {
         let mut fetched = None;
         if let Some(reply) = io.memory.rx.try_recv() {
             match Answer::of(reply.tag) {
                 Answer::Instruction(miss) => fetched = Some((miss, reply.result)),
-                _ => load_store.reply(reply, &mut around)?,
+                _ => {
+                    let (load_store, mut around) = self.load_store(sim, cycle);
+                    load_store.reply(reply, &mut around)?;
+                }
             }
         }
         if let Some(mmu) = &mut io.translation {
-            let news = load_store.take_page(&mut mmu.rx);
+            let news = self.load_store.take_page(&mut mmu.rx);
             self.hear(news);
         }
-        let (load_store, mut around) = self.load_store(sim, cycle);
-        load_store.step(&mut io.memory.tx, &mut around)?;
+        if !self.load_store.is_idle() {
+            let (load_store, mut around) = self.load_store(sim, cycle);
+            load_store.step(&mut io.memory.tx, &mut around)?;
+        }
         if let Some(mmu) = &mut io.translation {
-            load_store.ask(&mut mmu.tx);
+            self.load_store.ask(&mut mmu.tx);
         }
         if let Some((miss, MemResult::Line(mask, data))) = fetched {
             self.fetch.fill(miss, mask, &data);
@@ -251,10 +259,10 @@ impl Sm {
             }
         }
         self.pass_fences(cycle);
-        self.issue(sim)?;
+        self.issue(cycle, sim)?;
         if self.fetch.is_busy() {
             let warps = &self.warps;
-            self.fetch.step(|slot| warps.pc(slot), &stats.l1i);
+            self.fetch.step(|slot| warps.pc(slot), &sim.stats.l1i);
         }
         self.fetch.send(&mut io.memory.tx);
         while self.ended != 0 {
@@ -276,8 +284,11 @@ impl Sm {
 
     /// The next cycle in which something is to do, if nothing comes by message.
     fn next(&self, cycle: u64) -> Option<u64> {
+        if self.fetch.is_busy() {
+            return Some(cycle + 1);
+        }
         let of_memory = self.load_store.next(cycle).unwrap_or(u64::MAX);
-        if self.fetch.is_busy() || of_memory == cycle + 1 {
+        if of_memory == cycle + 1 {
             return Some(cycle + 1);
         }
         let mut next = of_memory.min(self.ring.next_after(cycle).unwrap_or(u64::MAX));
@@ -303,17 +314,15 @@ impl Sm {
         (next != u64::MAX).then_some(next)
     }
 
-    /// Counts the cycles since the last step, in which nothing changed.
-    fn count_sleep(&mut self, cycle: u64, stats: &SmStats) {
-        let slept = (cycle - self.counted).saturating_sub(1);
-        if slept > 0 && self.resident() {
-            stats.active.add(slept);
-            for scheduler in 0..self.schedulers.len() {
-                self.count_slots(self.stall(scheduler), slept, stats);
-            }
-            if self.load_store.is_blocked() {
-                stats.lsu_stalls.add(slept);
-            }
+    /// Counts cycles since the last step, in which nothing changed.
+    fn count_sleep(&mut self, slept: u64, stats: &SmStats) {
+        stats.active.add(slept);
+        for scheduler in 0..self.schedulers.len() {
+            let share = self.schedulers[scheduler].share;
+            self.count_slots(self.stall(share), slept, stats);
+        }
+        if self.load_store.is_blocked() {
+            stats.lsu_stalls.add(slept);
         }
     }
 }
@@ -377,6 +386,7 @@ impl Component for Sm {
             ended: 0,
             fenced: 0,
             at_page: 0,
+            held: BTreeMap::new(),
             repeating: 0,
             in_vain: false,
             told: Rc::default(),
@@ -399,9 +409,11 @@ impl Component for Sm {
         self.explain(sim);
         loop {
             let cycle = sim.cycle();
-            self.count_sleep(cycle, &sim.stats);
+            if cycle > self.counted + 1 && self.resident() {
+                self.count_sleep(cycle - self.counted - 1, &sim.stats);
+            }
             self.counted = cycle;
-            self.step(io, sim)?;
+            self.step(cycle, io, sim)?;
             match self.next(cycle) {
                 Some(next) if next == cycle + 1 => sim.tick().await,
                 next => {

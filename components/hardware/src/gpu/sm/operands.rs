@@ -9,9 +9,11 @@
 
 use counterpoint_ptx::FileAccesses;
 
+use super::facts::Fact;
 use super::params::{SmParams, WayParams};
+use super::places::{NEVER, Places};
 use super::units::MEMORY;
-use super::way::{Units, Way, earliest};
+use super::way::{Units, Way};
 
 /// Turns and cycles ahead for which banks and results are booked. Later bookings find their place free.
 pub(super) const WINDOW: u64 = 64;
@@ -27,29 +29,66 @@ struct Slot {
     taken: u32,
 }
 
+/// Accesses of an instruction to the register file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Operands {
+    file: FileAccesses,
+    /// Banks that an instruction of the warp in slot 0 reads and writes: those of other warps are the same, turned.
+    reads: u32,
+    writes: u32,
+    /// All operands that it reads lie in banks of their own.
+    apart: bool,
+}
+
 /// The banks of a register file, with what they do in the next turns.
 pub(super) struct RegisterFile {
     slots: [Slot; WINDOW as usize],
     banks: u32,
-    turns: u64,
+    turns: Turns,
+}
+
+/// Turns of a register file in a cycle.
+#[derive(Clone, Copy)]
+pub(super) struct Turns {
+    count: u64,
+    /// 2^63 by their number, rounded up: to multiply by it is fast, to divide is not.
+    reciprocal: u64,
+}
+
+impl Turns {
+    fn new(count: u64) -> Self {
+        Turns { count, reciprocal: (1_u64 << 63).div_ceil(count) }
+    }
+
+    /// The cycle of a turn, one of the first 2^61.
+    #[inline]
+    pub(super) fn cycle(self, turn: u64) -> u64 {
+        ((u128::from(turn << 1) * u128::from(self.reciprocal)) >> 64) as u64
+    }
+
+    /// The first turn of a cycle.
+    #[inline]
+    pub(super) fn first(self, cycle: u64) -> u64 {
+        cycle * self.count
+    }
 }
 
 impl RegisterFile {
     /// `banks` is a power of two; each serves an access in each of the turns of a cycle.
     pub(super) fn new(banks: u32, turns: u32) -> Self {
-        RegisterFile { slots: [Slot::default(); WINDOW as usize], banks, turns: turns.into() }
+        RegisterFile { slots: [Slot::default(); WINDOW as usize], banks, turns: Turns::new(turns.into()) }
     }
 
     /// The first turn of a cycle.
     #[inline]
     pub(super) fn first_turn(&self, cycle: u64) -> u64 {
-        cycle * self.turns
+        self.turns.first(cycle)
     }
 
     /// The cycle after that of a turn.
     #[inline]
     pub(super) fn cycle_after(&self, turn: u64) -> u64 {
-        turn / self.turns + 1
+        self.turns.cycle(turn) + 1
     }
 
     /// Registers lie one after another in the banks, those of the next warp one further (GPGPU-Sim).
@@ -63,6 +102,19 @@ impl RegisterFile {
         registers.iter().fold(0, |banks, &register| banks | self.bank(warp, register))
     }
 
+    /// The operands of an instruction.
+    pub(super) fn operands(&self, file: FileAccesses) -> Operands {
+        let (reads, writes) = (self.banks_of(0, file.reads()), self.banks_of(0, file.writes()));
+        Operands { file, reads, writes, apart: reads.count_ones() as usize == file.reads().len() }
+    }
+
+    /// Banks of the warp in slot 0 as those of another one.
+    #[inline]
+    fn turned(&self, warp: u32, banks: u32) -> u32 {
+        let (by, twice) = (warp & (self.banks - 1), u64::from(banks) | u64::from(banks) << self.banks);
+        ((twice << by >> self.banks) & ((1 << self.banks) - 1)) as u32
+    }
+
     #[inline]
     fn slot(&mut self, turn: u64) -> &mut Slot {
         let slot = &mut self.slots[(turn % WINDOW) as usize];
@@ -72,10 +124,9 @@ impl RegisterFile {
         slot
     }
 
-    /// Reads operands, the first ones in turn `from`; gives the turn of the last one, or the one before `from` if there
+    /// Reads registers one by one, the first ones in turn `from`; gives the turn of the last one, or the one before `from` if there
     /// are none.
-    #[inline]
-    pub(super) fn read(&mut self, warp: u32, registers: &[u8], from: u64) -> u64 {
+    fn read_each(&mut self, warp: u32, registers: &[u8], from: u64) -> u64 {
         let mut last = from - 1;
         for &register in registers {
             let bank = self.bank(warp, register);
@@ -93,19 +144,35 @@ impl RegisterFile {
         last
     }
 
+    /// Reads the operands of an instruction of a warp, the first ones in turn `from`; gives the turn of the last one, or the one
+    /// before `from` if there are none. Most find all banks free.
+    #[inline]
+    pub(super) fn read(&mut self, warp: u32, operands: &Operands, from: u64) -> u64 {
+        let reads = self.turned(warp, operands.reads);
+        if reads == 0 {
+            return from - 1;
+        }
+        let slot = self.slot(from);
+        if operands.apart && slot.taken & reads == 0 {
+            slot.taken |= reads;
+            return from;
+        }
+        self.read_each(warp, operands.file.reads(), from)
+    }
+
     /// Writes results of a unit in a cycle: their banks serve nothing else in its first turn.
     #[inline]
-    fn write(&mut self, warp: u32, registers: &[u8], cycle: u64) {
-        let banks = self.banks_of(warp, registers);
-        self.slot(self.first_turn(cycle)).taken |= banks;
+    fn write(&mut self, warp: u32, operands: &Operands, cycle: u64) {
+        let writes = self.turned(warp, operands.writes);
+        self.slot(self.first_turn(cycle)).taken |= writes;
     }
 
     /// Writes results of memory in the first cycle, from `from` on, in which their banks are free. Gives the cycle.
     #[inline]
-    pub(super) fn write_loaded(&mut self, warp: u32, registers: &[u8], now: u64, from: u64) -> u64 {
-        let banks = self.banks_of(warp, registers);
+    pub(super) fn write_loaded(&mut self, warp: u32, operands: &Operands, now: u64, from: u64) -> u64 {
+        let banks = self.turned(warp, operands.writes);
         let mut cycle = from;
-        while cycle < now + WINDOW / self.turns {
+        while cycle < now + WINDOW / self.turns.count {
             let slot = self.slot(self.first_turn(cycle));
             if slot.taken & banks == 0 {
                 slot.taken |= banks;
@@ -117,26 +184,22 @@ impl RegisterFile {
     }
 }
 
-/// A time that is not known yet: an instruction waits for memory.
-const NEVER: u64 = u64::MAX;
-
 /// One of the equal parts of an SM: the whole of it but for sub-cores.
 struct Part {
-    ways: Vec<Way>,
+    ways: [Way; MEMORY],
     /// The first cycle in which an entry of each is free.
     accepts: [u64; MEMORY],
-    /// Turns in which each of the collectors that serve every sort is free.
-    shared: Vec<u64>,
+    /// Turns in which the collectors that serve every sort are free.
+    shared: Places,
     units: Units,
 }
 
 impl Part {
     /// Looks again at which ways an instruction can be issued on. A way without a collector takes none.
     fn refresh(&mut self) {
-        let shared = earliest(&mut self.shared).map(|free| *free);
-        for (accepts, way) in self.accepts.iter_mut().zip(&mut self.ways) {
-            let own = earliest(&mut way.collectors).map(|free| *free);
-            let collector = own.into_iter().chain(shared).min().unwrap_or(NEVER);
+        let shared = self.shared.earliest();
+        for (accepts, way) in self.accepts.iter_mut().zip(&self.ways) {
+            let collector = way.collectors.earliest().min(shared);
             *accepts = if collector == NEVER { NEVER } else { way.accepts_from() };
         }
     }
@@ -155,21 +218,21 @@ impl OperandCollector {
     /// The ways of an SM of `cores` equal parts.
     pub(super) fn new(params: &SmParams, cores: u32) -> Self {
         let ways = [&params.sp, &params.sfu, &params.dp, &params.tensor.way()];
-        Self::of_ways(&ways, params.collectors, params.results, cores)
+        Self::of_ways(ways, params.collectors, params.results, cores)
     }
 
-    fn of_ways(ways: &[&WayParams], shared: u32, results: u32, cores: u32) -> Self {
+    fn of_ways(ways: [&WayParams; MEMORY], shared: u32, results: u32, cores: u32) -> Self {
         let share = |count: u32| count.div_ceil(cores);
         let part = || {
             let mut units = 0;
-            let way = |params: &&WayParams| {
+            let way = |params: &WayParams| {
                 let first_unit = units;
                 units += share(params.units);
                 Way::new(params, share, first_unit)
             };
-            let ways = ways.iter().map(way).collect();
-            let shared = vec![0; share(shared) as usize];
-            let mut part = Part { ways, accepts: [NEVER; MEMORY], shared, units: Units::new(share(results)) };
+            let ways = ways.map(way);
+            let (shared, units) = (Places::new(share(shared)), Units::new(share(results)));
+            let mut part = Part { ways, accepts: [NEVER; MEMORY], shared, units };
             part.refresh();
             part
         };
@@ -178,66 +241,59 @@ impl OperandCollector {
 
     /// By way, the first cycle in which an instruction can be issued in a part.
     #[inline]
-    pub(super) fn accepts_from(&self, part: usize) -> [u64; MEMORY] {
-        self.parts[part].accepts
+    pub(super) fn accepts_from(&self, part: usize) -> &[u64; MEMORY] {
+        &self.parts[part].accepts
     }
 
-    /// Issues an instruction of a warp, which reads and writes registers and occupies its unit for `initiation` cycles;
-    /// gives the cycle in which its result is in the registers.
-    #[inline]
+    /// Issues an instruction of a warp; gives the cycle in which its result is in the registers.
     pub(super) fn issue(
         &mut self,
-        (part, way): (usize, usize),
-        (warp, accesses): (u32, &FileAccesses),
+        (part, warp): (usize, u32),
+        fact: &Fact,
         registers: &mut RegisterFile,
         cycle: u64,
-        (latency, initiation): (u64, u64),
     ) -> u64 {
+        let way = usize::from(fact.way) % MEMORY;
         let Part { ways, accepts, shared, units } = &mut self.parts[part];
         let place = &mut ways[way];
-        let (own, common) = (earliest(&mut place.collectors), earliest(shared));
-        let collector = match (own, common) {
-            (Some(own), Some(common)) if *common < *own => common,
-            (Some(place), _) | (None, Some(place)) => place,
-            (None, None) => return cycle,
-        };
-        let (Some(entry), Some(input)) = (earliest(&mut place.entries), earliest(&mut place.inputs)) else {
-            return cycle;
-        };
+        let (own, common) = (place.collectors.earliest(), shared.earliest());
         let entered = &mut self.entered[way];
-        let enters = registers.first_turn(cycle + 1).max(*input).max(*collector).max(*entered);
-        *entered = enters;
-        let read = registers.read(warp, accesses.reads(), enters + 1);
-        *entry = registers.cycle_after(enters) - 1;
-        *input = enters + 1;
-        let from = (read + 1, registers.turns);
-        let Some((leaves, starts)) = place.exit.pass(units, from, (latency, initiation)) else {
+        let enters =
+            registers.first_turn(cycle + 1).max(place.inputs.earliest()).max(own.min(common)).max(*entered);
+        if place.exit.is_empty() || enters == NEVER {
             return cycle;
-        };
-        *collector = leaves;
+        }
+        *entered = enters;
+        let read = registers.read(warp, &fact.operands, enters + 1);
+        place.entries.take_until(registers.turns.cycle(enters));
+        place.inputs.take_until(enters + 1);
+        let latency = fact.cycles.0.into();
+        let cycles = (latency, fact.cycles.1.into());
+        let (leaves, starts) = place.exit.pass(units, (read + 1, registers.turns), cycles);
+        if common < own { shared } else { &mut place.collectors }.take_until(leaves);
         accepts[way] = place.accepts_from();
         let written = starts + latency + TO_REGISTER;
-        registers.write(warp, accesses.writes(), written);
+        registers.write(warp, &fact.operands, written);
         written
     }
 
     /// A memory access takes one of the collectors that serve every sort in a part, the first that is free, from this turn
-    /// on at the earliest; gives the turn and the collector, if there is one that will be free.
-    pub(super) fn claim(&mut self, part: usize, turn: u64) -> Option<(u64, usize)> {
+    /// on at the earliest; gives the turn, if there is one that will be free.
+    pub(super) fn claim(&mut self, part: usize, turn: u64) -> Option<u64> {
         let part = &mut self.parts[part];
-        let (place, free) = part.shared.iter().copied().enumerate().min_by_key(|(_, free)| *free)?;
+        let free = part.shared.earliest();
         if free == NEVER {
             return None;
         }
-        part.shared[place] = NEVER;
+        part.shared.take_until(NEVER);
         part.refresh();
-        Some((turn.max(free), place))
+        Some(turn.max(free))
     }
 
     /// A memory access leaves its collector in a turn.
-    pub(super) fn release(&mut self, part: usize, collector: usize, turn: u64) {
+    pub(super) fn release(&mut self, part: usize, turn: u64) {
         let part = &mut self.parts[part];
-        part.shared[collector] = turn;
+        part.shared.give_back(turn);
         part.refresh();
     }
 }
@@ -249,20 +305,28 @@ mod tests {
     const WAY: WayParams =
         WayParams { units: 1, issue_width: 1, inputs: 1, collectors: 2, outputs: 1, dispatch_width: 1 };
 
+    /// One way, and room for some results a cycle.
+    fn ways(way: &WayParams, results: u32) -> OperandCollector {
+        let none = WayParams { units: 0, collectors: 0, ..WAY };
+        OperandCollector::of_ways([way, &none, &none, &none], 0, results, 1)
+    }
+
     /// A register file of four banks with one way, and room for one result a cycle.
     struct Pipeline(RegisterFile, OperandCollector);
 
     impl Pipeline {
         fn new(turns: u32, way: &WayParams) -> Self {
-            Pipeline(RegisterFile::new(4, turns), OperandCollector::of_ways(&[way], 0, 1, 1))
+            Pipeline(RegisterFile::new(4, turns), ways(way, 1))
         }
 
         /// When an instruction starts that is issued in a cycle.
-        fn starts(&mut self, cycle: u64, reads: &[u8], (latency, initiation): (u64, u64)) -> u64 {
+        fn starts(&mut self, cycle: u64, reads: &[u8], (latency, initiation): (u16, u16)) -> u64 {
             assert!(self.1.accepts_from(0)[0] <= cycle, "cycle {cycle}");
             let accesses = FileAccesses::new(reads.iter().copied(), []);
-            let written = self.1.issue((0, 0), (0, &accesses), &mut self.0, cycle, (latency, initiation));
-            written - latency - TO_REGISTER
+            let operands = self.0.operands(accesses);
+            let fact = Fact { operands, cycles: (latency, initiation), ..Fact::default() };
+            let written = self.1.issue((0, 0), &fact, &mut self.0, cycle);
+            written - u64::from(latency) - TO_REGISTER
         }
     }
 
@@ -338,21 +402,62 @@ mod tests {
             WayParams { units: 2, issue_width: 2, inputs: 2, collectors: 4, outputs: 2, dispatch_width: 2 };
         let mut pipeline = Pipeline::new(1, &way);
         assert_eq!([10, 10].map(|cycle| pipeline.starts(cycle, &[], (4, 1))), [13, 14], "one result a cycle");
-        let (file, wide) = (RegisterFile::new(4, 1), OperandCollector::of_ways(&[&way], 0, 2, 1));
+        let (file, wide) = (RegisterFile::new(4, 1), ways(&way, 2));
         let mut pipeline = Pipeline(file, wide);
         assert_eq!([10, 10].map(|cycle| pipeline.starts(cycle, &[], (4, 1))), [13, 13]);
         let narrow = WayParams { outputs: 1, ..way };
-        let mut pipeline = Pipeline(RegisterFile::new(4, 1), OperandCollector::of_ways(&[&narrow], 0, 2, 1));
+        let mut pipeline = Pipeline(RegisterFile::new(4, 1), ways(&narrow, 2));
         assert_eq!([10, 10].map(|cycle| pipeline.starts(cycle, &[], (4, 1))), [13, 14], "one leaves a cycle");
     }
 
     #[test]
     fn results_take_their_banks() {
         let mut file = RegisterFile::new(4, 1);
-        file.write(0, &[1], 10);
-        assert_eq!(file.read(0, &[1], 10), 11, "the bank is written");
-        assert_eq!(file.read(1, &[1], 10), 10, "a warp further is a bank further");
-        assert_eq!(file.write_loaded(0, &[1], 5, 10), 12);
-        assert_eq!(file.write_loaded(0, &[0], 5, 10), 10);
+        let written = |register: u8| file.operands(FileAccesses::new([], [register]));
+        let (first, zeroth) = (written(1), written(0));
+        file.write(0, &first, 10);
+        assert_eq!(file.read_each(0, &[1], 10), 11, "the bank is written");
+        assert_eq!(file.read_each(1, &[1], 10), 10, "a warp further is a bank further");
+        assert_eq!(file.write_loaded(0, &first, 5, 10), 12);
+        assert_eq!(file.write_loaded(0, &zeroth, 5, 10), 10);
+    }
+
+    #[test]
+    fn operands_are_read_at_once_as_they_are_one_by_one() {
+        let mut random = 1_u64;
+        for banks in [1, 2, 4, 16] {
+            let (mut one, mut other) = (RegisterFile::new(banks, 1), RegisterFile::new(banks, 1));
+            for turn in 100..2000 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let [count, warp, registers @ ..] = random.to_be_bytes();
+                let (warp, registers) = (u32::from(warp % 64), &registers[..usize::from(count % 5)]);
+                let operands = one.operands(FileAccesses::new(registers.iter().copied(), []));
+                let read = one.read(warp, &operands, turn);
+                assert_eq!(read, other.read_each(warp, registers, turn), "{banks} {warp} {registers:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_turn_is_in_its_cycle() {
+        for count in 1..=4 {
+            let turns = Turns::new(count);
+            for turn in (0..1000).chain((1 << 61) - 1000..1 << 61) {
+                assert_eq!(turns.cycle(turn), turn / count, "{count} {turn}");
+            }
+        }
+    }
+
+    #[test]
+    fn banks_of_a_warp_are_those_of_slot_0_turned() {
+        for banks in [1, 2, 8, 16, 32] {
+            let file = RegisterFile::new(banks, 1);
+            for warp in 0..64 {
+                for registers in [&[0][..], &[3, 200], &[31, 32, 7], &[255]] {
+                    let turned = file.turned(warp, file.banks_of(0, registers));
+                    assert_eq!(turned, file.banks_of(warp, registers), "{banks} {warp} {registers:?}");
+                }
+            }
+        }
     }
 }

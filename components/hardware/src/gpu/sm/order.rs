@@ -12,10 +12,10 @@
 //! constants and texels, have no part in it (PTX ISA 8.1).
 
 use counterpoint_framework::model::Context;
-use counterpoint_ptx::{Instruction, Order, Reach, RegisterSet, Warp};
+use counterpoint_ptx::{Instruction, Order, Reach, Warp};
 
 use super::warp::State;
-use super::writeback::Writeback;
+use super::writeback::{NO_REGISTERS, Writeback};
 use super::{Sm, SmStats};
 
 /// The accesses of a block in flight, by epoch, and the warps that wait for the end of one.
@@ -93,8 +93,8 @@ impl Sm {
     /// Holds a warp back whose next instruction is a release, if it has to wait.
     #[cold]
     pub(super) fn hold_release(&mut self, slot: u32) -> bool {
+        let (place, reach) = (self.warps.place(slot), self.warps.next(slot).releases);
         let warp = &mut self.warps.slots[slot as usize];
-        let (place, reach) = (warp.cta, warp.next.releases);
         let pc = warp.warp.as_ref().and_then(Warp::pc).unwrap_or_default() as usize;
         let next = self.ctas[place].as_ref().map(|cta| &cta.launch.kernel.instructions()[pc]);
         // A fence waits when it has been issued.
@@ -105,7 +105,7 @@ impl Sm {
             return false;
         }
         self.pause(slot, Pause::Release);
-        self.refresh(slot, place);
+        self.warps.refresh(slot);
         true
     }
 
@@ -136,8 +136,8 @@ impl Sm {
         let cycle = sim.cycle();
         let cycles = u128::from(nanoseconds) * 1000 * u128::from(MANY) / u128::from(sim.span(MANY).as_ps());
         let end = cycle + (cycles as u64).max(1);
-        self.ring.add(cycle, end, Writeback { warp: slot, writes: RegisterSet::default() });
-        if let Some(cta) = &mut self.ctas[self.warps.slots[slot as usize].cta] {
+        self.ring.add(cycle, end, Writeback { warp: slot, pc: NO_REGISTERS, sets: 0 });
+        if let Some(cta) = &mut self.ctas[self.warps.place(slot)] {
             cta.outstanding += 1;
         }
         self.pause(slot, Pause::Sleep(end));
@@ -154,7 +154,7 @@ impl Sm {
         let warp = &self.warps.slots[slot as usize];
         let mut waits = warp.outstanding > 0;
         if releases == Reach::Device
-            && let Some(cta) = &mut self.ctas[warp.cta]
+            && let Some(cta) = &mut self.ctas[self.warps.place(slot)]
         {
             cta.drain.wait(slot);
             waits |= cta.drain.holds(slot);
@@ -175,8 +175,8 @@ impl Sm {
         while rest != 0 {
             let slot = rest.trailing_zeros();
             rest &= rest - 1;
+            let place = self.warps.place(slot);
             let warp = &mut self.warps.slots[slot as usize];
-            let place = warp.cta;
             let waits = match warp.pause {
                 Pause::Acquire | Pause::AcquireFromDevice => warp.acquiring,
                 Pause::Sleep(end) => cycle < end,
@@ -194,7 +194,7 @@ impl Sm {
                 self.load_store.acquire();
             }
             self.fenced &= !(1 << slot);
-            self.resume(1 << slot, place);
+            self.resume(1 << slot);
         }
     }
 }

@@ -3,16 +3,19 @@
 //! A mask has a bit for each warp slot. The masks follow events (an issue, a result, a barrier); nothing
 //! polls.
 
+use std::sync::Arc;
+
 use counterpoint_ptx::endless::Watch;
-use counterpoint_ptx::{Class, FileAccesses, Kernel, Reach, RegisterSet, Votes, Warp};
+use counterpoint_ptx::{Kernel, RegisterSet, Votes, Warp};
 
 use super::copies::Copies;
 use super::cta::Cta;
-use super::gate::Held;
+use super::facts::{Fact, Program, Programs};
+use super::operands::RegisterFile;
 use super::order::Pause;
 use super::scheduler::View;
-use super::units::{MEMORY, Units, WAYS};
-use super::writeback::Writeback;
+use super::units::{MEMORY, Units};
+use super::writeback::{NO_REGISTERS, Writeback};
 
 /// State of a warp besides its registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,20 +32,14 @@ pub(super) enum State {
     AtPage,
 }
 
-/// A warp slot. The fields that every issue looks at lie in front.
-#[repr(C, align(64))]
+/// A warp slot.
 pub(super) struct WarpSlot {
-    pub(super) next: Next,
-    pub(super) cta: usize,
-    /// The part of the SM that it belongs to: 0 but for sub-cores.
-    pub(super) core: usize,
+    pub(super) warp: Option<Warp>,
     pub(super) state: State,
     /// Instructions that it has issued.
     pub(super) issued: u64,
     /// Number of them after which the warp needs attention.
     pub(super) attention: u64,
-    /// Instructions whose results have not arrived.
-    awaited: u32,
     /// Memory transactions that have not been acknowledged.
     pub(super) outstanding: u32,
     /// Its pause at a fence, a release or an acquire.
@@ -52,81 +49,115 @@ pub(super) struct WarpSlot {
     pub(super) acquiring: bool,
     /// Its next instruction is a release that has waited.
     pub(super) may_release: bool,
-    /// Its next instruction, if that is an access that has had to wait for pages.
-    pub(super) held: Option<Box<Held>>,
-    pub(super) warp: Option<Warp>,
     /// The watch over a warp that may go round for ever.
     pub(super) watch: Option<Box<Watch>>,
 }
 
-/// Facts of a warp's next instruction that the SM needs to issue it.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Next {
-    pub(super) reads: RegisterSet,
-    pub(super) writes: RegisterSet,
-    pub(super) accesses: FileAccesses,
-    /// For how long its result is awaited, and its unit occupied.
-    pub(super) cycles: (u16, u16),
-    /// The way that it takes.
-    pub(super) way: u8,
-    /// Its class in the instruction mix.
-    pub(super) class: Class,
-    /// How far it releases, a fence included.
-    pub(super) releases: Reach,
-    drains: bool,
-}
-
-/// Registers whose value has not arrived, as bits: those of all warps are word by word beside each other, so that warps in the same
-/// part of a program meet in the host's cache.
+/// Registers whose value has not arrived, as bits.
 struct Scoreboard {
+    /// By slot, a bit for all registers whose ids are the same modulo 64: the whole truth for kernels that have no more.
+    bits: [u64; SLOTS],
+    /// By slot, instructions whose results have not arrived.
+    results: [u32; SLOTS],
+    /// The registers of kernels with more than 64, one by one: those of all warps are word by word beside each other, so that warps in
+    /// the same part of a program meet in the host's cache.
     words: Vec<u64>,
-    warps: usize,
+    /// By slot, the words of a warp: none where the bits suffice.
+    lengths: [u16; SLOTS],
 }
 
 impl Scoreboard {
+    fn new() -> Self {
+        Scoreboard { bits: [0; SLOTS], results: [0; SLOTS], words: Vec::new(), lengths: [0; SLOTS] }
+    }
+
     /// Makes room for a warp with this number of registers, none of them awaited.
     fn start(&mut self, warp: usize, registers: u16) {
-        let words = (registers as usize).div_ceil(64) * self.warps;
+        (self.bits[warp], self.results[warp]) = (0, 0);
+        let words = if registers > 64 { registers.div_ceil(64) } else { 0 };
+        self.lengths[warp] = words;
+        let words = usize::from(words) * SLOTS;
         self.words.resize(words.max(self.words.len()), 0);
-        self.words.iter_mut().skip(warp).step_by(self.warps).for_each(|word| *word = 0);
+        self.words.iter_mut().skip(warp).step_by(SLOTS).for_each(|word| *word = 0);
     }
 
     #[inline]
-    fn place(&self, warp: u32, register: u16) -> (usize, u64) {
-        (register as usize / 64 * self.warps + warp as usize, 1 << (register % 64))
+    fn place(warp: usize, register: u16) -> (usize, u64) {
+        (register as usize / 64 * SLOTS + warp, 1 << (register % 64))
     }
 
-    #[inline]
-    fn awaits(&self, warp: u32, registers: &RegisterSet) -> bool {
+    /// Whether one of some registers is awaited, of a warp with words.
+    fn awaits(&self, warp: usize, registers: &RegisterSet) -> bool {
         registers.as_slice().iter().any(|&register| {
-            let (word, bit) = self.place(warp, register);
+            let (word, bit) = Self::place(warp, register);
             self.words[word] & bit != 0
         })
     }
 
-    #[inline]
-    fn set(&mut self, warp: u32, registers: &RegisterSet) {
+    /// Whether an instruction has all registers that it reads or writes.
+    #[inline(always)]
+    fn has(&self, warp: usize, fact: &Fact, program: &Program) -> bool {
+        if fact.drains {
+            // A recursive call saves all registers, so none may be under way.
+            return self.results[warp] == 0;
+        }
+        self.bits[warp] & fact.needs == 0 || self.lengths[warp] > 0 && self.has_each(warp, fact, program)
+    }
+
+    fn has_each(&self, warp: usize, fact: &Fact, program: &Program) -> bool {
+        let instruction = program.instruction(fact.pc);
+        !self.awaits(warp, &instruction.reads) && !self.awaits(warp, &instruction.writes)
+    }
+
+    /// An instruction is issued that writes registers.
+    #[inline(always)]
+    fn set(&mut self, warp: usize, fact: &Fact, program: &Program) {
+        self.bits[warp] |= fact.sets;
+        self.results[warp] += 1;
+        if self.lengths[warp] > 0 {
+            self.set_each(warp, &program.instruction(fact.pc).writes);
+        }
+    }
+
+    fn set_each(&mut self, warp: usize, registers: &RegisterSet) {
         for &register in registers.as_slice() {
-            let (word, bit) = self.place(warp, register);
+            let (word, bit) = Self::place(warp, register);
             self.words[word] |= bit;
         }
     }
 
+    /// The result of an instruction has arrived.
     #[inline]
-    fn clear(&mut self, warp: u32, registers: &RegisterSet) {
+    fn clear(&mut self, warp: usize, result: &Writeback, program: &Program) {
+        self.results[warp] -= 1;
+        if self.lengths[warp] == 0 {
+            self.bits[warp] &= !result.sets;
+        } else {
+            self.clear_each(warp, &program.instruction(result.pc).writes);
+        }
+    }
+
+    fn clear_each(&mut self, warp: usize, registers: &RegisterSet) {
         for &register in registers.as_slice() {
-            let (word, bit) = self.place(warp, register);
+            let (word, bit) = Self::place(warp, register);
             self.words[word] &= !bit;
         }
+        let own = 0..usize::from(self.lengths[warp]);
+        self.bits[warp] = own.fold(0, |all, word| all | self.words[word * SLOTS + warp]);
     }
 }
 
-/// The warp slots of an SM.
+/// The most warp slots of an SM: bits of a mask.
+const SLOTS: usize = u64::BITS as usize;
+
+/// The warp slots of an SM. Facts that every issue looks at lie in arrays by slot, and as bits of slots.
 pub(super) struct Warps {
     pub(super) slots: Vec<WarpSlot>,
     /// Grows with the start of a slot's warp.
     pub(super) ages: Vec<u64>,
     next_age: u64,
+    /// By slot, the warps that began before its own; of those that have ended, the bits mean nothing.
+    older: [u64; SLOTS],
     /// Warps that have not ended.
     pub(super) live: u64,
     /// Of these, the warps that do not at a barrier or a fence.
@@ -135,19 +166,29 @@ pub(super) struct Warps {
     pub(super) ready: u64,
     /// Warps with memory accesses that have not ended.
     pub(super) accessing: u64,
-    /// Per way through the SM, the warps whose next instruction takes it.
-    wants: [u64; WAYS],
+    /// Warps whose next instruction is an access that has had to wait for pages.
+    pub(super) held: u64,
+    /// Per way through the SM, the warps whose next instruction takes it. There are fewer ways than places for them.
+    wants: [u64; 8],
+    /// Facts of the next instruction.
+    next: [Fact; SLOTS],
+    /// The place of the warp's block, and the number of its program.
+    places: [u8; SLOTS],
+    numbers: [u16; SLOTS],
+    /// The part of the SM that a slot belongs to: 0 but for sub-cores.
+    cores: [u8; SLOTS],
+    /// The lanes that were counted last, and their number.
+    lanes: [(u32, u32); SLOTS],
     scoreboard: Scoreboard,
     units: Units,
+    programs: Programs,
 }
 
 impl Warps {
     /// The slots of an SM of this many parts (`cores`), which take turns with them.
     pub(super) fn new(count: usize, cores: usize, units: Units) -> Self {
-        let empty = |slot: usize| WarpSlot {
+        let empty = |_| WarpSlot {
             warp: None,
-            cta: 0,
-            core: slot % cores,
             state: State::Ended,
             issued: 0,
             attention: 0,
@@ -156,23 +197,67 @@ impl Warps {
             copies: Copies::default(),
             acquiring: false,
             may_release: false,
-            held: None,
-            next: Next::default(),
-            awaited: 0,
             watch: None,
         };
         Warps {
             slots: (0..count).map(empty).collect(),
             ages: vec![0; count],
             next_age: 0,
+            older: [0; SLOTS],
             live: 0,
             running: 0,
             ready: 0,
             accessing: 0,
-            wants: [0; WAYS],
-            scoreboard: Scoreboard { words: Vec::new(), warps: count },
+            held: 0,
+            wants: [0; 8],
+            next: [Fact::default(); SLOTS],
+            places: [0; SLOTS],
+            numbers: [0; SLOTS],
+            cores: std::array::from_fn(|slot| (slot % cores) as u8),
+            lanes: [(0, 0); SLOTS],
+            scoreboard: Scoreboard::new(),
             units,
+            programs: Programs::default(),
         }
+    }
+
+    /// The place of the block of the warp in a slot.
+    #[inline]
+    pub(super) fn place(&self, slot: u32) -> usize {
+        self.places[slot as usize % SLOTS].into()
+    }
+
+    /// The part of the SM that a slot belongs to.
+    #[inline]
+    pub(super) fn core(&self, slot: u32) -> usize {
+        self.cores[slot as usize % SLOTS].into()
+    }
+
+    /// Facts of the next instruction of the warp in a slot.
+    #[inline]
+    pub(super) fn next(&self, slot: u32) -> &Fact {
+        &self.next[slot as usize % SLOTS]
+    }
+
+    /// Number of some lanes of the warp in a slot: most often the same as before. To count bits is slow on hosts of the baseline.
+    #[inline]
+    pub(super) fn number_of(&mut self, slot: u32, lanes: u32) -> u64 {
+        let (last, number) = &mut self.lanes[slot as usize % SLOTS];
+        if *last != lanes {
+            (*last, *number) = (lanes, lanes.count_ones());
+        }
+        u64::from(*number)
+    }
+
+    #[inline]
+    fn program(&self, slot: u32) -> &Program {
+        self.programs.get(self.numbers[slot as usize % SLOTS])
+    }
+
+    /// Facts of an instruction of the warp in a slot.
+    #[inline]
+    pub(super) fn fact(&self, slot: u32, pc: u32) -> &Fact {
+        self.program(slot).fact(pc)
     }
 
     /// A policy's view of a scheduler's share of the warps; `ready` are those that are ready.
@@ -181,32 +266,54 @@ impl Warps {
         let live = self.live & share;
         // A warp with an access under way that is not ready waits for it, or for a result that comes sooner.
         let waiting = live & (!self.running | self.accessing & !self.ready);
-        View { ready, live, waiting, ages: &self.ages }
+        View { ready, live, waiting, ages: &self.ages, older: &self.older }
+    }
+
+    /// By way, the warps whose next instruction takes it.
+    #[inline]
+    pub(super) fn wants(&self) -> &[u64; 8] {
+        &self.wants
     }
 
     /// The warps whose next instruction has its operands and takes this way.
     #[inline]
     pub(super) fn wanting(&self, way: usize) -> u64 {
-        self.wants[way] & self.ready
+        self.wants[way % 8] & self.ready
     }
 
-    /// Puts a warp into a slot. The previous warp's registers are used again.
-    pub(super) fn start(&mut self, slot: u32, kernel: &Kernel, warp: Warp, cta: usize) {
+    /// A block of a kernel begins, with registers in such files; gives the number of its program.
+    pub(super) fn begin_block(&mut self, kernel: &Arc<Kernel>, registers: &RegisterFile) -> u16 {
+        self.programs.begin(kernel, &self.units, registers)
+    }
+
+    /// A block whose warps are in these slots has ended.
+    pub(super) fn end_block(&mut self, slots: u64) {
+        self.programs.end(self.numbers[slots.trailing_zeros() as usize % SLOTS]);
+        for (slot, warp) in self.slots.iter_mut().enumerate().filter(|(slot, _)| slots >> slot & 1 != 0) {
+            (warp.warp, self.numbers[slot]) = (None, 0);
+        }
+    }
+
+    /// Puts a warp of a program into a slot. The previous warp's registers are used again.
+    pub(super) fn start(&mut self, slot: u32, program: u16, warp: Warp, cta: usize) {
         let place = &mut self.slots[slot as usize];
         place.warp = Some(warp);
-        place.cta = cta;
         place.state = State::Running;
         place.issued = 0;
         place.outstanding = 0;
         (place.acquiring, place.may_release) = (false, false);
         place.copies.restart();
-        place.awaited = 0;
         place.watch = None;
-        self.scoreboard.start(slot as usize, kernel.scoreboard_registers());
+        let at = slot as usize % SLOTS;
+        (self.places[at], self.numbers[at]) = (cta as u8, program);
+        let registers = self.programs.get(program).kernel.scoreboard_registers();
+        self.scoreboard.start(at, registers);
+        self.older.iter_mut().for_each(|older| *older &= !(1 << slot));
+        self.older[at] = self.live;
         self.live |= 1 << slot;
         self.next_age += 1;
         self.ages[slot as usize] = self.next_age;
-        self.refresh(slot, kernel);
+        self.refresh(slot);
     }
 
     /// The warps in some slots, in the order of their numbers.
@@ -245,40 +352,29 @@ impl Warps {
         self.slots[slot as usize].warp.as_ref().and_then(Warp::pc)
     }
 
-    /// The way of the next instruction of the warp in a slot, if it has its operands.
-    #[inline]
-    pub(super) fn way_of_next(&self, slot: u32) -> Option<usize> {
-        (self.ready >> slot & 1 != 0).then(|| self.slots[slot as usize].next.way.into())
-    }
-
-    /// The next instruction of the warp in a slot is issued. Its results, if it `writes` any, are pending
-    /// from now on.
-    #[inline]
-    pub(super) fn take(&mut self, slot: u32, writes: bool) -> &Next {
-        let place = &mut self.slots[slot as usize];
-        if writes && !place.next.writes.as_slice().is_empty() {
-            self.scoreboard.set(slot, &place.next.writes);
-            place.awaited += 1;
+    /// The results of the next instruction of the warp in a slot, which is issued, are pending from now on, if it has any.
+    #[inline(always)]
+    pub(super) fn await_results(&mut self, slot: u32) {
+        let at = slot as usize % SLOTS;
+        let fact = &self.next[at];
+        if fact.sets != 0 {
+            self.scoreboard.set(at, fact, self.programs.get(self.numbers[at]));
         }
-        &place.next
     }
 
     /// A result has arrived; gives the place of the warp's block.
     #[inline]
     pub(super) fn release(&mut self, result: Writeback) -> usize {
-        let Writeback { warp, writes } = result;
-        let place = &mut self.slots[warp as usize];
-        if !writes.as_slice().is_empty() {
-            self.scoreboard.clear(warp, &writes);
-            place.awaited -= 1;
+        let (at, bit) = (result.warp as usize % SLOTS, 1 << result.warp);
+        let program = self.programs.get(self.numbers[at]);
+        if result.pc != NO_REGISTERS {
+            self.scoreboard.clear(at, &result, program);
         }
         // A warp that was ready before is ready still.
-        let bit = 1 << warp;
-        let cta = place.cta;
-        if self.running & !self.ready & bit != 0 && self.has_operands(warp) {
+        if self.running & !self.ready & bit != 0 && self.scoreboard.has(at, &self.next[at], program) {
             self.ready |= bit;
         }
-        cta
+        self.places[at].into()
     }
 
     /// Whether there are units for products of matrices.
@@ -288,51 +384,42 @@ impl Warps {
 
     /// Whether all registers of a warp have their values.
     pub(super) fn is_settled(&self, slot: u32) -> bool {
-        self.slots[slot as usize].awaited == 0
-    }
-
-    /// Whether the registers of a warp's next instruction have their values, or can take others.
-    #[inline]
-    fn has_operands(&self, slot: u32) -> bool {
-        let WarpSlot { awaited, next: Next { reads, writes, drains, .. }, .. } = &self.slots[slot as usize];
-        let awaits = |registers| self.scoreboard.awaits(slot, registers);
-        // A recursive call saves all registers, so none may be under way.
-        *awaited == 0 || !drains && !awaits(reads) && !awaits(writes)
+        self.scoreboard.results[slot as usize % SLOTS] == 0
     }
 
     /// Looks again at what the warp of a slot would do next.
-    #[inline]
-    pub(super) fn refresh(&mut self, slot: u32, kernel: &Kernel) {
+    pub(super) fn refresh(&mut self, slot: u32) {
+        let place = &self.slots[slot as usize];
+        let pc = if place.state == State::Running { place.warp.as_ref().and_then(Warp::pc) } else { None };
         let bit = 1 << slot;
-        let place = &mut self.slots[slot as usize];
-        self.running &= !bit;
-        self.ready &= !bit;
-        self.wants[usize::from(place.next.way)] &= !bit;
-        let (State::Running, Some(pc)) = (place.state, place.warp.as_ref().and_then(Warp::pc)) else {
+        if self.held & bit == 0 || pc.is_none() {
+            return self.go_on(slot, pc);
+        }
+        // It had its operands before.
+        let next = &mut self.next[slot as usize % SLOTS];
+        self.wants[usize::from(next.way) % 8] &= !bit;
+        next.way = MEMORY as u8;
+        self.wants[MEMORY] |= bit;
+        self.running |= bit;
+        self.ready |= bit;
+    }
+
+    /// The warp of a slot goes on with an instruction, or does not.
+    #[inline]
+    pub(super) fn go_on(&mut self, slot: u32, pc: Option<u32>) {
+        let (at, bit) = (slot as usize % SLOTS, 1 << slot);
+        let next = &mut self.next[at];
+        self.wants[usize::from(next.way) % 8] &= !bit;
+        let Some(pc) = pc else {
+            self.running &= !bit;
+            self.ready &= !bit;
             return;
         };
+        let program = self.programs.get(self.numbers[at]);
+        *next = *program.fact(pc);
         self.running |= bit;
-        if place.held.is_some() {
-            // It had its operands before.
-            place.next.way = MEMORY as u8;
-            self.wants[MEMORY] |= bit;
-            self.ready |= bit;
-        } else {
-            let instruction = &kernel.instructions()[pc as usize];
-            place.next = Next {
-                way: self.units.way(instruction.unit, instruction.latency) as u8,
-                class: instruction.class(),
-                releases: instruction.order.releases,
-                cycles: self.units.cycles_of(instruction),
-                reads: instruction.reads,
-                writes: instruction.writes,
-                accesses: instruction.accesses,
-                drains: instruction.drains(),
-            };
-            self.wants[usize::from(place.next.way)] |= bit;
-            if self.has_operands(slot) {
-                self.ready |= bit;
-            }
-        }
+        self.wants[usize::from(next.way) % 8] |= bit;
+        let has_operands = self.scoreboard.has(at, next, program);
+        self.ready = self.ready & !bit | u64::from(has_operands) << slot;
     }
 }

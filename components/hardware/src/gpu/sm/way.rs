@@ -5,8 +5,12 @@
 //! result has no place in the pipeline of the unit or on the result bus, none that is there with it starts (GPGPU-Sim).
 //! Instructions book in their order, so a place that an older one has taken later is free until then.
 
-use super::operands::WINDOW;
+use super::operands::{Turns, WINDOW};
 use super::params::WayParams;
+use super::places::Places;
+
+/// The most units, pipeline registers and ports of a way (`params.rs`).
+const MOST: usize = 64;
 
 /// A calendar of the next turns or cycles, with a number for each.
 struct Calendar([(u64, u64); WINDOW as usize]);
@@ -50,36 +54,56 @@ impl Units {
         Units { begins: Calendar::new(), results: Calendar::new(), width, last: 0 }
     }
 
-    /// The units that cannot begin an instruction in a cycle, or nothing if its result has no place at all. Results that are
-    /// complete in more than [`WINDOW`] cycles find one.
+    /// The units with a result that is complete in a cycle, or nothing if there is no room for another one. Results of a latency of
+    /// [`WINDOW`] or more find room.
     #[inline]
-    fn taken(&self, cycle: u64, (latency, initiation): (u64, u64)) -> Option<u64> {
-        let done = if latency < WINDOW { self.results.at(cycle + latency) } else { 0 };
-        let begun =
-            (cycle..(cycle + initiation).min(self.last + 1)).fold(0, |begun, it| begun | self.begins.at(it));
-        (done.count_ones() < self.width).then_some(done | begun)
+    fn done(&self, cycle: u64, latency: u64) -> Option<u64> {
+        if latency >= WINDOW {
+            return Some(0);
+        }
+        let done = self.results.at(cycle + latency);
+        // To count bits is slow on hosts of the baseline.
+        let has_room = match self.width {
+            1 => done == 0,
+            2 => done & done.wrapping_sub(1) == 0,
+            width => done.count_ones() < width,
+        };
+        has_room.then_some(done)
     }
 
-    /// A unit begins an instruction in a cycle.
+    /// The units that begin an instruction in some cycles, from the first one on.
     #[inline]
-    fn book(&mut self, unit: u32, cycle: u64, (latency, initiation): (u64, u64)) {
+    fn begun(&self, first: u64, cycles: u64) -> u64 {
+        let mut begun = self.begins.at(first);
+        let mut cycle = first + 1;
+        while cycle < first + cycles && cycle <= self.last {
+            begun |= self.begins.at(cycle);
+            cycle += 1;
+        }
+        begun
+    }
+
+    /// A unit begins an instruction in a cycle, with the other units whose result is complete with its own.
+    #[inline]
+    fn book(&mut self, unit: u32, done: u64, cycle: u64, (latency, initiation): (u64, u64)) {
+        let bit = 1_u64.rotate_left(unit);
         if latency < WINDOW {
-            self.results.set(cycle + latency, self.results.at(cycle + latency) | 1 << unit);
+            self.results.set(cycle + latency, done | bit);
         }
         if initiation == 1 {
-            self.begins.set(cycle, self.begins.at(cycle) | 1 << unit);
+            self.begins.set(cycle, self.begins.at(cycle) | bit);
             self.last = self.last.max(cycle);
         }
     }
 }
 
-/// The way of one sort of instruction: from when on each place on it is free.
+/// The way of one sort of instruction: from when on the places on it are free.
 pub(super) struct Way {
-    /// Cycles from which on an instruction can be issued into each pipeline register in front of the collectors.
-    pub(super) entries: Vec<u64>,
-    /// Turns in which each port into the collectors and each collector is free.
-    pub(super) inputs: Vec<u64>,
-    pub(super) collectors: Vec<u64>,
+    /// Cycles from which on an instruction can be issued into the pipeline registers in front of the collectors.
+    pub(super) entries: Places,
+    /// Turns in which the ports into the collectors and the collectors are free.
+    pub(super) inputs: Places,
+    pub(super) collectors: Places,
     pub(super) exit: Exit,
 }
 
@@ -88,16 +112,20 @@ pub(super) struct Exit {
     /// By turn, the instructions that leave the collectors, and how many may.
     leaving: Calendar,
     outputs: u64,
-    /// By cycle, the pipeline registers in front of the units which an instruction passes in one cycle.
+    /// By cycle, the pipeline registers in front of the units which an instruction passes in one cycle, and how many there are.
     passed: Calendar,
-    /// For each pipeline register, from when until when an instruction stays in it for longer.
-    kept: Vec<(u64, u64)>,
+    width: u64,
+    /// For each of them, from when until when an instruction stays in it for longer than a cycle.
+    kept: [(u64, u64); MOST],
     /// The last cycle in which an instruction leaves.
     last: u64,
     /// From when until when the oldest instruction in front of the units cannot start.
     held: (u64, u64),
-    /// Cycles from which on each unit takes an instruction, if it had one that keeps it for several.
-    free: Vec<u64>,
+    /// Cycles from which on each unit takes an instruction, if it had one that keeps it for several; the first and the last of them.
+    free: [u64; MOST],
+    all_free: (u64, u64),
+    /// Number of units.
+    units: u32,
     /// The number of the first unit among all of the part of the SM.
     first_unit: u32,
 }
@@ -105,7 +133,7 @@ pub(super) struct Exit {
 impl Way {
     /// A way of a part of an SM: `share` gives the part's share of a number of the SM.
     pub(super) fn new(params: &WayParams, share: impl Fn(u32) -> u32, first_unit: u32) -> Self {
-        let places = |count: u32| vec![0; share(count) as usize];
+        let places = |count: u32| Places::new(share(count));
         Way {
             entries: places(params.issue_width),
             inputs: places(params.inputs),
@@ -114,10 +142,13 @@ impl Way {
                 leaving: Calendar::new(),
                 outputs: share(params.outputs).into(),
                 passed: Calendar::new(),
-                kept: vec![(0, 0); share(params.dispatch_width) as usize],
+                width: share(params.dispatch_width).into(),
+                kept: [(0, 0); MOST],
                 last: 0,
                 held: (0, 0),
-                free: places(params.units),
+                free: [0; MOST],
+                all_free: (0, 0),
+                units: share(params.units),
                 first_unit,
             },
         }
@@ -125,76 +156,114 @@ impl Way {
 
     /// The first cycle in which an entry is free.
     #[inline]
-    pub(super) fn accepts_from(&mut self) -> u64 {
-        earliest(&mut self.entries).map_or(u64::MAX, |entry| *entry)
+    pub(super) fn accepts_from(&self) -> u64 {
+        self.entries.earliest()
     }
 }
 
 impl Exit {
-    /// An instruction that has its operands leaves its collector, in this turn at the earliest, and starts to execute. Gives
-    /// the turn in which it leaves and the cycle in which it starts, or nothing if there are no units.
+    /// Whether there are no units.
     #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.units == 0
+    }
+
+    /// An instruction that has its operands leaves its collector, in this turn at the earliest, and starts to execute. Gives
+    /// the turn in which it leaves and the cycle in which it starts. There must be units.
+    #[inline(never)]
     pub(super) fn pass(
         &mut self,
         units: &mut Units,
-        (from, turns): (u64, u64),
+        (from, turns): (u64, Turns),
         (latency, initiation): (u64, u64),
-    ) -> Option<(u64, u64)> {
-        if self.free.is_empty() {
-            return None;
-        }
-        let mut turn = from;
+    ) -> (u64, u64) {
+        let (mut turn, mut left) = (from, turns.cycle(from));
         loop {
-            let left = turn / turns;
-            if self.taken(left) >= self.kept.len() {
-                turn = (left + 1) * turns;
-                continue;
+            let (free, passed) = self.first_free(left);
+            if free > left {
+                (turn, left) = (turns.first(free), free);
             }
-            if self.leaving.at(turn) >= self.outputs {
+            let leaving = self.leaving.at(turn);
+            if leaving >= self.outputs {
                 turn += 1;
+                left = turns.cycle(turn);
                 continue;
             }
-            let (starts, unit) = self.find(units, left + 1, (latency, initiation));
-            // It keeps its register from those that leave later and have booked before.
-            if let Some(full) =
-                (left + 1..starts.min(self.last + 1)).find(|it| self.taken(*it) >= self.kept.len())
-            {
-                turn = (full + 1) * turns;
-                continue;
+            let (starts, unit, done) = self.find(units, left + 1, (latency, initiation));
+            if starts == left + 1 {
+                self.passed.set(left, passed + 1);
+            } else {
+                // It keeps its register from those that leave later and have booked before.
+                let end = starts.min(self.last + 1);
+                if let Some(full) = (left + 1..end).find(|cycle| self.first_free(*cycle).0 > *cycle) {
+                    (turn, left) = (turns.first(full + 1), full + 1);
+                    continue;
+                }
+                self.hold(left, starts);
             }
-            self.leaving.set(turn, self.leaving.at(turn) + 1);
-            self.book(left, starts);
-            units.book(self.first_unit + unit, starts, (latency, initiation));
+            self.leaving.set(turn, leaving + 1);
+            self.last = self.last.max(left);
+            units.book(self.first_unit + unit, done, starts, (latency, initiation));
             if initiation > 1 {
-                self.free[unit as usize] = starts + initiation;
+                self.keep(unit, starts + initiation);
             }
-            return Some((turn, starts));
+            return (turn, starts);
         }
     }
 
-    /// Pipeline registers in front of the units that are taken at the end of a cycle.
+    /// The first cycle, this one or a later one, at whose end a pipeline register in front of the units is free; and how many
+    /// instructions pass in it.
     #[inline]
-    fn taken(&self, cycle: u64) -> usize {
-        let passed = self.passed.at(cycle) as usize;
+    fn first_free(&self, mut cycle: u64) -> (u64, u64) {
         // None is kept for longer than the oldest is held.
-        if cycle >= self.held.1 {
-            return passed;
+        while cycle < self.held.1 {
+            let (mut kept, mut end) = (0, u64::MAX);
+            for (begin, until) in self.kept.iter().take(self.width as usize) {
+                if *begin <= cycle && cycle < *until {
+                    kept += 1;
+                    end = end.min(*until);
+                }
+            }
+            let passed = self.passed.at(cycle);
+            if kept >= self.width {
+                cycle = end;
+            } else if passed + kept >= self.width {
+                cycle += 1;
+            } else {
+                return (cycle, passed);
+            }
         }
-        passed + self.kept.iter().filter(|(begin, end)| (*begin..*end).contains(&cycle)).count()
+        loop {
+            let passed = self.passed.at(cycle);
+            if passed < self.width {
+                return (cycle, passed);
+            }
+            cycle += 1;
+        }
     }
 
-    /// An instruction leaves its collector in a cycle and starts in another one.
+    /// A unit takes the next instruction in a cycle.
     #[inline]
-    fn book(&mut self, left: u64, starts: u64) {
-        self.last = self.last.max(left);
+    fn keep(&mut self, unit: u32, until: u64) {
+        self.free[unit as usize % MOST] = until;
+        let (mut first, mut last) = (u64::MAX, 0);
+        for free in self.free.iter().take(self.units as usize) {
+            (first, last) = (first.min(*free), last.max(*free));
+        }
+        self.all_free = (first, last);
+    }
+
+    /// An instruction that leaves its collector in a cycle stays in its pipeline register for more than a cycle.
+    #[inline]
+    fn hold(&mut self, left: u64, starts: u64) {
         let from = left + 1;
-        if starts == from {
-            self.passed.set(left, self.passed.at(left) + 1);
-            return;
+        let (mut place, mut earliest) = (0, u64::MAX);
+        for (number, (_, end)) in self.kept.iter().take(self.width as usize).enumerate() {
+            if *end < earliest {
+                (place, earliest) = (number, *end);
+            }
         }
-        if let Some(place) = self.kept.iter_mut().min_by_key(|(_, end)| *end) {
-            *place = (left, starts);
-        }
+        self.kept[place] = (left, starts);
         let (begin, end) = self.held;
         if (begin..=end).contains(&from) {
             self.held = (begin, starts.max(end));
@@ -203,35 +272,29 @@ impl Exit {
         }
     }
 
-    /// The first cycle, from `from` on, in which no older instruction waits, a unit is free and the result has a place.
-    /// Gives the unit, too.
+    /// The first cycle, from `from` on, in which no older instruction waits, a unit is free and the result has a place. Gives the unit,
+    /// too, and the units whose results are complete together with this one.
     #[inline]
-    fn find(&self, units: &Units, from: u64, (latency, initiation): (u64, u64)) -> (u64, u32) {
-        let (begin, end) = self.held;
-        let mut cycle = self.free.iter().copied().min().map_or(from, |free| free.max(from));
+    fn find(&self, units: &Units, from: u64, (latency, initiation): (u64, u64)) -> (u64, u32, u64) {
+        let ((begin, end), (first, last)) = (self.held, self.all_free);
+        let mut cycle = from.max(first);
         loop {
-            if (begin..end).contains(&cycle) {
+            if begin <= cycle && cycle < end {
                 cycle = end;
             }
-            if let Some(taken) = units.taken(cycle, (latency, initiation)) {
-                let fits = |unit: &usize| {
-                    self.free[*unit] <= cycle && taken >> (self.first_unit as usize + unit) & 1 == 0
-                };
-                if let Some(unit) = (0..self.free.len()).find(fits) {
-                    return (cycle, unit as u32);
+            if let Some(done) = units.done(cycle, latency) {
+                let mut taken = (done | units.begun(cycle, initiation)).rotate_right(self.first_unit);
+                if cycle < last {
+                    for (unit, free) in self.free.iter().take(self.units as usize).enumerate() {
+                        taken |= u64::from(*free > cycle) << unit;
+                    }
+                }
+                let unit = (!taken).trailing_zeros();
+                if unit < self.units {
+                    return (cycle, unit, done);
                 }
             }
             cycle += 1;
         }
-    }
-}
-
-/// The first of the places to be free, if there are any.
-#[inline]
-pub(super) fn earliest(places: &mut [u64]) -> Option<&mut u64> {
-    match places {
-        [place] => Some(place),
-        [one, other] => Some(if *other < *one { other } else { one }),
-        places => places.iter_mut().min_by_key(|free| **free),
     }
 }

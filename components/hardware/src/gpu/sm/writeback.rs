@@ -5,44 +5,64 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use counterpoint_ptx::RegisterSet;
-
 /// Cycles of the ring.
 const SLOTS: u64 = 64;
+/// Results in the ring; more wait in the heap, too.
+const NODES: usize = 128;
 /// The end of a list.
-const END: u16 = u16::MAX;
+const END: u8 = u8::MAX;
+
+/// The place of no instruction: of a result that writes no register.
+pub(super) const NO_REGISTERS: u32 = u32::MAX;
 
 /// A result that arrives: a warp, and the registers that an instruction of it has written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Writeback {
     pub(super) warp: u32,
-    pub(super) writes: RegisterSet,
+    pub(super) pc: u32,
+    /// The registers, as bits of their scoreboard ids modulo 64.
+    pub(super) sets: u64,
 }
 
+impl Writeback {
+    /// The result of an instruction of a warp.
+    #[inline]
+    pub(super) fn of(warp: u32, pc: u32, sets: u64) -> Self {
+        Writeback { warp, pc: if sets == 0 { NO_REGISTERS } else { pc }, sets }
+    }
+}
+
+#[derive(Clone, Copy, Default)]
 struct Node {
     result: Writeback,
-    next: u16,
+    next: u8,
 }
 
 /// The ring.
 pub(super) struct WritebackRing {
     /// The newest result of each cycle.
-    heads: [u16; SLOTS as usize],
+    heads: [u8; SLOTS as usize],
     occupied: u64,
-    nodes: Vec<Node>,
-    free: u16,
-    /// Results beyond the ring, the earliest on top.
+    nodes: [Node; NODES],
+    free: u8,
+    /// Results that are not in the ring, the earliest on top, and its cycle.
     far: BinaryHeap<Reverse<(u64, Writeback)>>,
+    first_far: u64,
 }
 
 impl WritebackRing {
     pub(super) fn new() -> Self {
+        let node = |place: usize| Node {
+            result: Writeback::default(),
+            next: if place + 1 < NODES { place as u8 + 1 } else { END },
+        };
         WritebackRing {
             heads: [END; SLOTS as usize],
             occupied: 0,
-            nodes: Vec::new(),
-            free: END,
+            nodes: std::array::from_fn(node),
+            free: 0,
             far: BinaryHeap::new(),
+            first_far: u64::MAX,
         }
     }
 
@@ -50,19 +70,13 @@ impl WritebackRing {
     #[inline]
     pub(super) fn add(&mut self, now: u64, at: u64, result: Writeback) {
         debug_assert!(at >= now, "a result arrives later than it is made");
-        if at >= now + SLOTS {
+        if at >= now + SLOTS || self.free == END {
             return self.add_far(at, result);
         }
-        let slot = (at % SLOTS) as usize;
-        let node = Node { result, next: self.heads[slot] };
-        let place = if self.free == END {
-            self.nodes.push(node);
-            (self.nodes.len() - 1) as u16
-        } else {
-            let place = self.free;
-            self.free = std::mem::replace(&mut self.nodes[place as usize], node).next;
-            place
-        };
+        let (slot, place) = ((at % SLOTS) as usize, self.free);
+        let node = &mut self.nodes[usize::from(place) % NODES];
+        self.free = node.next;
+        *node = Node { result, next: self.heads[slot] };
         self.heads[slot] = place;
         self.occupied |= 1 << slot;
     }
@@ -70,6 +84,7 @@ impl WritebackRing {
     #[cold]
     fn add_far(&mut self, at: u64, result: Writeback) {
         self.far.push(Reverse((at, result)));
+        self.first_far = self.first_far.min(at);
     }
 
     /// A result of this cycle, until there is none any more.
@@ -77,36 +92,30 @@ impl WritebackRing {
     pub(super) fn take(&mut self, cycle: u64) -> Option<Writeback> {
         let slot = cycle % SLOTS;
         if self.occupied >> slot & 1 == 0 {
-            return self.take_far(cycle);
+            return if self.first_far <= cycle { self.take_far() } else { None };
         }
         let place = self.heads[slot as usize];
-        let node = &mut self.nodes[place as usize];
+        let node = &mut self.nodes[usize::from(place) % NODES];
         self.heads[slot as usize] = std::mem::replace(&mut node.next, self.free);
         self.free = place;
-        if self.heads[slot as usize] == END {
-            self.occupied &= !(1 << slot);
-        }
+        self.occupied &= !(u64::from(self.heads[slot as usize] == END) << slot);
         Some(node.result)
     }
 
-    #[inline]
-    fn take_far(&mut self, cycle: u64) -> Option<Writeback> {
-        let &Reverse((at, result)) = self.far.peek()?;
-        if at > cycle {
-            return None;
-        }
-        self.far.pop();
-        Some(result)
+    #[cold]
+    fn take_far(&mut self) -> Option<Writeback> {
+        let result = self.far.pop().map(|Reverse((_, result))| result);
+        self.first_far = self.far.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
+        result
     }
 
     /// The next cycle after this one in which a result arrives.
     #[inline]
     pub(super) fn next_after(&self, cycle: u64) -> Option<u64> {
         let start = ((cycle + 1) % SLOTS) as u32;
-        let near = (self.occupied != 0)
-            .then(|| cycle + 1 + u64::from(self.occupied.rotate_right(start).trailing_zeros()));
-        let far = self.far.peek().map(|Reverse((at, _))| *at);
-        [near, far].into_iter().flatten().min()
+        let near = cycle + 1 + u64::from(self.occupied.rotate_right(start).trailing_zeros());
+        let next = if self.occupied != 0 { near.min(self.first_far) } else { self.first_far };
+        (next != u64::MAX).then_some(next)
     }
 }
 
@@ -120,7 +129,7 @@ mod tests {
             for delay in [1, 2, 62, 63, 64, 65, 700, 3000] {
                 let mut ring = WritebackRing::new();
                 assert_eq!(ring.next_after(start), None);
-                let results = [3, 4].map(|warp| Writeback { warp, writes: RegisterSet::default() });
+                let results = [3, 4].map(|warp| Writeback { warp, pc: 0, sets: 0 });
                 results.into_iter().for_each(|result| ring.add(start, start + delay, result));
                 assert_eq!(ring.next_after(start), Some(start + delay), "{start} {delay}");
                 for cycle in start..start + delay {

@@ -24,9 +24,10 @@ use counterpoint_framework::model::Invalid;
 use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemResult, SECTOR_BYTES, line_of};
 use counterpoint_protocols::translation::{MmuReply, MmuRequest, RangeClaim};
-use counterpoint_ptx::{Access, FileAccesses, Row, Space};
+use counterpoint_ptx::{Access, Row, Space};
 
 use super::answer::Answer;
+use super::operands::Operands;
 use super::params::{Coalescing, SharedAtomics, SmParams};
 use super::read_cache::ReadCache;
 use crate::memory::table::Table;
@@ -81,6 +82,8 @@ pub(super) struct LoadStore {
     out_of_credit: bool,
     /// The unit cannot go on before the cache of constants, or that of texels, has an answer.
     starved: bool,
+    /// Nothing is here that a step would do something for.
+    idle: bool,
     l1: L1,
     constants: ReadCache<Waiter>,
     /// Count of copies to constant memory when the cache last dropped its lines.
@@ -111,6 +114,7 @@ impl LoadStore {
             blocked: false,
             out_of_credit: false,
             starved: false,
+            idle: true,
             l1: L1::new(&params.l1d)?,
             constants: ReadCache::new(&params.l1c, Answer::Constant)?,
             constant_writes: 0,
@@ -133,6 +137,12 @@ impl LoadStore {
     #[inline]
     pub(super) fn has_room(&self, core: usize) -> bool {
         self.queue.has_room(core)
+    }
+
+    /// Whether a step does nothing, until an instruction or an answer comes.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.idle
     }
 
     /// Whether the unit waits for an answer or for credit.
@@ -227,10 +237,10 @@ impl LoadStore {
         &mut self,
         place: (u32, u32),
         address: Option<u64>,
-        accesses: FileAccesses,
+        operands: Operands,
         around: &mut SmState<'_>,
     ) {
-        self.enqueue(place, Work::Parameter(address.map(line_of)), accesses, around);
+        self.enqueue(place, Work::Parameter(address.map(line_of)), operands, around);
     }
 
     /// Takes a load of a word of shared memory, the same for all lanes.
@@ -238,10 +248,10 @@ impl LoadStore {
         &mut self,
         place: (u32, u32),
         address: u32,
-        accesses: FileAccesses,
+        operands: Operands,
         around: &mut SmState<'_>,
     ) {
-        self.enqueue(place, Work::Poll(address), accesses, around);
+        self.enqueue(place, Work::Poll(address), operands, around);
     }
 
     /// Takes a memory instruction, whose pages are known already if it is `translated`.
@@ -249,7 +259,7 @@ impl LoadStore {
         &mut self,
         (warp, translated): (u32, bool),
         access: Box<Access>,
-        accesses: FileAccesses,
+        operands: Operands,
         around: &mut SmState<'_>,
     ) {
         let (pc, lanes, space) = (access.pc, access.mask, access.space);
@@ -263,21 +273,16 @@ impl LoadStore {
             let index = self.instructions.insert(instruction);
             if is_const { Work::Constant(index, lanes) } else { Work::Lines(index, lanes, 0) }
         };
-        self.enqueue((warp, pc), work, accesses, around);
+        self.enqueue((warp, pc), work, operands, around);
     }
 
     /// The warp waits for an instruction that goes into the queue.
-    fn enqueue(
-        &mut self,
-        (warp, pc): (u32, u32),
-        work: Work,
-        accesses: FileAccesses,
-        around: &mut SmState<'_>,
-    ) {
+    fn enqueue(&mut self, (warp, pc): (u32, u32), work: Work, operands: Operands, around: &mut SmState<'_>) {
         around.expect(warp);
-        let core = around.warps.slots[warp as usize].core;
+        let core = around.warps.core(warp);
+        self.idle = false;
         let places = (&mut *around.registers, &mut *around.collectors);
-        self.queue.push((warp, pc), work, (core, accesses), places, around.cycle);
+        self.queue.push((warp, pc), work, (core, operands), places, around.cycle);
     }
 
     /// An instruction whose values memory has brought, if it wants any, is done.
@@ -299,6 +304,9 @@ impl LoadStore {
     /// When the unit has something to do by itself.
     #[inline]
     pub(super) fn next(&self, cycle: u64) -> Option<u64> {
+        if self.idle {
+            return None;
+        }
         let mut next = u64::MAX;
         if let Some(ready) = self.queue.ready()
             && !self.starved
@@ -332,7 +340,10 @@ impl LoadStore {
         self.l1.write_back(memory);
         self.constants.send(memory);
         self.textures.send(memory);
-        around.sim.stats.lsu_stalls.add(u64::from(self.is_blocked()));
+        let blocked = self.is_blocked();
+        around.sim.stats.lsu_stalls.add(blocked.into());
+        let has_work = self.queue.ready().is_some() || self.l1.next().is_some();
+        self.idle = !(blocked || has_work || self.wants_credit());
         Ok(())
     }
 
@@ -360,6 +371,7 @@ impl LoadStore {
 
     /// Takes an answer of memory.
     pub(super) fn reply(&mut self, reply: MemReply, around: &mut SmState<'_>) -> Result<(), Fault> {
+        self.idle = false;
         let MemReply { line, tag, result, far, .. } = reply;
         let bytes = u64::from(far) * SECTOR_BYTES;
         match (Answer::of(tag), result) {

@@ -5,10 +5,11 @@
 
 use std::collections::VecDeque;
 
-use counterpoint_ptx::{Access, FileAccesses};
+use counterpoint_ptx::Access;
 
-use crate::gpu::sm::operands::{OperandCollector, RegisterFile};
+use crate::gpu::sm::operands::{OperandCollector, Operands, RegisterFile};
 use crate::gpu::sm::params::SmParams;
+use crate::gpu::sm::places::{NEVER, Places};
 
 /// Work of the unit for an instruction.
 pub(super) enum Work {
@@ -32,18 +33,12 @@ pub(super) enum Work {
 enum Stage {
     /// In the pipeline register in front of the collectors.
     Issued,
-    /// In a collector of memory instructions, or in one that serves every sort; it may leave from this turn on.
-    Collecting { collector: Collector, leaves: u64 },
-    /// In this pipeline register in front of the unit.
-    Collected(usize),
+    /// In a collector of memory instructions, or in a `shared` one that serves every sort; it may leave from this turn on.
+    Collecting { shared: bool, leaves: u64 },
+    /// In a pipeline register in front of the unit.
+    Collected,
     /// In the unit.
     InUnit,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Collector {
-    Own(usize),
-    Shared(usize),
 }
 
 /// A memory instruction on its way to the unit.
@@ -55,7 +50,7 @@ pub(super) struct Queued {
     pub(super) since: u64,
     /// The part of the SM whose registers it reads.
     core: usize,
-    accesses: FileAccesses,
+    operands: Operands,
     stage: Stage,
     /// The first turn in which it may enter a collector.
     enters: u64,
@@ -63,21 +58,23 @@ pub(super) struct Queued {
     ready: u64,
 }
 
-/// A time that is not known yet.
-const NEVER: u64 = u64::MAX;
-
 /// The places of memory instructions in one of the parts of the SM.
 struct Part {
     /// Pipeline registers in front of the collectors that are free.
     entries: usize,
     /// Turns in which the collectors of memory instructions, and the pipeline registers behind collectors, are free.
-    collectors: Vec<u64>,
-    exits: Vec<u64>,
+    collectors: Places,
+    exits: Places,
+    /// The number of the first instruction of the part that is in a collector; they leave in order.
+    leaving: u64,
 }
 
-/// Memory instructions in the order of their issue.
+/// Memory instructions in the order of their issue, which are numbered in this order.
 pub(super) struct Queue {
     instructions: VecDeque<Queued>,
+    /// The number of the first instruction here, and of the first one that has entered no collector.
+    first: u64,
+    entering: u64,
     parts: Vec<Part>,
     /// The turn in which the last one entered a collector.
     entered: u64,
@@ -85,23 +82,18 @@ pub(super) struct Queue {
     free: u64,
 }
 
-/// The first place that is free at a known time.
-fn first_free(places: &[u64]) -> Option<usize> {
-    (0..places.len()).min_by_key(|&place| places[place]).filter(|&place| places[place] != NEVER)
-}
-
 impl Queue {
     pub(super) fn new(params: &SmParams) -> Self {
         let cores = if params.sub_cores { params.schedulers } else { 1 };
-        let places = |count: u32| count.div_ceil(cores) as usize;
         let way = &params.memory;
         let part = || Part {
-            entries: places(way.issue_width),
-            collectors: vec![0; places(way.collectors)],
-            exits: vec![0; places(way.dispatch_width)],
+            entries: way.issue_width.div_ceil(cores) as usize,
+            collectors: Places::new(way.collectors.div_ceil(cores)),
+            exits: Places::new(way.dispatch_width.div_ceil(cores)),
+            leaving: NEVER,
         };
         let parts = (0..cores).map(|_| part()).collect();
-        Queue { instructions: VecDeque::with_capacity(64), parts, entered: 0, free: 0 }
+        Queue { instructions: VecDeque::with_capacity(64), first: 0, entering: 0, parts, entered: 0, free: 0 }
     }
 
     /// Whether another instruction can be issued in a part.
@@ -127,29 +119,18 @@ impl Queue {
     }
 
     /// An instruction is issued.
-    #[inline]
     pub(super) fn push(
         &mut self,
         (warp, pc): (u32, u32),
         work: Work,
-        (core, accesses): (usize, FileAccesses),
+        (core, operands): (usize, Operands),
         (registers, collectors): (&mut [RegisterFile], &mut OperandCollector),
         cycle: u64,
     ) {
         self.parts[core].entries -= 1;
         let enters = registers[core].first_turn(cycle + 1);
-        let (since, stage) = (cycle, Stage::Issued);
-        self.instructions.push_back(Queued {
-            warp,
-            pc,
-            work,
-            since,
-            core,
-            accesses,
-            stage,
-            enters,
-            ready: NEVER,
-        });
+        let (since, stage, ready) = (cycle, Stage::Issued, NEVER);
+        self.instructions.push_back(Queued { warp, pc, work, since, core, operands, stage, enters, ready });
         self.settle(registers, collectors);
     }
 
@@ -162,76 +143,75 @@ impl Queue {
     }
 
     /// The unit is done with the first instruction in a cycle; those behind it move up.
-    #[inline]
     pub(super) fn pop(
         &mut self,
         (registers, collectors): (&mut [RegisterFile], &mut OperandCollector),
         cycle: u64,
     ) {
         self.instructions.pop_front();
+        self.first += 1;
         self.free = cycle;
+        if let Some(first) = self.instructions.front_mut()
+            && first.stage == Stage::Collected
+        {
+            first.stage = Stage::InUnit;
+            let (core, ready) = (first.core, first.ready);
+            self.parts[core].exits.give_back(registers[core].first_turn((ready - 1).max(cycle)));
+            self.leave(core, registers, collectors);
+        }
         self.settle(registers, collectors);
     }
 
-    /// Lets every instruction go as far as it can.
+    /// Lets every instruction go as far as it can: one that enters a collector may leave it at once, and give it to the next one.
+    #[inline]
     fn settle(&mut self, registers: &mut [RegisterFile], collectors: &mut OperandCollector) {
-        // A place that one leaves may be the one for which another waits, in front of it or behind.
-        while self.leave(registers, collectors) | self.enter(registers, collectors) {}
-    }
-
-    /// Instructions leave collectors, those of a part in order, and the first of all goes to the unit; gives whether one
-    /// has.
-    fn leave(&mut self, registers: &[RegisterFile], collectors: &mut OperandCollector) -> bool {
-        let (mut moved, mut held) = (false, 0_u32);
-        for (position, one) in self.instructions.iter_mut().enumerate() {
-            let (part, file) = (&mut self.parts[one.core], &registers[one.core]);
-            if let Stage::Collecting { collector, leaves } = one.stage
-                && held >> one.core & 1 == 0
-            {
-                let Some(exit) = first_free(&part.exits) else {
-                    held |= 1 << one.core;
-                    continue;
-                };
-                let turn = leaves.max(part.exits[exit]);
-                match collector {
-                    Collector::Own(place) => part.collectors[place] = turn,
-                    Collector::Shared(place) => collectors.release(one.core, place, turn),
-                }
-                part.exits[exit] = NEVER;
-                (one.stage, one.ready) = (Stage::Collected(exit), file.cycle_after(turn) + 1);
-                moved = true;
-            }
-            if position == 0
-                && let Stage::Collected(exit) = one.stage
-            {
-                part.exits[exit] = file.first_turn((one.ready - 1).max(self.free));
-                one.stage = Stage::InUnit;
-                moved = true;
-            }
+        while let Some(core) = self.enter(registers, collectors) {
+            self.leave(core, registers, collectors);
         }
-        moved
     }
 
-    /// Instructions enter collectors in the order of their issue; gives whether one has.
-    fn enter(&mut self, registers: &mut [RegisterFile], collectors: &mut OperandCollector) -> bool {
-        let Some(one) = self.instructions.iter_mut().find(|one| one.stage == Stage::Issued) else {
-            return false;
-        };
+    /// Instructions of a part leave collectors, in order, and the first of all goes to the unit.
+    fn leave(&mut self, core: usize, registers: &[RegisterFile], collectors: &mut OperandCollector) {
+        let (part, file) = (&mut self.parts[core], &registers[core]);
+        while part.leaving != NEVER && part.exits.earliest() != NEVER {
+            let place = (part.leaving - self.first) as usize;
+            let one = &mut self.instructions[place];
+            let Stage::Collecting { shared, leaves } = one.stage else { return };
+            let turn = leaves.max(part.exits.earliest());
+            if shared {
+                collectors.release(core, turn);
+            } else {
+                part.collectors.give_back(turn);
+            }
+            part.exits.take_until(NEVER);
+            (one.stage, one.ready) = (Stage::Collected, file.cycle_after(turn) + 1);
+            if place == 0 {
+                part.exits.give_back(file.first_turn((one.ready - 1).max(self.free)));
+                one.stage = Stage::InUnit;
+            }
+            let collecting = (self.entering - self.first) as usize;
+            let next = (place + 1..collecting).find(|place| self.instructions[*place].core == core);
+            part.leaving = next.map_or(NEVER, |place| self.first + place as u64);
+        }
+    }
+
+    /// The first instruction that is in front of the collectors enters one; gives its part, if it has.
+    fn enter(&mut self, registers: &mut [RegisterFile], collectors: &mut OperandCollector) -> Option<usize> {
+        let one = self.instructions.get_mut((self.entering - self.first) as usize)?;
         let part = &mut self.parts[one.core];
-        let from = one.enters.max(self.entered);
-        let (enters, collector) = if let Some(place) = first_free(&part.collectors) {
-            let enters = from.max(part.collectors[place]);
-            part.collectors[place] = NEVER;
-            (enters, Collector::Own(place))
-        } else if let Some((enters, place)) = collectors.claim(one.core, from) {
-            (enters, Collector::Shared(place))
+        let (from, own) = (one.enters.max(self.entered), part.collectors.earliest());
+        let (enters, shared) = if own != NEVER {
+            part.collectors.take_until(NEVER);
+            (from.max(own), false)
         } else {
-            return false;
+            (collectors.claim(one.core, from)?, true)
         };
         self.entered = enters;
         part.entries += 1;
-        let leaves = registers[one.core].read(one.warp, one.accesses.reads(), enters + 1) + 1;
-        one.stage = Stage::Collecting { collector, leaves };
-        true
+        let leaves = registers[one.core].read(one.warp, &one.operands, enters + 1) + 1;
+        one.stage = Stage::Collecting { shared, leaves };
+        part.leaving = part.leaving.min(self.entering);
+        self.entering += 1;
+        Some(one.core)
     }
 }

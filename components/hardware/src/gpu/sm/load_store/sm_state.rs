@@ -6,8 +6,9 @@ use counterpoint_ptx::{Access, Reach, Row};
 
 use crate::gpu::sm::SmStats;
 use crate::gpu::sm::cta::Cta;
+use crate::gpu::sm::facts::Fact;
 use crate::gpu::sm::operands::{OperandCollector, RegisterFile};
-use crate::gpu::sm::warp::{WarpSlot, Warps};
+use crate::gpu::sm::warp::Warps;
 use crate::gpu::sm::writeback::{Writeback, WritebackRing};
 
 /// The parts of its SM that the unit uses.
@@ -25,7 +26,7 @@ pub(in crate::gpu::sm) struct SmState<'a> {
 
 impl SmState<'_> {
     pub(super) fn cta(&mut self, warp: u32) -> &mut Cta {
-        let cta = self.warps.slots[warp as usize].cta;
+        let cta = self.warps.place(warp);
         self.ctas[cta].as_mut().expect("a warp with an access under way has a block")
     }
 
@@ -55,8 +56,8 @@ impl SmState<'_> {
     }
 
     pub(super) fn done(&mut self, warp: u32) {
+        let place = self.warps.place(warp);
         let slot = &mut self.warps.slots[warp as usize];
-        let place = slot.cta;
         slot.outstanding -= 1;
         if slot.outstanding == 0 {
             self.warps.accessing &= !(1 << warp);
@@ -74,27 +75,30 @@ impl SmState<'_> {
             debug_assert!(landed.is_ok(), "that it fits was seen at the issue");
             return;
         }
+        let place = self.warps.place(warp);
         let slot = &mut self.warps.slots[warp as usize];
         if let Some(watch) = &mut slot.watch {
             watch.loaded(access, lanes, words);
         }
-        if let (Some(cta), Some(warp)) = (self.ctas[slot.cta].as_ref(), slot.warp.as_mut()) {
+        if let (Some(cta), Some(warp)) = (self.ctas[place].as_ref(), slot.warp.as_mut()) {
             warp.complete_load(&cta.launch.kernel, access.pc, lanes, words);
         }
     }
 
     /// A warp has loaded a word again.
     pub(super) fn polled(&mut self, warp: u32, word: u32) {
+        let place = self.warps.place(warp);
         let slot = &mut self.warps.slots[warp as usize];
-        if let (Some(cta), Some(warp)) = (self.ctas[slot.cta].as_ref(), slot.warp.as_mut()) {
+        if let (Some(cta), Some(warp)) = (self.ctas[place].as_ref(), slot.warp.as_mut()) {
             warp.polled(&cta.launch.kernel, word);
         }
     }
 
     /// Puts the channels of texels into the registers of a warp.
     pub(super) fn deliver_texture(&mut self, warp: u32, pc: u32, lanes: u32, words: &[Row; 4]) {
+        let place = self.warps.place(warp);
         let slot = &mut self.warps.slots[warp as usize];
-        if let (Some(cta), Some(warp)) = (self.ctas[slot.cta].as_ref(), slot.warp.as_mut()) {
+        if let (Some(cta), Some(warp)) = (self.ctas[place].as_ref(), slot.warp.as_mut()) {
             warp.complete_texture(&cta.launch.kernel, pc, lanes, words);
         }
     }
@@ -102,16 +106,14 @@ impl SmState<'_> {
     /// The registers that an instruction writes have their values from a cycle on, or as soon as their banks are free. An access
     /// says in which cycle it was issued; a parameter is none.
     pub(super) fn write_back(&mut self, warp: u32, pc: u32, issued: Option<u64>, from: u64) {
-        let &WarpSlot { cta, core, .. } = &self.warps.slots[warp as usize];
-        let Some(cta) = self.ctas[cta].as_mut() else { return };
-        let instruction = &cta.launch.kernel.instructions()[pc as usize];
-        let writes = instruction.writes;
-        let at = self.registers[core].write_loaded(warp, instruction.accesses.writes(), self.cycle, from);
+        let Some(cta) = self.ctas[self.warps.place(warp)].as_mut() else { return };
+        let &Fact { sets, ref operands, .. } = self.warps.fact(warp, pc);
+        let at = self.registers[self.warps.core(warp)].write_loaded(warp, operands, self.cycle, from);
         cta.outstanding += 1;
         if let Some(issued) = issued {
             cta.counts.memory_results += 1;
             cta.counts.memory_cycles += at - issued;
         }
-        self.ring.add(self.cycle, at, Writeback { warp, writes });
+        self.ring.add(self.cycle, at, Writeback::of(warp, pc, sets));
     }
 }

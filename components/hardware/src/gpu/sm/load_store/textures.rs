@@ -4,11 +4,12 @@
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Line, line_of};
 use counterpoint_ptx::texture::channel_of;
-use counterpoint_ptx::{Access, ExecError, Failure, FileAccesses, Row};
+use counterpoint_ptx::{Access, ExecError, Failure, Row};
 
 use super::in_flight::{InFlight, Waiter};
 use super::queue::Work;
 use super::{LoadStore, SmState, Taken};
+use crate::gpu::sm::operands::Operands;
 use crate::gpu::sm::read_cache::Lookup;
 
 /// Result of a warp's fetch, with texels read by `read`.
@@ -31,7 +32,7 @@ impl LoadStore {
         &mut self,
         warp: u32,
         access: Box<Access>,
-        accesses: FileAccesses,
+        operands: Operands,
         around: &mut SmState<'_>,
     ) -> Result<(), Fault> {
         let mut texels: Vec<(u64, Line)> = Vec::new();
@@ -45,7 +46,7 @@ impl LoadStore {
         let (pc, since) = (access.pc, Some(around.cycle));
         let instruction = InFlight { texels, ..InFlight::new(warp, access, since) };
         let work = Work::Texels(self.instructions.insert(instruction), 0);
-        self.enqueue((warp, pc), work, accesses, around);
+        self.enqueue((warp, pc), work, operands, around);
         Ok(())
     }
 

@@ -21,32 +21,35 @@ impl Variant<dyn WarpPolicy> for GreedyThenOldest {
     }
 }
 
+/// The oldest of some slots, of which there must be one.
+#[inline]
+fn oldest(slots: u64, older: &[u64]) -> u32 {
+    let mut slot = slots.trailing_zeros();
+    loop {
+        let rest = older[slot as usize] & slots;
+        if rest == 0 {
+            return slot;
+        }
+        slot = rest.trailing_zeros();
+    }
+}
+
 impl WarpPolicy for GreedyThenOldest {
-    fn pick(&mut self, &View { ready, ages, .. }: &View<'_>) -> Option<u32> {
+    fn pick(&mut self, &View { ready, older, .. }: &View<'_>) -> Option<u32> {
         if ready >> self.last & 1 == 0 {
-            // Slots and ages in one number each, so that the smallest is found without a branch.
-            let (mut rest, mut oldest) = (ready, u64::MAX);
-            while rest != 0 {
-                let slot = rest.trailing_zeros();
-                oldest = oldest.min(ages[slot as usize] << 6 | u64::from(slot));
-                rest &= rest - 1;
-            }
-            self.last = (oldest % 64) as u32;
+            self.last = oldest(ready, older);
         }
         Some(self.last)
     }
 
-    fn looks_at(&self, &View { ready, ages, .. }: &View<'_>, others: u64) -> u64 {
+    fn looks_at(&self, &View { ready, older, .. }: &View<'_>, others: u64) -> u64 {
         if ready == 0 {
             return others;
         }
         if ready >> self.last & 1 != 0 {
             return 0;
         }
-        let slots = |mask: u64| (0..64u32).filter(move |slot| mask >> slot & 1 != 0);
-        let oldest = slots(ready).map(|slot| ages[slot as usize]).min().unwrap_or(u64::MAX);
-        let seen = |slot: &u32| *slot == self.last || ages[*slot as usize] < oldest;
-        slots(others).filter(seen).fold(0, |mask, slot| mask | 1 << slot)
+        others & (older[oldest(ready, older) as usize] | 1 << self.last)
     }
 }
 
@@ -54,20 +57,25 @@ impl WarpPolicy for GreedyThenOldest {
 mod tests {
     use super::*;
 
+    /// By slot, those whose warps are older.
+    fn older(ages: [u64; 4]) -> [u64; 4] {
+        ages.map(|age| (0..4).filter(|slot| ages[*slot] < age).fold(0, |mask, slot| mask | 1 << slot))
+    }
+
     #[test]
     fn the_last_one_goes_on_and_then_the_oldest() {
         let mut policy = GreedyThenOldest::default();
-        let ages = [5, 3, 9, 1];
-        let mut pick = |ready| policy.pick(&View { ready, ages: &ages, ..View::default() });
+        let older = older([5, 3, 9, 1]);
+        let mut pick = |ready| policy.pick(&View { ready, older: &older, ..View::default() });
         assert_eq!([0b0110, 0b1110, 0b1101].map(&mut pick), [1, 1, 3].map(Some));
     }
 
     #[test]
     fn it_looks_at_the_last_one_and_at_older_ones_first() {
-        let ages = [5, 3, 9, 1];
+        let older = older([5, 3, 9, 1]);
         let policy = GreedyThenOldest { last: 2 };
         let looks_at =
-            |ready, others| policy.looks_at(&View { ready, ages: &ages, ..View::default() }, others);
+            |ready, others| policy.looks_at(&View { ready, older: &older, ..View::default() }, others);
         assert_eq!(looks_at(0b0001, 0b1110), 0b1110, "the last one, and the two that are older");
         assert_eq!(looks_at(0b0010, 0b1101), 0b1100);
         assert_eq!(looks_at(0b0100, 0b1011), 0, "the last one issues");

@@ -22,6 +22,8 @@ pub struct View<'a> {
     pub waiting: u64,
     /// By slot, numbers that grow with the time at which its warp began.
     pub ages: &'a [u64],
+    /// By slot, the warps that began before its own; bits of warps that have ended mean nothing.
+    pub older: &'a [u64],
 }
 
 /// Chooses among ready warps.

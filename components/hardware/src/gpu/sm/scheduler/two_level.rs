@@ -86,7 +86,7 @@ mod tests {
         let ages = [4, 3, 2, 1];
         let mut pick = |ready, waiting| {
             let live = 0b1111;
-            policy.pick(&View { ready, live, waiting, ages: &ages })
+            policy.pick(&View { ready, live, waiting, ages: &ages, ..View::default() })
         };
         // The two oldest are active and take turns.
         let order: Vec<_> = (0..3).map(|_| pick(0b1111, 0)).collect();
@@ -103,7 +103,7 @@ mod tests {
     fn a_warp_that_has_ended_makes_room() {
         let mut policy = TwoLevel::build(&TwoLevelParams { active: 1 }).unwrap();
         let ages = [1, 2];
-        let mut pick = |ready, live| policy.pick(&View { ready, live, waiting: 0, ages: &ages });
+        let mut pick = |ready, live| policy.pick(&View { ready, live, ages: &ages, ..View::default() });
         assert_eq!([pick(0b11, 0b11), pick(0b10, 0b11), pick(0b10, 0b10)], [Some(0), None, Some(1)]);
     }
 }

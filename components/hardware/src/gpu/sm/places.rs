@@ -1,0 +1,115 @@
+//! Equal places of a pipeline, of which each instruction takes the one that is free first.
+
+/// A time that is not known yet: an instruction waits for memory.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// The times from which on equal places are free, in a ring that begins with the earliest. Which of the places is free then makes no
+/// difference.
+pub(super) struct Places {
+    times: [u64; Places::MOST],
+    count: u32,
+    /// Where the ring begins.
+    first: u32,
+    latest: u64,
+}
+
+impl Places {
+    /// The most places that there are of a sort (`params.rs`).
+    const MOST: usize = 64;
+
+    /// Free places.
+    pub(super) fn new(count: u32) -> Self {
+        let none = if count == 0 { NEVER } else { 0 };
+        Places { times: [none; Places::MOST], count, first: 0, latest: none }
+    }
+
+    /// From when on one is free: never, where there is none.
+    #[inline]
+    pub(super) fn earliest(&self) -> u64 {
+        self.times[self.first as usize % Places::MOST]
+    }
+
+    /// The place that is free first is taken until a time. Most are taken in the order in which they are free again.
+    #[inline]
+    pub(super) fn take_until(&mut self, time: u64) {
+        let at = self.first as usize % Places::MOST;
+        self.times[at] = time;
+        self.first = if self.first + 1 >= self.count { 0 } else { self.first + 1 };
+        if time < self.latest {
+            self.sort_in(at);
+        } else {
+            self.latest = time;
+        }
+    }
+
+    /// A place that was taken until an unknown time is free from a time on.
+    pub(super) fn give_back(&mut self, time: u64) {
+        let last = self.before(self.first as usize);
+        debug_assert_eq!(self.times[last], NEVER, "unknown times come last");
+        self.times[last] = time;
+        self.sort_in(last);
+    }
+
+    fn before(&self, at: usize) -> usize {
+        if at == 0 { self.count as usize - 1 } else { at - 1 }
+    }
+
+    /// Moves the last time of the ring to its place.
+    fn sort_in(&mut self, mut at: usize) {
+        let last = at;
+        while at != self.first as usize {
+            let before = self.before(at);
+            if self.times[before] <= self.times[at] {
+                break;
+            }
+            self.times.swap(before, at);
+            at = before;
+        }
+        self.latest = self.times[last];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same, with a search among all.
+    struct Naive(Vec<u64>);
+
+    impl Naive {
+        fn earliest(&mut self) -> Option<&mut u64> {
+            self.0.iter_mut().min()
+        }
+    }
+
+    #[test]
+    fn the_earliest_of_all_is_first() {
+        for count in [0, 1, 2, 3, 7, 64] {
+            let (mut places, mut naive) = (Places::new(count), Naive(vec![0; count as usize]));
+            let mut random = 1_u64;
+            for round in 0..1000 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                assert_eq!(
+                    places.earliest(),
+                    naive.earliest().map_or(NEVER, |time| *time),
+                    "{count} {round}"
+                );
+                let time = match random >> 62 {
+                    0 => NEVER,
+                    _ => round + (random >> 40) % 9,
+                };
+                if let Some(unknown) =
+                    naive.0.iter_mut().find(|time| **time == NEVER && random >> 61 & 1 == 0)
+                {
+                    *unknown = round;
+                    places.give_back(round);
+                }
+                if let Some(earliest) = naive.earliest().filter(|earliest| **earliest != NEVER) {
+                    let time = time.max(*earliest);
+                    *earliest = time;
+                    places.take_until(time);
+                }
+            }
+        }
+    }
+}
