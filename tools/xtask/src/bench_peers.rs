@@ -13,6 +13,7 @@ pub(crate) fn run() -> Result<(), String> {
         .args([
             "run",
             "--release",
+            "--locked",
             "--manifest-path",
             "tools/peers/Cargo.toml",
             "--target-dir",
