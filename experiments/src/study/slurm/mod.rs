@@ -147,13 +147,20 @@ impl Jobs {
              \n\
              # A task that meets its time limit ends in order, gives back the point that it has not finished, and is queued again, at most\n\
              # {ROUNDS} times.\n\
-             trap 'again=yes; limit=yes; kill -TERM \"$task\"' USR1\n\
-             trap 'again=yes; kill -TERM \"$task\"' TERM\n\
+             limit= asked= early= task=\n\
+             ask() {{\n    \
+                 asked=yes\n    \
+                 if [ -n \"$task\" ]; then kill -TERM \"$task\"; else early=yes; fi\n\
+             }}\n\
+             trap 'limit=yes; ask' USR1\n\
+             trap ask TERM\n\
              {run} --part \"$SLURM_ARRAY_TASK_ID/{tasks}\" --jobs {jobs} &\n\
              task=$!\n\
-             limit= again=yes\n\
-             while [ -n \"$again\" ]; do\n    \
-                 again=\n    \
+             # The signal may have come before the task's number was known.\n\
+             if [ -n \"$early\" ]; then kill -TERM \"$task\"; fi\n\
+             asked=yes\n\
+             while [ -n \"$asked\" ]; do\n    \
+                 asked=\n    \
                  wait \"$task\"\n    \
                  status=$?\n\
              done\n\
@@ -302,6 +309,9 @@ mod tests {
             ["bash", "-c", "trap 'sleep 0.2; exit 130' TERM; touch begun; while :; do sleep 0.05; done"];
         let jobs = Jobs { run: run.map(str::to_owned).to_vec(), ..jobs() };
         assert_eq!(play(&jobs.array(), Some("-USR1")), (Some(130), "scontrol requeue 7_3\n".to_owned()));
+        // The signal comes before the script knows the task's number.
+        let slow = jobs.array().replacen(" &\n", " &\nsleep 0.5\n", 1);
+        assert_eq!(play(&slow, Some("-USR1")), (Some(130), "scontrol requeue 7_3\n".to_owned()));
         // Who cancels it does not want it again.
         assert_eq!(play(&jobs.array(), Some("-TERM")), (Some(130), String::new()));
         let run = ["bash", "-c", "echo \"$0 $1 $2 $3 $4\"; exit 2", "x"];
