@@ -160,7 +160,7 @@ pub(super) struct Warps {
     older: [u64; SLOTS],
     /// Warps that have not ended.
     pub(super) live: u64,
-    /// Of these, the warps that do not at a barrier or a fence.
+    /// Of these, the warps that wait at no barrier and no fence.
     pub(super) running: u64,
     /// Of these, the warps whose next instruction has its operands.
     pub(super) ready: u64,
