@@ -13,6 +13,7 @@ use super::queue::NEVER;
 use super::remote::Outgoing;
 use super::ring::Ring;
 use super::watch::Board;
+use super::wish::Wish;
 use crate::time::{BytesPerSecond, Latency, SimTime, Span, Wire};
 
 /// Properties of a link.
@@ -39,8 +40,8 @@ pub(crate) struct Inbox<M> {
     due: Cell<u64>,
     /// The latest arrival that ever was, and the last sender among those that came then.
     last: Cell<(u64, u32)>,
-    /// The receiver wants to be woken by a message while it is at its wait of this number.
-    armed: Cell<u64>,
+    /// The receiver wants to be woken by a message.
+    armed: Wish,
     queue: Local<Ring<Arrival<M>>>,
     /// Observer that is notified when the first message arrives, and the index there.
     watch: OnceCell<(Rc<Board>, u32)>,
@@ -60,7 +61,7 @@ impl<M> Inbox<M> {
         Rc::new(Inbox {
             due: Cell::new(NEVER),
             last: Cell::new((0, 0)),
-            armed: Cell::new(0),
+            armed: Wish::default(),
             queue: Local::default(),
             watch: OnceCell::new(),
             owner,
@@ -128,18 +129,18 @@ impl<M> Inbox<M> {
     /// Has the receiver be woken by a message during its current wait.
     #[inline(always)]
     pub(crate) fn arm(&self) {
-        self.armed.set(self.owner.wait_number());
+        self.armed.arm(&self.owner);
     }
 
     /// Withdraws that wish.
     #[inline(always)]
     pub(crate) fn disarm(&self) {
-        self.armed.set(0);
+        self.armed.disarm();
     }
 
     #[inline(always)]
     fn is_armed(&self) -> bool {
-        self.armed.get() == self.owner.wait_number()
+        self.armed.holds(&self.owner)
     }
 
     /// Whether the receiver waits for a message.
@@ -231,8 +232,8 @@ impl<M> Inbox<M> {
 pub(crate) struct Outlet<M> {
     /// Credits that can be used, as far as has been counted.
     available: Cell<u32>,
-    /// The sender waits for a credit while it is at its wait of this number.
-    waiting: Cell<u64>,
+    /// The sender wants to be woken by a credit.
+    waiting: Wish,
     /// Times at which further credits come back, in order.
     returning: Local<Ring<u64>>,
     /// How long a message takes that is not sent in cycles, and a credit.
@@ -277,7 +278,7 @@ impl<M> Outlet<M> {
     pub(crate) fn new(owner: Rc<Process>) -> Rc<Self> {
         Rc::new(Outlet {
             available: Cell::new(0),
-            waiting: Cell::new(0),
+            waiting: Wish::default(),
             returning: Local::default(),
             latency: Cell::new(0),
             owner,
@@ -313,19 +314,19 @@ impl<M> Outlet<M> {
     /// Has the sender be woken by a credit during its current wait.
     #[inline(always)]
     pub(crate) fn arm(&self) {
-        self.waiting.set(self.owner.wait_number());
+        self.waiting.arm(&self.owner);
     }
 
     /// Withdraws that wish.
     #[inline(always)]
     pub(crate) fn disarm(&self) {
-        self.waiting.set(0);
+        self.waiting.disarm();
     }
 
     /// Whether the sender waits for a credit.
     #[inline(always)]
     pub(crate) fn is_awaited(&self) -> bool {
-        self.waiting.get() == self.owner.wait_number()
+        self.waiting.holds(&self.owner)
     }
 
     /// Takes one credit if there is one.

@@ -36,6 +36,7 @@ mod watch;
 mod watchdog;
 mod wheel;
 mod wiring;
+mod wish;
 mod worker;
 
 pub use hash::EventHasher;

@@ -11,6 +11,7 @@ use super::inputs::{Inputs, Words, members};
 use super::port::{In, Message};
 use super::process::{Process, Source};
 use super::queue::NEVER;
+use super::wish::Wish;
 use crate::time::SimTime;
 
 /// Inputs that share a word of bits.
@@ -27,8 +28,8 @@ pub(crate) struct Board {
     /// Per input when its first message arrives, [`NEVER`] if there is none.
     dues: Box<[Cell<u64>]>,
     words: Box<[Word]>,
-    /// The component wants to be woken by one of these while it is at its wait of this number.
-    armed: Cell<u64>,
+    /// The component wants to be woken by one of these.
+    armed: Wish,
     /// The component's process; nothing where no input is watched.
     owner: Option<Rc<Process>>,
 }
@@ -47,7 +48,7 @@ impl Board {
     /// Whether the component waits for one of these.
     #[inline(always)]
     pub(crate) fn is_armed(&self) -> bool {
-        self.owner.as_ref().is_some_and(|owner| self.armed.get() == owner.wait_number())
+        self.owner.as_ref().is_some_and(|owner| self.armed.holds(owner))
     }
 
     /// Inputs with a message that the component is interested in, lowest first.
@@ -74,7 +75,7 @@ impl Watch {
         let board = Rc::new(Board {
             dues: vec![Cell::new(NEVER); inboxes.len()].into_boxed_slice(),
             words: (0..inboxes.len().div_ceil(64)).map(|_| word()).collect(),
-            armed: Cell::new(0),
+            armed: Wish::default(),
             owner: inboxes.first().map(|inbox| Rc::clone(&inbox.owner)),
         });
         for (inbox, place) in inboxes.iter().zip(0..) {
@@ -106,10 +107,10 @@ impl Source for Watch {
     }
 
     fn arm(&self) {
-        self.board.armed.set(self.board.owner.as_ref().map_or(0, |owner| owner.wait_number()));
+        self.board.owner.iter().for_each(|owner| self.board.armed.arm(owner));
     }
 
     fn disarm(&self) {
-        self.board.armed.set(0);
+        self.board.armed.disarm();
     }
 }
