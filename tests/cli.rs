@@ -185,6 +185,7 @@ fn the_other_commands_print_what_they_should() {
     assert!(checked.out.contains("lookahead") && checked.out.contains("limited by"), "{}", checked.out);
     let islands = call(&["graph", &tiny, "--islands", "--threads", "2", "--force-threads"]);
     assert!(islands.out.contains("islands on 2 threads, lookahead"), "{}", islands.out);
+    assert!(islands.out.contains("\nthreads meet every "), "{}", islands.out);
     assert!(islands.out.contains("thread 1: ") && islands.out.contains("gpu.sm[1]"), "{}", islands.out);
     let picture = call(&["graph", &tiny, "--islands", "--dot"]);
     assert!(picture.out.starts_with("digraph \"tiny\" {"), "{}", picture.out);

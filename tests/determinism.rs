@@ -44,7 +44,7 @@ fn cuts(request: &RunRequest) -> Vec<RunRequest> {
     let at = |ps| Islands::AtLatency(SimTime::from_ps(ps));
     let mut cuts = Vec::new();
     // Every component is an island with `at(0)`; with the others, those that are near each other are one.
-    for islands in [Islands::Auto, Islands::One, at(0), at(1_500), at(20_000), at(400_000)] {
+    for islands in [Islands::Auto, Islands::One, at(0), at(1_500), at(11_000), at(400_000)] {
         for threads in [1, 2, 3] {
             cuts.push(RunRequest { threads, islands, ..request.clone() });
         }

@@ -79,7 +79,7 @@ fn compared(machine: &str, least: usize) -> Vec<Row> {
     let mut measured = Measured::read(&ProjectFiles::new(&root(), &registry())).unwrap();
     measured.machines.retain(|one| one.machine == machine);
     measured.machines[0].kernels.retain(|kernel| !LONG.contains(&kernel.application.as_str()));
-    let validation = validate(&measured, &root(), &Arc::new(registry()));
+    let validation = validate(&measured, false, &root(), &Arc::new(registry()));
     let rows = validation.unwrap_or_else(|errors| panic!("{}", errors[0])).rows;
     assert!(rows.len() >= least, "{machine}: {} rows only", rows.len());
     rows

@@ -26,8 +26,8 @@ pub fn calibration_loop() -> f64 {
 }
 
 /// Processor seconds after which a program is not run again, a hundred ticks; and runs at most.
-const ENOUGH: f64 = 1.0;
-const MOST_RUNS: u32 = 100;
+pub(crate) const ENOUGH: f64 = 1.0;
+pub(crate) const MOST_RUNS: u32 = 100;
 
 /// Cost of simulating a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -12,6 +12,7 @@ use counterpoint_simulation::run::{Progress, RunErrors, RunSummary, load_machine
 use serde::Deserialize;
 
 use super::{request, verified};
+use crate::speed::MOST_RUNS;
 
 /// A kernel, and the other simulator's figures for it.
 #[derive(Clone, Debug, Deserialize)]
@@ -65,7 +66,7 @@ pub static QUANTITIES: [Quantity; 9] = [
 pub struct KernelRun {
     /// Cycles first, then the counts.
     pub figures: Vec<(&'static str, u64)>,
-    /// Processor seconds that simulating the launches took, of all threads.
+    /// Processor seconds that simulating the launches takes, of all threads: the mean of its runs.
     pub cpu_seconds: f64,
 }
 
@@ -76,13 +77,14 @@ impl KernelRun {
     }
 }
 
-/// Runs a kernel and takes its figures.
+/// Runs a kernel and takes its figures: again, until it has taken `enough` processor seconds, where its speed counts.
 ///
 /// # Errors
 /// When a run cannot begin, fails, or computes something wrong.
 pub fn kernel(
     machine: &str,
     kernel: &Kernel,
+    enough: f64,
     folder: &Path,
     registry: &Arc<Registry>,
 ) -> Result<KernelRun, RunErrors> {
@@ -103,14 +105,20 @@ pub fn kernel(
         let summary = run(&part, registry, &Progress::default())?;
         Ok((counts(&loaded, &summary.report.stats), summary.cpu_seconds))
     };
-    let (all, seconds) = upto(ends.len())?;
-    let (before, seconds_before) = upto(kernel.warm)?;
+    let (all, mut seconds) = upto(ends.len())?;
+    let (before, mut seconds_before) = upto(kernel.warm)?;
+    let mut runs = 1;
+    while seconds < enough && runs < MOST_RUNS {
+        seconds += upto(ends.len())?.1;
+        seconds_before += upto(kernel.warm)?.1;
+        runs += 1;
+    }
     let mut figures = vec![("cycles", cycles(&loaded, &whole, kernel.warm))];
     figures.extend(QUANTITIES.iter().map(|quantity| {
         let of = |counts: &BTreeMap<&str, u64>| counts.get(quantity.name).copied().unwrap_or(0);
         (quantity.name, of(&all) - of(&before))
     }));
-    Ok(KernelRun { figures, cpu_seconds: seconds - seconds_before })
+    Ok(KernelRun { figures, cpu_seconds: (seconds - seconds_before) / f64::from(runs) })
 }
 
 /// The end of each launch.

@@ -16,6 +16,8 @@ use std::sync::Arc;
 use counterpoint_framework::model::Registry;
 use counterpoint_simulation::run::{Progress, RunError, RunErrors, RunRequest, RunSummary, run};
 
+use crate::speed::{ENOUGH, calibration_loop};
+
 pub use figures::{Kernel, KernelRun, QUANTITIES, Quantity, kernel};
 pub use measured::{Machine, Measured};
 pub use page::page;
@@ -82,8 +84,15 @@ pub struct Speed {
     pub cycles: f64,
     /// Processor seconds for them, of all threads.
     pub ours: f64,
-    /// Processor seconds that the other simulator took.
+    /// Processor seconds that the other simulator takes on a computer like this one, by the calibration loop beside the run.
     pub theirs: f64,
+}
+
+impl Speed {
+    /// How many times as fast this is.
+    pub fn ratio(&self) -> f64 {
+        self.theirs / self.ours
+    }
 }
 
 /// Everything that is compared.
@@ -95,12 +104,13 @@ pub struct Validation {
     pub speeds: Vec<Speed>,
 }
 
-/// Runs everything that `measured` has, for the project that lies in a folder.
+/// Runs everything that `measured` has, for the project that lies in a folder; if speed counts, as often as it takes to measure it.
 ///
 /// # Errors
 /// When a run cannot begin, fails, or computes something wrong.
 pub fn validate(
     measured: &Measured,
+    speed: bool,
     folder: &Path,
     registry: &Arc<Registry>,
 ) -> Result<Validation, RunErrors> {
@@ -116,7 +126,7 @@ pub fn validate(
             cause: cause.cloned(),
         };
         for wanted in &machine.kernels {
-            let found = kernel(&machine.machine, wanted, folder, registry)?;
+            let found = kernel(&machine.machine, wanted, if speed { ENOUGH } else { 0.0 }, folder, registry)?;
             let accesses = wanted.figures.get("l2_accesses").copied().unwrap_or(0.0);
             for (name, value) in &found.figures {
                 if let Some(&theirs) = wanted.figures.get(*name) {
@@ -125,13 +135,16 @@ pub fn validate(
                     validation.rows.push(row(&wanted.application, name, values, limit, cause));
                 }
             }
-            validation.speeds.push(Speed {
-                machine: machine.machine.clone(),
-                of: wanted.application.clone(),
-                cycles: found.cycles() as f64,
-                ours: found.cpu_seconds,
-                theirs: wanted.cpu_seconds,
-            });
+            if speed {
+                validation.speeds.push(Speed {
+                    machine: machine.machine.clone(),
+                    of: wanted.application.clone(),
+                    cycles: found.cycles() as f64,
+                    ours: found.cpu_seconds,
+                    // Beside each kernel, because what else the computer does changes.
+                    theirs: wanted.cpu_seconds * calibration_loop() / measured.calibration,
+                });
+            }
         }
         if machine.latencies.is_empty() {
             continue;

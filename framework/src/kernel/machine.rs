@@ -15,7 +15,7 @@ use super::wiring::Wiring;
 use crate::time::{Clock, Latency, SimTime};
 
 /// A microsecond: a machine that is one island, or has short links only, need not look up more often.
-const LEAST_GRACE: u64 = 1 << 20;
+pub(super) const LEAST_GRACE: u64 = 1 << 20;
 
 /// The weight of a process that says nothing of it, in nanoseconds per cycle: a switch or a queue.
 pub const DEFAULT_WEIGHT: u32 = 20;
@@ -124,7 +124,7 @@ impl Machine {
         self.weigh(options.weights.as_deref());
         let (threads, always) = (options.threads, options.sharing != Sharing::WhereFaster);
         let (partition, fewer) = Partition::for_run(self, threads, usize::MAX, always, options.islands);
-        partition.describe(self, fewer)
+        partition.describe(self, options.islands, fewer)
     }
 
     /// Runs the machine up to `until` to see what its processes weigh: nanoseconds of computing per cycle,

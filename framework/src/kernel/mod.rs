@@ -27,6 +27,7 @@ mod reins;
 mod remote;
 mod ring;
 mod samples;
+mod shares;
 mod simulation;
 mod sleepers;
 mod snapshot;

@@ -1,9 +1,9 @@
 //! Exchange of reports between threads at the end of a window.
 //!
-//! Every thread puts a report on its seat at a board, and reads those of all others when they are there,
-//! which is the barrier too. All threads compute the same summary and so take the same decisions. A waiting
-//! thread spins for a moment, because the others are nearly done, then parks, because they may not be
-//! running. Where they evidently were not, or have no core of their own, it does not spin.
+//! The first [`GROUP`] threads read each other's reports, and each thread has as many others below it: it joins their reports with
+//! its own before, and hands the sum of all down after. That is the barrier too. All threads have the same summary and so take
+//! the same decisions. A waiting thread spins for a moment, because the others are nearly done, then parks, because they may
+//! not be running. Where they evidently were not, or have no core of their own, it does not spin.
 //!
 //! This is all that crosses threads in every window, so it is plain atomics: a channel per pair of threads allocated
 //! whenever a thread had to park.
@@ -12,6 +12,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
+
+/// Threads that read each other's reports, and threads below one at most: few enough to read one after another.
+const GROUP: usize = 4;
+
+/// Levels of the tree.
+pub(super) fn levels(threads: usize) -> u32 {
+    let (mut levels, mut reached) = (0, 1);
+    while reached < threads {
+        levels += 1;
+        reached = if reached == 1 { GROUP } else { GROUP * (reached + 1) };
+    }
+    levels
+}
 
 /// Times to look for a report before parking.
 const SPINS: usize = 4_000;
@@ -151,17 +164,53 @@ impl Report {
 /// Words of a report.
 const WORDS: usize = 10;
 
-/// One thread's place at the board, on cache lines of its own.
+/// A report for other threads, on cache lines of its own.
 #[repr(align(128))]
 #[derive(Default)]
-struct Seat {
+struct Slot {
     /// Number of the last window whose report is here.
     window: AtomicU64,
     /// The reports of even and of odd windows: a thread may be one window ahead of another that still reads.
     reports: [[AtomicU64; WORDS]; 2],
+}
+
+impl Slot {
+    fn put(&self, window: u64, report: Report) {
+        for (place, word) in self.reports[(window & 1) as usize].iter().zip(report.words()) {
+            place.store(word, Ordering::Relaxed);
+        }
+        // The report, and everything in the batches, is visible to a thread that sees this number. The store
+        // must also be ordered before the look at the parked threads, as parking is before looking at the
+        // number.
+        self.window.store(window, Ordering::SeqCst);
+    }
+
+    fn read(&self, window: u64) -> Report {
+        let words = &self.reports[(window & 1) as usize];
+        Report::from_words(words.each_ref().map(|word| word.load(Ordering::Relaxed)))
+    }
+}
+
+/// One thread's place in the tree.
+#[derive(Default)]
+struct Seat {
+    /// The report of this thread and those below it.
+    up: Slot,
+    /// The report of all, for the threads below this one.
+    down: Slot,
     /// The thread is about to park, or parked.
     parked: AtomicBool,
     thread: OnceLock<Thread>,
+}
+
+impl Seat {
+    fn wake(&self) {
+        if self.parked.load(Ordering::SeqCst)
+            && let Some(thread) = self.thread.get()
+        {
+            thread.unpark();
+        }
+    }
 }
 
 #[derive(Default)]
@@ -172,33 +221,29 @@ struct Board {
 }
 
 impl Board {
-    fn wake(&self) {
-        for seat in self.seats.iter().filter(|seat| seat.parked.load(Ordering::SeqCst)) {
-            if let Some(thread) = seat.thread.get() {
-                thread.unpark();
-            }
+    /// Waits for the report of this window in the slot of another seat.
+    fn wait(&self, own: &Seat, slot: &Slot, window: u64, patience: &mut Patience) -> Report {
+        if slot.window.load(Ordering::Acquire) >= window {
+            return slot.read(window);
         }
-    }
-
-    /// Waits for the report of another seat for this window, or a later one.
-    fn wait(&self, own: &Seat, other: &Seat, window: u64, patience: &mut Patience) {
         let begun = Instant::now();
         for _ in 0..patience.spins() {
-            if other.window.load(Ordering::Acquire) >= window {
+            if slot.window.load(Ordering::Acquire) >= window {
                 patience.came(begun.elapsed());
-                return;
+                return slot.read(window);
             }
             std::hint::spin_loop();
         }
         let looked = begun.elapsed();
         own.thread.get_or_init(std::thread::current);
         own.parked.store(true, Ordering::SeqCst);
-        while other.window.load(Ordering::SeqCst) < window {
+        while slot.window.load(Ordering::SeqCst) < window {
             assert!(!self.broken.load(Ordering::SeqCst), "a simulation thread died");
             std::thread::park();
         }
         own.parked.store(false, Ordering::Relaxed);
         patience.parked(looked, begun.elapsed());
+        slot.read(window)
     }
 }
 
@@ -267,30 +312,37 @@ impl Exchange {
     /// # Panics
     /// If another thread died.
     pub(crate) fn swap(&mut self, own: Report) -> Report {
-        let seats = &self.board.seats;
+        let board = &*self.board;
+        let seats = &board.seats;
         if seats.len() == 1 {
             return own;
         }
         self.window += 1;
-        let parity = (self.window & 1) as usize;
-        let seat = &seats[self.own];
-        for (place, word) in seat.reports[parity].iter().zip(own.words()) {
-            place.store(word, Ordering::Relaxed);
-        }
-        // The report, and everything in the batches, is visible to a thread that sees this number. The store
-        // must also be ordered before the look at the parked threads, as parking is before looking at the
-        // number.
-        seat.window.store(self.window, Ordering::SeqCst);
-        self.board.wake();
-        let others = seats.iter().enumerate().filter(|(number, _)| *number != self.own);
-        let patience = &mut self.patience;
-        others.fold(own, |all, (_, other)| {
-            if other.window.load(Ordering::Acquire) < self.window {
-                self.board.wait(seat, other, self.window, patience);
+        let (window, number, patience) = (self.window, self.own, &mut self.patience);
+        let seat = &seats[number];
+        let mut join = |joined: Report, other: &Slot| joined.join(board.wait(seat, other, window, patience));
+        let first = (GROUP * (number + 1)).min(seats.len());
+        let below = &seats[first..(first + GROUP).min(seats.len())];
+        let joined = below.iter().fold(own, |joined, child| join(joined, &child.up));
+        seat.up.put(window, joined);
+        let all = match number.checked_sub(GROUP) {
+            Some(place) => {
+                let parent = &seats[place / GROUP];
+                parent.wake();
+                board.wait(seat, &parent.down, window, patience)
             }
-            let words = other.reports[parity].each_ref().map(|word| word.load(Ordering::Relaxed));
-            all.join(Report::from_words(words))
-        })
+            None => {
+                let group = &seats[..GROUP.min(seats.len())];
+                let others = || group.iter().enumerate().filter(|(other, _)| *other != number);
+                others().for_each(|(_, other)| other.wake());
+                others().fold(joined, |joined, (_, other)| join(joined, &other.up))
+            }
+        };
+        if !below.is_empty() {
+            seat.down.put(window, all);
+            below.iter().for_each(Seat::wake);
+        }
+        all
     }
 
     /// Time that went into looking for reports since the last call.
@@ -303,7 +355,7 @@ impl Drop for Exchange {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.board.broken.store(true, Ordering::SeqCst);
-            self.board.wake();
+            self.board.seats.iter().for_each(Seat::wake);
         }
     }
 }
@@ -312,42 +364,48 @@ impl Drop for Exchange {
 mod tests {
     use super::*;
 
-    /// Three threads, as many cores as there are said to be.
-    fn everybody_hears_everybody(cores: usize) {
-        const WINDOWS: u64 = 20_000;
+    /// This number of threads, as many cores as there are said to be.
+    fn everybody_hears_everybody(threads: u64, cores: usize) {
         std::thread::scope(|scope| {
-            for (own, mut exchange) in Exchange::all(3, cores).into_iter().enumerate() {
-                scope.spawn(move || {
-                    for window in 0..WINDOWS {
-                        let next = 3 * window + (own as u64 + window) % 3;
-                        let all = exchange.swap(Report {
-                            next,
-                            live: own as u64,
-                            moved: next,
-                            spent: 5,
-                            work: window,
-                            ran: own == 0,
-                            mail: window % 5 == own as u64,
-                            gather: window % 7 == own as u64,
-                            hold: u64::MAX - 3 * window - own as u64,
-                            look: window % 11 == own as u64,
-                            ..Report::default()
-                        });
-                        assert_eq!((all.next, all.moved, all.live), (3 * window, 3 * window + 2, 3));
-                        assert_eq!((all.ran, all.mail, all.interrupted), (true, window % 5 < 3, false));
-                        assert_eq!((all.spent, all.work), (15, 3 * window));
-                        assert_eq!((all.account, all.gather), (false, window % 7 < 3));
-                        assert_eq!((all.hold, all.look), (u64::MAX - 3 * window - 2, window % 11 < 3));
-                    }
-                });
+            for (exchange, own) in Exchange::all(threads as usize, cores).into_iter().zip(0..) {
+                scope.spawn(move || reports_of(threads, own, exchange));
             }
         });
     }
 
+    fn reports_of(threads: u64, own: u64, mut exchange: Exchange) {
+        let last = threads - 1;
+        for window in 0..60_000 / threads / threads {
+            let next = threads * window + (own + window) % threads;
+            let all = exchange.swap(Report {
+                next,
+                live: own,
+                moved: next,
+                spent: 5,
+                work: window,
+                ran: own == last,
+                mail: window % 97 == own,
+                gather: window % 89 == own,
+                hold: u64::MAX - threads * window - own,
+                look: window % 83 == own,
+                ..Report::default()
+            });
+            assert_eq!((all.next, all.moved), (threads * window, threads * window + last));
+            assert_eq!(all.live, threads * last / 2);
+            assert_eq!((all.ran, all.mail, all.interrupted), (true, window % 97 < threads, false));
+            assert_eq!((all.spent, all.work), (5 * threads, threads * window));
+            assert_eq!((all.account, all.gather), (false, window % 89 < threads));
+            assert_eq!((all.hold, all.look), (u64::MAX - threads * window - last, window % 83 < threads));
+        }
+    }
+
     #[test]
     fn everybody_hears_everybody_in_every_window() {
-        everybody_hears_everybody(3);
-        everybody_hears_everybody(1);
+        for (threads, height) in [(2, 1), (3, 1), (4, 1), (5, 2), (20, 2), (21, 3)] {
+            assert_eq!(levels(threads as usize), height);
+            everybody_hears_everybody(threads, threads as usize);
+            everybody_hears_everybody(threads, 1);
+        }
     }
 
     #[test]

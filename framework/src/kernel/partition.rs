@@ -5,11 +5,19 @@
 //! machine is tried as the lookahead, and the cut with the smallest estimate of wall time per simulated time is
 //! taken. Fewer threads than there may be are tried as well: where windows are short, meeting costs more than a thread
 //! brings. The cut changes how fast a machine runs and nothing else.
+//!
+//! Threads meet as rarely as the links between them allow, though those between the islands of one thread are shorter: components
+//! joined by links shorter than a second, longer latency share a thread.
+//!
+//! Nobody knows beforehand which components are busy at the same time: all of them, or the members of one array while the others
+//! wait. So each array is spread over the threads, and the estimate is the mean of both cases.
 
 use std::fmt;
 use std::ops::RangeInclusive;
 
 use super::machine::Machine;
+use super::parallel::levels;
+use super::shares::Shape;
 use crate::time::SimTime;
 
 /// How to cut a machine into islands.
@@ -36,7 +44,7 @@ pub struct CutIsland {
 }
 
 /// How a machine is cut.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
     /// The islands, in the order of their first processes.
     pub islands: Vec<CutIsland>,
@@ -46,6 +54,10 @@ pub struct Cut {
     pub limit: Option<usize>,
     /// Threads that have islands.
     pub threads: usize,
+    /// From one meeting of the threads to the next: no message between two of them takes less.
+    pub meeting: SimTime,
+    /// How many times as fast as one thread these are, by the weights of the components and the costs of windows and meetings.
+    pub speedup: f64,
     /// Why these are fewer than were asked for.
     pub fewer: Option<Fewer>,
 }
@@ -76,19 +88,20 @@ impl fmt::Display for Fewer {
 
 /// Costs of running, in nanoseconds on a present-day core. `cargo bench -p counterpoint-framework` measures
 /// these, see the [guide](crate::guide::scaling); an error of a factor of two moves the choice little.
-mod cost {
+pub(super) mod cost {
     /// Waking a process that is alone in its island, with a few others, with many.
-    pub(super) const WAKE: [f64; 3] = [3.0, 8.0, 12.0];
+    pub(in crate::kernel) const WAKE: [f64; 3] = [3.0, 8.0, 12.0];
     /// A few.
-    pub(super) const FEW: usize = 8;
+    pub(in crate::kernel) const FEW: usize = 8;
     /// Running an island for a window: 100, less what larger components gain by finding their state in the cache.
-    pub(super) const ISLAND: f64 = 40.0;
+    pub(in crate::kernel) const ISLAND: f64 = 40.0;
     /// A window, on one thread.
-    pub(super) const WINDOW: f64 = 60.0;
-    /// Meeting another thread at the end of a window.
-    pub(super) const MEETING: f64 = 900.0;
+    pub(in crate::kernel) const WINDOW: f64 = 60.0;
+    /// Meeting other threads at the end of a window, and each further level of their tree.
+    pub(in crate::kernel) const MEETING: f64 = 900.0;
+    pub(in crate::kernel) const LEVEL: f64 = 500.0;
     /// A link between threads, for a window.
-    pub(super) const CROSSING: f64 = 80.0;
+    pub(in crate::kernel) const CROSSING: f64 = 80.0;
 }
 
 /// A cut.
@@ -103,8 +116,14 @@ pub(crate) struct Partition {
     pub(crate) lookahead: u64,
     /// Threads that have an island.
     pub(crate) threads: usize,
+    /// Per thread the shortest latency between two of its islands, `u64::MAX` where no link joins any.
+    pub(crate) step: Vec<u64>,
+    /// Picoseconds from one meeting of the threads to the next: no message between two of them takes less.
+    pub(crate) meeting: u64,
     /// Links between threads.
-    crossing: usize,
+    pub(crate) crossing: usize,
+    /// Per kind of component and thread the load.
+    pub(crate) kinds: Vec<Vec<f64>>,
 }
 
 /// Cuts that are compared at most; beyond that latencies are left out evenly.
@@ -113,11 +132,12 @@ const CANDIDATES: usize = 64;
 impl Partition {
     /// Cuts `machine` for as many of these numbers of threads as look fastest; there are no more than islands.
     pub(crate) fn new(machine: &Machine, threads: RangeInclusive<usize>, islands: Islands) -> Self {
+        let shape = Shape::new(machine);
         let count = machine.processes.len();
-        let mut latencies: Vec<u64> = machine.links.iter().map(|link| machine.latency(link)).collect();
+        let mut latencies = shape.latencies.clone();
         latencies.sort_unstable();
         latencies.dedup();
-        let one = || Self::assign(machine, vec![0; count], 1);
+        let one = || shape.assign(&vec![0; count], &vec![0; count], 1);
         match islands {
             Islands::One => return one(),
             Islands::AtLatency(latency) => latencies.retain(|&known| known >= latency.as_ps()),
@@ -128,14 +148,29 @@ impl Partition {
         }
         let step = latencies.len().div_ceil(CANDIDATES).max(1);
         // Longest lookahead and fewest threads first: they win a tie.
-        let joined = latencies.iter().rev().step_by(step).map(|&latency| join(machine, latency));
-        let cuts = joined.flat_map(|island| {
-            threads.clone().map(move |threads| Self::assign(machine, island.clone(), threads))
-        });
+        let cuts: Vec<_> = latencies.iter().rev().step_by(step).map(|&latency| shape.join(latency)).collect();
+        let alone: Vec<_> = cuts.iter().map(|island| shape.assign(island, island, 1)).collect();
+        let cheapest = (0..cuts.len()).min_by(|&a, &b| alone[a].estimate().total_cmp(&alone[b].estimate()));
+        let mut tried: Vec<Partition> = Vec::new();
+        for (number, cluster) in cuts.iter().enumerate() {
+            for threads in threads.clone() {
+                tried.push(shape.assign(cluster, cluster, threads));
+                // What stays on one thread may be cut as it is best for one thread.
+                if let Some(finer) = cheapest.filter(|&cheapest| cheapest > number && threads > 1) {
+                    tried.push(shape.assign(&cuts[finer], cluster, threads));
+                }
+            }
+        }
         let whole = (matches!(islands, Islands::Auto) && *threads.start() == 1).then(one);
-        let best = whole.into_iter().chain(cuts).min_by(|a, b| a.estimate().total_cmp(&b.estimate()));
-        // Without links everything is an island, and nobody meets.
-        best.unwrap_or_else(|| Self::assign(machine, (0..count).collect(), *threads.end()))
+        let best = whole.into_iter().chain(tried).min_by(|a, b| a.estimate().total_cmp(&b.estimate()));
+        // Where no link is that long there is one island; without links each component is one, and nobody meets.
+        best.unwrap_or_else(|| {
+            if !machine.links.is_empty() {
+                return one();
+            }
+            let each: Vec<usize> = (0..count).collect();
+            shape.assign(&each, &each, *threads.end())
+        })
     }
 
     /// Cuts `machine` for `asked` threads as it will run: on fewer where fewer are faster or there are fewer `cores`, unless
@@ -157,65 +192,38 @@ impl Partition {
         } else {
             let all = Self::new(machine, most..=most, islands);
             match all.threads > chosen.threads {
-                true => Fewer::Windows(SimTime::from_ps(all.lookahead)),
+                true => Fewer::Windows(SimTime::from_ps(all.meeting)),
                 false => Fewer::Islands(all.thread.len()),
             }
         };
         (chosen, Some(fewer))
     }
 
-    /// Gives the islands to threads: neighbours to the same one, or all evenly, whichever looks faster.
-    fn assign(machine: &Machine, island: Vec<usize>, threads: usize) -> Self {
-        let mut sizes = vec![0; island.iter().max().map_or(0, |last| last + 1)];
-        for &island in &island {
-            sizes[island] += 1;
-        }
-        let mut links = vec![0_u32; machine.processes.len()];
-        for link in &machine.links {
-            links[link.from.process] += 1;
-            links[link.to.process] += 1;
-        }
-        let mut load = vec![0.0; sizes.len()];
-        for ((process, links), &island) in machine.processes.iter().zip(links).zip(&island) {
-            let wake = match sizes[island] {
-                1 => cost::WAKE[0],
-                few if few <= cost::FEW => cost::WAKE[1],
-                _ => cost::WAKE[2],
-            };
-            let cycles = 1e6 / process.clock.cycles(1).floor().as_ps().max(1) as f64;
-            let weight = f64::from(process.weight) + f64::from(process.link_weight) * f64::from(links);
-            load[island] += cycles * (weight + wake);
-        }
-        let threads = threads.min(sizes.len()).max(1);
-        let ends = machine.links.iter().map(|link| (island[link.from.process], island[link.to.process]));
-        let ends: Vec<(usize, usize)> = ends.filter(|(from, to)| from != to).collect();
-        let crossing =
-            machine.links.iter().filter(|link| island[link.from.process] != island[link.to.process]);
-        let lookahead = crossing.map(|link| machine.latency(link)).min().unwrap_or_else(|| machine.grace());
-        let shared = |thread: Vec<usize>| {
-            let crossing = ends.iter().filter(|&&(from, to)| thread[from] != thread[to]).count();
-            Partition { island: island.clone(), thread, load: load.clone(), lookahead, threads, crossing }
-        };
-        let (near, even) = (shared(neighbours(&load, &ends, threads)), shared(evenly(&load, threads)));
-        if near.estimate() <= even.estimate() { near } else { even }
-    }
-
-    /// Nanoseconds of wall time per simulated microsecond, when everybody is busy.
-    fn estimate(&self) -> f64 {
-        let windows = if self.thread.len() == 1 { 1.0 } else { 1e6 / self.lookahead.max(1) as f64 };
-        let (mut loads, mut islands) = (vec![0.0; self.threads], vec![0.0; self.threads]);
+    /// Nanoseconds of wall time per simulated microsecond: the mean of all components at once and of one kind after another.
+    pub(super) fn estimate(&self) -> f64 {
+        let (mut loads, mut windows) = (vec![0.0; self.threads], vec![0.0; self.threads]);
         for (&thread, load) in self.thread.iter().zip(&self.load) {
             loads[thread] += load;
-            islands[thread] += 1.0;
+            windows[thread] += cost::ISLAND;
         }
-        let meeting = cost::WINDOW + cost::MEETING * (self.threads - 1) as f64;
-        let each = loads.iter().zip(&islands).map(|(load, islands)| load + windows * islands * cost::ISLAND);
+        for (windows, &step) in windows.iter_mut().zip(&self.step) {
+            *windows = (*windows + cost::WINDOW) * 1e6 / step.min(self.meeting).max(1) as f64;
+        }
+        let most = |loads: &mut dyn Iterator<Item = f64>| loads.fold(0.0, f64::max);
+        let together = most(&mut loads.iter().zip(&windows).map(|(load, windows)| load + windows));
+        let apart: f64 = self.kinds.iter().map(|loads| most(&mut loads.iter().copied())).sum();
+        let apart = apart + most(&mut windows.iter().copied());
         let crossing = cost::CROSSING * self.crossing as f64 / self.threads as f64;
-        each.fold(0.0, f64::max) + windows * (meeting + crossing)
+        let meeting = match levels(self.threads) {
+            0 => 0.0,
+            levels => cost::MEETING + f64::from(levels - 1) * cost::LEVEL + crossing,
+        };
+        f64::midpoint(together, apart) + meeting * 1e6 / self.meeting.max(1) as f64
     }
 
     /// The cut as people see it.
-    pub(crate) fn describe(&self, machine: &Machine, fewer: Option<Fewer>) -> Cut {
+    pub(crate) fn describe(&self, machine: &Machine, islands: Islands, fewer: Option<Fewer>) -> Cut {
+        let speedup = Self::new(machine, 1..=1, islands).estimate() / self.estimate();
         let mut islands: Vec<CutIsland> = self
             .thread
             .iter()
@@ -232,76 +240,9 @@ impl Partition {
             .filter(|(_, link)| self.island[link.from.process] != self.island[link.to.process]);
         let limit = crossing.min_by_key(|(_, link)| machine.latency(link)).map(|(index, _)| index);
         let lookahead = SimTime::from_ps(self.lookahead);
-        Cut { islands, lookahead, limit, threads: self.threads, fewer }
+        let meeting = SimTime::from_ps(self.meeting);
+        Cut { islands, lookahead, limit, threads: self.threads, meeting, speedup, fewer }
     }
-}
-
-/// Gives every island to the thread that has the least load so far, heaviest islands first.
-fn evenly(load: &[f64], threads: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..load.len()).collect();
-    order.sort_by(|&a, &b| load[b].total_cmp(&load[a]));
-    let (mut thread, mut loads) = (vec![0; load.len()], vec![0.0; threads]);
-    for island in order {
-        let lightest = (0..threads).min_by(|&a, &b| f64::total_cmp(&loads[a], &loads[b])).unwrap_or(0);
-        thread[island] = lightest;
-        loads[lightest] += load[island];
-    }
-    thread
-}
-
-/// Walks from island to island along the links and gives each thread its share of the load on the way.
-fn neighbours(load: &[f64], links: &[(usize, usize)], threads: usize) -> Vec<usize> {
-    let mut next: Vec<Vec<usize>> = vec![Vec::new(); load.len()];
-    for &(from, to) in links {
-        next[from].push(to);
-        next[to].push(from);
-    }
-    let share = load.iter().sum::<f64>() / threads as f64;
-    let (mut thread, mut seen, mut sum) = (vec![0; load.len()], vec![false; load.len()], 0.0);
-    for start in 0..load.len() {
-        let mut stack = vec![start];
-        while let Some(island) = stack.pop() {
-            if std::mem::replace(&mut seen[island], true) {
-                continue;
-            }
-            // An island that straddles two shares belongs to the one that has more of it.
-            thread[island] = (((sum + load[island] / 2.0) / share) as usize).min(threads - 1);
-            sum += load[island];
-            stack.extend(next[island].iter().rev().filter(|&&island| !seen[island]));
-        }
-    }
-    thread
-}
-
-/// Joins the processes of every link shorter than `lookahead`.
-fn join(machine: &Machine, lookahead: u64) -> Vec<usize> {
-    let mut parent: Vec<usize> = (0..machine.processes.len()).collect();
-    fn root(parent: &mut [usize], mut node: usize) -> usize {
-        while parent[node] != node {
-            parent[node] = parent[parent[node]];
-            node = parent[node];
-        }
-        node
-    }
-    for link in &machine.links {
-        if machine.latency(link) < lookahead {
-            let (a, b) = (root(&mut parent, link.from.process), root(&mut parent, link.to.process));
-            // The lower number stays the root, so islands are numbered by their first process.
-            parent[a.max(b)] = a.min(b);
-        }
-    }
-    let mut number = vec![usize::MAX; parent.len()];
-    let mut next = 0;
-    (0..parent.len())
-        .map(|process| {
-            let root = root(&mut parent, process);
-            if number[root] == usize::MAX {
-                number[root] = next;
-                next += 1;
-            }
-            number[root]
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -373,6 +314,49 @@ mod tests {
     }
 
     #[test]
+    fn every_array_is_spread_over_the_threads() {
+        // A hub, workers, and stores that weigh as much as a worker all together: by weight alone one thread could have them all.
+        let mut machine = clusters(3, 100, 100);
+        for (process, path) in machine.processes.iter_mut().zip(0..) {
+            process.path = match path {
+                0..4 => format!("hub{path}"),
+                4..8 => format!("worker[{path}]"),
+                _ => format!("store[{path}]"),
+            };
+            process.weight = if path < 8 { 100 } else { 10 };
+        }
+        machine.links.iter_mut().for_each(|link| link.options.latency = Latency::Cycles(100));
+        let cut = Partition::new(&machine, 2..=2, Islands::Auto);
+        for array in [4..8, 8..12] {
+            let first = array.clone().filter(|&process| cut.thread[cut.island[process]] == 0).count();
+            assert_eq!(first, 2, "{array:?}");
+        }
+    }
+
+    #[test]
+    fn threads_meet_as_rarely_as_the_links_between_them_allow() {
+        // Two rings of clusters of their own, joined by one link of 10,000 cycles.
+        let (mut machine, mut other) = (clusters(4, 100, 50), clusters(4, 100, 50));
+        for (process, path) in other.processes.iter_mut().zip(0..) {
+            process.path = format!("q{path}");
+        }
+        for link in &mut other.links {
+            (link.from.process, link.to.process) = (link.from.process + 16, link.to.process + 16);
+        }
+        machine.processes.append(&mut other.processes);
+        machine.links.append(&mut other.links);
+        let far = Latency::Cycles(10_000);
+        let end = |process, port: &str| Endpoint { process, port: port.into(), index: None };
+        let options = LinkOptions { latency: far, capacity: 4, bandwidth: None };
+        machine.links.push(LinkSpec { from: end(0, "far"), to: end(16, "far"), sender: 0, options });
+        let cut = Partition::new(&machine, 2..=2, Islands::Auto);
+        assert_eq!((cut.thread.len(), cut.lookahead, cut.meeting), (8, 100_000, 10_000_000));
+        assert_eq!((&cut.step[..], cut.crossing), (&[100_000; 2][..], 1));
+        let one = Partition::new(&machine, 1..=1, Islands::Auto);
+        assert_eq!((one.lookahead, one.meeting), (100_000, 1 << 20));
+    }
+
+    #[test]
     fn neighbours_stay_on_a_thread() {
         let cut = Partition::new(&clusters(8, 100, 20), 2..=2, Islands::Auto);
         assert_eq!((cut.thread, cut.crossing), (vec![0, 0, 0, 0, 1, 1, 1, 1], 2));
@@ -402,7 +386,7 @@ mod tests {
     fn a_latency_can_be_asked_for() {
         let machine = clusters(4, 100, 20);
         let at = |ns| Partition::new(&machine, 1..=1, Islands::AtLatency(SimTime::from_ns(ns))).thread.len();
-        assert_eq!((at(1), at(2), at(100)), (16, 4, 4));
+        assert_eq!((at(1), at(2), at(100), at(101)), (16, 4, 4, 1));
         assert_eq!(Partition::new(&machine, 4..=4, Islands::One).thread.len(), 1);
     }
 }

@@ -1,6 +1,7 @@
 //! Running a machine: options, the plan that all threads share, and the results of their parts.
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
@@ -167,7 +168,6 @@ impl Machine {
             figures: self.links.iter().map(|link| Figures::new(&self, link)).collect(),
             paths: self.processes.iter().map(|process| process.path.clone()).collect(),
             links: self.links,
-            window: partition.lookahead,
             grace,
             notices: (0..partition.threads * partition.threads).map(|_| Notice::default()).collect(),
             crossings: Crossings::default(),
@@ -220,8 +220,6 @@ pub(super) struct Plan {
     pub(super) figures: Vec<Figures>,
     pub(super) paths: Vec<String>,
     pub(super) partition: Partition,
-    /// Length of a window.
-    pub(super) window: u64,
     /// See [`Machine::grace`].
     pub(super) grace: u64,
     /// From thread i to thread j at i·threads + j.
@@ -264,6 +262,20 @@ pub(super) struct Part {
 impl Plan {
     pub(super) fn thread_of(&self, process: usize) -> usize {
         self.partition.thread[self.partition.island[process]]
+    }
+
+    /// The threads that a link joins to this one.
+    pub(super) fn linked(&self, thread: usize) -> Vec<usize> {
+        let ends = self
+            .links
+            .iter()
+            .map(|link| (self.thread_of(link.from.process), self.thread_of(link.to.process)));
+        let others = ends.filter_map(|(from, to)| match thread {
+            here if here == from => Some(to),
+            here if here == to => Some(from),
+            _ => None,
+        });
+        others.filter(|&other| other != thread).collect::<BTreeSet<usize>>().into_iter().collect()
     }
 
     pub(super) fn notice(&self, from: usize, to: usize) -> &Notice {

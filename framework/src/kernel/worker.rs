@@ -29,7 +29,7 @@ pub(super) struct Worker<'a> {
     plan: &'a Plan,
     /// The share's number.
     thread: usize,
-    /// The numbers of the others.
+    /// The numbers of those that a link joins to this one.
     others: Vec<usize>,
     islands: Vec<Island>,
     agenda: Rc<Agenda>,
@@ -93,7 +93,7 @@ impl<'a> Worker<'a> {
         let mut worker = Worker {
             plan,
             thread,
-            others: (0..plan.partition.threads).filter(|&other| other != thread).collect(),
+            others: plan.linked(thread),
             islands: Vec::new(),
             agenda: Rc::new(Local::new(Queue::new(islands.len()))),
             processes: BTreeMap::new(),
@@ -278,7 +278,7 @@ impl<'a> Worker<'a> {
         if self.thread == 0 {
             plan.options.clock.store(all.next, Ordering::Relaxed);
         }
-        let limit = all.next.saturating_add(plan.window);
+        let limit = all.next.saturating_add(plan.partition.meeting);
         let looks = self.recorder.limit().min(self.samples.limit());
         self.run_islands(limit.min(horizon).min(looks).min(self.judgement()).min(hold));
         Passed::On
@@ -289,18 +289,27 @@ impl<'a> Worker<'a> {
         self.guard.limit().min(self.stir.limit())
     }
 
+    /// Runs the islands up to `limit`, in windows that are as short as the links between them.
     fn run_islands(&mut self, limit: u64) {
         let pulse = &*self.plan.pulses[self.thread];
+        let step = self.plan.partition.step[self.thread];
         let mut endings = std::mem::take(&mut self.endings);
-        pulse.beat();
-        while let Some(number) = self.next_island(limit) {
-            let island = &mut self.islands[number];
-            pulse.set_island(number);
-            island.run(limit, &mut endings);
-            self.own.moved = self.own.moved.max(island.state.moved.get());
-            self.own.acted = self.own.acted.max(island.state.acted.get());
-            self.own.ran = true;
-            self.own.work += 1;
+        loop {
+            let next = self.agenda.with(|agenda| agenda.earliest());
+            if next >= limit {
+                break;
+            }
+            let until = limit.min(next.saturating_add(step));
+            pulse.beat();
+            while let Some(number) = self.next_island(until) {
+                let island = &mut self.islands[number];
+                pulse.set_island(number);
+                island.run(until, &mut endings);
+                self.own.moved = self.own.moved.max(island.state.moved.get());
+                self.own.acted = self.own.acted.max(island.state.acted.get());
+                self.own.ran = true;
+                self.own.work += 1;
+            }
         }
         pulse.beat();
         for ending in endings.drain(..) {

@@ -116,6 +116,10 @@ fn islands(machine: &Machine, cut: &Cut, out: &mut dyn Write) -> io::Result<()> 
         of(threads, "thread"),
         cut.lookahead
     )?;
+    if threads > 1 {
+        let (meeting, speedup) = (cut.meeting, cut.speedup);
+        writeln!(out, "threads meet every {meeting}; estimate: {speedup:.1} times as fast as one")?;
+    }
     if let Some(fewer) = cut.fewer {
         writeln!(out, "no more threads: {fewer}")?;
     }

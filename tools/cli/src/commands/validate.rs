@@ -1,13 +1,13 @@
 //! `counterpoint validate`.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use counterpoint_experiments::speed::calibration_loop;
 use counterpoint_experiments::validation::peaks::{Extent, Peak, Stated, Verdict, peaks};
-use counterpoint_experiments::validation::{Measured, Validation, page, spread, validate};
+use counterpoint_experiments::validation::{Measured, Speed, Validation, page, spread, validate};
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::model::diagnostics::nearest;
 use counterpoint_framework::telemetry::sinks::signed_percent;
@@ -70,13 +70,13 @@ impl Validate {
                 return refuse(console, &[message, format!("  help: {help}")]);
             }
         }
-        let validation = match validate(&measured, &folder, registry) {
+        let validation = match validate(&measured, self.speed, &folder, registry) {
             Ok(validation) => validation,
             Err(errors) => return fail(&errors, console),
         };
         let status = rows(&validation, console)?;
         if self.speed {
-            speeds(&validation, measured.calibration, console)?;
+            speeds(&validation, console)?;
         }
         if let Some(path) = &self.page
             && let Err(error) = std::fs::write(path, page(&validation))
@@ -214,26 +214,32 @@ fn rows(validation: &Validation, console: &mut Console<'_>) -> io::Result<u8> {
 }
 
 /// Costs of the kernels, and their costs there.
-fn speeds(validation: &Validation, there: f64, console: &mut Console<'_>) -> io::Result<()> {
-    let here = calibration_loop();
-    writeln!(console.out, "\ncalibration loop: {here:.2} s here, {there:.2} s there")?;
+fn speeds(validation: &Validation, console: &mut Console<'_>) -> io::Result<()> {
     writeln!(
         console.out,
-        "{:<14}{:<20}{:>10}{:>14}{:>14}{:>10}",
+        "\n{:<14}{:<26}{:>10}{:>14}{:>14}{:>10}",
         "machine", "of", "CPU s", "cycles/CPU s", "GPGPU-Sim s", "faster"
     )?;
+    let mut machines: BTreeMap<&str, Vec<&Speed>> = BTreeMap::new();
     for speed in &validation.speeds {
-        let scaled = speed.theirs * here / there;
         writeln!(
             console.out,
-            "{:<14}{:<20}{:>10.2}{:>14.0}{:>14.1}{:>10.1}",
+            "{:<14}{:<26}{:>10.3}{:>14.0}{:>14.1}{:>10.1}",
             speed.machine,
             speed.of,
             speed.ours,
             speed.cycles / speed.ours,
-            scaled,
-            scaled / speed.ours
+            speed.theirs,
+            speed.ratio()
         )?;
+        machines.entry(&speed.machine).or_default().push(speed);
+    }
+    for (machine, speeds) in machines {
+        let logarithms: f64 = speeds.iter().map(|speed| speed.ratio().ln()).sum();
+        let mean = (logarithms / speeds.len() as f64).exp();
+        let slowest = speeds.iter().min_by(|a, b| a.ratio().total_cmp(&b.ratio()));
+        let slowest = slowest.map(|speed| format!("; least {:.1} ({})", speed.ratio(), speed.of));
+        writeln!(console.out, "{machine}: geometric mean {mean:.1}{}", slowest.unwrap_or_default())?;
     }
     Ok(())
 }
