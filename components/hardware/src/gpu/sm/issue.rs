@@ -3,7 +3,7 @@
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
 use counterpoint_protocols::launch::IssueSlot;
-use counterpoint_ptx::{Access, AccessKind, Failure, Issue, Issued, PollStep, Reach, Space, Waiting};
+use counterpoint_ptx::{Access, AccessKind, Class, Failure, Issue, Issued, PollStep, Reach, Space, Waiting};
 
 use super::cta::{BARRIERS, Cta};
 use super::facts::Fact;
@@ -190,11 +190,7 @@ impl Sm {
         if matches!(issued.kind, Issue::Done | Issue::Branch | Issue::Nothing) && usize::from(way) != MEMORY {
             let next = warp.pc();
             let lanes = warps.number_of(slot, issued.lanes);
-            sim.stats.warp_insn.add(1);
-            sim.stats.thread_insn.add(lanes);
-            sim.stats.mix.count(class);
-            cta.counts.warp_insn += 1;
-            cta.counts.thread_insn += lanes;
+            count(&sim.stats, cta, class, lanes);
             fetch.issued(slot, pc, next);
             send(slot, (warps, cta), (collectors, registers, ring), cycle);
             warps.go_on(slot, next);
@@ -298,14 +294,8 @@ impl Sm {
     #[inline]
     pub(super) fn count_issue(&mut self, slot: u32, place: usize, (pc, lanes): (u32, u32), stats: &SmStats) {
         let lanes = self.warps.number_of(slot, lanes);
-        stats.warp_insn.add(1);
-        stats.thread_insn.add(lanes);
-        let class = self.warps.next(slot).class;
-        stats.mix.count(class);
         if let Some(cta) = &mut self.ctas[place] {
-            cta.counts.warp_insn += 1;
-            cta.counts.thread_insn += lanes;
-            cta.counts.memory_insn += u64::from(class.is_memory());
+            count(stats, cta, self.warps.next(slot).class, lanes);
         }
         self.fetch.issued(slot, pc, self.warps.pc(slot));
     }
@@ -372,6 +362,17 @@ impl Sm {
         }
         Ok(())
     }
+}
+
+/// Counts an instruction of a block with a number of lanes.
+#[inline]
+fn count(stats: &SmStats, cta: &mut Cta, class: Class, lanes: u64) {
+    stats.warp_insn.add(1);
+    stats.thread_insn.add(lanes);
+    stats.mix.count(class);
+    cta.counts.warp_insn += 1;
+    cta.counts.thread_insn += lanes;
+    cta.counts.memory_insn += u64::from(class.is_memory());
 }
 
 /// Sends the next instruction of a warp, which has been executed and is no access to memory, on its way.

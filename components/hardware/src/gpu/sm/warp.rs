@@ -17,6 +17,9 @@ use super::scheduler::View;
 use super::units::{MEMORY, Units};
 use super::writeback::{NO_REGISTERS, Writeback};
 
+/// Places for the ways in a table: a power of two, so that no index needs a look at the bounds.
+pub(super) const PLACES: usize = 8;
+
 /// State of a warp besides its registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -169,7 +172,7 @@ pub(super) struct Warps {
     /// Warps whose next instruction is an access that has had to wait for pages.
     pub(super) held: u64,
     /// Per way through the SM, the warps whose next instruction takes it. There are fewer ways than places for them.
-    wants: [u64; 8],
+    wants: [u64; PLACES],
     /// Facts of the next instruction.
     next: [Fact; SLOTS],
     /// The place of the warp's block, and the number of its program.
@@ -209,7 +212,7 @@ impl Warps {
             ready: 0,
             accessing: 0,
             held: 0,
-            wants: [0; 8],
+            wants: [0; PLACES],
             next: [Fact::default(); SLOTS],
             places: [0; SLOTS],
             numbers: [0; SLOTS],
@@ -271,14 +274,14 @@ impl Warps {
 
     /// By way, the warps whose next instruction takes it.
     #[inline]
-    pub(super) fn wants(&self) -> &[u64; 8] {
+    pub(super) fn wants(&self) -> &[u64; PLACES] {
         &self.wants
     }
 
     /// The warps whose next instruction has its operands and takes this way.
     #[inline]
     pub(super) fn wanting(&self, way: usize) -> u64 {
-        self.wants[way % 8] & self.ready
+        self.wants[way % PLACES] & self.ready
     }
 
     /// A block of a kernel begins, with registers in such files; gives the number of its program.
@@ -397,7 +400,7 @@ impl Warps {
         }
         // It had its operands before.
         let next = &mut self.next[slot as usize % SLOTS];
-        self.wants[usize::from(next.way) % 8] &= !bit;
+        self.wants[usize::from(next.way) % PLACES] &= !bit;
         next.way = MEMORY as u8;
         self.wants[MEMORY] |= bit;
         self.running |= bit;
@@ -409,7 +412,7 @@ impl Warps {
     pub(super) fn go_on(&mut self, slot: u32, pc: Option<u32>) {
         let (at, bit) = (slot as usize % SLOTS, 1 << slot);
         let next = &mut self.next[at];
-        self.wants[usize::from(next.way) % 8] &= !bit;
+        self.wants[usize::from(next.way) % PLACES] &= !bit;
         let Some(pc) = pc else {
             self.running &= !bit;
             self.ready &= !bit;
@@ -418,7 +421,7 @@ impl Warps {
         let program = self.programs.get(self.numbers[at]);
         *next = *program.fact(pc);
         self.running |= bit;
-        self.wants[usize::from(next.way) % 8] |= bit;
+        self.wants[usize::from(next.way) % PLACES] |= bit;
         let has_operands = self.scoreboard.has(at, next, program);
         self.ready = self.ready & !bit | u64::from(has_operands) << slot;
     }
