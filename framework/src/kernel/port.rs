@@ -86,12 +86,10 @@ impl<M: Message> In<M> {
     #[inline(always)]
     fn poll_arrival(&self) -> Poll<()> {
         let owner = &self.inbox.owner;
-        let due = self.inbox.due();
-        if due != NEVER && owner.try_advance_to(due) {
+        if owner.advance_or_sleep(self.inbox.due()) {
             return Poll::Ready(());
         }
         self.inbox.arm();
-        owner.wake_at(due);
         Poll::Pending
     }
 

@@ -186,21 +186,6 @@ impl Process {
         self.domain.schedule(self.slot, cycle);
     }
 
-    /// Goes on at the next edge at once, or asks to be woken there.
-    #[inline(always)]
-    fn try_tick(&self) -> bool {
-        if self.domain.is_busy() {
-            // The usual case among many: others have something to do before.
-            self.domain.schedule_again(self.slot);
-            return false;
-        }
-        let advanced = self.domain.try_advance_to_next();
-        if !advanced {
-            self.domain.schedule_again(self.slot);
-        }
-        advanced
-    }
-
     /// Goes on at `edge` at once if nothing else happens in the island before it; otherwise asks to be woken there and returns
     /// false.
     #[inline(always)]
@@ -212,23 +197,10 @@ impl Process {
         advanced
     }
 
-    /// Goes on at the first edge at or after `time` at once, if nothing else happens in the island before it.
+    /// The same at the first edge at or after `time`; never wakes if that is never.
     #[inline(always)]
-    pub(crate) fn try_advance_to(&self, time: u64) -> bool {
-        self.domain.try_advance_to(time)
-    }
-
-    /// The same, and otherwise asks to be woken there; never wakes if that is never.
-    #[inline]
     pub(crate) fn advance_or_sleep(&self, time: u64) -> bool {
-        if time == NEVER {
-            return false;
-        }
-        let advanced = self.domain.try_advance_to(time);
-        if !advanced {
-            self.domain.schedule_at(self.slot, time);
-        }
-        advanced
+        self.domain.advance_or_sleep(self.slot, time)
     }
 
     /// Waits for the next edge of the process's clock.
@@ -323,7 +295,8 @@ impl Future for Tick<'_> {
 
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        if self.process.cycle() >= self.target || self.process.try_tick() {
+        let Process { domain, slot, .. } = self.process;
+        if self.process.cycle() >= self.target || domain.advance_or_sleep_to_next(*slot) {
             return Poll::Ready(());
         }
         Poll::Pending
