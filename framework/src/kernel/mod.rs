@@ -5,6 +5,7 @@
 //! shortest latency between islands, so nothing that happens elsewhere can reach it meanwhile. Windows, islands and
 //! threads change how fast a machine runs and nothing else.
 
+mod credits;
 mod crew;
 mod domain;
 mod hash;

@@ -5,11 +5,9 @@
 
 use std::mem::MaybeUninit;
 
-/// A queue with room for a power of two of items.
+/// A queue with room for a power of two of items, or for none at first.
 pub(crate) struct Ring<T> {
     slots: Box<[MaybeUninit<T>]>,
-    /// The capacity less one; minus one while there is none.
-    mask: i32,
     /// Counts items taken; the place is this modulo the capacity.
     head: u32,
     /// Counts items put.
@@ -18,7 +16,7 @@ pub(crate) struct Ring<T> {
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Ring { slots: Box::default(), mask: -1, head: 0, tail: 0 }
+        Ring { slots: Box::default(), head: 0, tail: 0 }
     }
 }
 
@@ -35,7 +33,7 @@ impl<T> Ring<T> {
 
     #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
-        self.tail.wrapping_sub(self.head) as i32 > self.mask
+        self.len() == self.slots.len()
     }
 
     /// The place of a count.
@@ -45,7 +43,7 @@ impl<T> Ring<T> {
     #[inline(always)]
     unsafe fn at(&self, count: u32) -> *mut T {
         debug_assert!(!self.slots.is_empty());
-        let place = (count & self.mask as u32) as usize;
+        let place = count as usize & self.slots.len().wrapping_sub(1);
         // SAFETY: the mask keeps the place below the capacity.
         unsafe { self.slots.as_ptr().add(place).cast::<T>().cast_mut() }
     }
@@ -61,6 +59,13 @@ impl<T> Ring<T> {
     pub(crate) fn second(&self) -> Option<&T> {
         // SAFETY: as in `front`.
         (self.len() > 1).then(|| unsafe { &*self.at(self.head.wrapping_add(1)) })
+    }
+
+    /// The item put last of those that are there.
+    #[inline(always)]
+    pub(crate) fn back(&self) -> Option<&T> {
+        // SAFETY: as in `front`.
+        (!self.is_empty()).then(|| unsafe { &*self.at(self.tail.wrapping_sub(1)) })
     }
 
     #[inline(always)]
@@ -117,7 +122,7 @@ impl<T> Ring<T> {
         }
         slots.resize_with(capacity, MaybeUninit::uninit);
         self.slots = slots.into_boxed_slice();
-        (self.mask, self.head, self.tail) = (capacity as i32 - 1, 0, len as u32);
+        (self.head, self.tail) = (0, len as u32);
     }
 }
 
@@ -152,7 +157,7 @@ mod tests {
                 }
                 _ => assert_eq!(ring.pop_front(), model.pop_front()),
             }
-            assert_eq!(ring.front(), model.front());
+            assert_eq!((ring.front(), ring.back()), (model.front(), model.back()));
             assert!(ring.iter().eq(model.iter()) && ring.len() == model.len());
         }
     }
