@@ -153,18 +153,18 @@ impl Domain {
             self.sleepers.keep(slot);
             return false;
         }
-        let next = self.next.get();
-        let advanced = self.try_advance(next);
-        if !advanced {
-            self.sleep_to_next(slot);
-        }
-        advanced
+        self.advance_or_schedule_next(slot)
     }
 
     /// Out of line: what is left in the components' state machines needs few registers.
     #[inline(never)]
-    fn sleep_to_next(&self, slot: Slot) {
-        self.schedule(slot, self.next.get().index());
+    fn advance_or_schedule_next(&self, slot: Slot) -> bool {
+        let next = self.next.get();
+        let advanced = self.try_advance(next);
+        if !advanced {
+            self.schedule(slot, next.index());
+        }
+        advanced
     }
 
     /// The same at the first edge at or after `time`, which may have passed.
