@@ -77,12 +77,14 @@ impl fmt::Display for Fewer {
 /// Costs of running, in nanoseconds on a present-day core. `cargo bench -p counterpoint-framework` measures
 /// these, see the [guide](crate::guide::scaling); an error of a factor of two moves the choice little.
 mod cost {
-    /// Waking a process that is alone in its island, with a few others, with many.
-    pub(super) const WAKE: [f64; 3] = [3.0, 8.0, 12.0];
+    /// Waking a process, which is dearer among a few in its island than among many. One that is alone and only counts cycles
+    /// takes half as long; one that takes messages does not.
+    pub(super) const WAKE: f64 = 8.0;
+    pub(super) const WAKE_AMONG_FEW: f64 = 10.0;
     /// A few.
     pub(super) const FEW: usize = 8;
-    /// Running an island for a window: 100, less what larger components gain by finding their state in the cache.
-    pub(super) const ISLAND: f64 = 40.0;
+    /// Running an island for a window.
+    pub(super) const ISLAND: f64 = 60.0;
     /// A window, on one thread.
     pub(super) const WINDOW: f64 = 60.0;
     /// Meeting another thread at the end of a window.
@@ -177,11 +179,8 @@ impl Partition {
         }
         let mut load = vec![0.0; sizes.len()];
         for ((process, links), &island) in machine.processes.iter().zip(links).zip(&island) {
-            let wake = match sizes[island] {
-                1 => cost::WAKE[0],
-                few if few <= cost::FEW => cost::WAKE[1],
-                _ => cost::WAKE[2],
-            };
+            let is_few = (2..=cost::FEW).contains(&sizes[island]);
+            let wake = if is_few { cost::WAKE_AMONG_FEW } else { cost::WAKE };
             let cycles = 1e6 / process.clock.cycles(1).floor().as_ps().max(1) as f64;
             let weight = f64::from(process.weight) + f64::from(process.link_weight) * f64::from(links);
             load[island] += cycles * (weight + wake);
@@ -336,14 +335,16 @@ mod tests {
 
     #[test]
     fn clusters_become_islands_where_windows_are_long() {
-        let cut = Partition::new(&clusters(8, 100, 20), 1..=1, Islands::Auto);
+        let cut = Partition::new(&clusters(8, 100, 20), 2..=2, Islands::Auto);
         assert_eq!((cut.thread.len(), cut.lookahead), (8, 100_000));
         assert!((0..32).all(|process| cut.island[process] == process / 4));
     }
 
     #[test]
-    fn short_links_everywhere_make_one_island_on_one_thread() {
-        assert_eq!(Partition::new(&clusters(8, 1, 20), 1..=1, Islands::Auto).thread.len(), 1);
+    fn a_thread_of_its_own_has_one_island() {
+        for far in [1, 100] {
+            assert_eq!(Partition::new(&clusters(8, far, 20), 1..=1, Islands::Auto).thread.len(), 1);
+        }
     }
 
     #[test]
