@@ -25,6 +25,12 @@ pub(crate) struct Domain {
     /// Its time, or [`NEVER`]; exact between two batches.
     due: Cell<u64>,
     sleepers: Sleepers,
+    /// When a process that does not act by itself last took a message, or said that it goes on.
+    pub(crate) moved: Cell<u64>,
+    /// The same of those that act.
+    pub(crate) acted: Cell<u64>,
+    /// When a process last declared that it acts.
+    pub(crate) declared: Cell<u64>,
     pub(crate) clock: Clock,
     /// The place of the first process in the island.
     pub(crate) first: u32,
@@ -40,6 +46,9 @@ impl Domain {
             due_edge: Cell::default(),
             due: Cell::new(NEVER),
             sleepers: Sleepers::new(processes),
+            moved: Cell::new(0),
+            acted: Cell::new(0),
+            declared: Cell::new(0),
             clock,
             first,
         })

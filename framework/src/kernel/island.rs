@@ -29,10 +29,6 @@ pub(crate) struct IslandState {
     limit: Cell<u64>,
     /// A time before which no other process of the island wakes.
     next: Cell<u64>,
-    /// When a message was last taken here, or a process said that it goes on: the sign of life that the livelock guard looks for.
-    pub(crate) moved: Cell<u64>,
-    /// The same of processes that act by themselves.
-    pub(crate) acted: Cell<u64>,
     agenda: Rc<Agenda>,
     /// The island's number in the agenda.
     number: Slot,
@@ -45,8 +41,6 @@ impl IslandState {
         Rc::new(IslandState {
             limit: Cell::new(0),
             next: Cell::new(0),
-            moved: Cell::new(0),
-            acted: Cell::new(0),
             agenda,
             number,
             called: Cell::new(NEVER),
@@ -260,6 +254,15 @@ impl Island {
         task.process.domain.withdraw(task.process.slot);
         let Process { index, .. } = *task.process;
         endings.push(Ending { time: task.process.ps(), process: index, result, daemon: task.daemon });
+    }
+
+    /// When a message was last taken here, or a process said that it goes on: the sign of life that the livelock guard looks for.
+    /// And the same of processes that act by themselves.
+    pub(crate) fn went_on(&self) -> (u64, u64) {
+        self.domains.iter().fold((0, 0), |(moved, acted), domain| {
+            let Domain { moved: others, acted: acting, declared, .. } = &**domain;
+            (moved.max(others.get()).max(acting.get()), acted.max(acting.get()).max(declared.get()))
+        })
     }
 
     /// Whether a process that acts by itself is to wake at a time that is known.

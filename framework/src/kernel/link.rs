@@ -201,11 +201,7 @@ impl<M> Inbox<M> {
     #[inline(always)]
     pub(crate) fn pop(&self, now: u64) -> M {
         debug_assert!(self.due.get() <= now, "no message has arrived");
-        let island = &self.owner.island;
-        island.moved.set(now);
-        if self.owner.acts.get() {
-            island.acted.set(now);
-        }
+        self.owner.goes_on();
         let due = self.queue.with(|queue| queue.second().map_or(NEVER, |next| next.time));
         self.due.set(due);
         self.tell(due);

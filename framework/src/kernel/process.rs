@@ -98,18 +98,21 @@ impl Process {
     pub fn set_acts(&self, acts: bool) {
         self.acts.set(acts);
         if acts {
-            self.island.acted.set(self.ps());
+            self.domain.declared.set(self.ps());
         }
     }
 
     /// Reports work for which no message is taken, so that time does not pass in vain: a process that
     /// computes for long calls this from time to time, or it looks like a livelock.
     pub fn progress(&self) {
-        let moved = &self.island.moved;
-        moved.set(moved.get().max(self.ps()));
-        if self.acts.get() {
-            self.island.acted.set(self.ps());
-        }
+        self.goes_on();
+    }
+
+    /// The process goes on: time does not pass in vain.
+    #[inline(always)]
+    pub(crate) fn goes_on(&self) {
+        let Domain { moved, acted, .. } = &*self.domain;
+        if self.acts.get() { acted } else { moved }.set(self.ps());
     }
 
     /// Sets the explanation for a run that hangs: the processes that this one lets wait for something that

@@ -5,9 +5,11 @@
 
 use std::mem::MaybeUninit;
 
-/// A queue with room for a power of two of items, or for none at first.
+/// A queue with room for a power of two of items.
 pub(crate) struct Ring<T> {
     slots: Box<[MaybeUninit<T>]>,
+    /// The capacity less one; minus one while there is none.
+    mask: i32,
     /// Counts items taken; the place is this modulo the capacity.
     head: u32,
     /// Counts items put.
@@ -16,7 +18,7 @@ pub(crate) struct Ring<T> {
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Ring { slots: Box::default(), head: 0, tail: 0 }
+        Ring { slots: Box::default(), mask: -1, head: 0, tail: 0 }
     }
 }
 
@@ -33,7 +35,7 @@ impl<T> Ring<T> {
 
     #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
-        self.len() == self.slots.len()
+        self.tail.wrapping_sub(self.head) as i32 > self.mask
     }
 
     /// The place of a count.
@@ -43,7 +45,7 @@ impl<T> Ring<T> {
     #[inline(always)]
     unsafe fn at(&self, count: u32) -> *mut T {
         debug_assert!(!self.slots.is_empty());
-        let place = count as usize & self.slots.len().wrapping_sub(1);
+        let place = (count & self.mask as u32) as usize;
         // SAFETY: the mask keeps the place below the capacity.
         unsafe { self.slots.as_ptr().add(place).cast::<T>().cast_mut() }
     }
@@ -122,7 +124,7 @@ impl<T> Ring<T> {
         }
         slots.resize_with(capacity, MaybeUninit::uninit);
         self.slots = slots.into_boxed_slice();
-        (self.head, self.tail) = (0, len as u32);
+        (self.mask, self.head, self.tail) = (capacity as i32 - 1, 0, len as u32);
     }
 }
 
