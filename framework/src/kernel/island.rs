@@ -192,41 +192,39 @@ impl Island {
     }
 
     fn run_until_panic(&mut self, endings: &mut Vec<Ending>) {
-        loop {
-            let Some(number) = self.batch.or_else(|| self.begin()) else { return };
-            let ended =
-                if self.measure { self.run_batch::<true>(number) } else { self.run_batch::<false>(number) };
-            match ended {
-                Some((place, result)) => self.end(place, result, endings),
-                None => self.batch = None,
-            }
+        let run = if self.measure { Self::run_batches::<true> } else { Self::run_batches::<false> };
+        while let Some((place, result)) = run(self) {
+            self.end(place, result, endings);
         }
     }
 
-    /// Calls upon the processes of a batch until it is over, or one of them ends.
+    /// Calls upon the processes of a batch, and of the next ones, until the window is over or a process ends.
     #[inline(never)]
-    fn run_batch<const MEASURE: bool>(&mut self, number: usize) -> Option<(u32, Result<(), Fault>)> {
+    fn run_batches<const MEASURE: bool>(&mut self) -> Option<(u32, Result<(), Fault>)> {
         let context = &mut Context::from_waker(Waker::noop());
-        let domain = &*self.domains[number];
-        let (first, pulse) = (domain.first, &*self.pulse);
-        let bodies = &mut self.bodies[first as usize..];
-        while let Some((slot, last)) = domain.take() {
-            if last {
-                self.state.next.set(earliest(&self.domains).0);
+        loop {
+            let number = self.batch.or_else(|| self.begin())?;
+            let domain = &*self.domains[number];
+            let (first, pulse) = (domain.first, &*self.pulse);
+            let bodies = &mut self.bodies[first as usize..];
+            while let Some((slot, last)) = domain.take() {
+                if last {
+                    self.state.next.set(earliest(&self.domains).0);
+                }
+                pulse.set_slot(slot);
+                let body = &mut bodies[slot as usize];
+                let polled = if MEASURE {
+                    let task = &mut self.tasks[(first + slot) as usize];
+                    task.cost.measure(&task.process, || body.as_mut().poll(context))
+                } else {
+                    body.as_mut().poll(context)
+                };
+                if let Poll::Ready(result) = polled {
+                    return Some((first + slot, result));
+                }
             }
-            pulse.set_slot(slot);
-            let body = &mut bodies[slot as usize];
-            let polled = if MEASURE {
-                let task = &mut self.tasks[(first + slot) as usize];
-                task.cost.measure(&task.process, || body.as_mut().poll(context))
-            } else {
-                body.as_mut().poll(context)
-            };
-            if let Poll::Ready(result) = polled {
-                return Some((first + slot, result));
-            }
+            self.batch = None;
         }
-        None
     }
 
     /// Goes to when something happens next, inside the window, and gives the domain in which it does.
