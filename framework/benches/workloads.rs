@@ -45,21 +45,23 @@ pub(crate) fn work(finished: Finished) -> Work {
     each.fold(Work::default(), |sum, work| sum.and(*work))
 }
 
-/// Adds a process that says at its end what it has done.
-fn add<B>(machine: &mut Machine, clocks: Clocks, body: impl FnOnce(&mut Wiring<'_>) -> B + Send + 'static)
-where
-    B: Future<Output = Result<Work, Fault>> + 'static,
+/// Where a process leaves what it has done.
+type Done = Rc<Cell<Work>>;
+
+/// Adds a process, which leaves at its end what it has done. Its body is what the kernel polls, with nothing around it.
+fn add<B>(
+    machine: &mut Machine,
+    clocks: Clocks,
+    body: impl FnOnce(&mut Wiring<'_>, Done) -> B + Send + 'static,
+) where
+    B: Future<Output = Result<(), Fault>> + 'static,
 {
     let number = machine.processes.len();
     let start = Box::new(|wiring: &mut Wiring<'_>| {
-        let (body, done) = (body(wiring), Rc::new(Cell::new(Work::default())));
-        let result = Rc::clone(&done);
+        let done = Done::default();
         Started {
-            body: Box::pin(async move {
-                done.set(body.await?);
-                Ok(())
-            }),
-            finish: Box::new(move || Box::new(result.get())),
+            body: Box::pin(body(wiring, Rc::clone(&done))),
+            finish: Box::new(move || Box::new(done.get())),
             sampler: None,
             viewer: None,
         }
@@ -95,7 +97,7 @@ pub(crate) fn ring(clocks: Clocks, hops: u64) -> Machine {
 pub(crate) fn long_ring(clocks: Clocks, nodes: usize, cycles: u64, hops: u64) -> Machine {
     let mut machine = Machine::default();
     for node in 0..nodes {
-        add(&mut machine, clocks, move |wiring| {
+        add(&mut machine, clocks, move |wiring, done| {
             let (mut input, mut out) = (wiring.input::<u64>("in", None), wiring.output::<u64>("out", None));
             async move {
                 let mut work = Work::default();
@@ -107,7 +109,8 @@ pub(crate) fn long_ring(clocks: Clocks, nodes: usize, cycles: u64, hops: u64) ->
                     work.add(token);
                     out.send(token).await;
                 }
-                Ok(work)
+                done.set(work);
+                Ok(())
             }
         });
         join(&mut machine, (node, None), ((node + 1) % nodes, 0), cycles, BUFFER);
@@ -118,17 +121,17 @@ pub(crate) fn long_ring(clocks: Clocks, nodes: usize, cycles: u64, hops: u64) ->
 /// The pipeline for `items` items. Process 0 is the source.
 pub(crate) fn pipeline(clocks: Clocks, items: u64) -> Machine {
     let mut machine = Machine::default();
-    add(&mut machine, clocks, move |wiring| {
+    add(&mut machine, clocks, move |wiring, _| {
         let mut out = wiring.output::<u64>("out", None);
         async move {
             for item in 0..items {
                 out.send(item).await;
             }
-            Ok(Work::default())
+            Ok(())
         }
     });
     for stage in 1..STAGES {
-        add(&mut machine, clocks, move |wiring| {
+        add(&mut machine, clocks, move |wiring, done| {
             let (mut input, mut out) = (wiring.input::<u64>("in", None), wiring.output::<u64>("out", None));
             let process = wiring.process();
             async move {
@@ -137,12 +140,13 @@ pub(crate) fn pipeline(clocks: Clocks, items: u64) -> Machine {
                     process.tick().await;
                     out.send(item).await;
                 }
-                Ok(Work { operations: items, check: 0 })
+                done.set(Work { operations: items, check: 0 });
+                Ok(())
             }
         });
         join(&mut machine, (stage - 1, None), (stage, 0), 1, BUFFER);
     }
-    add(&mut machine, clocks, move |wiring| {
+    add(&mut machine, clocks, move |wiring, done| {
         let mut input = wiring.input::<u64>("in", None);
         let process = wiring.process();
         async move {
@@ -152,7 +156,8 @@ pub(crate) fn pipeline(clocks: Clocks, items: u64) -> Machine {
                 process.tick().await;
                 work.add(item);
             }
-            Ok(work)
+            done.set(work);
+            Ok(())
         }
     });
     join(&mut machine, (STAGES - 1, None), (STAGES, 0), 1, BUFFER);
@@ -164,7 +169,7 @@ pub(crate) fn phold(clocks: Clocks, events: u64) -> Machine {
     let mut machine = Machine::default();
     let end = SimTime::from_ns(last_tick(events));
     for process in 0..PROCESSES {
-        add(&mut machine, clocks, move |wiring| holder(wiring, process, end));
+        add(&mut machine, clocks, move |wiring, done| holder(wiring, done, process, end));
     }
     let mut senders = [0; PROCESSES];
     for (process, receivers) in graph().into_iter().enumerate() {
@@ -181,9 +186,10 @@ pub(crate) fn phold(clocks: Clocks, events: u64) -> Machine {
 /// A process of PHOLD: holds what arrives, each token in a timer of its own, until `end`.
 fn holder(
     wiring: &mut Wiring<'_>,
+    done: Done,
     index: usize,
     end: SimTime,
-) -> impl Future<Output = Result<Work, Fault>> + use<> {
+) -> impl Future<Output = Result<(), Fault>> + use<> {
     let mut input = wiring.input::<u32>("in", None);
     let mut outs: Vec<_> = (0..OUTPUTS as u32).map(|out| wiring.output::<u32>("out", Some(out))).collect();
     let process = wiring.process();
@@ -209,7 +215,8 @@ fn holder(
             let due = timers.peek().map_or(end, |&Reverse((due, _))| process.cycles_from_now(due - cycle));
             process.wait(due.min(end), [input.when(true)]).await;
             if process.now() >= end {
-                return Ok(work);
+                done.set(work);
+                return Ok(());
             }
         }
     }
@@ -219,7 +226,7 @@ fn holder(
 pub(crate) fn clocked(clocks: Clocks, components: usize, cycles: u64) -> Machine {
     let mut machine = Machine::default();
     for component in 0..components {
-        add(&mut machine, clocks, move |wiring| {
+        add(&mut machine, clocks, move |wiring, done| {
             let process = wiring.process();
             async move {
                 let mut state = component as u64 + 1;
@@ -227,7 +234,8 @@ pub(crate) fn clocked(clocks: Clocks, components: usize, cycles: u64) -> Machine
                     process.tick().await;
                     state = xorshift(state);
                 }
-                Ok(Work { operations: cycles, check: state })
+                done.set(Work { operations: cycles, check: state });
+                Ok(())
             }
         });
     }

@@ -25,6 +25,12 @@ pub(crate) struct Domain {
     /// Its time, or [`NEVER`]; exact between two batches.
     due: Cell<u64>,
     sleepers: Sleepers,
+    /// When a process that does not act by itself last took a message, or said that it goes on.
+    pub(crate) moved: Cell<u64>,
+    /// The same of those that act.
+    pub(crate) acted: Cell<u64>,
+    /// When a process last declared that it acts.
+    pub(crate) declared: Cell<u64>,
     pub(crate) clock: Clock,
     /// The place of the first process in the island.
     pub(crate) first: u32,
@@ -40,6 +46,9 @@ impl Domain {
             due_edge: Cell::default(),
             due: Cell::new(NEVER),
             sleepers: Sleepers::new(processes),
+            moved: Cell::new(0),
+            acted: Cell::new(0),
+            declared: Cell::new(0),
             clock,
             first,
         })
@@ -101,16 +110,6 @@ impl Domain {
         self.schedule(slot, self.cycle_at_or_after(time));
     }
 
-    /// Wakes the running process at the edge after the current one.
-    #[inline(always)]
-    pub(crate) fn schedule_again(&self, slot: Slot) {
-        if self.alarm.get() == 0 {
-            self.sleepers.keep(slot);
-        } else {
-            self.schedule(slot, self.next.get().index());
-        }
-    }
-
     /// Whether a process is to wake at a time that is known.
     pub(crate) fn is_scheduled(&self, slot: Slot) -> bool {
         self.sleepers.is_scheduled(slot)
@@ -144,30 +143,6 @@ impl Domain {
         self.due_edge.set(edge);
     }
 
-    /// Whether something else in the island comes before the next edge.
-    #[inline(always)]
-    pub(crate) fn is_busy(&self) -> bool {
-        self.island.next() < self.next.get().time().as_ps()
-    }
-
-    /// Lets the running process go on at the first edge at or after `time` if nothing else happens before then inside the window.
-    #[inline(always)]
-    pub(crate) fn try_advance_to(&self, time: u64) -> bool {
-        let next = self.next.get();
-        if time > next.time().as_ps() {
-            return self.try_far_advance_to(time);
-        }
-        // Most messages come for the next edge.
-        time <= self.edge.get().time().as_ps() || self.try_advance(next)
-    }
-
-    #[inline(never)]
-    fn try_far_advance_to(&self, time: u64) -> bool {
-        // An edge is no earlier than the time that it is for.
-        self.island.try_advance(time)
-            && self.try_advance(self.clock.at_or_after(self.next.get(), SimTime::from_ps(time)))
-    }
-
     /// Lets the running process go on at `edge` if nothing else happens before then inside the window.
     #[inline(always)]
     pub(crate) fn try_advance(&self, edge: Edge) -> bool {
@@ -178,10 +153,51 @@ impl Domain {
         free
     }
 
-    /// Lets the running process go on at the next edge.
+    /// Lets the running process go on at the next edge if nothing else happens before; otherwise wakes it there and
+    /// returns false.
     #[inline(always)]
-    pub(crate) fn try_advance_to_next(&self) -> bool {
-        self.try_advance(self.next.get())
+    pub(crate) fn advance_or_sleep_to_next(&self, slot: Slot) -> bool {
+        // The usual case among many: others have something to do before.
+        if self.alarm.get() == 0 {
+            self.sleepers.keep(slot);
+            return false;
+        }
+        self.advance_or_schedule_next(slot)
+    }
+
+    /// Out of line: what is left in the components' state machines needs few registers.
+    #[inline(never)]
+    fn advance_or_schedule_next(&self, slot: Slot) -> bool {
+        let next = self.next.get();
+        let advanced = self.try_advance(next);
+        if !advanced {
+            self.schedule(slot, next.index());
+        }
+        advanced
+    }
+
+    /// The same at the first edge at or after `time`, which may have passed.
+    #[inline(always)]
+    pub(crate) fn advance_or_sleep(&self, slot: Slot, time: u64) -> bool {
+        if time > self.next.get().time().as_ps() {
+            return self.advance_or_sleep_far(slot, time);
+        }
+        // Most messages come for the next edge.
+        time <= self.edge.get().time().as_ps() || self.advance_or_sleep_to_next(slot)
+    }
+
+    #[inline(never)]
+    fn advance_or_sleep_far(&self, slot: Slot, time: u64) -> bool {
+        if time == NEVER {
+            return false;
+        }
+        // An edge is no earlier than the time that it is for.
+        let advanced = self.island.try_advance(time)
+            && self.try_advance(self.clock.at_or_after(self.next.get(), SimTime::from_ps(time)));
+        if !advanced {
+            self.schedule_at(slot, time);
+        }
+        advanced
     }
 
     #[inline(always)]

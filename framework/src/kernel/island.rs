@@ -1,7 +1,7 @@
 //! One island: processes that run together through a window of simulated time, on one thread.
 
 use std::cell::Cell;
-use std::future::Future;
+use std::future::{Future, pending};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -29,10 +29,6 @@ pub(crate) struct IslandState {
     limit: Cell<u64>,
     /// A time before which no other process of the island wakes.
     next: Cell<u64>,
-    /// When a message was last taken here, or a process said that it goes on: the sign of life that the livelock guard looks for.
-    pub(crate) moved: Cell<u64>,
-    /// The same of processes that act by themselves.
-    pub(crate) acted: Cell<u64>,
     agenda: Rc<Agenda>,
     /// The island's number in the agenda.
     number: Slot,
@@ -45,18 +41,10 @@ impl IslandState {
         Rc::new(IslandState {
             limit: Cell::new(0),
             next: Cell::new(0),
-            moved: Cell::new(0),
-            acted: Cell::new(0),
             agenda,
             number,
             called: Cell::new(NEVER),
         })
-    }
-
-    /// A time before which no other process of the island wakes.
-    #[inline(always)]
-    pub(crate) fn next(&self) -> u64 {
-        self.next.get()
     }
 
     /// A process of the island wakes at `time`.
@@ -89,11 +77,11 @@ impl IslandState {
     }
 }
 
-/// A process that has not returned yet.
+/// A process beside its body.
 struct Task {
-    body: Option<Body>,
     process: Rc<Process>,
     daemon: bool,
+    ended: bool,
     cost: Cost,
 }
 
@@ -149,7 +137,8 @@ pub(crate) struct Ending {
 pub(crate) struct Island {
     pub(crate) state: Rc<IslandState>,
     domains: Vec<Rc<Domain>>,
-    /// The processes, those of a domain one after another.
+    /// The bodies of the processes, those of a domain one after another. One that has returned waits for ever.
+    bodies: Vec<Body>,
     tasks: Vec<Task>,
     /// The domain whose processes are being called upon.
     batch: Option<usize>,
@@ -162,8 +151,8 @@ pub(crate) struct Island {
 impl Island {
     pub(crate) fn new(state: Rc<IslandState>, processes: usize, pulse: Arc<Pulse>, measure: bool) -> Self {
         // Exact: a machine may have thousands of islands, most of them of a single process.
-        let tasks = Vec::with_capacity(processes);
-        Island { state, domains: Vec::new(), tasks, batch: None, pulse, measure }
+        let (bodies, tasks) = (Vec::with_capacity(processes), Vec::with_capacity(processes));
+        Island { state, domains: Vec::new(), bodies, tasks, batch: None, pulse, measure }
     }
 
     /// Adds a clock domain: the next `processes` processes are its own.
@@ -178,7 +167,8 @@ impl Island {
     pub(crate) fn add(&mut self, process: Rc<Process>, body: Body, daemon: bool) {
         debug_assert_eq!(process.place as usize, self.tasks.len());
         process.domain.schedule_start(process.slot);
-        self.tasks.push(Task { body: Some(body), process, daemon, cost: Cost::default() });
+        self.bodies.push(body);
+        self.tasks.push(Task { process, daemon, ended: false, cost: Cost::default() });
     }
 
     /// Runs everything that happens before `limit`, and notes the processes that end.
@@ -202,37 +192,39 @@ impl Island {
     }
 
     fn run_until_panic(&mut self, endings: &mut Vec<Ending>) {
-        loop {
-            let Some(number) = self.batch.or_else(|| self.begin()) else { return };
-            match self.run_batch(number) {
-                Some((place, result)) => self.end(place, result, endings),
-                None => self.batch = None,
-            }
+        let run = if self.measure { Self::run_batches::<true> } else { Self::run_batches::<false> };
+        while let Some((place, result)) = run(self) {
+            self.end(place, result, endings);
         }
     }
 
-    /// Calls upon the processes of a batch until it is over, or one of them ends.
+    /// Calls upon the processes of a batch, and of the next ones, until the window is over or a process ends.
     #[inline(never)]
-    fn run_batch(&mut self, number: usize) -> Option<(u32, Result<(), Fault>)> {
+    fn run_batches<const MEASURE: bool>(&mut self) -> Option<(u32, Result<(), Fault>)> {
         let context = &mut Context::from_waker(Waker::noop());
-        let domain = &*self.domains[number];
-        let tasks = &mut self.tasks[domain.first as usize..];
-        while let Some((slot, last)) = domain.take() {
-            if last {
-                self.state.next.set(earliest(&self.domains).0);
+        loop {
+            let number = self.batch.or_else(|| self.begin())?;
+            let domain = &*self.domains[number];
+            let (first, pulse) = (domain.first, &*self.pulse);
+            let bodies = &mut self.bodies[first as usize..];
+            while let Some((slot, last)) = domain.take() {
+                if last {
+                    self.state.next.set(earliest(&self.domains).0);
+                }
+                pulse.set_slot(slot);
+                let body = &mut bodies[slot as usize];
+                let polled = if MEASURE {
+                    let task = &mut self.tasks[(first + slot) as usize];
+                    task.cost.measure(&task.process, || body.as_mut().poll(context))
+                } else {
+                    body.as_mut().poll(context)
+                };
+                if let Poll::Ready(result) = polled {
+                    return Some((first + slot, result));
+                }
             }
-            self.pulse.set_place(domain.first + slot);
-            let task = &mut tasks[slot as usize];
-            let Some(body) = &mut task.body else { continue };
-            let polled = match self.measure {
-                false => body.as_mut().poll(context),
-                true => task.cost.measure(&task.process, || body.as_mut().poll(context)),
-            };
-            if let Poll::Ready(result) = polled {
-                return Some((domain.first + slot, result));
-            }
+            self.batch = None;
         }
-        None
     }
 
     /// Goes to when something happens next, inside the window, and gives the domain in which it does.
@@ -244,19 +236,31 @@ impl Island {
             return None;
         }
         self.state.next.set(0);
-        self.pulse.set_time(time);
-        self.domains[number].begin();
+        let domain = &*self.domains[number];
+        self.pulse.set_batch(time, domain.first);
+        domain.begin();
         self.batch = Some(number);
         self.batch
     }
 
     #[cold]
     fn end(&mut self, place: u32, result: Result<(), Fault>, endings: &mut Vec<Ending>) {
+        // Of no size: nothing is allocated.
+        self.bodies[place as usize] = Box::pin(pending());
         let task = &mut self.tasks[place as usize];
-        task.body = None;
+        task.ended = true;
         task.process.domain.withdraw(task.process.slot);
         let Process { index, .. } = *task.process;
         endings.push(Ending { time: task.process.ps(), process: index, result, daemon: task.daemon });
+    }
+
+    /// When a message was last taken here, or a process said that it goes on: the sign of life that the livelock guard looks for.
+    /// And the same of processes that act by themselves.
+    pub(crate) fn went_on(&self) -> (u64, u64) {
+        self.domains.iter().fold((0, 0), |(moved, acted), domain| {
+            let Domain { moved: others, acted: acting, declared, .. } = &**domain;
+            (moved.max(others.get()).max(acting.get()), acted.max(acting.get()).max(declared.get()))
+        })
     }
 
     /// Whether a process that acts by itself is to wake at a time that is known.
@@ -278,7 +282,7 @@ impl Island {
 
     /// The processes that have not returned, and whether each is a daemon.
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = (&Rc<Process>, bool)> {
-        let unfinished = self.tasks.iter().filter(|task| task.body.is_some());
+        let unfinished = self.tasks.iter().filter(|task| !task.ended);
         unfinished.map(|task| (&task.process, task.daemon))
     }
 }

@@ -7,6 +7,7 @@
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
+use super::credits::{Few, Others};
 use super::local::{Frame, Local};
 use super::process::Process;
 use super::queue::NEVER;
@@ -34,20 +35,39 @@ pub(crate) struct Arrival<M> {
     pub(crate) message: M,
 }
 
-/// The receiving end of an input: messages of all senders.
+impl<M> Arrival<M> {
+    /// Whether a message that is sent later, arrives at `time` and is of `sender` comes after this one.
+    #[inline(always)]
+    fn is_before(&self, time: u64, sender: u32) -> bool {
+        self.time < time || (self.time == time && self.sender <= sender)
+    }
+}
+
+/// The receiving end of an input: messages of all senders. What each of them touches comes first, in 64 bytes.
+#[repr(C)]
 pub(crate) struct Inbox<M> {
     /// When the first message arrives, [`NEVER`] if there is none.
     due: Cell<u64>,
-    /// The latest arrival that ever was, and the last sender among those that came then.
-    last: Cell<(u64, u32)>,
+    /// The latest arrival that ever was.
+    last: Cell<u64>,
     /// The receiver wants to be woken by a message.
     armed: Wish,
     queue: Local<Ring<Arrival<M>>>,
-    /// Observer that is notified when the first message arrives, and the index there.
-    watch: OnceCell<(Rc<Board>, u32)>,
     pub(crate) owner: Rc<Process>,
+    /// The sender, if there is no other one and it is on this thread: where credits go.
+    only: Frame<Option<Rc<Outlet<M>>>>,
     /// Per sender, where its credits go.
     returns: Frame<Vec<Return<M>>>,
+    /// Observer that is notified when the first message arrives. The owner knows whether any of its inputs has one.
+    watch: OnceCell<Watcher>,
+    /// The port's number in its component, which feeds the hash.
+    pub(crate) port: u32,
+}
+
+/// The board that watches an input, and the index there.
+struct Watcher {
+    board: Rc<Board>,
+    place: u32,
 }
 
 /// Where the credit of a taken message goes.
@@ -57,15 +77,17 @@ pub(crate) enum Return<M> {
 }
 
 impl<M> Inbox<M> {
-    pub(crate) fn new(owner: Rc<Process>) -> Rc<Self> {
+    pub(crate) fn new(owner: Rc<Process>, port: u32) -> Rc<Self> {
         Rc::new(Inbox {
             due: Cell::new(NEVER),
-            last: Cell::new((0, 0)),
+            last: Cell::new(0),
             armed: Wish::default(),
             queue: Local::default(),
-            watch: OnceCell::new(),
             owner,
+            only: Frame::new(None),
             returns: Frame::new(Vec::new()),
+            watch: OnceCell::new(),
+            port,
         })
     }
 
@@ -78,51 +100,61 @@ impl<M> Inbox<M> {
                 returns.reserve_exact(1);
             }
             returns.push(to);
+            let only = match &returns[..] {
+                [Return::Local(outlet)] => Some(Rc::clone(outlet)),
+                _ => None,
+            };
+            self.only.change(|known| *known = only);
         });
     }
 
     /// Forgets all senders.
     pub(crate) fn remove_senders(&self) {
         let returns = self.returns.change(std::mem::take);
-        drop(returns);
+        let only = self.only.change(Option::take);
+        drop((returns, only));
     }
 
     /// Puts a message in its place and wakes the receiver, if need be, for its arrival.
     #[inline(always)]
     pub(crate) fn receive(&self, time: u64, sender: u32, message: M) {
-        if self.push(time, sender, message) {
-            self.owner.wake_at(time);
+        let arrival = |message| Arrival { time, sender, message };
+        if time > self.last.get() || self.is_last(time, sender) {
+            self.last.set(time);
+            self.queue.with(|queue| queue.push_back_with(|| arrival(message)));
+        } else {
+            self.insert(arrival(message));
+        }
+        if time < self.due.get() {
+            self.due.set(time);
+            if self.tell(time) || self.is_armed() {
+                self.owner.wake_at(time);
+            }
         }
     }
 
-    /// Puts a message in its place. The result tells whether the receiver must be woken by its arrival.
-    #[inline(always)]
-    #[must_use]
-    fn push(&self, time: u64, sender: u32, message: M) -> bool {
-        let (last, last_sender) = self.last.get();
-        if time > last || (time == last && sender >= last_sender) {
-            self.last.set((time, sender));
-            self.queue.with(|queue| queue.push_back_with(|| Arrival { time, sender, message }));
-        } else {
-            self.insert(Arrival { time, sender, message });
-        }
-        if time >= self.due.get() {
-            return false;
-        }
-        self.due.set(time);
-        self.tell(time) || self.is_armed()
+    /// Whether a message comes behind all others, although others arrive at this time, or later.
+    #[inline(never)]
+    fn is_last(&self, time: u64, sender: u32) -> bool {
+        self.queue.with(|queue| queue.back().is_none_or(|last| last.is_before(time, sender)))
     }
 
     /// Tells who watches when the first message arrives, and whether the receiver must be woken for it.
     #[inline(always)]
     fn tell(&self, due: u64) -> bool {
-        self.watch.get().is_some_and(|(board, place)| board.note(*place, due))
+        self.owner.watches.get() && self.tell_watcher(due)
+    }
+
+    #[inline(never)]
+    fn tell_watcher(&self, due: u64) -> bool {
+        self.watch.get().is_some_and(|watcher| watcher.board.note(watcher.place, due))
     }
 
     /// Lets a board know from now on when the first message arrives.
     pub(crate) fn watch(&self, board: &Rc<Board>, place: u32) {
-        let first = self.watch.set((Rc::clone(board), place)).is_ok();
+        let first = self.watch.set(Watcher { board: Rc::clone(board), place }).is_ok();
         assert!(first, "an input is watched twice");
+        self.owner.watches.set(true);
         board.note(place, self.due.get());
     }
 
@@ -145,15 +177,14 @@ impl<M> Inbox<M> {
 
     /// Whether the receiver waits for a message.
     pub(crate) fn is_awaited(&self) -> bool {
-        self.is_armed() || self.watch.get().is_some_and(|(board, _)| board.is_armed())
+        self.is_armed() || self.watch.get().is_some_and(|watcher| watcher.board.is_armed())
     }
 
     /// Puts a message that arrives before another one in its place, searched from the back.
     #[inline(never)]
     fn insert(&self, arrival: Arrival<M>) {
-        let key = (arrival.time, arrival.sender);
         self.queue.with(|queue| {
-            let place = queue.iter().rposition(|other| (other.time, other.sender) <= key);
+            let place = queue.iter().rposition(|other| other.is_before(arrival.time, arrival.sender));
             queue.insert(place.map_or(0, |place| place + 1), arrival);
         });
     }
@@ -170,19 +201,24 @@ impl<M> Inbox<M> {
     #[inline(always)]
     pub(crate) fn pop(&self, now: u64) -> M {
         debug_assert!(self.due.get() <= now, "no message has arrived");
-        let island = &self.owner.island;
-        island.moved.set(now);
-        if self.owner.acts.get() {
-            island.acted.set(now);
-        }
+        self.owner.goes_on();
         let due = self.queue.with(|queue| queue.second().map_or(NEVER, |next| next.time));
         self.due.set(due);
         self.tell(due);
-        match &self.returns.get()[self.first_sender() as usize] {
-            Return::Local(outlet) => outlet.give_back(now + outlet.latency.get()),
-            Return::Remote { latency, credits } => credits.put(now + latency, now + latency),
+        match self.only.get() {
+            Some(outlet) => outlet.give_back(now),
+            None => self.give_back(now),
         }
         self.queue.with(|queue| queue.pop_front().expect("a message is due").message)
+    }
+
+    /// Gives the credit of the first message, taken now, back to the one of several senders that it is of.
+    #[inline]
+    fn give_back(&self, now: u64) {
+        match &self.returns.get()[self.first_sender() as usize] {
+            Return::Local(outlet) => outlet.give_back(now),
+            Return::Remote { latency, credits } => credits.put(now + latency, now + latency),
+        }
     }
 
     /// When the first message arrives.
@@ -228,29 +264,37 @@ impl<M> Inbox<M> {
     }
 }
 
-/// The sending end of a link, with its credits.
+/// The sending end of a link, with its credits. What every message touches comes first, in 64 bytes.
+#[repr(C)]
 pub(crate) struct Outlet<M> {
     /// Credits that can be used, as far as has been counted.
     available: Cell<u32>,
+    /// The number among the senders of the inbox.
+    sender: Cell<u32>,
     /// The sender wants to be woken by a credit.
     waiting: Wish,
-    /// Times at which further credits come back, in order.
-    returning: Local<Ring<u64>>,
-    /// How long a message takes that is not sent in cycles, and a credit.
+    /// When the next credits come back.
+    returning: Few,
+    /// How long a credit takes, and a message.
     latency: Cell<u64>,
     pub(crate) owner: Rc<Process>,
-    route: Frame<Route<M>>,
+    /// The inbox behind the usual link: on this thread, with a latency in cycles of the sender and no bandwidth.
+    near: Frame<Option<Rc<Inbox<M>>>>,
+    /// When further credits come back, if there ever were any.
+    others: Others,
+    /// The latency of the usual link, exactly.
+    span: Cell<Span>,
+    /// Any other link.
+    far: Frame<Option<Box<Far<M>>>>,
     /// Messages that the link holds at most.
     pub(crate) capacity: Cell<u32>,
+    /// The port's number in its component, which feeds the hash.
+    pub(crate) port: u32,
 }
 
 /// The way from an output to its input.
 pub(crate) enum Route<M> {
-    /// The ports have not been connected yet.
-    Open,
-    /// The usual link: to this thread, with a latency in cycles of the sender and no bandwidth.
-    Near { inbox: Rc<Inbox<M>>, sender: u32, one_clock: bool, span: Span },
-    /// Any other.
+    Near { inbox: Rc<Inbox<M>>, sender: u32, span: Span },
     Far(Box<Far<M>>),
 }
 
@@ -275,15 +319,20 @@ pub(crate) enum Travel {
 }
 
 impl<M> Outlet<M> {
-    pub(crate) fn new(owner: Rc<Process>) -> Rc<Self> {
+    pub(crate) fn new(owner: Rc<Process>, port: u32) -> Rc<Self> {
         Rc::new(Outlet {
             available: Cell::new(0),
+            sender: Cell::new(0),
             waiting: Wish::default(),
-            returning: Local::default(),
+            returning: Few::new(),
             latency: Cell::new(0),
             owner,
-            route: Frame::new(Route::Open),
+            near: Frame::new(None),
+            others: Others::default(),
+            span: Cell::default(),
+            far: Frame::new(None),
             capacity: Cell::new(0),
+            port,
         })
     }
 
@@ -292,21 +341,20 @@ impl<M> Outlet<M> {
         self.available.set(capacity);
         self.capacity.set(capacity);
         self.latency.set(latency);
-        self.route.change(|known| *known = route);
+        match route {
+            Route::Near { inbox, sender, span } => {
+                self.sender.set(sender);
+                self.span.set(span);
+                self.near.change(|near| *near = Some(inbox));
+            }
+            Route::Far(far) => self.far.change(|known| *known = Some(far)),
+        }
     }
 
     /// Collects the credits that have come back by `now` and says how many there are.
     #[inline]
     pub(crate) fn available(&self, now: u64) -> u32 {
-        let back = self.returning.with(|returning| {
-            let mut count = 0;
-            while returning.front().is_some_and(|&time| time <= now) {
-                returning.pop_front();
-                count += 1;
-            }
-            count
-        });
-        let available = self.available.get() + back;
+        let available = self.available.get() + self.returning.take_back(&self.others, now);
         self.available.set(available);
         available
     }
@@ -329,15 +377,12 @@ impl<M> Outlet<M> {
         self.waiting.holds(&self.owner)
     }
 
-    /// Takes one credit if there is one.
+    /// Takes one credit if there is one. As this collects those that are back, few are kept at a time.
     #[inline]
     pub(crate) fn take(&self, now: u64) -> bool {
-        let mut available = self.available.get();
+        let available = self.available(now);
         if available == 0 {
-            available = self.available(now);
-            if available == 0 {
-                return false;
-            }
+            return false;
         }
         self.available.set(available - 1);
         true
@@ -348,37 +393,32 @@ impl<M> Outlet<M> {
         self.available.set(self.available.get() + 1);
     }
 
+    /// The receiver takes a message now: its credit comes back, one latency later.
+    #[inline(always)]
+    fn give_back(&self, now: u64) {
+        self.return_credit(now + self.latency.get());
+    }
+
     /// A credit comes back at `time`.
     #[inline(always)]
-    pub(crate) fn give_back(&self, time: u64) {
-        if self.returning.with(|returning| returning.is_full()) {
-            self.make_room();
-        }
-        self.returning.with(|returning| returning.push_back(time));
+    pub(crate) fn return_credit(&self, time: u64) {
+        let is_first = self.returning.add(&self.others, time);
         // One that was on its way before will wake the sender.
-        if self.is_awaited() && self.returning.with(|returning| returning.len()) == 1 {
+        if is_first && self.is_awaited() {
             self.owner.wake_at(time);
         }
     }
 
-    /// Those that are back already make room: the ring stays as small as what is really on its way.
-    #[inline(never)]
-    fn make_room(&self) {
-        self.available(self.owner.ps());
-    }
-
     /// Credits that were back before `now`, counted or not, and those on their way.
     pub(crate) fn back_before(&self, now: u64) -> (usize, usize) {
-        self.returning.with(|returning| {
-            let back = returning.iter().take_while(|&&time| time < now).count();
-            (self.available.get() as usize + back, returning.len() - back)
-        })
+        let (back, travelling) = self.returning.split(&self.others, now);
+        (self.available.get() as usize + back, travelling)
     }
 
     /// When the next credit comes back.
     #[inline]
     pub(crate) fn due(&self) -> u64 {
-        self.returning.with(|returning| returning.front().copied().unwrap_or(NEVER))
+        self.returning.first()
     }
 
     /// Sends a message that is handed over `after` later than now. `seen` learns when it arrives.
@@ -390,23 +430,22 @@ impl<M> Outlet<M> {
         bytes: impl FnOnce(&M) -> u64,
         seen: impl FnOnce(u64, &M),
     ) {
-        let far = match self.route.get() {
-            Route::Near { inbox, sender, one_clock, span } => {
-                let (clock, edge) = (self.owner.clock(), self.owner.edge());
-                let time = clock.after(edge, *span).time().as_ps() + after;
-                seen(time, &message);
-                if inbox.push(time, *sender, message) {
-                    if *one_clock && after == 0 {
-                        inbox.owner.wake_in_cycle(edge.index() + span.cycles());
-                    } else {
-                        inbox.owner.wake_at(time);
-                    }
-                }
-                return;
-            }
-            Route::Far(far) => far,
-            Route::Open => unreachable!("ports are connected before a component runs"),
+        let Some(inbox) = self.near.get() else {
+            return self.send_far(after, message, bytes, seen);
         };
+        let (clock, edge) = (self.owner.clock_ref(), self.owner.edge());
+        let passed = match clock.is_whole() {
+            true => edge.time().as_ps() + self.latency.get(),
+            false => clock.after(edge, self.span.get()).time().as_ps(),
+        };
+        let time = passed + after;
+        seen(time, &message);
+        inbox.receive(time, self.sender.get(), message);
+    }
+
+    #[inline(never)]
+    fn send_far(&self, after: u64, message: M, bytes: impl FnOnce(&M) -> u64, seen: impl FnOnce(u64, &M)) {
+        let far = self.far.get().as_ref().expect("ports are connected before a component runs");
         let time = self.arrival(&far.travel, after, || bytes(&message));
         seen(time, &message);
         match &far.target {
@@ -416,7 +455,6 @@ impl<M> Outlet<M> {
     }
 
     /// When a message arrives that is handed over `after` later than now.
-    #[inline(never)]
     fn arrival(&self, travel: &Travel, after: u64, bytes: impl FnOnce() -> u64) -> u64 {
         let start = self.owner.ps() + after;
         match travel {

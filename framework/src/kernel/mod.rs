@@ -5,6 +5,7 @@
 //! shortest latency between islands, so nothing that happens elsewhere can reach it meanwhile. Windows, islands and
 //! threads change how fast a machine runs and nothing else.
 
+mod credits;
 mod crew;
 mod domain;
 mod hash;
@@ -48,7 +49,7 @@ pub use link::LinkOptions;
 pub(crate) use local::Local;
 pub use look::{Look, PortLook, Shown, Viewer, Waits};
 pub use machine::{DEFAULT_WEIGHT, Endpoint, LinkSpec, Machine, ProcessSpec, Start, Started};
-pub use outcome::{Blocked, Fault, Hang, HangKind, Outcome, WaitKind, Waiting};
+pub use outcome::{Blocked, Fault, Hang, HangKind, Outcome, Reason, WaitKind, Waiting};
 pub use partition::{Cut, CutIsland, Fewer, Islands};
 pub use port::{Either, Fairness, In, Message, Out, Permit, Receiving, Sending, Socket, any, first};
 pub use process::{Process, Source, Tick, UntilEdge, Wait};

@@ -2,13 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 
 use crate::time::SimTime;
 
-/// Why a component cannot go on.
+/// Why a component cannot go on. As small as a pointer, so that a process's result needs no memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The reason, for people.
+pub struct Fault(Box<Reason>);
+
+/// The reason of a [`Fault`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The text, for people.
     pub message: String,
     /// A bug in the component's code rather than something a user can cause.
     pub panicked: bool,
@@ -17,11 +22,19 @@ pub struct Fault {
 impl Fault {
     /// A fault with a message.
     pub fn new(message: impl Into<String>) -> Self {
-        Fault { message: message.into(), panicked: false }
+        Fault(Box::new(Reason { message: message.into(), panicked: false }))
     }
 
     pub(crate) fn panic(message: String) -> Self {
-        Fault { message, panicked: true }
+        Fault(Box::new(Reason { message, panicked: true }))
+    }
+}
+
+impl Deref for Fault {
+    type Target = Reason;
+
+    fn deref(&self) -> &Reason {
+        &self.0
     }
 }
 

@@ -6,8 +6,7 @@
 //! taken. Fewer threads than there may be are tried as well: where windows are short, meeting costs more than a thread
 //! brings. The cut changes how fast a machine runs and nothing else.
 //!
-//! Threads meet as rarely as the links between them allow, though those between the islands of one thread are shorter: components
-//! joined by links shorter than a second, longer latency share a thread.
+//! Threads meet as rarely as the links between them allow; what one thread has may then be one island.
 //!
 //! Nobody knows beforehand which components are busy at the same time: all of them, or the members of one array while the others
 //! wait. So each array is spread over the threads, and the estimate is the mean of both cases.
@@ -89,12 +88,14 @@ impl fmt::Display for Fewer {
 /// Costs of running, in nanoseconds on a present-day core. `cargo bench -p counterpoint-framework` measures
 /// these, see the [guide](crate::guide::scaling); an error of a factor of two moves the choice little.
 pub(super) mod cost {
-    /// Waking a process that is alone in its island, with a few others, with many.
-    pub(in crate::kernel) const WAKE: [f64; 3] = [3.0, 8.0, 12.0];
+    /// Waking a process, which is dearer among a few in its island than among many. One that is alone and only counts cycles
+    /// takes half as long; one that takes messages does not.
+    pub(in crate::kernel) const WAKE: f64 = 8.0;
+    pub(in crate::kernel) const WAKE_AMONG_FEW: f64 = 10.0;
     /// A few.
     pub(in crate::kernel) const FEW: usize = 8;
-    /// Running an island for a window: 100, less what larger components gain by finding their state in the cache.
-    pub(in crate::kernel) const ISLAND: f64 = 40.0;
+    /// Running an island for a window.
+    pub(in crate::kernel) const ISLAND: f64 = 60.0;
     /// A window, on one thread.
     pub(in crate::kernel) const WINDOW: f64 = 60.0;
     /// Meeting other threads at the end of a window, and each further level of their tree.
@@ -137,7 +138,7 @@ impl Partition {
         let mut latencies = shape.latencies.clone();
         latencies.sort_unstable();
         latencies.dedup();
-        let one = || shape.assign(&vec![0; count], &vec![0; count], 1);
+        let one = || shape.assign(&vec![0; count], 1);
         match islands {
             Islands::One => return one(),
             Islands::AtLatency(latency) => latencies.retain(|&known| known >= latency.as_ps()),
@@ -148,28 +149,24 @@ impl Partition {
         }
         let step = latencies.len().div_ceil(CANDIDATES).max(1);
         // Longest lookahead and fewest threads first: they win a tie.
-        let cuts: Vec<_> = latencies.iter().rev().step_by(step).map(|&latency| shape.join(latency)).collect();
-        let alone: Vec<_> = cuts.iter().map(|island| shape.assign(island, island, 1)).collect();
-        let cheapest = (0..cuts.len()).min_by(|&a, &b| alone[a].estimate().total_cmp(&alone[b].estimate()));
-        let mut tried: Vec<Partition> = Vec::new();
-        for (number, cluster) in cuts.iter().enumerate() {
-            for threads in threads.clone() {
-                tried.push(shape.assign(cluster, cluster, threads));
-                // What stays on one thread may be cut as it is best for one thread.
-                if let Some(finer) = cheapest.filter(|&cheapest| cheapest > number && threads > 1) {
-                    tried.push(shape.assign(&cuts[finer], cluster, threads));
-                }
-            }
-        }
+        let joined = latencies.iter().rev().step_by(step).map(|&latency| shape.join(latency));
+        let cuts = joined.flat_map(|island| {
+            let shape = &shape;
+            threads.clone().flat_map(move |threads| {
+                let cut = shape.assign(&island, threads);
+                let whole = matches!(islands, Islands::Auto).then(|| shape.whole(&cut));
+                whole.into_iter().chain([cut])
+            })
+        });
         let whole = (matches!(islands, Islands::Auto) && *threads.start() == 1).then(one);
-        let best = whole.into_iter().chain(tried).min_by(|a, b| a.estimate().total_cmp(&b.estimate()));
+        let best = whole.into_iter().chain(cuts).min_by(|a, b| a.estimate().total_cmp(&b.estimate()));
         // Where no link is that long there is one island; without links each component is one, and nobody meets.
         best.unwrap_or_else(|| {
             if !machine.links.is_empty() {
                 return one();
             }
             let each: Vec<usize> = (0..count).collect();
-            shape.assign(&each, &each, *threads.end())
+            shape.assign(&each, *threads.end())
         })
     }
 
@@ -275,16 +272,23 @@ mod tests {
         machine
     }
 
-    #[test]
-    fn clusters_become_islands_where_windows_are_long() {
-        let cut = Partition::new(&clusters(8, 100, 20), 1..=1, Islands::Auto);
-        assert_eq!((cut.thread.len(), cut.lookahead), (8, 100_000));
-        assert!((0..32).all(|process| cut.island[process] == process / 4));
+    /// A cut at links of 100 cycles.
+    fn far(machine: &Machine, threads: usize) -> Partition {
+        Partition::new(machine, threads..=threads, Islands::AtLatency(SimTime::from_ns(100)))
     }
 
     #[test]
-    fn short_links_everywhere_make_one_island_on_one_thread() {
-        assert_eq!(Partition::new(&clusters(8, 1, 20), 1..=1, Islands::Auto).thread.len(), 1);
+    fn each_of_several_threads_has_one_island() {
+        let cut = Partition::new(&clusters(8, 100, 20), 2..=2, Islands::Auto);
+        assert_eq!((cut.thread, cut.lookahead, cut.meeting), (vec![0, 1], 100_000, 100_000));
+        assert!((0..32).all(|process| cut.island[process] == process / 16));
+    }
+
+    #[test]
+    fn a_thread_of_its_own_has_one_island() {
+        for far in [1, 100] {
+            assert_eq!(Partition::new(&clusters(8, far, 20), 1..=1, Islands::Auto).thread.len(), 1);
+        }
     }
 
     #[test]
@@ -345,20 +349,22 @@ mod tests {
         }
         machine.processes.append(&mut other.processes);
         machine.links.append(&mut other.links);
-        let far = Latency::Cycles(10_000);
+        let latency = Latency::Cycles(10_000);
         let end = |process, port: &str| Endpoint { process, port: port.into(), index: None };
-        let options = LinkOptions { latency: far, capacity: 4, bandwidth: None };
+        let options = LinkOptions { latency, capacity: 4, bandwidth: None };
         machine.links.push(LinkSpec { from: end(0, "far"), to: end(16, "far"), sender: 0, options });
-        let cut = Partition::new(&machine, 2..=2, Islands::Auto);
+        let cut = far(&machine, 2);
         assert_eq!((cut.thread.len(), cut.lookahead, cut.meeting), (8, 100_000, 10_000_000));
         assert_eq!((&cut.step[..], cut.crossing), (&[100_000; 2][..], 1));
-        let one = Partition::new(&machine, 1..=1, Islands::Auto);
-        assert_eq!((one.lookahead, one.meeting), (100_000, 1 << 20));
+        let one = far(&machine, 1);
+        assert_eq!((one.thread.len(), one.lookahead, one.meeting), (8, 100_000, 1 << 20));
+        let auto = Partition::new(&machine, 2..=2, Islands::Auto);
+        assert_eq!((auto.thread.len(), auto.lookahead, auto.meeting), (2, 10_000_000, 10_000_000));
     }
 
     #[test]
     fn neighbours_stay_on_a_thread() {
-        let cut = Partition::new(&clusters(8, 100, 20), 2..=2, Islands::Auto);
+        let cut = far(&clusters(8, 100, 20), 2);
         assert_eq!((cut.thread, cut.crossing), (vec![0, 0, 0, 0, 1, 1, 1, 1], 2));
     }
 

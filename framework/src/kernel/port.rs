@@ -58,12 +58,11 @@ impl Message for bool {
 /// The receiving end of links: takes messages in the order of (arrival, sender, sequence).
 pub struct In<M> {
     inbox: Rc<Inbox<M>>,
-    port: u32,
 }
 
 impl<M: Message> In<M> {
-    pub(crate) fn new(inbox: Rc<Inbox<M>>, port: u32) -> Self {
-        In { inbox, port }
+    pub(crate) fn new(inbox: Rc<Inbox<M>>) -> Self {
+        In { inbox }
     }
 
     pub(crate) fn inbox(&self) -> &Rc<Inbox<M>> {
@@ -86,12 +85,10 @@ impl<M: Message> In<M> {
     #[inline(always)]
     fn poll_arrival(&self) -> Poll<()> {
         let owner = &self.inbox.owner;
-        let due = self.inbox.due();
-        if due != NEVER && owner.try_advance_to(due) {
+        if owner.advance_or_sleep(self.inbox.due()) {
             return Poll::Ready(());
         }
         self.inbox.arm();
-        owner.wake_at(due);
         Poll::Pending
     }
 
@@ -114,7 +111,7 @@ impl<M: Message> In<M> {
     fn take(&mut self) -> M {
         let owner = &self.inbox.owner;
         // The sender has hashed the value.
-        owner.record(self.port, |_| ());
+        owner.record(&self.inbox.port, |_| ());
         self.inbox.pop(owner.ps())
     }
 
@@ -175,12 +172,11 @@ impl<M> Source for In<M> {
 /// The sending end of a link.
 pub struct Out<M> {
     outlet: Rc<Outlet<M>>,
-    port: u32,
 }
 
 impl<M: Message> Out<M> {
-    pub(crate) fn new(outlet: Rc<Outlet<M>>, port: u32) -> Self {
-        Out { outlet, port }
+    pub(crate) fn new(outlet: Rc<Outlet<M>>) -> Self {
+        Out { outlet }
     }
 
     /// Sends a message as soon as there is a credit. With one, this takes no time; the message arrives the link's latency
@@ -258,7 +254,7 @@ impl<M: Message> Out<M> {
     #[inline]
     fn dispatch(&self, after: SimTime, message: M) {
         self.outlet.send(after.as_ps(), message, M::wire_bytes, |time, message| {
-            self.outlet.owner.record(self.port, |hasher| {
+            self.outlet.owner.record(&self.outlet.port, |hasher| {
                 time.hash(hasher);
                 message.hash(hasher);
             });

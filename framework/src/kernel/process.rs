@@ -3,7 +3,7 @@
 //! [`Process`] is the hub that a component's ports and context share: which island runs it, its clock, and when it
 //! wakes. A process runs at edges of its own clock only; every wake-up is rounded up to one.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::hash::Hasher;
 use std::pin::Pin;
@@ -34,28 +34,31 @@ pub trait Source {
     }
 }
 
-/// A process's own state within the kernel. One thread's `Rc`s hold it.
+/// A process's own state within the kernel, in 64 bytes. One thread's `Rc`s hold it.
+#[repr(C)]
 pub struct Process {
-    pub(crate) island: Rc<IslandState>,
     pub(crate) domain: Rc<Domain>,
-    /// Position in the island.
-    pub(crate) place: u32,
-    /// Position in the domain.
-    pub(crate) slot: Slot,
-    /// Position in the machine, the same however it is cut.
-    pub(crate) index: u32,
+    pub(crate) island: Rc<IslandState>,
     /// Number of its wait, from 1: sources that were armed for an earlier one wake nobody.
     wait_number: Cell<u64>,
+    /// Position in the domain.
+    pub(crate) slot: Slot,
     /// It is inside [`Process::concurrently`].
     concurrent: Cell<bool>,
-    hashing: bool,
-    hash: Cell<EventHasher>,
-    /// See [`Process::set_busy`].
-    pub(crate) busy: Cell<bool>,
+    /// One of its inputs is watched.
+    pub(crate) watches: Cell<bool>,
     /// See [`Process::set_acts`].
     pub(crate) acts: Cell<bool>,
+    /// See [`Process::set_busy`].
+    pub(crate) busy: Cell<bool>,
+    hashing: bool,
+    hash: Cell<EventHasher>,
+    /// Position in the island.
+    pub(crate) place: u32,
+    /// Position in the machine, the same however it is cut.
+    pub(crate) index: u32,
     /// See [`Process::explain`].
-    reasons: RefCell<Option<Reasons>>,
+    reasons: Cell<Option<Box<Reasons>>>,
 }
 
 /// Names the processes that this one lets wait, and the reasons.
@@ -71,11 +74,12 @@ impl Process {
             index,
             wait_number: Cell::new(1),
             concurrent: Cell::new(false),
+            watches: Cell::new(false),
             hashing,
             hash: Cell::default(),
             busy: Cell::new(false),
             acts: Cell::new(true),
-            reasons: RefCell::new(None),
+            reasons: Cell::new(None),
         })
     }
 
@@ -94,29 +98,35 @@ impl Process {
     pub fn set_acts(&self, acts: bool) {
         self.acts.set(acts);
         if acts {
-            self.island.acted.set(self.ps());
+            self.domain.declared.set(self.ps());
         }
     }
 
     /// Reports work for which no message is taken, so that time does not pass in vain: a process that
     /// computes for long calls this from time to time, or it looks like a livelock.
     pub fn progress(&self) {
-        let moved = &self.island.moved;
-        moved.set(moved.get().max(self.ps()));
-        if self.acts.get() {
-            self.island.acted.set(self.ps());
-        }
+        self.goes_on();
+    }
+
+    /// The process goes on: time does not pass in vain.
+    #[inline(always)]
+    pub(crate) fn goes_on(&self) {
+        let Domain { moved, acted, .. } = &*self.domain;
+        if self.acts.get() { acted } else { moved }.set(self.ps());
     }
 
     /// Sets the explanation for a run that hangs: the processes that this one lets wait for something that
     /// its ports do not show, and the reasons, a line for each. Called when nothing happens any more.
     pub fn explain(&self, reasons: impl Fn() -> Vec<String> + 'static) {
-        *self.reasons.borrow_mut() = Some(Box::new(reasons));
+        self.reasons.set(Some(Box::new(Box::new(reasons))));
     }
 
     /// Its reasons in a run that hangs.
     pub(crate) fn reasons(&self) -> Vec<String> {
-        self.reasons.borrow().as_ref().map_or_else(Vec::new, |reasons| reasons())
+        let known = self.reasons.take();
+        let reasons = known.as_ref().map_or_else(Vec::new, |reasons| reasons());
+        self.reasons.set(known);
+        reasons
     }
 
     /// The current simulated time.
@@ -139,6 +149,12 @@ impl Process {
     /// The process's clock.
     pub fn clock(&self) -> Clock {
         self.domain.clock
+    }
+
+    /// The same, where it is.
+    #[inline(always)]
+    pub(crate) fn clock_ref(&self) -> &Clock {
+        &self.domain.clock
     }
 
     /// The edge at which the process runs now.
@@ -179,28 +195,6 @@ impl Process {
         }
     }
 
-    /// As [`Process::wake_at`], in a cycle after the current one.
-    #[inline(always)]
-    pub(crate) fn wake_in_cycle(&self, cycle: u64) {
-        debug_assert!(cycle > self.cycle(), "the past");
-        self.domain.schedule(self.slot, cycle);
-    }
-
-    /// Goes on at the next edge at once, or asks to be woken there.
-    #[inline(always)]
-    fn try_tick(&self) -> bool {
-        if self.domain.is_busy() {
-            // The usual case among many: others have something to do before.
-            self.domain.schedule_again(self.slot);
-            return false;
-        }
-        let advanced = self.domain.try_advance_to_next();
-        if !advanced {
-            self.domain.schedule_again(self.slot);
-        }
-        advanced
-    }
-
     /// Goes on at `edge` at once if nothing else happens in the island before it; otherwise asks to be woken there and returns
     /// false.
     #[inline(always)]
@@ -212,23 +206,10 @@ impl Process {
         advanced
     }
 
-    /// Goes on at the first edge at or after `time` at once, if nothing else happens in the island before it.
+    /// The same at the first edge at or after `time`; never wakes if that is never.
     #[inline(always)]
-    pub(crate) fn try_advance_to(&self, time: u64) -> bool {
-        self.domain.try_advance_to(time)
-    }
-
-    /// The same, and otherwise asks to be woken there; never wakes if that is never.
-    #[inline]
     pub(crate) fn advance_or_sleep(&self, time: u64) -> bool {
-        if time == NEVER {
-            return false;
-        }
-        let advanced = self.domain.try_advance_to(time);
-        if !advanced {
-            self.domain.schedule_at(self.slot, time);
-        }
-        advanced
+        self.domain.advance_or_sleep(self.slot, time)
     }
 
     /// Waits for the next edge of the process's clock.
@@ -291,13 +272,13 @@ impl Process {
         self.wait_number.get()
     }
 
-    /// Adds an event to the process's hash.
+    /// Adds an event to the process's hash. The port's number is read only for that.
     #[inline(always)]
-    pub(crate) fn record(&self, port: u32, event: impl FnOnce(&mut EventHasher)) {
+    pub(crate) fn record(&self, port: &u32, event: impl FnOnce(&mut EventHasher)) {
         if self.hashing {
             let mut hasher = self.hash.get();
             hasher.write_u64(self.ps());
-            hasher.write_u32(port);
+            hasher.write_u32(*port);
             event(&mut hasher);
             self.hash.set(hasher);
         }
@@ -323,7 +304,8 @@ impl Future for Tick<'_> {
 
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        if self.process.cycle() >= self.target || self.process.try_tick() {
+        let Process { domain, slot, .. } = self.process;
+        if self.process.cycle() >= self.target || domain.advance_or_sleep_to_next(*slot) {
             return Poll::Ready(());
         }
         Poll::Pending

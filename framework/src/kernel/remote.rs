@@ -172,7 +172,7 @@ impl<M> Incoming for IncomingCredits<M> {
         self.buffer.with(|buffer| {
             std::mem::swap(&mut *lock(&self.batch.0), buffer);
             for time in buffer.drain(..) {
-                self.outlet.give_back(time);
+                self.outlet.return_credit(time);
             }
         });
     }

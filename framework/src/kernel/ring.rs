@@ -63,6 +63,13 @@ impl<T> Ring<T> {
         (self.len() > 1).then(|| unsafe { &*self.at(self.head.wrapping_add(1)) })
     }
 
+    /// The item put last of those that are there.
+    #[inline(always)]
+    pub(crate) fn back(&self) -> Option<&T> {
+        // SAFETY: as in `front`.
+        (!self.is_empty()).then(|| unsafe { &*self.at(self.tail.wrapping_sub(1)) })
+    }
+
     #[inline(always)]
     pub(crate) fn push_back(&mut self, item: T) {
         self.push_back_with(|| item);
@@ -152,7 +159,7 @@ mod tests {
                 }
                 _ => assert_eq!(ring.pop_front(), model.pop_front()),
             }
-            assert_eq!(ring.front(), model.front());
+            assert_eq!((ring.front(), ring.back()), (model.front(), model.back()));
             assert!(ring.iter().eq(model.iter()) && ring.len() == model.len());
         }
     }

@@ -79,49 +79,62 @@ impl<'a> Shape<'a> {
             .collect()
     }
 
-    /// Gives these islands to threads, those of a cluster to the same one: neighbours together, or each kind evenly, whichever
-    /// looks faster.
-    pub(super) fn assign(&self, island: &[usize], cluster: &[usize], threads: usize) -> Partition {
-        let count = |groups: &[usize]| groups.iter().max().map_or(0, |last| last + 1);
+    /// Gives these islands to threads: neighbours to the same one, or each kind evenly, whichever looks faster.
+    pub(super) fn assign(&self, island: &[usize], threads: usize) -> Partition {
+        let loads = self.loads(island);
+        let mut islands = vec![Island::default(); count(island)];
+        for (process, &island) in island.iter().enumerate() {
+            islands[island].add(loads[process], self.kinds[process]);
+        }
+        let threads = threads.min(islands.len()).max(1);
+        let links = self.machine.links.iter();
+        let ends = links.map(|link| (island[link.from.process], island[link.to.process]));
+        let ends: Vec<(usize, usize)> = ends.filter(|(from, to)| from != to).collect();
+        let shared = |thread: Vec<usize>| self.share(island, &loads, thread, threads);
+        let near = neighbours(&islands, &ends, threads);
+        let even = shared(evenly(&islands, self.count, threads));
+        if (0..threads).all(|thread| near.contains(&thread)) {
+            let near = shared(near);
+            return if near.estimate() <= even.estimate() { near } else { even };
+        }
+        even
+    }
+
+    /// A cut whose threads have an island each.
+    pub(super) fn whole(&self, cut: &Partition) -> Partition {
+        let (mut numbers, mut thread) = (vec![usize::MAX; cut.threads], Vec::new());
+        // Islands are numbered by their first process.
+        let island = cut.island.iter().map(|&island| {
+            let own = cut.thread[island];
+            if numbers[own] == usize::MAX {
+                numbers[own] = thread.len();
+                thread.push(own);
+            }
+            numbers[own]
+        });
+        let island: Vec<usize> = island.collect();
+        self.share(&island, &self.loads(&island), thread, cut.threads)
+    }
+
+    /// Per process its load in these islands.
+    fn loads(&self, island: &[usize]) -> Vec<f64> {
         let mut sizes = vec![0; count(island)];
         for &island in island {
             sizes[island] += 1;
         }
-        let wake = |process: usize| match sizes[island[process]] {
-            1 => cost::WAKE[0],
-            few if few <= cost::FEW => cost::WAKE[1],
-            _ => cost::WAKE[2],
-        };
-        let loads = self.loads.iter().zip(&self.cycles).enumerate();
-        let loads: Vec<f64> = loads.map(|(process, (load, cycles))| load + cycles * wake(process)).collect();
-        let mut clusters = vec![Cluster::default(); count(cluster)];
-        for (process, &cluster) in cluster.iter().enumerate() {
-            clusters[cluster].add(loads[process], self.kinds[process]);
-        }
-        let threads = threads.min(clusters.len()).max(1);
-        let links = self.machine.links.iter();
-        let ends = links.map(|link| (cluster[link.from.process], cluster[link.to.process]));
-        let ends: Vec<(usize, usize)> = ends.filter(|(from, to)| from != to).collect();
-        let shared = |share: Vec<usize>| self.share(island, cluster, &loads, &share, threads);
-        let near = shared(neighbours(&clusters, &ends, threads));
-        let even = shared(evenly(&clusters, self.count, threads));
-        if near.estimate() <= even.estimate() { near } else { even }
+        let own = self.loads.iter().zip(&self.cycles).zip(island);
+        let loads = own.map(|((load, cycles), &island)| {
+            let is_few = (2..=cost::FEW).contains(&sizes[island]);
+            load + cycles * if is_few { cost::WAKE_AMONG_FEW } else { cost::WAKE }
+        });
+        loads.collect()
     }
 
-    /// The cut whose clusters have these threads.
-    fn share(
-        &self,
-        island: &[usize],
-        cluster: &[usize],
-        loads: &[f64],
-        share: &[usize],
-        threads: usize,
-    ) -> Partition {
-        let islands = island.iter().max().map_or(0, |last| last + 1);
-        let (mut thread, mut load) = (vec![0; islands], vec![0.0; islands]);
+    /// The cut whose islands have these threads.
+    fn share(&self, island: &[usize], loads: &[f64], thread: Vec<usize>, threads: usize) -> Partition {
+        let mut load = vec![0.0; thread.len()];
         let mut kinds = vec![vec![0.0; threads]; self.count];
         for (process, &island) in island.iter().enumerate() {
-            thread[island] = share[cluster[process]];
             load[island] += loads[process];
             kinds[self.kinds[process]][thread[island]] += loads[process];
         }
@@ -154,16 +167,21 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// Components that share a thread.
+/// Number of groups, of which each process has its own.
+fn count(groups: &[usize]) -> usize {
+    groups.iter().max().map_or(0, |last| last + 1)
+}
+
+/// An island while it has no thread yet.
 #[derive(Clone, Copy, Default)]
-struct Cluster {
+struct Island {
     load: f64,
     /// The kind of the heaviest, and its load.
     kind: usize,
     most: f64,
 }
 
-impl Cluster {
+impl Island {
     fn add(&mut self, load: f64, kind: usize) {
         self.load += load;
         if load > self.most {
@@ -172,46 +190,46 @@ impl Cluster {
     }
 }
 
-/// Gives every cluster, heaviest first, to the thread that has the least of its kind, then the least of all.
-fn evenly(clusters: &[Cluster], kinds: usize, threads: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..clusters.len()).collect();
-    order.sort_by(|&a, &b| clusters[b].load.total_cmp(&clusters[a].load));
-    let (mut thread, mut loads) = (vec![0; clusters.len()], vec![0.0; threads]);
+/// Gives every island, heaviest first, to the thread that has the least of its kind, then the least of all.
+fn evenly(islands: &[Island], kinds: usize, threads: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..islands.len()).collect();
+    order.sort_by(|&a, &b| islands[b].load.total_cmp(&islands[a].load));
+    let (mut thread, mut loads) = (vec![0; islands.len()], vec![0.0; threads]);
     let mut of_kind = vec![vec![0.0; threads]; kinds];
-    for cluster in order {
-        let Cluster { load, kind, .. } = clusters[cluster];
+    for island in order {
+        let Island { load, kind, .. } = islands[island];
         let of_kind = &mut of_kind[kind];
         let least = |&a: &usize, &b: &usize| {
             f64::total_cmp(&of_kind[a], &of_kind[b]).then(f64::total_cmp(&loads[a], &loads[b]))
         };
         let lightest = (0..threads).min_by(least).unwrap_or(0);
-        thread[cluster] = lightest;
+        thread[island] = lightest;
         of_kind[lightest] += load;
         loads[lightest] += load;
     }
     thread
 }
 
-/// Walks from cluster to cluster along the links and gives each thread its share of the load on the way.
-fn neighbours(clusters: &[Cluster], links: &[(usize, usize)], threads: usize) -> Vec<usize> {
-    let mut next: Vec<Vec<usize>> = vec![Vec::new(); clusters.len()];
+/// Walks from island to island along the links and gives each thread its share of the load on the way.
+fn neighbours(islands: &[Island], links: &[(usize, usize)], threads: usize) -> Vec<usize> {
+    let mut next: Vec<Vec<usize>> = vec![Vec::new(); islands.len()];
     for &(from, to) in links {
         next[from].push(to);
         next[to].push(from);
     }
-    let share = clusters.iter().map(|cluster| cluster.load).sum::<f64>() / threads as f64;
-    let (mut thread, mut seen, mut sum) = (vec![0; clusters.len()], vec![false; clusters.len()], 0.0);
-    for start in 0..clusters.len() {
+    let share = islands.iter().map(|island| island.load).sum::<f64>() / threads as f64;
+    let (mut thread, mut seen, mut sum) = (vec![0; islands.len()], vec![false; islands.len()], 0.0);
+    for start in 0..islands.len() {
         let mut stack = vec![start];
-        while let Some(cluster) = stack.pop() {
-            if std::mem::replace(&mut seen[cluster], true) {
+        while let Some(island) = stack.pop() {
+            if std::mem::replace(&mut seen[island], true) {
                 continue;
             }
-            // A cluster that straddles two shares belongs to the one that has more of it.
-            let load = clusters[cluster].load;
-            thread[cluster] = (((sum + load / 2.0) / share) as usize).min(threads - 1);
+            // An island that straddles two shares belongs to the one that has more of it.
+            let load = islands[island].load;
+            thread[island] = (((sum + load / 2.0) / share) as usize).min(threads - 1);
             sum += load;
-            stack.extend(next[cluster].iter().rev().filter(|&&cluster| !seen[cluster]));
+            stack.extend(next[island].iter().rev().filter(|&&island| !seen[island]));
         }
     }
     thread

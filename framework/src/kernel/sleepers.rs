@@ -24,9 +24,9 @@ pub(crate) struct Sleepers {
     /// Of the word of sleepers that are being taken: those left, and those that wake at the next cycle again.
     left: Cell<u64>,
     kept: Cell<u64>,
-    /// The number of this word, and of the last one that has any.
-    word: Cell<usize>,
-    last_word: Cell<usize>,
+    /// The first slot of this word, and of the last one that has any.
+    base: Cell<usize>,
+    last_base: Cell<usize>,
     rows: Option<Box<Rows>>,
 }
 
@@ -55,8 +55,8 @@ impl Sleepers {
             now: Cell::new(0),
             left: Cell::new(0),
             kept: Cell::new(0),
-            word: Cell::new(0),
-            last_word: Cell::new(0),
+            base: Cell::new(0),
+            last_base: Cell::new(0),
             rows: rows.then(|| Box::new(Rows::new(sleepers))),
         }
     }
@@ -86,9 +86,15 @@ impl Sleepers {
             wake.set(next);
             self.kept.set(self.kept.get() | 1 << (slot % u64::BITS));
         } else {
-            // It has asked for a later wake-up, too.
-            self.schedule(slot, next);
+            self.advance(slot, next);
         }
+    }
+
+    /// Wakes a sleeper that has asked for a later wake-up, too.
+    #[cold]
+    #[inline(never)]
+    fn advance(&self, slot: Slot, cycle: u64) {
+        self.schedule(slot, cycle);
     }
 
     /// Withdraws the wake-up of a sleeper, if it has one.
@@ -122,7 +128,7 @@ impl Sleepers {
     #[inline]
     pub(crate) fn begin(&self, cycle: u64) {
         debug_assert!(
-            self.left.get() == 0 && self.word.get() == self.last_word.get(),
+            self.left.get() == 0 && self.base.get() == self.last_base.get(),
             "a batch was not finished"
         );
         self.now.set(cycle);
@@ -132,9 +138,9 @@ impl Sleepers {
             return;
         };
         rows.reach(cycle, &self.wakes);
-        let last = rows.last_word(cycle);
-        self.last_word.set(last);
-        self.word.set(if last == 0 { 0 } else { usize::MAX });
+        let last = BITS * rows.last_word(cycle);
+        self.last_base.set(last);
+        self.base.set(if last == 0 { 0 } else { 0_usize.wrapping_sub(BITS) });
         if last == 0 {
             self.left.set(rows.take_word(cycle, 0));
         }
@@ -143,34 +149,35 @@ impl Sleepers {
     /// The next sleeper that wakes at the cycle begun, and whether it is the last one.
     #[inline(always)]
     pub(crate) fn take(&self) -> Option<(Slot, bool)> {
-        if self.left.get() == 0 && !self.next_word() {
-            return None;
+        let mut left = self.left.get();
+        if left == 0 {
+            left = self.next_word()?;
         }
-        let (left, word) = (self.left.get(), self.word.get());
         let rest = left & (left - 1);
         self.left.set(rest);
-        let slot = BITS * word + left.trailing_zeros() as usize;
+        let base = self.base.get();
+        let slot = base + left.trailing_zeros() as usize;
         self.wakes[slot].set(NEVER);
-        let last = rest == 0 && word == self.last_word.get();
+        let last = rest == 0 && base == self.last_base.get();
         if last {
             self.flush();
         }
         Some((slot as Slot, last))
     }
 
-    /// Goes to the next word that has any sleepers.
+    /// Goes to the next word that has any sleepers, and gives these.
     #[inline(never)]
-    fn next_word(&self) -> bool {
-        let Some(rows) = &self.rows else { return false };
-        while self.word.get() != self.last_word.get() {
+    fn next_word(&self) -> Option<u64> {
+        let rows = self.rows.as_ref()?;
+        while self.base.get() != self.last_base.get() {
             self.flush();
-            self.word.set(self.word.get().wrapping_add(1));
-            self.left.set(rows.take_word(self.now.get(), self.word.get()));
-            if self.left.get() != 0 {
-                return true;
+            self.base.set(self.base.get().wrapping_add(BITS));
+            let left = rows.take_word(self.now.get(), self.base.get() / BITS);
+            if left != 0 {
+                return Some(left);
             }
         }
-        false
+        None
     }
 
     /// Puts in those of the word that wake at the next cycle again.
@@ -180,7 +187,7 @@ impl Sleepers {
         if let Some(rows) = &self.rows
             && kept != 0
         {
-            rows.add(self.now.get() + 1, self.word.get(), kept);
+            rows.add(self.now.get() + 1, self.base.get() / BITS, kept);
         }
     }
 }

@@ -62,7 +62,7 @@ impl Default for Watchdog {
 }
 
 /// Activity of a worker, for the watchdog. Written by the worker alone, with relaxed stores: a store for each
-/// island, one for each batch of processes, and the one for each poll takes the place of a plain store.
+/// island, two for each batch of processes, and the one for each poll takes the place of a plain store.
 #[derive(Default)]
 pub(crate) struct Pulse {
     /// Counts the begins and ends of windows: odd while one goes on.
@@ -71,8 +71,10 @@ pub(crate) struct Pulse {
     island: AtomicU32,
     /// When its last batch of processes was called upon.
     time: AtomicU64,
-    /// The process that is being polled: its place in the island.
-    place: AtomicU32,
+    /// The place in the island of the first process of the batch's domain.
+    first: AtomicU32,
+    /// The process that is being polled: its slot in the domain.
+    slot: AtomicU32,
     /// The processes by island and place, as positions in the machine.
     processes: OnceLock<Vec<Box<[u32]>>>,
 }
@@ -94,21 +96,22 @@ impl Pulse {
         self.island.store(island as u32, Ordering::Relaxed);
     }
 
-    /// A batch of processes begins.
+    /// A batch of processes begins, in the domain whose first process has place `first`.
     #[inline(always)]
-    pub(crate) fn set_time(&self, time: u64) {
+    pub(crate) fn set_batch(&self, time: u64, first: u32) {
         self.time.store(time, Ordering::Relaxed);
+        self.first.store(first, Ordering::Relaxed);
     }
 
     /// A process is polled.
     #[inline(always)]
-    pub(crate) fn set_place(&self, place: u32) {
-        self.place.store(place, Ordering::Relaxed);
+    pub(crate) fn set_slot(&self, slot: u32) {
+        self.slot.store(slot, Ordering::Relaxed);
     }
 
     /// The place of the process that is or was polled last.
     pub(crate) fn running(&self) -> u32 {
-        self.place.load(Ordering::Relaxed)
+        self.first.load(Ordering::Relaxed) + self.slot.load(Ordering::Relaxed)
     }
 
     fn look(&self) -> Look {

@@ -127,9 +127,8 @@ impl<M: Message> AnyOutlet for Outlet<M> {
         let inbox = inbox.unwrap_or_else(|_| panic!("{:?} and {:?} differ in type", link.from, link.to));
         let Figures { latency, credits, sender } = figures;
         inbox.add_sender(sender, Return::Local(Rc::clone(&self)));
-        let one_clock = Rc::ptr_eq(&self.owner.domain, &inbox.owner.domain);
         let route = match travel(&self, link) {
-            Travel::Cycles(span) => Route::Near { inbox, sender, one_clock, span },
+            Travel::Cycles(span) => Route::Near { inbox, sender, span },
             travel => Route::Far(Box::new(Far { target: Target::Local { inbox, sender }, travel })),
         };
         self.connect(latency, credits, route);
@@ -210,17 +209,17 @@ impl Wiring<'_> {
     /// The input `name`, or element `index` of the array of that name.
     pub fn input<M: Message>(&mut self, name: &str, index: Option<u32>) -> In<M> {
         let (endpoint, port) = self.endpoint(name, index);
-        let inbox = Inbox::new(Rc::clone(&self.process));
+        let inbox = Inbox::new(Rc::clone(&self.process), port);
         self.ports.inboxes.insert(endpoint, Rc::<Inbox<M>>::clone(&inbox));
-        In::new(inbox, port)
+        In::new(inbox)
     }
 
     /// The output `name`, or element `index` of the array of that name.
     pub fn output<M: Message>(&mut self, name: &str, index: Option<u32>) -> Out<M> {
         let (endpoint, port) = self.endpoint(name, index);
-        let outlet = Outlet::new(Rc::clone(&self.process));
+        let outlet = Outlet::new(Rc::clone(&self.process), port);
         self.ports.outlets.insert(endpoint, Rc::<Outlet<M>>::clone(&outlet));
-        Out::new(outlet, port)
+        Out::new(outlet)
     }
 
     /// The socket `name`, or element `index` of the array of that name.

@@ -305,8 +305,9 @@ impl<'a> Worker<'a> {
                 let island = &mut self.islands[number];
                 pulse.set_island(number);
                 island.run(until, &mut endings);
-                self.own.moved = self.own.moved.max(island.state.moved.get());
-                self.own.acted = self.own.acted.max(island.state.acted.get());
+                let (moved, acted) = island.went_on();
+                self.own.moved = self.own.moved.max(moved);
+                self.own.acted = self.own.acted.max(acted);
                 self.own.ran = true;
                 self.own.work += 1;
             }

@@ -26,7 +26,7 @@ pub struct Edge {
 }
 
 /// A number of cycles of one clock, divided once so that adding it to an edge is cheap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     quotient: u64,
     remainder: u64,
@@ -46,12 +46,6 @@ impl Edge {
 }
 
 impl Span {
-    /// Its number of cycles.
-    #[inline]
-    pub(crate) const fn cycles(self) -> u64 {
-        self.cycles
-    }
-
     /// The span rounded down to whole picoseconds.
     pub const fn floor(self) -> SimTime {
         SimTime::from_ps(self.quotient)
@@ -74,6 +68,12 @@ impl Clock {
     /// Its frequency.
     pub const fn frequency(&self) -> Hertz {
         Hertz::new(PICOSECONDS_PER_SECOND / self.period() * self.divisor)
+    }
+
+    /// A period is a whole number of picoseconds: edges have no fractions.
+    #[inline]
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.remainder == 0
     }
 
     /// The edge after `edge`.
