@@ -182,7 +182,11 @@ fn the_other_commands_print_what_they_should() {
     let checked = call(&["check", &tiny]);
     assert_eq!((checked.status, checked.err.as_str()), (SUCCESS, ""));
     assert!(checked.out.starts_with("machine tiny: "), "{}", checked.out);
-    assert!(checked.out.contains("lookahead") && checked.out.contains("limited by"), "{}", checked.out);
+    assert!(
+        checked.out.contains("\n  lookahead of two threads ") && checked.out.contains("limited by"),
+        "{}",
+        checked.out
+    );
     let islands = call(&["graph", &tiny, "--islands", "--threads", "2", "--force-threads"]);
     assert!(islands.out.contains("islands on 2 threads, lookahead"), "{}", islands.out);
     assert!(islands.out.contains("\nthreads meet every "), "{}", islands.out);

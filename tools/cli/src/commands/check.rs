@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use clap::Args;
-use counterpoint_framework::kernel::RunOptions;
+use counterpoint_framework::kernel::{RunOptions, Sharing};
 use counterpoint_framework::model::{Environment, Registry};
 use counterpoint_framework::topology;
 use counterpoint_simulation::run::{feasible, load_application, load_machine};
@@ -50,8 +50,12 @@ impl Check {
                     writeln!(console.out, "  {count:>5} {kind}")?;
                 }
                 let mut built = topology::build(machine, registry, &Environment::default());
-                let cut = built.cut(&RunOptions::default());
-                writeln!(console.out, "  {} islands, lookahead {}", cut.islands.len(), cut.lookahead)?;
+                let cut =
+                    built.cut(&RunOptions { threads: 2, sharing: Sharing::Always, ..Default::default() });
+                match cut.threads {
+                    1 => writeln!(console.out, "  one island: it runs on one thread")?,
+                    _ => writeln!(console.out, "  lookahead of two threads {}", cut.meeting)?,
+                }
                 if let Some(link) = cut.limit.and_then(|index| machine.links.get(index)) {
                     let (from, to) = (machine.path(&link.from), machine.path(&link.to));
                     writeln!(console.out, "  limited by {from} -> {to} ({})", link.latency)?;
