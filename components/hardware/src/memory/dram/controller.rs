@@ -187,7 +187,7 @@ impl DramController {
         }
         let (mask, write, result) = match request.access {
             MemAccess::Read(mask) => {
-                (mask, false, MemResult::Line(mask, self.backing.read(line, request.line)))
+                (mask, false, MemResult::Line(mask, self.backing.read(line, request.line).into()))
             }
             MemAccess::Write(mask, data) => {
                 self.backing.write(line, request.line, mask, &data);

@@ -13,6 +13,7 @@ use counterpoint_protocols::memory::{
     AtomicLane, AtomicOperation, AtomicType, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemRequest,
     sectors,
 };
+use counterpoint_protocols::values::Values;
 use counterpoint_ptx::{Access, AccessKind, CacheOperator, Row, Space};
 
 use super::in_flight::Waiter;
@@ -216,8 +217,8 @@ impl L1 {
         }
         if access.kind == AccessKind::Store {
             let Some(permit) = memory.try_reserve() else { return Outcome::NoCredit };
-            let (mut data, mut mask) = ([0; LINE_BYTES as usize], 0);
-            access.scatter(lanes, line, &mut data, &mut mask);
+            let (mut data, mut mask) = (Values::zero(), 0);
+            access.scatter(lanes, line, &mut data[..], &mut mask);
             self.forget(line);
             send(permit, line, label, store, MemAccess::Write(mask, data));
             return Outcome::Stored;
@@ -291,7 +292,7 @@ impl L1 {
             return Outcome::Kept;
         }
         let Some(permit) = memory.try_reserve() else { return Outcome::NoCredit };
-        send(permit, line, label, store, MemAccess::Write(mask, data));
+        send(permit, line, label, store, MemAccess::Write(mask, data.into()));
         Outcome::Stored
     }
 
