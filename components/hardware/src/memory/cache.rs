@@ -110,6 +110,8 @@ pub struct Cache<T> {
     polynomial: Option<Polynomial>,
     /// The line in each way: by themselves, because a look-up reads those of a whole set.
     lines: Vec<u64>,
+    /// How many there are.
+    held: usize,
     tags: Vec<Way>,
     data: Vec<Line>,
     misses: Vec<Option<Miss<T>>>,
@@ -151,6 +153,7 @@ impl<T> Cache<T> {
             set_index: params.set_index,
             polynomial: Polynomial::of_remainders(sets),
             lines: vec![NO_LINE; lines],
+            held: 0,
             tags: vec![Way::EMPTY; lines],
             data: vec![[0; LINE_BYTES as usize]; lines],
             misses: (0..params.mshrs).map(|_| None).collect(),
@@ -178,6 +181,10 @@ impl<T> Cache<T> {
     /// Finds a line. `index` is its position among the lines that this cache may hold; it chooses the set.
     #[inline]
     pub fn find(&self, line: u64, index: u64) -> Option<WayId> {
+        // An L1 that global accesses bypass is often empty, and has sets of up to a hundred ways.
+        if self.held == 0 {
+            return None;
+        }
         let set = self.set(index);
         let first = set.start;
         self.lines[set].iter().position(|&found| found == line).map(|way| WayId((first + way) as u32))
@@ -222,6 +229,7 @@ impl<T> Cache<T> {
         let way = WayId(place as u32);
         let evicted = self.take(way);
         self.lines[place] = line;
+        self.held += 1;
         self.tags[place] = Way::EMPTY;
         self.touch(way);
         Some((way, evicted))
@@ -319,7 +327,8 @@ impl<T> Cache<T> {
 
     /// Forgets a line; a miss under way for it still ends, for those that wait.
     pub fn invalidate(&mut self, way: WayId) {
-        self.lines[way.0 as usize] = NO_LINE;
+        let held = std::mem::replace(&mut self.lines[way.0 as usize], NO_LINE);
+        self.held -= usize::from(held != NO_LINE);
         let way = &mut self.tags[way.0 as usize];
         way.valid = 0;
         way.dirty = 0;
@@ -477,6 +486,23 @@ mod tests {
         assert_eq!((filled, waiting), (Some(way), vec![1, 2]));
         assert_eq!((cache.data(way)[0], cache.data(way)[1]), (9, 5));
         assert_eq!((cache.valid(way), cache.dirty(way)), (ByteMask::MAX, 1));
+    }
+
+    #[test]
+    fn a_cache_that_has_forgotten_its_lines_finds_none() {
+        let mut cache = cache();
+        let ways = [(0, 0), (512, 4), (1024, 8)].map(|(line, index)| cache.allocate(line, index).unwrap().0);
+        assert_eq!(ways[0], ways[2], "a set has two ways");
+        let found =
+            |cache: &Cache<u32>| [(0, 0), (512, 4), (1024, 8)].map(|(line, index)| cache.find(line, index));
+        assert_eq!(found(&cache), [None, Some(ways[1]), Some(ways[2])]);
+        cache.invalidate(ways[1]);
+        cache.invalidate(ways[1]);
+        assert_eq!(found(&cache), [None, None, Some(ways[2])]);
+        cache.invalidate_clean();
+        assert_eq!(found(&cache), [None; 3]);
+        let again = cache.allocate(512, 4).map(|(way, _)| way);
+        assert_eq!(found(&cache), [None, again, None]);
     }
 
     #[test]
