@@ -84,7 +84,7 @@ impl Client {
                 let values = std::array::from_fn(|_| random() as u8);
                 merge(&mut model.line, mask, &values);
                 model.known |= mask;
-                (MemAccess::Write(mask, values), Expected::Written)
+                (MemAccess::Write(mask, values.into()), Expected::Written)
             }
             // The result of an atomic on bytes that nobody wrote is unknown.
             2 if model.known == ByteMask::MAX => {
@@ -203,7 +203,7 @@ impl Component for Server {
                 };
                 let values = self.0.entry(line).or_insert([0xee; LINE_BYTES as usize]);
                 let result = match access {
-                    MemAccess::Read(mask) => MemResult::Line(mask, *values),
+                    MemAccess::Read(mask) => MemResult::Line(mask, (&*values).into()),
                     MemAccess::Write(mask, data) => {
                         merge(values, mask, &data);
                         MemResult::Written(sectors(mask) as u8)

@@ -10,6 +10,7 @@ use counterpoint_hardware::memory::l2_slice::L2Slice;
 use counterpoint_protocols::memory::{
     ByteMask, LINE_BYTES, Label, MemAccess, MemReply, MemRequest, MemResult, Tag,
 };
+use counterpoint_protocols::values::Values;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const REQUESTS: u64 = 4096;
@@ -35,7 +36,7 @@ fn reads(sectors: u32, apart: u64, line: impl Fn(u64) -> u64) -> Vec<(u64, MemRe
 /// The answer of a memory in which nothing is.
 fn answer(request: &MemRequest) -> MemReply {
     let result = match request.access {
-        MemAccess::Read(mask) => MemResult::Line(mask, [0; LINE_BYTES as usize]),
+        MemAccess::Read(mask) => MemResult::Line(mask, Values::zero()),
         MemAccess::Write(..) | MemAccess::Atomic(_) => MemResult::Written(1),
     };
     MemReply { line: request.line, tag: request.tag, client: request.client, result, far: 0 }

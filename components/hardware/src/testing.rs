@@ -76,13 +76,13 @@ pub fn read(tag: u32, line: u64, mask: ByteMask) -> MemRequest {
 
 /// A write of one value to these bytes.
 pub fn write(tag: u32, line: u64, mask: ByteMask, byte: u8) -> MemRequest {
-    request(tag, line, MemAccess::Write(mask, [byte; LINE_BYTES as usize]))
+    request(tag, line, MemAccess::Write(mask, [byte; LINE_BYTES as usize].into()))
 }
 
 /// Reply of a memory in which every line holds its own number, and stores are acknowledged at once.
 pub fn numbered(request: &MemRequest) -> MemReply {
     let result = match &request.access {
-        MemAccess::Read(mask) => MemResult::Line(*mask, [number(request.line); LINE_BYTES as usize]),
+        MemAccess::Read(mask) => MemResult::Line(*mask, [number(request.line); LINE_BYTES as usize].into()),
         MemAccess::Write(mask, _) => MemResult::Written(sectors(*mask) as u8),
         MemAccess::Atomic(_) => panic!("an atomic reached the memory"),
     };
@@ -104,7 +104,7 @@ pub fn tagged(tag: u32) -> impl Fn(&MemReply) -> bool {
 pub fn line(replies: &[(u64, MemReply)], tag: u32) -> Line {
     let found = replies.iter().find(|(_, reply)| reply.tag == Tag(tag));
     match found.map(|(_, reply)| &reply.result) {
-        Some(MemResult::Line(_, line)) => *line,
+        Some(MemResult::Line(_, line)) => **line,
         other => panic!("no line for tag {tag}: {other:?}"),
     }
 }

@@ -17,6 +17,7 @@ pub mod page_log;
 pub mod pages;
 pub mod preload;
 pub mod translation;
+pub mod values;
 pub mod write_log;
 
 /// Flips a bit of some bytes, chosen by a random number; false if there are none.

@@ -9,6 +9,7 @@ use counterpoint_framework::kernel::{Message, Socket};
 pub use counterpoint_ptx::{AtomicOperation, AtomicType};
 
 use crate::extra::LineTag;
+use crate::values::Values;
 
 /// Bytes of a line, the unit of all memory messages.
 pub const LINE_BYTES: u64 = 128;
@@ -70,7 +71,7 @@ pub enum MemAccess {
     /// Reads these bytes.
     Read(ByteMask),
     /// Writes these bytes.
-    Write(ByteMask, Line),
+    Write(ByteMask, Values),
     /// Reads, modifies and writes, lane after lane.
     Atomic(Box<[AtomicLane]>),
 }
@@ -119,7 +120,7 @@ pub struct MemReply {
 #[derive(Clone, Debug)]
 pub enum MemResult {
     /// The values of these bytes; the others are unspecified.
-    Line(ByteMask, Line),
+    Line(ByteMask, Values),
     /// The store, of this number of sectors, is visible to every later access.
     Written(u8),
     /// The value that each lane of an atomic found; for 128 bits its halves, one behind the other.
@@ -214,7 +215,7 @@ impl Hash for MemRequest {
             MemAccess::Read(mask) => (0_u8, mask).hash(state),
             MemAccess::Write(mask, data) => {
                 (1_u8, mask).hash(state);
-                state.write(data);
+                state.write(&data[..]);
             }
             MemAccess::Atomic(lanes) => (2_u8, lanes).hash(state),
         }
@@ -233,7 +234,7 @@ impl Hash for MemReply {
         match &self.result {
             MemResult::Line(mask, data) => {
                 mask.hash(state);
-                state.write(data);
+                state.write(&data[..]);
             }
             MemResult::Written(sectors) => state.write_u8(*sectors),
             MemResult::Old(lanes) => lanes.hash(state),
@@ -268,11 +269,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn messages_have_the_size_of_a_cache_line_of_the_host() {
+        assert_eq!((size_of::<MemRequest>(), size_of::<MemReply>()), (64, 64));
+    }
+
+    #[test]
     fn only_a_byte_that_counts_is_corrupted() {
         let corrupt = MemReply::CORRUPT.unwrap();
         for bits in [0, 7, 8, 1 << 20, u64::MAX] {
             let mask = 0b1100 << 64;
-            let result = MemResult::Line(mask, [0; LINE_BYTES as usize]);
+            let result = MemResult::Line(mask, Values::zero());
             let mut reply = MemReply { line: 0, tag: Tag(1), client: 0, result, far: 0 };
             assert!(corrupt(&mut reply, bits));
             let MemResult::Line(_, data) = &reply.result else { panic!("{reply:?}") };

@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock};
 
 use bytes::Bytes;
 
-use crate::memory::{LINE_BYTES, Line, line_of};
+use crate::memory::{ByteMask, LINE_BYTES, Line, line_of};
 
 /// Contents of allocations by number: that of the buffer, or the one that the application gives a module's
 /// variables.
@@ -57,19 +57,21 @@ impl Preloaded {
     }
 
     /// Puts the preloaded bytes of the line at `address`, of the memory at `path`, over those that it would
-    /// hold otherwise.
-    pub fn fill(&self, path: &str, address: u64, line: &mut Line) {
+    /// hold otherwise; gives which these are.
+    pub fn fill(&self, path: &str, address: u64, line: &mut Line) -> ByteMask {
         let all = self.placed.read().unwrap_or_else(PoisonError::into_inner);
-        for Placed { address: begin, bytes, .. } in all.iter().filter(|placed| is_part(path, &placed.device))
-        {
+        let mut filled = 0;
+        for Placed { device, address: begin, bytes, .. } in all.iter() {
             // Both ends in bytes of the piece, which may begin or end within the line.
             let start = address.max(*begin);
             let end = (address + LINE_BYTES).min(begin + bytes.len() as u64);
-            if start < end {
+            if start < end && is_part(path, device) {
                 let from = (start - begin) as usize..(end - begin) as usize;
                 line[(start - address) as usize..(end - address) as usize].copy_from_slice(&bytes[from]);
+                filled |= ByteMask::MAX >> (LINE_BYTES - (end - start)) << (start - address);
             }
         }
+        filled
     }
 
     /// Lines that hold something of a buffer, of the memory at `path`, in the order in which the buffers were placed; a line
@@ -104,7 +106,8 @@ mod tests {
         preloaded.place("gpu[1]", 4096, vec![3; 100].into());
         let line = |path: &str, address: u64| {
             let mut line = [9; LINE_BYTES as usize];
-            preloaded.fill(path, address, &mut line);
+            let filled = preloaded.fill(path, address, &mut line);
+            assert!(line.iter().enumerate().all(|(byte, &value)| (value != 9) == (filled >> byte & 1 == 1)));
             [1, 2, 3, 9].map(|value| line.iter().filter(|byte| **byte == value).count())
         };
         assert_eq!(line("gpu[1].dram[0]", 1024), [28, 8, 0, 92]);

@@ -9,7 +9,7 @@
 
 use counterpoint_framework::kernel::{In, Inputs, Message, Socket, Watch, Words, members};
 use counterpoint_framework::model::{Context, Counter, Params, Stats};
-use counterpoint_framework::time::Bytes;
+use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_protocols::memory::{LINE_BYTES, Packets, SECTOR_BYTES};
 
 /// How messages are cut into packets, and packets into flits.
@@ -40,7 +40,7 @@ impl PacketParams {
 }
 
 /// The packets of a message.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Cut {
     packets: u64,
     /// Flits of each packet but the last, and of the last.
@@ -73,12 +73,10 @@ pub(super) struct LaneStats {
 struct Source {
     /// The step from which on it can pass another message.
     free: u64,
-    /// The cycle in which the next packet came to the head.
+    /// The step in which the next packet came to the head.
     head: u64,
-    /// Packets of the message at its head that have passed.
-    passed: u64,
-    /// Where that message goes.
-    output: u32,
+    /// Packets of the message at its head that have not passed.
+    rest: Cut,
 }
 
 /// State of an output.
@@ -103,7 +101,7 @@ pub(super) struct Lane<W> {
     sinks: Vec<Sink<W>>,
     /// Inputs with no known message at the head and no packet that passes.
     vacant: Inputs<W>,
-    /// Inputs with a packet that still passes.
+    /// Inputs with the last packet of a message that still passes.
     passing: Inputs<W>,
     /// The first step in which one of these can pass another one.
     passed: u64,
@@ -154,13 +152,13 @@ impl<W: Words> Lane<W> {
         for step in steps.clone() {
             let vacated = step >= self.passed;
             if vacated {
-                self.vacate(step, cycle);
+                self.vacate(step);
             }
             // A message that comes in a cycle is there from its first step on.
             if vacated || step == steps.start {
                 watch.set(&self.vacant);
                 for index in watch.arrived(sim) {
-                    self.look(index, &inputs[index].rx, cycle, &route)?;
+                    self.look(index, &inputs[index].rx, step, &route)?;
                 }
             }
             for word in 0..self.wanted.words().len() {
@@ -171,32 +169,40 @@ impl<W: Words> Lane<W> {
                     }
                     let Some(permit) = outputs[output].tx.try_reserve() else { continue };
                     let Some(index) = sink.wanted.turn(sink.turn) else { continue };
-                    let input = &mut inputs[index].rx;
-                    let Some((sectors, carries)) = input.peek(Packets::sectors) else { continue };
                     sink.turn = if index + 1 == ends { 0 } else { index + 1 };
+                    let source = &mut self.sources[index];
+                    source.rest.packets -= 1;
+                    let is_last = source.rest.packets == 0;
+                    let flits = if is_last { source.rest.last } else { source.rest.flits };
+                    source.free = step + 1 + flits;
+                    sink.free = source.free;
+                    sink.channel = sink.channel.max(cycle) + flits;
+                    stats.flits.add(flits);
+                    if source.head < step {
+                        stats.conflicts.add(cycle - source.head / self.speedup);
+                    }
+                    if !is_last {
+                        // It wants the output again when both are free, which is in the same step.
+                        source.head = source.free;
+                        continue;
+                    }
                     sink.wanted.remove(index);
                     if sink.wanted.is_empty() {
                         self.wanted.remove(output);
                     }
-                    let source = &mut self.sources[index];
-                    let cut = self.cuts[usize::from(carries)][SECTORS.min(sectors as usize)];
-                    source.passed += 1;
-                    let is_last = source.passed == cut.packets;
-                    let flits = if is_last { cut.last } else { cut.flits };
-                    source.free = step + 1 + flits;
-                    sink.free = source.free;
-                    sink.channel = sink.channel.max(cycle) + flits;
                     self.passing.insert(index);
                     self.passed = self.passed.min(source.free);
-                    stats.flits.add(flits);
-                    stats.conflicts.add(cycle - source.head);
-                    if is_last && let Some(mut message) = input.try_recv() {
-                        source.passed = 0;
+                    if let Some(mut message) = inputs[index].rx.try_recv() {
                         stats.messages.add(1);
                         arrive(&mut message, index as u32);
-                        sim.trace(|| format!("{}: {sectors} sectors from {index} to {output}", self.name));
+                        sim.trace(|| {
+                            let (sectors, _) = message.sectors();
+                            format!("{}: {sectors} sectors from {index} to {output}", self.name)
+                        });
                         // The message has arrived when its last flit has.
-                        permit.send_after(sim.span(sink.channel - cycle - 1), message);
+                        let behind = sink.channel - cycle - 1;
+                        let after = if behind > 0 { sim.span(behind) } else { SimTime::ZERO };
+                        permit.send_after(after, message);
                     }
                 }
             }
@@ -210,23 +216,17 @@ impl<W: Words> Lane<W> {
         Ok((next != u64::MAX).then_some(next / self.speedup))
     }
 
-    /// Inputs whose packets have passed by a step can pass others: more of the same message, or those of another one.
-    fn vacate(&mut self, step: u64, cycle: u64) {
+    /// Inputs whose messages have passed by a step can pass others.
+    fn vacate(&mut self, step: u64) {
         self.passed = u64::MAX;
         for word in 0..self.passing.words().len() {
             for input in members(word, self.passing.words()[word]) {
-                let Source { free, head, passed, output } = &mut self.sources[input];
-                if *free > step {
-                    self.passed = self.passed.min(*free);
-                    continue;
-                }
-                self.passing.remove(input);
-                if *passed == 0 {
-                    self.vacant.insert(input);
+                let free = self.sources[input].free;
+                if free > step {
+                    self.passed = self.passed.min(free);
                 } else {
-                    *head = cycle;
-                    self.sinks[*output as usize].wanted.insert(input);
-                    self.wanted.insert(*output as usize);
+                    self.passing.remove(input);
+                    self.vacant.insert(input);
                 }
             }
         }
@@ -234,20 +234,22 @@ impl<W: Words> Lane<W> {
 
     /// A message has come to the head of a vacant input.
     #[inline(always)]
-    fn look<M: Message>(
+    fn look<M: Message + Packets>(
         &mut self,
         index: usize,
         input: &In<M>,
-        cycle: u64,
+        step: u64,
         route: &impl Fn(&M) -> u32,
     ) -> Result<(), u32> {
-        if let Some(output) = input.peek(route) {
+        if let Some((output, (sectors, carries))) = input.peek(|message| (route(message), message.sectors()))
+        {
             let sink = self.sinks.get_mut(output as usize).ok_or(output)?;
             sink.wanted.insert(index);
             self.wanted.insert(output as usize);
             self.vacant.remove(index);
             let source = &mut self.sources[index];
-            (source.head, source.output) = (cycle, output);
+            source.head = step;
+            source.rest = self.cuts[usize::from(carries)][SECTORS.min(sectors as usize)];
         }
         Ok(())
     }

@@ -23,6 +23,7 @@ use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::memory::{
     ByteMask, LINE_BYTES, Label, MemAccess, MemReply, MemRequest, MemResult, MemoryClient, Tag, line_of,
 };
+use counterpoint_protocols::values::Values;
 
 /// How a copy engine works.
 #[derive(Clone, Debug, Params)]
@@ -438,7 +439,7 @@ fn find(chunks: &mut [Option<Chunk>], tag: Tag) -> Result<&mut Chunk, Fault> {
 fn write(chunk: &mut Chunk, tag: Tag, device: u64, data: &[u8], to_memory: &mut VecDeque<MemRequest>) {
     chunk.device = device;
     for (line, mask) in lines(device, data.len() as u64) {
-        let mut values = [0; LINE_BYTES as usize];
+        let mut values = Values::zero();
         let first = line.max(device);
         let last = (line + LINE_BYTES).min(device + data.len() as u64);
         values[(first - line) as usize..(last - line) as usize]

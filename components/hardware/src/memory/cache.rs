@@ -4,6 +4,7 @@
 use counterpoint_framework::model::{Choice, Invalid, Params};
 use counterpoint_framework::time::Bytes;
 use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Line, merge};
+use counterpoint_protocols::values::Values;
 
 use super::polynomial::Polynomial;
 
@@ -70,6 +71,8 @@ impl Way {
 
 const NO_LINE: u64 = u64::MAX;
 const NO_MISS: u32 = u32::MAX;
+/// Added to the use of a protected line: it comes after all others.
+const PROTECTED: u64 = 1 << 63;
 
 /// Result of a lookup of bytes that are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +93,7 @@ pub struct Evicted {
     /// Its dirty bytes.
     pub dirty: ByteMask,
     /// The values.
-    pub data: Line,
+    pub data: Values,
 }
 
 /// Accesses that wait for a line.
@@ -107,6 +110,8 @@ pub struct Cache<T> {
     polynomial: Option<Polynomial>,
     /// The line in each way: by themselves, because a look-up reads those of a whole set.
     lines: Vec<u64>,
+    /// How many there are.
+    held: usize,
     tags: Vec<Way>,
     data: Vec<Line>,
     misses: Vec<Option<Miss<T>>>,
@@ -148,6 +153,7 @@ impl<T> Cache<T> {
             set_index: params.set_index,
             polynomial: Polynomial::of_remainders(sets),
             lines: vec![NO_LINE; lines],
+            held: 0,
             tags: vec![Way::EMPTY; lines],
             data: vec![[0; LINE_BYTES as usize]; lines],
             misses: (0..params.mshrs).map(|_| None).collect(),
@@ -175,6 +181,10 @@ impl<T> Cache<T> {
     /// Finds a line. `index` is its position among the lines that this cache may hold; it chooses the set.
     #[inline]
     pub fn find(&self, line: u64, index: u64) -> Option<WayId> {
+        // An L1 that global accesses bypass is often empty, and has sets of up to a hundred ways.
+        if self.held == 0 {
+            return None;
+        }
         let set = self.set(index);
         let first = set.start;
         self.lines[set].iter().position(|&found| found == line).map(|way| WayId((first + way) as u32))
@@ -208,18 +218,19 @@ impl<T> Cache<T> {
     /// set waits for its line.
     pub fn allocate(&mut self, line: u64, index: u64) -> Option<(WayId, Option<Evicted>)> {
         let set = self.set(index);
-        let first = set.start;
-        let ways = self.lines[set.clone()].iter().zip(&self.tags[set]).enumerate();
-        let free = ways.filter(|(_, (_, way))| way.miss == NO_MISS);
-        let key = |(_, (line, way)): &(usize, (&u64, &Way))| {
-            let is_taken = **line != NO_LINE;
-            (is_taken && way.is_protected, if is_taken { way.used + 1 } else { 0 })
-        };
-        let (offset, _) = free.min_by_key(key)?;
-        let way = WayId((first + offset) as u32);
+        let (mut least, mut found) = (u64::MAX, None);
+        for (place, (&held, way)) in set.clone().zip(self.lines[set.clone()].iter().zip(&self.tags[set])) {
+            let key = if held == NO_LINE { 0 } else { way.used + u64::from(way.is_protected) * PROTECTED };
+            if key < least && way.miss == NO_MISS {
+                (least, found) = (key, Some(place));
+            }
+        }
+        let place = found?;
+        let way = WayId(place as u32);
         let evicted = self.take(way);
-        self.lines[first + offset] = line;
-        self.tags[first + offset] = Way::EMPTY;
+        self.lines[place] = line;
+        self.held += 1;
+        self.tags[place] = Way::EMPTY;
         self.touch(way);
         Some((way, evicted))
     }
@@ -228,8 +239,11 @@ impl<T> Cache<T> {
     pub fn take(&mut self, way: WayId) -> Option<Evicted> {
         let place = way.0 as usize;
         let (line, dirty) = (self.lines[place], self.tags[place].dirty);
-        let evicted =
-            (line != NO_LINE && dirty != 0).then(|| Evicted { line, dirty, data: self.data[place] });
+        let evicted = (line != NO_LINE && dirty != 0).then(|| Evicted {
+            line,
+            dirty,
+            data: Values::from(&self.data[place]),
+        });
         self.invalidate(way);
         evicted
     }
@@ -291,8 +305,8 @@ impl<T> Cache<T> {
     }
 
     /// Puts a line that memory has, too, into an empty way or in the place of the one that was used least recently, which
-    /// must not differ from memory. For a cache that is warm before time 0.
-    pub fn warm(&mut self, line: u64, index: u64, data: &Line) {
+    /// must not differ from memory. For a cache that is warm before time 0; [`Cache::give_values`] follows.
+    pub fn warm(&mut self, line: u64, index: u64) {
         let way = match self.find(line, index) {
             Some(way) => {
                 self.touch(way);
@@ -302,13 +316,19 @@ impl<T> Cache<T> {
         };
         if let Some(way) = way {
             self.tags[way.0 as usize].valid = ByteMask::MAX;
-            self.data[way.0 as usize] = *data;
         }
+    }
+
+    /// Gives each line that is here its values.
+    pub fn give_values(&mut self, mut give: impl FnMut(u64, &mut Line)) {
+        let taken = self.lines.iter().zip(&mut self.data).filter(|(line, _)| **line != NO_LINE);
+        taken.for_each(|(line, data)| give(*line, data));
     }
 
     /// Forgets a line; a miss under way for it still ends, for those that wait.
     pub fn invalidate(&mut self, way: WayId) {
-        self.lines[way.0 as usize] = NO_LINE;
+        let held = std::mem::replace(&mut self.lines[way.0 as usize], NO_LINE);
+        self.held -= usize::from(held != NO_LINE);
         let way = &mut self.tags[way.0 as usize];
         way.valid = 0;
         way.dirty = 0;
@@ -340,6 +360,12 @@ impl<T> Cache<T> {
     /// Whether another miss can begin.
     pub fn has_free_miss(&self) -> bool {
         !self.free.is_empty()
+    }
+
+    /// Whether a miss under way is that of a line in the set to which a line with this index belongs.
+    pub fn is_in_set(&self, miss: u32, index: u64) -> bool {
+        let miss = self.misses[miss as usize].as_ref();
+        miss.is_some_and(|miss| self.set(index).contains(&(miss.way.0 as usize)))
     }
 
     /// Whether a miss is under way.
@@ -460,6 +486,32 @@ mod tests {
         assert_eq!((filled, waiting), (Some(way), vec![1, 2]));
         assert_eq!((cache.data(way)[0], cache.data(way)[1]), (9, 5));
         assert_eq!((cache.valid(way), cache.dirty(way)), (ByteMask::MAX, 1));
+    }
+
+    #[test]
+    fn a_cache_that_has_forgotten_its_lines_finds_none() {
+        let mut cache = cache();
+        let ways = [(0, 0), (512, 4), (1024, 8)].map(|(line, index)| cache.allocate(line, index).unwrap().0);
+        assert_eq!(ways[0], ways[2], "a set has two ways");
+        let found =
+            |cache: &Cache<u32>| [(0, 0), (512, 4), (1024, 8)].map(|(line, index)| cache.find(line, index));
+        assert_eq!(found(&cache), [None, Some(ways[1]), Some(ways[2])]);
+        cache.invalidate(ways[1]);
+        cache.invalidate(ways[1]);
+        assert_eq!(found(&cache), [None, None, Some(ways[2])]);
+        cache.invalidate_clean();
+        assert_eq!(found(&cache), [None; 3]);
+        let again = cache.allocate(512, 4).map(|(way, _)| way);
+        assert_eq!(found(&cache), [None, again, None]);
+    }
+
+    #[test]
+    fn a_miss_belongs_to_the_set_of_its_line_even_when_that_is_forgotten() {
+        let mut cache = cache();
+        let (way, _) = cache.allocate(512, 4).unwrap();
+        let miss = cache.begin_miss(way, 1);
+        cache.invalidate(way);
+        assert_eq!([0, 1, 3, 8].map(|index| cache.is_in_set(miss, index)), [true, false, false, true]);
     }
 
     #[test]

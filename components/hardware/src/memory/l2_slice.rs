@@ -165,10 +165,9 @@ impl L2Slice {
         self.cold = false;
         let own = self.map.slice(line);
         for line in preloaded.lines(path).into_iter().filter(|&line| self.map.slice(line) == own) {
-            let mut data = [0; LINE_BYTES as usize];
-            preloaded.fill(path, line, &mut data);
-            self.cache.warm(line, self.map.within_slice(line) / LINE_BYTES, &data);
+            self.cache.warm(line, self.map.within_slice(line) / LINE_BYTES);
         }
+        self.cache.give_values(|line, data| _ = preloaded.fill(path, line, data));
     }
 
     /// A way for a line that is not here. `None`: every way of its set waits.
@@ -317,11 +316,11 @@ impl L2Slice {
         let result = match access {
             MemAccess::Read(mask) => {
                 counts.reads.add(1);
-                MemResult::Line(mask, *self.cache.data(way))
+                MemResult::Line(mask, self.cache.data(way).into())
             }
             MemAccess::Write(mask, data) => {
                 counts.writes.add(1);
-                self.write(way, label, (line, mask, &data), sim);
+                self.write(way, label, (line, mask, &*data), sim);
                 far += sectors(mask) as u8;
                 MemResult::Written(sectors(mask) as u8)
             }
@@ -444,7 +443,9 @@ impl Component for L2Slice {
             if let Some(reply) = io.memory.rx.try_recv() {
                 self.fill(reply, cycle, sim);
             }
-            self.mark();
+            if self.rule.is_some() {
+                self.mark();
+            }
             if !self.flushing.is_empty() && self.to_memory.len() < OUTGOING {
                 self.flush(sim);
             }
@@ -497,14 +498,14 @@ impl Component for L2Slice {
             let flushing = !self.flushing.is_empty() && self.to_memory.len() < OUTGOING;
             sim.set_busy(held.is_some() || leaving || flushing || self.cache.has_misses());
             // While the slice is occupied a request wakes it only if it comes later than the slice is free.
-            let due = io.requests.rx.due();
-            let waiting = due.is_some_and(|due| due <= sim.cycles_from_now(self.free.max(cycle) - cycle));
+            let free = sim.cycles_from_now(self.free.max(cycle + 1) - cycle);
+            let waiting = occupied && accepting && io.requests.rx.due().is_some_and(|due| due <= free);
             // One that the unit of atomics has no room for goes on when it has.
             let full = refused && self.free > cycle;
-            let again = untried || full || occupied && accepting && waiting;
+            let again = untried || full || waiting;
             let deadline = match (flushing, again) {
                 (true, _) => sim.cycles_from_now(1),
-                (false, true) => sim.cycles_from_now(self.free.max(cycle + 1) - cycle),
+                (false, true) => free,
                 (false, false) => SimTime::MAX,
             };
             let sources = [

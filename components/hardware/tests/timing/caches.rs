@@ -109,6 +109,22 @@ fn misses_beyond_the_entries_wait() {
 }
 
 #[test]
+fn a_load_whose_set_is_full_waits_for_a_line_of_that_set() {
+    // Two sets of one way. The first line belongs to the other set, so that its arrival makes no room.
+    let source = kernel(
+        "ld.global.u32 %r3, [%rd1+128];
+        ld.global.u32 %r4, [%rd1];
+        ld.global.u32 %r5, [%rd1+256];",
+    );
+    let params = "{ l1d: { capacity: 256 B, ways: 1, set_index: linear }, l1i: { perfect: on }, l1c: { perfect: on } }";
+    let run = run_kernel(params, &source, 32);
+    assert_eq!(asked(&run), [BUFFER + 128, BUFFER, BUFFER + 256]);
+    let [first, second, third] = [0, 1, 2].map(|number| run.requests[number].0);
+    assert!(first < second);
+    assert_eq!(third, second + MISS);
+}
+
+#[test]
 fn the_first_parameter_of_a_launch_misses() {
     let source = kernel(END);
     let run = run_kernel("{ fetch_width: 8, l1i: { perfect: on } }", &source, 64);

@@ -134,7 +134,7 @@ fn an_evicted_line_takes_exactly_its_dirty_bytes_along() {
     let (replies, fetches) = run(script);
     let written: Vec<(u64, u64)> = fetches
         .iter()
-        .filter(|(_, request)| matches!(request.access, MemAccess::Write(0b1010, data) if data[1] == 7 && data[3] == 7))
+        .filter(|(_, request)| matches!(&request.access, MemAccess::Write(0b1010, data) if data[1] == 7 && data[3] == 7))
         .map(|(cycle, request)| (*cycle, request.line))
         .collect();
     assert_eq!(written, [(100, 0)], "the write-back leaves with the fetch that needs the way");

@@ -33,7 +33,7 @@ impl Memory {
     pub(super) fn answer(&mut self, request: &MemRequest) -> MemReply {
         let line = self.line(request.line);
         let result = match &request.access {
-            MemAccess::Read(mask) => MemResult::Line(*mask, *line),
+            MemAccess::Read(mask) => MemResult::Line(*mask, (&*line).into()),
             MemAccess::Write(mask, data) => {
                 merge(line, *mask, data);
                 MemResult::Written(sectors(*mask) as u8)

@@ -251,7 +251,7 @@ fn mmu(params: &str, sms: [Vec<(u64, MmuRequest)>; 2], commands: Vec<(u64, PageC
     let moved = bench.probe::<PageMoved>("owners", None);
     let requests = bench.server("memory", None, |request: MemRequest| {
         let result = match &request.access {
-            MemAccess::Read(mask) => MemResult::Line(*mask, [0; LINE_BYTES as usize]),
+            MemAccess::Read(mask) => MemResult::Line(*mask, [0; LINE_BYTES as usize].into()),
             MemAccess::Write(..) => MemResult::Written(1),
             MemAccess::Atomic(_) => panic!("the MMU has no atomics"),
         };

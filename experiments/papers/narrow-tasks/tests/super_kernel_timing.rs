@@ -63,7 +63,7 @@ fn words(words: &[u32]) -> Vec<u8> {
 fn put(tag: u32, line: u64, bytes: &[u8]) -> MemRequest {
     let mut data = [0; LINE_BYTES as usize];
     data[..bytes.len()].copy_from_slice(bytes);
-    request(tag, line, MemAccess::Write(ALL, data))
+    request(tag, line, MemAccess::Write(ALL, data.into()))
 }
 
 struct Run {

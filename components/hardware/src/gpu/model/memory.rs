@@ -83,7 +83,7 @@ impl DeviceMemory {
         debug_assert_eq!(line, line_of(line), "a request names a line");
         let mut values: Line = self.bytes(line);
         let (result, count) = match access {
-            MemAccess::Read(mask) => (MemResult::Line(mask, values), sectors(mask)),
+            MemAccess::Read(mask) => (MemResult::Line(mask, values.into()), sectors(mask)),
             MemAccess::Write(mask, data) => {
                 merge(&mut values, mask, &data);
                 self.put(line, &values);

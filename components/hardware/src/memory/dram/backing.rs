@@ -76,9 +76,11 @@ impl Backing {
     /// Contents of a line before anything was written to it.
     #[cold]
     fn first(&self, line: u64, address: u64) -> Line {
-        let mut values = poison(line);
-        if let Some(before) = &self.before {
-            before.preloaded.fill(&before.path, address, &mut values);
+        let mut values = [0; LINE_BYTES as usize];
+        let before = self.before.as_ref();
+        let known = before.map_or(0, |before| before.preloaded.fill(&before.path, address, &mut values));
+        if known != ByteMask::MAX {
+            merge(&mut values, !known, &poison(line));
         }
         values
     }

@@ -34,51 +34,57 @@ struct Bank {
     write: u64,
 }
 
+/// Banks, and groups, of a channel at most: a set of them is a word. Tables of this size need no check of an index below it.
+const MOST: usize = 64;
+
 /// The command that a bank's access needs next.
 #[derive(Clone, Copy, Debug)]
 struct Want {
-    row: u64,
-    write: bool,
-    command: Command,
     /// First cycle as far as the bank decides, and which of the shared ones holds besides.
     own: u64,
-    shared: usize,
+    shared: u8,
+    write: bool,
+    command: Command,
+    row: u64,
+    /// Place of the access in the order of arrival.
+    order: u64,
 }
 
-/// State that the banks share: the first cycle for an activate of any bank, then for precharge, read and
-/// write in each group.
+/// State that the banks share: the first cycle of precharge, read and write in each group, and of an activate of any bank.
 #[derive(Clone, Debug)]
 struct Shared {
-    first: Vec<u64>,
+    first: Box<[u64; 4 * MOST]>,
     groups: usize,
 }
 
 impl Shared {
     /// Where the first cycle of a command to a bank of this group is.
     #[inline]
-    fn place(&self, command: Command, group: usize) -> usize {
-        match command {
-            Command::Activate => 0,
-            Command::Precharge => 1 + group,
-            Command::Read => 1 + self.groups + group,
-            Command::Write => 1 + 2 * self.groups + group,
-        }
+    fn place(command: Command, group: usize) -> u8 {
+        let kind = match command {
+            Command::Activate => return 3 * MOST as u8,
+            Command::Precharge => 0,
+            Command::Read => MOST,
+            Command::Write => 2 * MOST,
+        };
+        (kind + group % MOST) as u8
     }
 
-    /// Forbids a command other than an activate to all banks before `cycle`.
+    /// Forbids reads and writes to all banks before these cycles.
     #[inline]
-    fn hold(&mut self, command: Command, cycle: u64) {
-        let place = self.place(command, 0);
-        for first in &mut self.first[place..place + self.groups] {
-            *first = cycle.max(*first);
+    fn hold(&mut self, reads: u64, writes: u64) {
+        let (read, write) = (Self::place(Command::Read, 0) as usize, Self::place(Command::Write, 0) as usize);
+        for group in 0..self.groups.min(MOST) {
+            self.first[read + group] = self.first[read + group].max(reads);
+            self.first[write + group] = self.first[write + group].max(writes);
         }
     }
 
     /// Forbids a command to the banks of a group before `cycle`.
     #[inline]
     fn hold_group(&mut self, command: Command, group: usize, cycle: u64) {
-        let place = self.place(command, group);
-        self.first[place] = self.first[place].max(cycle);
+        let first = &mut self.first[Self::place(command, group) as usize];
+        *first = cycle.max(*first);
     }
 }
 
@@ -87,7 +93,7 @@ impl Shared {
 pub struct Banks {
     timing: Timing,
     banks: Vec<Bank>,
-    wants: Vec<Want>,
+    wants: Box<[Want; MOST]>,
     shared: Shared,
     /// Banks that want a column command.
     columns: u64,
@@ -98,11 +104,11 @@ impl Banks {
     pub fn new(timing: Timing) -> Self {
         let banks =
             (0..timing.banks).map(|bank| Bank { group: timing.group(bank) as usize, ..Bank::default() });
-        let want = Want { row: 0, write: false, command: Command::Activate, own: 0, shared: 0 };
-        let groups = timing.groups as usize;
-        let shared = Shared { first: vec![0; 1 + 3 * groups], groups };
-        let wants = vec![want; timing.banks as usize];
-        Banks { timing, banks: banks.collect(), wants, shared, columns: 0 }
+        let command = Command::Activate;
+        let shared = Shared::place(command, 0);
+        let want = Want { own: 0, shared, write: false, command, row: 0, order: 0 };
+        let shared = Shared { first: Box::new([0; 4 * MOST]), groups: timing.groups as usize };
+        Banks { timing, banks: banks.collect(), wants: Box::new([want; MOST]), shared, columns: 0 }
     }
 
     /// The open row of a bank.
@@ -111,9 +117,9 @@ impl Banks {
         self.banks[bank].open
     }
 
-    /// Sets the access that a bank is to bring forward.
+    /// Sets the access that a bank is to bring forward: its row, whether it writes, and its place in the order of arrival.
     #[inline]
-    pub fn want(&mut self, bank: usize, row: u64, write: bool) {
+    pub fn want(&mut self, bank: usize, row: u64, write: bool, order: u64) {
         let state = &self.banks[bank];
         let (command, own) = match state.open {
             Some(open) if open != row => (Command::Precharge, state.precharge),
@@ -121,22 +127,28 @@ impl Banks {
             Some(_) => (Command::Read, state.read),
             None => (Command::Activate, state.activate),
         };
-        let shared = self.shared.place(command, state.group);
+        let shared = Shared::place(command, state.group);
         self.columns = self.columns & !(1 << bank) | u64::from(command.is_column()) << bank;
-        self.wants[bank] = Want { row, write, command, own, shared };
+        self.wants[bank % MOST] = Want { own, shared, write, command, row, order };
     }
 
     /// The command that a bank's access needs.
     #[inline]
     pub fn command(&self, bank: usize) -> Command {
-        self.wants[bank].command
+        self.wants[bank % MOST].command
+    }
+
+    /// The place of that access in the order of arrival.
+    #[inline]
+    pub fn order(&self, bank: usize) -> u64 {
+        self.wants[bank % MOST].order
     }
 
     /// The first cycle at which that command is allowed.
     #[inline]
     pub fn allowed(&self, bank: usize) -> u64 {
-        let want = &self.wants[bank];
-        want.own.max(self.shared.first[want.shared])
+        let want = &self.wants[bank % MOST];
+        want.own.max(self.shared.first[want.shared as usize])
     }
 
     /// The banks whose accesses need column commands, a bit each.
@@ -147,7 +159,7 @@ impl Banks {
 
     /// Issues the command that a bank's access needs. For a column command the result is the cycle after its last data.
     pub fn issue(&mut self, bank: usize, cycle: u64) -> u64 {
-        let Want { row, write, command, .. } = self.wants[bank];
+        let Want { row, write, command, order, .. } = self.wants[bank % MOST];
         let Banks { timing: t, banks, shared, .. } = self;
         let state = &mut banks[bank];
         let group = state.group;
@@ -159,7 +171,7 @@ impl Banks {
                 state.write = cycle + t.tRCDWR;
                 state.precharge = cycle + t.tRAS;
                 state.activate = cycle + t.tRC;
-                shared.first[0] = cycle + t.tRRD;
+                shared.first[Shared::place(command, 0) as usize] = cycle + t.tRRD;
             }
             Command::Precharge => {
                 state.open = None;
@@ -168,23 +180,22 @@ impl Banks {
             Command::Read => {
                 end += t.tCL + t.burst_cycles;
                 state.precharge = state.precharge.max(cycle + t.tRTP);
-                shared.hold(Command::Read, cycle + t.tCCD);
                 // The bus turns round: write data must not meet read data.
-                shared.hold(Command::Write, (cycle + t.tCCD).max((end + 2).saturating_sub(t.tWL)));
+                let writes = (cycle + t.tCCD).max((end + 2).saturating_sub(t.tWL));
+                shared.hold(cycle + t.tCCD, writes);
                 shared.hold_group(Command::Precharge, group, cycle + t.tRTPL);
             }
             Command::Write => {
                 end += t.tWL + t.burst_cycles;
                 state.precharge = state.precharge.max(end + t.tWR);
-                shared.hold(Command::Write, cycle + t.tCCD);
-                shared.hold(Command::Read, (cycle + t.tCCD).max(end + t.tCDLR));
+                shared.hold((cycle + t.tCCD).max(end + t.tCDLR), cycle + t.tCCD);
             }
         }
         if command.is_column() {
             shared.hold_group(Command::Read, group, cycle + t.tCCDL);
             shared.hold_group(Command::Write, group, cycle + t.tCCDL);
         }
-        self.want(bank, row, write);
+        self.want(bank, row, write, order);
         end
     }
 
@@ -192,7 +203,7 @@ impl Banks {
     pub fn all_closable(&self) -> u64 {
         let open = self.banks.iter().filter(|bank| bank.open.is_some());
         let Shared { first, .. } = &self.shared;
-        let held = |bank: &Bank| first[self.shared.place(Command::Precharge, bank.group)];
+        let held = |bank: &Bank| first[Shared::place(Command::Precharge, bank.group) as usize];
         let closable = open.map(|bank| bank.precharge.max(held(bank)));
         closable.max().unwrap_or(0)
     }
@@ -208,8 +219,8 @@ impl Banks {
         for number in 0..self.banks.len() {
             let bank = &mut self.banks[number];
             (bank.open, bank.activate) = (None, end);
-            let Want { row, write, .. } = self.wants[number];
-            self.want(number, row, write);
+            let Want { row, write, order, .. } = self.wants[number % MOST];
+            self.want(number, row, write, order);
         }
     }
 }
@@ -225,7 +236,7 @@ mod tests {
     }
 
     fn next(banks: &mut Banks, bank: usize, row: u64, write: bool) -> (Command, u64) {
-        banks.want(bank, row, write);
+        banks.want(bank, row, write, 0);
         (banks.command(bank), banks.allowed(bank))
     }
 

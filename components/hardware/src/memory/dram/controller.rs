@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::kernel::{Fault, Source, Watch};
 use counterpoint_framework::model::{
     Component, Context, Counter, Distribution, Invalid, Params, Ports, Setting, Stats,
 };
@@ -123,7 +123,7 @@ struct DramCounts {
 
 impl DramCounts {
     /// Counts a command.
-    fn count(&self, issued: Issued, timing: &Timing) {
+    fn count(&self, issued: &Issued, timing: &Timing) {
         match issued.command {
             Command::Activate => self.n_act.add(1),
             Command::Precharge => self.n_pre.add(1),
@@ -187,7 +187,7 @@ impl DramController {
         }
         let (mask, write, result) = match request.access {
             MemAccess::Read(mask) => {
-                (mask, false, MemResult::Line(mask, self.backing.read(line, request.line)))
+                (mask, false, MemResult::Line(mask, self.backing.read(line, request.line).into()))
             }
             MemAccess::Write(mask, data) => {
                 self.backing.write(line, request.line, mask, &data);
@@ -238,13 +238,15 @@ impl DramController {
         if step.refreshes > 0 {
             sim.debug(|| format!("{} refreshes", step.refreshes));
         }
-        for issued in step.column.into_iter().chain(step.row) {
+        let count = |issued: &Issued| {
             stats.by_label.of(issued.label).count(issued, &self.timing);
             sim.trace(|| {
                 let command = format!("{:?}", issued.command).to_lowercase();
                 format!("{command} bank {} row {:#x}", issued.bank, issued.row)
             });
-        }
+        };
+        step.column.iter().for_each(count);
+        step.row.iter().for_each(count);
         if let Some(finished) = step.finished {
             stats.mrq_latency.record(cycle - finished.since);
             self.queued -= self.under_way.get(finished.payload).places;
@@ -309,13 +311,16 @@ impl Component for DramController {
         }
         sim.stats.by_label.begin(sim.resource(), sim.path());
         sim.stats.peak_bandwidth.set(self.timing.peak(sim.clock().frequency()));
+        let asking = Watch::new(io.clients.iter().map(|client| &client.rx));
         loop {
             let cycle = sim.cycle();
-            for client in (self.turn..clients).chain(0..self.turn) {
-                if self.queued < self.depth
-                    && let Some(request) = io.clients[client].rx.try_recv()
-                {
-                    self.accept(client, request, &track, sim)?;
+            if asking.arrived(sim).next().is_some() {
+                for client in (self.turn..clients).chain(0..self.turn) {
+                    if self.queued < self.depth
+                        && let Some(request) = io.clients[client].rx.try_recv()
+                    {
+                        self.accept(client, request, &track, sim)?;
+                    }
                 }
             }
             self.turn = if self.turn + 1 < clients { self.turn + 1 } else { 0 };
@@ -338,10 +343,8 @@ impl Component for DramController {
             let deadline = if next == u64::MAX { SimTime::MAX } else { sim.cycles_from_now(next - cycle) };
             sim.set_busy(!self.scheduler.is_empty() || !self.replies.is_empty());
             let room = self.queued < self.depth;
-            let requests = io.clients.iter().map(|client| client.rx.when(room));
-            let credit =
-                io.clients.iter().enumerate().map(|(index, client)| client.tx.when(blocked == Some(index)));
-            sim.wait(deadline, requests.chain(credit)).await;
+            let credit = blocked.and_then(|client: usize| io.clients[client].tx.when(true));
+            sim.wait(deadline, [asking.when(room), credit]).await;
         }
     }
 }

@@ -93,7 +93,6 @@ struct Queue {
     passed: u32,
     wanted: u32,
     /// Of the wanted access.
-    order: u64,
     row: u64,
 }
 
@@ -117,7 +116,7 @@ pub struct Scheduler<T> {
 impl<T> Scheduler<T> {
     /// A scheduler that lets at most `overtaking` accesses go before a bank's oldest.
     pub fn new(timing: Timing, overtaking: u32) -> Self {
-        let queue = Queue { oldest: NONE, youngest: NONE, passed: 0, wanted: NONE, order: 0, row: 0 };
+        let queue = Queue { oldest: NONE, youngest: NONE, passed: 0, wanted: NONE, row: 0 };
         Scheduler {
             banks: Banks::new(timing),
             timing,
@@ -227,7 +226,7 @@ impl<T> Scheduler<T> {
         while banks != 0 {
             let bank = banks.trailing_zeros() as usize;
             banks &= banks - 1;
-            let order = self.queues[bank].order;
+            let order = self.banks.order(bank);
             if self.banks.allowed(bank) <= cycle && order < best {
                 (best, found) = (order, Some(bank));
             }
@@ -311,8 +310,8 @@ impl<T> Scheduler<T> {
             }
         }
         let slot = &self.slots[queue.wanted as usize];
-        (queue.order, queue.row) = (slot.order, slot.row);
-        self.banks.want(bank, slot.row, slot.write);
+        queue.row = slot.row;
+        self.banks.want(bank, slot.row, slot.write, slot.order);
     }
 
     /// Does the refreshes that are due, and says how many. While nothing was queued nobody asked: only the first of

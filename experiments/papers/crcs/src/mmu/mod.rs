@@ -16,6 +16,7 @@ use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, MemAccess};
 use counterpoint_protocols::pages::{PageCommand, PageEvent, PageServer};
 use counterpoint_protocols::translation::{MmuReply, RangeClaim};
+use counterpoint_protocols::values::Values;
 
 use crate::messages::{Irregular, PageMoved, Progress};
 use counts::Counts;
@@ -177,7 +178,7 @@ impl Owners {
             stats.count_write_backs.add(cost.writes.len() as u64);
             self.counts_free = cycle + cost.lines.div_ceil(self.params.count_rate.into());
             for line in cost.writes {
-                outbox.request(line, WRITE_BACK, MemAccess::Write(ByteMask::MAX, [0; LINE_BYTES as usize]));
+                outbox.request(line, WRITE_BACK, MemAccess::Write(ByteMask::MAX, Values::zero()));
             }
             if cost.reads.is_empty() {
                 stats.count_latency.record(self.counts_free - cycle);

@@ -13,6 +13,7 @@ use counterpoint_protocols::memory::{
     AtomicLane, AtomicOperation, AtomicType, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemRequest,
     sectors,
 };
+use counterpoint_protocols::values::Values;
 use counterpoint_ptx::{Access, AccessKind, CacheOperator, Row, Space};
 
 use super::in_flight::Waiter;
@@ -72,6 +73,17 @@ impl Outcome {
     }
 }
 
+/// The cause for which the transaction at the end of the pipeline cannot go on. Without it every step would look for room again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stuck {
+    /// It can, or has not been looked up.
+    No,
+    /// All misses are under way: until one ends.
+    ByMisses,
+    /// The set of the line with this index has no way that is free, or no more accesses can wait for its miss: until a miss ends there.
+    InSet(u64),
+}
+
 /// The L1 data cache.
 pub(super) struct L1 {
     pipeline: VecDeque<Transaction>,
@@ -82,6 +94,7 @@ pub(super) struct L1 {
     allocates: bool,
     /// A line has been requested since everything was forgotten.
     has_read: bool,
+    stuck: Stuck,
     /// A line of local memory that has been evicted and has not left.
     evicted: Option<MemRequest>,
 }
@@ -103,6 +116,7 @@ impl L1 {
             flush: params.flush,
             allocates: params.local_stores == LocalStores::Allocate,
             has_read: false,
+            stuck: Stuck::No,
             evicted: None,
         })
     }
@@ -112,6 +126,7 @@ impl L1 {
     pub(super) fn launch_changed(&mut self) -> bool {
         let flushes = self.flush == L1Flush::LaunchChange;
         if flushes {
+            self.stuck = Stuck::No;
             self.cache.invalidate_clean();
         }
         flushes
@@ -121,6 +136,7 @@ impl L1 {
     /// and nobody else. Local memory's dirty lines stay.
     pub(super) fn acquire(&mut self) {
         if std::mem::take(&mut self.has_read) {
+            self.stuck = Stuck::No;
             self.cache.invalidate_clean();
         }
     }
@@ -158,6 +174,19 @@ impl L1 {
     #[inline]
     pub(super) fn first(&self) -> Option<Transaction> {
         self.pipeline.front().copied()
+    }
+
+    /// Whether the transaction at the end of the pipeline would be blocked again: it was, and nothing has changed that it
+    /// depends on.
+    #[inline]
+    pub(super) fn is_stuck(&self) -> bool {
+        self.stuck != Stuck::No
+    }
+
+    /// The transaction at the end of the pipeline has been blocked.
+    pub(super) fn get_stuck(&mut self) {
+        let line = self.first().map_or(0, |transaction| transaction.line);
+        self.stuck = if self.cache.has_free_miss() { Stuck::InSet(line / LINE_BYTES) } else { Stuck::ByMisses };
     }
 
     /// The page of the transaction at the end of the pipeline has come.
@@ -216,8 +245,8 @@ impl L1 {
         }
         if access.kind == AccessKind::Store {
             let Some(permit) = memory.try_reserve() else { return Outcome::NoCredit };
-            let (mut data, mut mask) = ([0; LINE_BYTES as usize], 0);
-            access.scatter(lanes, line, &mut data, &mut mask);
+            let (mut data, mut mask) = (Values::zero(), 0);
+            access.scatter(lanes, line, &mut data[..], &mut mask);
             self.forget(line);
             send(permit, line, label, store, MemAccess::Write(mask, data));
             return Outcome::Stored;
@@ -291,7 +320,7 @@ impl L1 {
             return Outcome::Kept;
         }
         let Some(permit) = memory.try_reserve() else { return Outcome::NoCredit };
-        send(permit, line, label, store, MemAccess::Write(mask, data));
+        send(permit, line, label, store, MemAccess::Write(mask, data.into()));
         Outcome::Stored
     }
 
@@ -335,6 +364,10 @@ impl L1 {
 
     /// A line has come; gives those that waited for it, and where the cache has it, if it has.
     pub(super) fn fill(&mut self, miss: u32, mask: ByteMask, data: &Line) -> (Option<WayId>, Vec<Waiter>) {
+        let stays = matches!(self.stuck, Stuck::InSet(index) if !self.cache.is_in_set(miss, index));
+        if !stays {
+            self.stuck = Stuck::No;
+        }
         self.cache.end_miss(miss, mask, data)
     }
 

@@ -16,9 +16,6 @@ impl LoadStore {
     /// Makes the next transaction of an instruction: word `part` of the first of those lanes, and of all that are in its
     /// line.
     pub(super) fn lines(&mut self, index: u32, lanes: u32, part: u32, around: &mut SmState<'_>) -> Taken {
-        if !self.l1.has_room() {
-            return Taken::part(0, Work::Lines(index, lanes, part));
-        }
         let coalescing = self.coalescing;
         let instruction = self.instructions.get(index);
         let access = &instruction.access;
@@ -69,9 +66,13 @@ impl LoadStore {
             self.l1.look_up(&mut instruction.access, (store, label), memory, &mut self.bypasses, words);
         around.sim.trace(|| format!("L1: {} {:#x} of warp slot {warp}", outcome.name(), transaction.line));
         match outcome {
-            Outcome::Blocked | Outcome::NoCredit => {
+            Outcome::Blocked => {
                 self.blocked = true;
-                self.out_of_credit = matches!(outcome, Outcome::NoCredit);
+                self.l1.get_stuck();
+                return;
+            }
+            Outcome::NoCredit => {
+                (self.blocked, self.out_of_credit) = (true, true);
                 return;
             }
             Outcome::Hit => {

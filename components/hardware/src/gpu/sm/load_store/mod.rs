@@ -331,10 +331,13 @@ impl LoadStore {
     ) -> Result<(), Fault> {
         let cycle = around.cycle;
         if self.free <= cycle && !self.starved && self.queue.ready().is_some_and(|ready| ready <= cycle) {
-            self.transact(around)?;
+            let fits = self.l1.has_room() || !self.queue.has_line();
+            if fits {
+                self.transact(around)?;
+            }
         }
-        (self.blocked, self.out_of_credit) = (false, false);
-        if self.l1.next().is_some_and(|ready| ready <= cycle) {
+        (self.blocked, self.out_of_credit) = (self.l1.is_stuck(), false);
+        if !self.blocked && self.l1.next().is_some_and(|ready| ready <= cycle) {
             self.look_up(memory, around);
         }
         self.l1.write_back(memory);

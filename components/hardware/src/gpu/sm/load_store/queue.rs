@@ -113,6 +113,12 @@ impl Queue {
         self.instructions.front_mut()
     }
 
+    /// Whether the unit's next transaction is of a line, which goes into the L1's pipeline.
+    #[inline]
+    pub(super) fn has_line(&self) -> bool {
+        self.instructions.front().is_some_and(|first| matches!(first.work, Work::Lines(..)))
+    }
+
     /// The instructions in their order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Queued> {
         self.instructions.iter()

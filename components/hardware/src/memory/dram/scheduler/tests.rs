@@ -54,7 +54,7 @@ impl Naive {
         let allowed = wanted.filter_map(|place| {
             let access = &self.queue[place];
             let mut banks = self.banks.clone();
-            banks.want(access.bank, access.row, access.write);
+            banks.want(access.bank, access.row, access.write, access.number);
             let (command, allowed) = (banks.command(access.bank), banks.allowed(access.bank));
             (command.is_column() == column && allowed <= cycle).then_some((place, command))
         });
@@ -75,7 +75,7 @@ impl Naive {
             access.columns -= 1;
             let (bank, row) = (access.bank, access.row);
             trace.push((cycle, command, bank, row, access.number));
-            self.banks.want(bank, row, access.write);
+            self.banks.want(bank, row, access.write, access.number);
             let end = self.banks.issue(bank, cycle);
             if self.queue[place].columns == 0 {
                 let first = self.queue.iter().position(|access| access.bank == bank);
@@ -88,7 +88,7 @@ impl Naive {
         {
             let Plain { bank, row, write, number, .. } = self.queue[place];
             trace.push((cycle, command, bank, row, number));
-            self.banks.want(bank, row, write);
+            self.banks.want(bank, row, write, number);
             self.banks.issue(bank, cycle);
         }
     }
