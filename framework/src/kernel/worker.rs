@@ -294,13 +294,13 @@ impl<'a> Worker<'a> {
         let pulse = &*self.plan.pulses[self.thread];
         let step = self.plan.partition.step[self.thread];
         let mut endings = std::mem::take(&mut self.endings);
+        pulse.beat();
         loop {
             let next = self.agenda.with(|agenda| agenda.earliest());
             if next >= limit {
                 break;
             }
             let until = limit.min(next.saturating_add(step));
-            pulse.beat();
             while let Some(number) = self.next_island(until) {
                 let island = &mut self.islands[number];
                 pulse.set_island(number);

@@ -186,7 +186,8 @@ impl L1 {
     /// The transaction at the end of the pipeline has been blocked.
     pub(super) fn get_stuck(&mut self) {
         let line = self.first().map_or(0, |transaction| transaction.line);
-        self.stuck = if self.cache.has_free_miss() { Stuck::InSet(line / LINE_BYTES) } else { Stuck::ByMisses };
+        self.stuck =
+            if self.cache.has_free_miss() { Stuck::InSet(line / LINE_BYTES) } else { Stuck::ByMisses };
     }
 
     /// The page of the transaction at the end of the pipeline has come.
