@@ -85,13 +85,7 @@ fn kernel(criterion: &mut Criterion) {
 /// Hops that take so long that starting some thousand components does not show.
 const MANY_HOPS: u64 = 24 * HOPS;
 
-/// A cut at every link.
-fn finest(threads: usize) -> RunOptions {
-    let (sharing, islands) = (Sharing::Always, Islands::AtLatency(SimTime::from_ns(1)));
-    RunOptions { threads, sharing, islands, ..RunOptions::default() }
-}
-
-/// A ring cut at links of 1, 10 and 100 cycles, and larger rings, on one thread and on two. Every process is an island.
+/// Rings with links of 1, 10 and 100 cycles, and larger rings, on one thread and on two, cut as they are by default.
 fn islands(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("islands");
     group.sample_size(10);
@@ -99,9 +93,9 @@ fn islands(criterion: &mut Criterion) {
         let hops = MANY_HOPS.next_multiple_of((nodes * cycles) as u64);
         group.throughput(Throughput::Elements(hops));
         for threads in [1, 2] {
-            let options = finest(threads);
+            let options = RunOptions { threads, sharing: Sharing::Always, ..RunOptions::default() };
             group.bench_function(
-                format!("{nodes} components, lookahead {cycles}, {threads} threads"),
+                format!("{nodes} components, links of {cycles}, {threads} threads"),
                 |bencher| {
                     let machine = || workloads::long_ring(Clocks::Unit, nodes, cycles as u64, hops);
                     bencher.iter_with_setup(machine, |machine| black_box(machine.run(&options)).islands);
@@ -146,7 +140,9 @@ fn idle(criterion: &mut Criterion) {
             add_idle(&mut machine, islands);
             machine
         };
-        let options = finest(1);
+        // A cut at every link.
+        let options =
+            RunOptions { islands: Islands::AtLatency(SimTime::from_ns(1)), ..RunOptions::default() };
         assert_eq!(machine().run(&options).islands, RING + islands);
         group.bench_function(format!("{RING} busy components and {islands} idle islands"), |bencher| {
             bencher.iter_with_setup(machine, |machine| black_box(machine.run(&options)).islands);

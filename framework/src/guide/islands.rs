@@ -4,8 +4,8 @@
 //! other end. The kernel makes use of this. It cuts the machine into *islands* at its long links; the
 //! shortest latency between two islands is the **lookahead**. Each island runs on its own through a *window*
 //! of simulated time that is no longer than the lookahead. Then islands swap messages, and the next window
-//! begins. On several threads islands run side by side. Within a thread the kernel leaves the machine whole, as
-//! windows cost more there than a warm cache brings.
+//! begins. On several threads islands run side by side. On one thread a heavy component finds its state in the
+//! processor's cache for a window; light ones share an island there, as windows cost more than that brings.
 //!
 //! **The value of a latency.** A window costs the same whether it is a nanosecond or a microsecond long. A
 //! machine whose islands are 100 ns apart synchronises a hundred times less often than one whose islands are

@@ -94,6 +94,8 @@ pub(super) mod cost {
     pub(in crate::kernel) const WAKE_AMONG_FEW: f64 = 10.0;
     /// A few.
     pub(in crate::kernel) const FEW: usize = 8;
+    /// The share of its weight by which a process costs more where others run between its cycles and its state leaves the cache.
+    pub(in crate::kernel) const COLD: f64 = 0.1;
     /// Running an island for a window.
     pub(in crate::kernel) const ISLAND: f64 = 60.0;
     /// A window, on one thread.

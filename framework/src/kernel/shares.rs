@@ -125,7 +125,8 @@ impl<'a> Shape<'a> {
         let own = self.loads.iter().zip(&self.cycles).zip(island);
         let loads = own.map(|((load, cycles), &island)| {
             let is_few = (2..=cost::FEW).contains(&sizes[island]);
-            load + cycles * if is_few { cost::WAKE_AMONG_FEW } else { cost::WAKE }
+            let cold = if sizes[island] > 1 { cost::COLD * load } else { 0.0 };
+            load + cold + cycles * if is_few { cost::WAKE_AMONG_FEW } else { cost::WAKE }
         });
         loads.collect()
     }
