@@ -62,9 +62,9 @@
 //! ```
 //!
 //! A real machine has an imbalance, too: parts that are there once, such as its network. The kernel's own estimate, by which it
-//! cuts, counts them, with weights that were measured on the computer: `counterpoint graph crcs-64sm-pcie3-ssd mandelbrot --islands
-//! --threads 16 --force-threads --warm-up 300us` prints 9.7 times as fast as one thread there, and 18.5 with 64; `gtx480` with
-//! `reference-mandelbrot`, whose 15 SMs are on 16 threads, 6.9, and 1.7 with two.
+//! cuts, counts them, with weights that were measured on the computer: `counterpoint graph gtx480 reference-mandelbrot --islands
+//! --threads 16 --force-threads --warm-up 300us` prints 6.9 times as fast as one thread, where 15 SMs are all that works, and
+//! 1.7 with two.
 //!
 //! So a window should hold some hundred events per thread. Where it holds fewer, a longer lookahead buys more than a thread
 //! does; `counterpoint graph --islands --threads N` shows the lookahead, the link that limits it, and each thread's share.
