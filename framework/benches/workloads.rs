@@ -45,10 +45,10 @@ pub(crate) fn work(finished: Finished) -> Work {
     each.fold(Work::default(), |sum, work| sum.and(*work))
 }
 
-/// Where a process leaves what it has done.
+/// The work of a process, set at its end.
 type Done = Rc<Cell<Work>>;
 
-/// Adds a process, which leaves at its end what it has done. Its body is what the kernel polls, with nothing around it.
+/// Adds a process that sets its work at its end. The kernel polls its body directly.
 fn add<B>(
     machine: &mut Machine,
     clocks: Clocks,

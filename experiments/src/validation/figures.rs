@@ -12,7 +12,7 @@ use counterpoint_simulation::run::{Progress, RunErrors, RunSummary, load_machine
 use serde::Deserialize;
 
 use super::{request, verified};
-use crate::speed::MOST_RUNS;
+use crate::speed::{ENOUGH, MOST_RUNS};
 
 /// A kernel, and the other simulator's figures for it.
 #[derive(Clone, Debug, Deserialize)]
@@ -77,14 +77,14 @@ impl KernelRun {
     }
 }
 
-/// Runs a kernel and takes its figures: again, until it has taken `enough` processor seconds, where its speed counts.
+/// Runs a kernel and takes its figures; where its speed counts, again, until the ticks of the clock do not show.
 ///
 /// # Errors
 /// When a run cannot begin, fails, or computes something wrong.
 pub fn kernel(
     machine: &str,
     kernel: &Kernel,
-    enough: f64,
+    speed: bool,
     folder: &Path,
     registry: &Arc<Registry>,
 ) -> Result<KernelRun, RunErrors> {
@@ -108,7 +108,7 @@ pub fn kernel(
     let (all, mut seconds) = upto(ends.len())?;
     let (before, mut seconds_before) = upto(kernel.warm)?;
     let mut runs = 1;
-    while seconds < enough && runs < MOST_RUNS {
+    while speed && seconds < ENOUGH && runs < MOST_RUNS {
         seconds += upto(ends.len())?.1;
         seconds_before += upto(kernel.warm)?.1;
         runs += 1;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use counterpoint_framework::model::Registry;
 use counterpoint_simulation::run::{Progress, RunError, RunErrors, RunRequest, RunSummary, run};
 
-use crate::speed::{ENOUGH, calibration_loop};
+use crate::speed::calibration_loop;
 
 pub use figures::{Kernel, KernelRun, QUANTITIES, Quantity, kernel};
 pub use measured::{Machine, Measured};
@@ -126,7 +126,7 @@ pub fn validate(
             cause: cause.cloned(),
         };
         for wanted in &machine.kernels {
-            let found = kernel(&machine.machine, wanted, if speed { ENOUGH } else { 0.0 }, folder, registry)?;
+            let found = kernel(&machine.machine, wanted, speed, folder, registry)?;
             let accesses = wanted.figures.get("l2_accesses").copied().unwrap_or(0.0);
             for (name, value) in &found.figures {
                 if let Some(&theirs) = wanted.figures.get(*name) {

@@ -23,8 +23,8 @@
 //! | 256 | 10 cycles | 51.2 | 90.1 | 1.8 |
 //! | 4,096 | 10 cycles | 47.5 | 91.4 | 1.9 |
 //!
-//! So h is about 20 ns, and M(2) about 0.4 µs: what is left of 1.1 µs for a window of 64 events on two threads. Cores are shared:
-//! rates of two threads scatter by a tenth from run to run, and b follows from the slower core.
+//! So h is about 20 ns. A window of 64 events takes 1.1 µs on two threads; M(2) is about 0.4 µs of that. Cores are shared: rates
+//! of two threads scatter by a tenth from run to run, and b follows from the slower core.
 //!
 //! Idle islands cost nothing: `cargo bench -p counterpoint-framework -- idle` has a ring of 64, cut at every link, beside none, 1,000 and
 //! 10,000 islands that wait for a message that never comes: 38.5, 38.8 and 36.1 million hops per second. The last has 160 times

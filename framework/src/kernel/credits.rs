@@ -82,19 +82,16 @@ mod tests {
     use std::collections::VecDeque;
 
     use super::*;
+    use crate::kernel::random::random;
 
     /// Against a queue, with few credits on their way and with many.
     #[test]
     fn credits_come_back_in_order() {
-        let mut state = 1_u64;
-        let mut random = move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            state >> 33
-        };
+        let mut random = random(1);
         let (few, others, mut model) = (Few::new(), Others::default(), VecDeque::new());
         let (mut now, mut latest) = (0, 0);
         for step in 0..20_000 {
-            if random() % 2 == 0 {
+            if random().is_multiple_of(2) {
                 latest = (latest + random() % 3).max(now + 1);
                 assert_eq!(few.add(&others, latest), model.is_empty());
                 model.push_back(latest);

@@ -165,7 +165,7 @@ impl Domain {
         self.advance_or_schedule_next(slot)
     }
 
-    /// Out of line: what is left in the components' state machines needs few registers.
+    /// Out of line, so that the state machines of components need few registers.
     #[inline(never)]
     fn advance_or_schedule_next(&self, slot: Slot) -> bool {
         let next = self.next.get();

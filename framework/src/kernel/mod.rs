@@ -24,6 +24,8 @@ mod partition;
 mod port;
 mod process;
 mod queue;
+#[cfg(test)]
+mod random;
 mod reins;
 mod remote;
 mod ring;

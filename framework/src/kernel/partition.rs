@@ -156,8 +156,9 @@ impl Partition {
             let shape = &shape;
             threads.clone().flat_map(move |threads| {
                 let cut = shape.assign(&island, threads);
-                let whole = matches!(islands, Islands::Auto).then(|| shape.whole(&cut));
-                whole.into_iter().chain([cut])
+                // On one thread that is the same for all latencies, and is looked at below.
+                let apart = matches!(islands, Islands::Auto) && cut.threads > 1;
+                apart.then(|| shape.whole(&cut)).into_iter().chain([cut])
             })
         });
         let whole = (matches!(islands, Islands::Auto) && *threads.start() == 1).then(one);

@@ -151,7 +151,7 @@ impl Process {
         self.domain.clock
     }
 
-    /// The same, where it is.
+    /// The clock, by reference.
     #[inline(always)]
     pub(crate) fn clock_ref(&self) -> &Clock {
         &self.domain.clock

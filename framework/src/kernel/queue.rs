@@ -89,15 +89,12 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::random::random;
 
     /// Both queues against a plain list of keys, sparse and dense.
     #[test]
     fn scan_and_wheel_agree_with_a_list() {
-        let mut state = 7_u64;
-        let mut random = move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            state >> 33
-        };
+        let mut random = random(7);
         let mut queues = [true, false].map(|wheel| Queue::with_wheel(40, wheel));
         let mut list = [NEVER; 40];
         let mut now = 0;
@@ -110,7 +107,7 @@ mod tests {
                 queue.schedule(slot, key);
                 assert_eq!(queue.earliest(), earliest);
             }
-            if random() % 2 == 0 {
+            if random().is_multiple_of(2) {
                 now = earliest;
                 let expected: Vec<Slot> = (0..40).filter(|&slot| list[slot as usize] == now).collect();
                 expected.iter().for_each(|&slot| list[slot as usize] = NEVER);

@@ -140,20 +140,21 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
+    use crate::kernel::random::random;
 
     #[test]
     fn it_does_what_a_deque_does() {
         let (mut ring, mut model) = (Ring::default(), VecDeque::new());
-        let mut state = 1_u64;
+        let mut random = random(1);
         for step in 0..10_000_u64 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            match (state >> 33) % 5 {
+            let drawn = random();
+            match drawn % 5 {
                 0 | 1 => {
                     ring.push_back(step);
                     model.push_back(step);
                 }
                 2 => {
-                    let place = (state >> 40) as usize % (model.len() + 1);
+                    let place = (drawn >> 7) as usize % (model.len() + 1);
                     ring.insert(place, step);
                     model.insert(place, step);
                 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::machine::{LEAST_GRACE, Machine};
 use super::partition::{Partition, cost};
 
-/// What a cut is made from.
+/// A machine as the cut sees it: latencies, loads and kinds of components.
 pub(super) struct Shape<'a> {
     machine: &'a Machine,
     /// Per link its latency in picoseconds.

@@ -308,6 +308,7 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::random::random;
 
     /// The sleepers against a plain list, over near and far wake-ups, with some that go ahead of the others.
     #[test]
@@ -319,11 +320,7 @@ mod tests {
     }
 
     fn agree(both: &[Sleepers], sleepers: usize) {
-        let mut state = 7_u64;
-        let mut random = move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            state >> 33
-        };
+        let mut random = random(7);
         let mut list = vec![NEVER; sleepers];
         let mut now = 0;
         for round in 0..40_000_u64 {
