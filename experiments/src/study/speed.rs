@@ -21,9 +21,9 @@ const SPEEDS: &str = "speeds.csv";
 pub struct Speed {
     /// Seconds of the simulation alone.
     pub wall_s: f64,
-    /// Processor seconds of the simulation alone.
+    /// Processor seconds of the simulation alone; of all runs at that time, if there were several.
     pub cpu_s: f64,
-    /// Processor seconds of the run with its loading and its files; of all runs at that time, if there were several.
+    /// The same with loading and files.
     #[serde(default)]
     pub run_cpu_s: f64,
     /// Seconds from its claim to its result.
