@@ -112,10 +112,10 @@ fn the_model_counts_the_instructions_that_stepped_sms_count() {
 fn the_model_takes_as_long_as_stepped_sms_for_tasks_of_a_table() {
     // The host looks often, so that it is the tasks that are timed rather than when it happens to look.
     let with = |scan: &str| format!("host.cpu.runtime={{ pagoda: {{ scan: {scan}, timeout: 5 us }} }}");
-    // The gaps are explained in DEVIATIONS.md: the largest differences are those of mandelbrot and of the
-    // beam-former.
-    agrees("pagoda", &[&with("rows")], 0.9..1.09, 0.85..1.15);
-    agrees("pagoda", &[&with("lanes")], 0.85..1.09, 0.78..1.15);
+    // The gaps are explained in DEVIATIONS.md: the largest difference is that of the convolution, whose warps wait for operand collectors
+    // behind warps that poll.
+    agrees("pagoda", &[&with("rows")], 0.89..1.09, 0.75..1.15);
+    agrees("pagoda", &[&with("lanes")], 0.86..1.09, 0.72..1.15);
 }
 
 #[test]

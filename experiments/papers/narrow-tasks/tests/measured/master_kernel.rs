@@ -78,7 +78,8 @@ struct Seen {
     enabled: BTreeMap<u32, f64>,
     /// By row and warp in the task, the clock at the beginning and at the store, and when that arrived.
     ran: BTreeMap<(u32, u32), [f64; 3]>,
-    /// Instructions of the first executor warp.
+    /// Instructions of the scheduler warp, and of the first executor warp.
+    scheduler: f64,
     executor: f64,
     /// Accesses to shared memory, of all warps.
     shared_accesses: f64,
@@ -135,13 +136,17 @@ fn run_kernel(kernel: &str, executors: u32, rows: u32, entries: &[(u32, Entry)])
 fn seen(summary: &RunSummary, shape: Shape, clocks: u64, stop: u64) -> Seen {
     let spans = &summary.report.trace.spans;
     let block = block(summary);
-    let executor = spans.iter().find(|span| span.level == Level::Warps && span.name == "warp 1").unwrap();
+    let warp = |name: &str| {
+        let span = spans.iter().find(|span| span.level == Level::Warps && span.name == name).unwrap();
+        amount(span, "warp_insn")
+    };
     let mut seen = Seen {
         taken: BTreeMap::new(),
         freed: BTreeMap::new(),
         enabled: BTreeMap::new(),
         ran: BTreeMap::new(),
-        executor: amount(executor, "warp_insn"),
+        scheduler: warp("warp 0"),
+        executor: warp("warp 1"),
         shared_accesses: total(summary, "gpu/sm", "shared_accesses") as f64,
         cycles: amount(block, "cycles"),
     };
@@ -180,9 +185,10 @@ impl Seen {
     }
 }
 
-/// Executor warps of the blocks that are measured: few, so that they hardly take turns from the scheduler warp, or all.
+/// Executor warps of the blocks that are measured: few, whose polls hardly take turns from the scheduler warp, and where tasks follow each
+/// other as many as these keep busy.
 const FEW: u32 = 4;
-const ALL: u32 = 31;
+const ENOUGH: u32 = 8;
 /// The places of consecutive tasks; the first of them waits for bytes that no cache holds yet.
 const ROW: u32 = 9;
 
@@ -194,7 +200,7 @@ fn behind(row: u32) -> Entry {
 /// Cycles from taking a task to taking the one in the next row.
 fn between(demand: Demand) -> f64 {
     let tasks: Vec<_> = (ROW - 1..ROW + 3).map(|row| (row, task(demand))).collect();
-    run(ALL, 32, &tasks).gap(ROW, ROW + 1)
+    run(ENOUGH, 32, &tasks).gap(ROW, ROW + 1)
 }
 
 /// Asserts that a cost of the model equals the measurement, to a part of it.
@@ -226,6 +232,9 @@ fn poll() -> [f64; 2] {
 fn a_sweep_takes_what_the_model_reckons_with() {
     let [look, one] = look_and_one(FEW);
     costs("look", look, 0.01);
+    // Every sweep of the larger table has 16 rows more, and both kernels end in the same sweep.
+    let [many, few] = [32, 16].map(|rows| run(FEW, rows, &[]).scheduler);
+    costs("look_instructions", (many - few) / 16.0, 0.01);
     let waits =
         run(FEW, 32, &[(2, task(ONE)), (3, behind(30)), (4, behind(30)), (5, behind(30)), (6, task(ONE))]);
     let wait = (waits.gap(2, 6) - one - 4.0 * look) / 3.0;
@@ -251,12 +260,12 @@ fn a_sweep_by_lanes_takes_what_the_model_reckons_with() {
     let sweep = seen.enabled[&1] - seen.enabled[&0];
     costs("lanes", sweep - wait - enable, 0.02);
     let link = (seen.enabled[&9] - seen.enabled[&3]) / 6.0;
-    assert!((link / (sweep + schedule + place) - 1.0).abs() < 0.05, "{link} {sweep}");
+    assert!((link / (sweep + schedule + place) - 1.0).abs() < 0.07, "{link} {sweep}");
 }
 
 #[test]
 fn scheduling_takes_what_the_model_reckons_with() {
-    let [look, one] = look_and_one(ALL);
+    let [look, one] = look_and_one(ENOUGH);
     let of = |blocks, shared, barrier| between(Demand { blocks, shared, barrier, ..ONE }) - look;
     // A block with a barrier takes that and a counter; work that is not done for each block is done for the
     // task.
@@ -284,10 +293,10 @@ fn executors_take_what_the_model_reckons_with() {
     let [poll, instructions] = poll();
     costs("poll", poll, 0.02);
     costs("poll_instructions", instructions, 0.02);
-    let [_, one] = look_and_one(ALL);
+    let [_, one] = look_and_one(ENOUGH);
     let rows: Vec<u32> = (1..30).step_by(2).collect();
     let tasks: Vec<_> = rows.iter().map(|&row| (row, task(ONE))).collect();
-    let seen = run(ALL, 32, &tasks);
+    let seen = run(ENOUGH, 32, &tasks);
     let mean =
         |of: &dyn Fn(u32) -> f64| rows[1..].iter().map(|&row| of(row)).sum::<f64>() / (rows.len() - 1) as f64;
     // A store is on its way to the L2 as long as any other.

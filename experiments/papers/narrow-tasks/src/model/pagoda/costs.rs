@@ -19,11 +19,11 @@ pub(crate) struct MasterParams {
     /// From an executor's look that finds a warp to the first instruction of the task. Where within its work the scheduler warp lets the
     /// executor go cannot be seen from outside; it is taken to be the end of placing. The model's code around
     /// a task (`task.rs`) sets up a call, too, which is not taken off.
-    #[param(default = "414 cycles")]
+    #[param(default = "419 cycles")]
     begin: Cycles,
     /// From the acknowledgement of a task's last store to the time at which its entry is free at the L2. The executor looks at its slot
     /// again some hundred cycles before that store arrives, which is not modelled.
-    #[param(default = "279 cycles")]
+    #[param(default = "273 cycles")]
     end: Cycles,
     /// Instructions of an executor around a task. It is the increase of its instructions with each task, less
     /// those that it issues while it polls; the number of those turns follows from the other costs, so it is
@@ -33,6 +33,9 @@ pub(crate) struct MasterParams {
     /// The scheduler warp's look at a row that has nothing for it.
     #[param(default = "255 cycles", min = "1 cycle")]
     look: Cycles,
+    /// Instructions of it.
+    #[param(default = "36", min = "1")]
+    look_instructions: u32,
     /// Additional time of a row whose task waits for the one before it: a look at that one's entry, and a
     /// fence.
     #[param(default = "238 cycles")]
@@ -41,16 +44,16 @@ pub(crate) struct MasterParams {
     #[param(default = "155 cycles")]
     enable: Cycles,
     /// From a look that finds a task which may be scheduled until its first block can be placed.
-    #[param(default = "379 cycles")]
+    #[param(default = "368 cycles")]
     schedule: Cycles,
     /// Placing a block where slots are free, or all of a task that has neither memory nor a barrier.
-    #[param(default = "262 cycles")]
+    #[param(default = "239 cycles")]
     place: Cycles,
     /// Taking a barrier, or the counter of a block that has memory or a barrier.
-    #[param(default = "163 cycles")]
+    #[param(default = "160 cycles")]
     take: Cycles,
     /// Freeing a piece of memory of 8 KiB that has come back, and allocating one. Both take longer for smaller pieces.
-    #[param(default = "2073 cycles")]
+    #[param(default = "2056 cycles")]
     memory: Cycles,
     /// Between two sweeps, for the look at the stop word.
     #[param(default = "162 cycles")]
@@ -87,7 +90,7 @@ impl MasterCosts {
         let cycles = |cycles: &Cycles| cycles.get() as f64;
         let (poll, look) = (cycles(&params.poll), cycles(&params.look));
         // Of the instructions of a round, one asks memory: shared memory for a slot, the L2 for an entry.
-        let round = |instructions: u32, cycles: f64| {
+        let round = |instructions: u32, ports: u64, cycles: f64| {
             let (mut demands, computing) = (Demands::default(), instructions.saturating_sub(1));
             // A register each is read and written.
             let registers = 2 * instructions;
@@ -101,12 +104,9 @@ impl MasterCosts {
             for (resource, times, turns) in visits {
                 demands.visit(resource, turns, times.into());
             }
+            demands.visit(Resource::Port, 1, ports);
             demands.rates(cycles)
         };
-        // Scheduler warps are the oldest of their blocks and issue when they can (`gto`): they wait for memory alone.
-        let mut looking = Demands::default();
-        looking.visit(Resource::LoadStore, 1, 1);
-        looking.visit(Resource::Port, 1, 1);
         MasterCosts {
             begin: cycles(&params.begin),
             end: cycles(&params.end),
@@ -120,9 +120,9 @@ impl MasterCosts {
             sweep: cycles(&params.sweep),
             lanes: cycles(&params.lanes),
             poll,
-            polling: round(params.poll_instructions, poll),
-            looking: looking.rates(look),
-            around: round(params.executor_instructions.max(1), 1.0),
+            polling: round(params.poll_instructions, 0, poll),
+            looking: round(params.look_instructions, 1, look),
+            around: round(params.executor_instructions.max(1), 0, 1.0),
         }
     }
 
