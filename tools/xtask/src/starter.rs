@@ -8,6 +8,9 @@ use super::speeds::output;
 /// The name of the component.
 const NAME: &str = "starter";
 
+/// The features that the extension's tests have the command with, in a manifest.
+pub(crate) const FEATURES: &str = r#"default-features = false, features = ["papers"]"#;
+
 /// Writes the crate with a command that is there, builds it on a checkout, and runs its machine. `target` has the libraries built if the
 /// extension has been.
 pub(crate) fn run(root: &Path, target: &Path, command: &Path) -> Result<(), String> {
@@ -28,12 +31,12 @@ fn build(root: &Path, target: &Path, command: &Path, folder: &Path) -> Result<()
     // With the extension's lock file the libraries are of the versions that it has.
     std::fs::copy(root.join("tools/extension/Cargo.lock"), own.join("Cargo.lock"))
         .map_err(|error| format!("tools/extension/Cargo.lock: {error}"))?;
-    // And with its features, so that they are not built a second time.
+    // And with the features of its tests, so that nothing is built a second time.
     let manifest = own.join("Cargo.toml");
     let wrong = |error: std::io::Error| format!("{}: {error}", manifest.display());
     let text = std::fs::read_to_string(&manifest).map_err(wrong)?;
     let command = text.lines().find(|line| line.starts_with("counterpoint = ")).unwrap_or_default();
-    let plain = command.replace(" }", ", default-features = false }");
+    let plain = command.replace(" }", &format!(", {FEATURES} }}"));
     std::fs::write(&manifest, text.replace(command, &plain)).map_err(wrong)?;
     let cargo = |arguments: &[&str]| {
         let mut cargo = Command::new("cargo");

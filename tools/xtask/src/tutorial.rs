@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use super::starter::FEATURES;
+
 const PAGE: &str = "components/TUTORIAL.md";
 /// The checkout, as the page's `Cargo.toml` names it.
 const CHECKOUT: &str = "../counterpoint/";
@@ -42,8 +44,10 @@ fn make(page: &str, root: &Path, folder: &Path) -> Result<(), String> {
         1 => Ok(blocks.remove(0).to_owned()),
         count => Err(format!("{PAGE} has {count} blocks of {what}, not one")),
     };
-    let manifest =
-        one(blocks(page, "toml").collect(), "TOML")?.replace(CHECKOUT, &format!("{}/", root.display()));
+    let manifest = one(blocks(page, "toml").collect(), "TOML")?;
+    let manifest = manifest.replace(CHECKOUT, &format!("{}/", root.display()));
+    // The command has the features that it has been built with.
+    let manifest = manifest.replacen("default-features = false", FEATURES, 1);
     let is_main = |block: &&str| block.contains("fn main()");
     let (main, lib) = blocks(page, "rust,ignore").partition(is_main);
     let component = blocks(page, "rust").collect::<Vec<_>>().join("\n");
