@@ -138,7 +138,7 @@ impl Moment<'_> {
         match &self.warps[warp] {
             Doing::Ended | Doing::Waiting(_) => Ok(None),
             Doing::InFlight => Err(Unproven::Later),
-            Doing::Running(state) => round::find(self, warp, Warp::clone(state), memories, budget).map(Some),
+            Doing::Running(state) => round::find(self, warp, state, memories, budget).map(Some),
         }
     }
 

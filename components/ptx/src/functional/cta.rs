@@ -148,7 +148,9 @@ impl<'a> Cta<'a> {
             self.executed = before + self.statistics.warp_instructions - begun;
             if self.executed >= self.look {
                 self.look = (self.look * 2).max(self.executed);
-                if let Some(failure) = self.stuck(env, memory, budget(self.executed))? {
+                // Each warp runs ahead, so each by a part of its own instructions.
+                let each = self.executed / self.warps.len() as u64;
+                if let Some(failure) = self.stuck(env, memory, budget(each))? {
                     return Ok(Progress::Waits(failure));
                 }
             }

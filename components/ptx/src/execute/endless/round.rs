@@ -2,7 +2,7 @@
 //!
 //! How often it was compared, and with which earlier state, is Brent's algorithm: the state after a power of two of instructions is
 //! kept and compared with all that follow up to the next one, so that a round is found within a few times its length and the
-//! way to it.
+//! way to it. Most warps go no round: the words that one reads and changes are noted when it goes the same way once more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -154,11 +154,24 @@ impl Mark {
 pub(super) fn find(
     moment: &Moment<'_>,
     index: usize,
-    mut warp: Warp,
+    warp: &Warp,
     memories: &mut impl Memories,
     budget: u64,
 ) -> Result<Round, Unproven> {
+    run_ahead(moment, (index, warp), memories, budget, false)?;
+    run_ahead(moment, (index, warp), memories, budget, true)
+}
+
+/// The same; the words of the round are known if they are noted.
+fn run_ahead(
+    moment: &Moment<'_>,
+    (index, warp): (usize, &Warp),
+    memories: &mut impl Memories,
+    budget: u64,
+    notes: bool,
+) -> Result<Round, Unproven> {
     let Moment { kernel, env, shared, .. } = moment;
+    let mut warp = warp.clone();
     warp.execute_polls();
     let bytes = kernel.local_bytes() as usize * 32;
     let local = Local { bytes: vec![0; bytes], known: vec![false; bytes] };
@@ -197,20 +210,12 @@ pub(super) fn find(
             Issue::Exit { finished: false } => {}
             Issue::Memory => {
                 let mut words = [Row::ZERO; 4];
+                let notes = notes.then_some((&mut reads, &mut mark.waits, &mut mark.changes));
                 match access.space {
-                    Space::Shared => {
-                        ahead.shared(
-                            &access,
-                            &mut words,
-                            (&mut reads, &mut mark.waits, &mut mark.changes),
-                        )?;
-                    }
+                    Space::Shared => ahead.shared(&access, &mut words, notes)?,
                     Space::Local => ahead.local(index, &access, &mut words, memories)?,
                     Space::Const => constant(&access, &mut words, memories)?,
-                    Space::Global => {
-                        let notes = (&mut reads, &mut mark.waits, &mut mark.changes);
-                        ahead.global(&access, &mut words, notes, memories)?;
-                    }
+                    Space::Global => ahead.global(&access, &mut words, notes, memories)?,
                 }
                 if access.wants_value {
                     ahead.warp.complete_load(kernel, pc, access.mask, &words);
@@ -228,13 +233,16 @@ pub(super) fn find(
     Err(Unproven::Open)
 }
 
+/// The words that are read, those read in the round, and those changed in it.
+type Notes<'a> = (&'a mut Words, &'a mut Words, &'a mut Words);
+
 impl Ahead {
     /// Performs an access to shared memory, and notes the words that it reads and those that it changes.
     fn shared(
         &mut self,
         access: &Access,
         words: &mut [Row; 4],
-        (reads, waits, writes): (&mut Words, &mut Words, &mut Words),
+        notes: Option<Notes<'_>>,
     ) -> Result<(), Unproven> {
         let (low, high) = access.extent();
         let end = high.saturating_add(access.width.into());
@@ -242,13 +250,14 @@ impl Ahead {
             return Err(Unproven::Open);
         }
         let range = low as usize & !3..(end as usize).next_multiple_of(4).min(self.shared.len());
-        let before =
-            if access.kind == AccessKind::Load { Vec::new() } else { self.shared[range.clone()].to_vec() };
+        let keeps = notes.is_some() && access.kind != AccessKind::Load;
+        let before = if keeps { self.shared[range.clone()].to_vec() } else { Vec::new() };
         match access.kind {
             AccessKind::Load => access.gather(access.mask, 0, &self.shared, words),
             AccessKind::Store => access.store(access.mask, 0, &mut self.shared),
             AccessKind::Atomic(..) => access.atomic(access.mask, 0, &mut self.shared, words),
         };
+        let Some((reads, waits, writes)) = notes else { return Ok(()) };
         for lane in (0..32).filter(|lane| access.mask >> lane & 1 != 0) {
             let first = access.addresses[lane] as usize / 4;
             let last = (access.addresses[lane] as usize + usize::from(access.width) - 1) / 4;
@@ -276,7 +285,7 @@ impl Ahead {
         &mut self,
         access: &Access,
         words: &mut [Row; 4],
-        (reads, waits, writes): (&mut Words, &mut Words, &mut Words),
+        mut notes: Option<Notes<'_>>,
         memories: &mut impl Memories,
     ) -> Result<(), Unproven> {
         for lane in (0..32).filter(|lane| access.mask >> lane & 1 != 0) {
@@ -302,6 +311,9 @@ impl Ahead {
                 let word = at & !3;
                 if before != after {
                     self.global.insert(at, *after);
+                }
+                let Some((reads, waits, writes)) = &mut notes else { continue };
+                if before != after {
                     writes.global.insert(word);
                 }
                 reads.global.insert(word);
