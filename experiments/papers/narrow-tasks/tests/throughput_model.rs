@@ -69,16 +69,23 @@ fn ratios(overlay: &str, application: &str, sets: &[&str]) -> [f64; 2] {
     [model[0] / stepped[0], model[1] / stepped[1]]
 }
 
-/// Asserts the ratio of the model's time to that of stepped SMs for 8 tasks of every program of narrow tasks
+/// Asserts the ratio of the model's time to that of stepped SMs for 8 tasks of those programs of narrow tasks
 /// on two SMs: of the run, and of the tasks. The number of tasks of `narrow-lu` follows from its matrix, so
 /// it is left out.
 #[track_caller]
-fn agrees(overlay: &str, sets: &[&str], whole_within: Range<f64>, kernels_within: Range<f64>) {
+fn agrees(
+    programs: fn(&str) -> bool,
+    overlay: &str,
+    sets: &[&str],
+    whole_within: Range<f64>,
+    kernels_within: Range<f64>,
+) {
     let entries = std::fs::read_dir(root().join("experiments/applications")).unwrap();
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.retain(|name| name.starts_with("narrow-") && name != "narrow-lu");
     names.sort();
     assert!(names.len() >= 12, "the walk found {names:?} only");
+    names.retain(|name| programs(name));
     let sets = [&["app.tasks=8", "gpu.sms=2"], sets].concat();
     let ratios = names.iter().map(|name| (name, ratios(overlay, name, &sets)));
     let beyond = |(_, [whole, kernels]): &(&String, [f64; 2])| {
@@ -92,7 +99,7 @@ fn agrees(overlay: &str, sets: &[&str], whole_within: Range<f64>, kernels_within
 fn the_model_takes_as_long_as_stepped_sms_for_kernels_side_by_side() {
     // DCT in global memory takes 0.949: its loads wait for each other longer where SMs are stepped. The beam-former takes 1.038, 1.021 of
     // the run.
-    agrees("hyperq", &[], 0.98..1.022, 0.945..1.04);
+    agrees(|_| true, "hyperq", &[], 0.98..1.022, 0.945..1.04);
 }
 
 #[test]
@@ -112,10 +119,13 @@ fn the_model_counts_the_instructions_that_stepped_sms_count() {
 fn the_model_takes_as_long_as_stepped_sms_for_tasks_of_a_table() {
     // The host looks often, so that it is the tasks that are timed rather than when it happens to look.
     let with = |scan: &str| format!("host.cpu.runtime={{ pagoda: {{ scan: {scan}, timeout: 5 us }} }}");
-    // The gaps are explained in DEVIATIONS.md: the largest difference is that of the convolution, whose warps wait for operand collectors
-    // behind warps that poll.
-    agrees("pagoda", &[&with("rows")], 0.89..1.09, 0.75..1.15);
-    agrees("pagoda", &[&with("lanes")], 0.86..1.09, 0.72..1.15);
+    // The gaps are explained in DEVIATIONS.md: warps of the convolution wait for operand collectors behind warps that poll.
+    let is_convolution = |name: &str| name.starts_with("narrow-convolution");
+    let is_other = |name: &str| !name.starts_with("narrow-convolution");
+    agrees(is_other, "pagoda", &[&with("rows")], 0.89..1.09, 0.83..1.15);
+    agrees(is_other, "pagoda", &[&with("lanes")], 0.86..1.09, 0.83..1.15);
+    agrees(is_convolution, "pagoda", &[&with("rows")], 0.89..1.09, 0.75..1.15);
+    agrees(is_convolution, "pagoda", &[&with("lanes")], 0.86..1.09, 0.72..1.15);
 }
 
 #[test]
