@@ -1,7 +1,8 @@
 //! Checks and chores of this repository: `cargo xtask check`, `cargo xtask fmt`, `cargo xtask ptx`,
 //! `cargo xtask ptxas`, `cargo xtask fuzz`, `cargo xtask bench-peers`,
 //! `cargo xtask cuda-compilers`, `cargo xtask cuda-programs`, `cargo xtask e2e`, `cargo xtask speeds`,
-//! `cargo xtask profile`, `cargo xtask faults`, `cargo xtask cluster`, `cargo xtask documented`, `cargo xtask extension`, `cargo xtask installed`.
+//! `cargo xtask profile`, `cargo xtask pgo`, `cargo xtask faults`, `cargo xtask cluster`, `cargo xtask documented`, `cargo xtask extension`,
+//! `cargo xtask installed`.
 
 use std::process::{Command, ExitCode};
 
@@ -17,6 +18,7 @@ mod format;
 mod front_ends;
 mod fuzz;
 mod installed;
+mod pgo;
 mod profile;
 mod ptx;
 mod ptxas;
@@ -50,8 +52,9 @@ fn main() -> ExitCode {
         "faults" => faults::run(std::env::args().skip(2)),
         "speeds" => speeds::run(std::env::args().skip(2)),
         "profile" => profile::run(std::env::args().skip(2)),
+        "pgo" => pgo::run(std::env::args().skip(2)),
         _ => Err(
-            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | cluster | cuda-compilers | cuda-programs | documented | e2e | extension | installed | faults | speeds | profile"
+            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | cluster | cuda-compilers | cuda-programs | documented | e2e | extension | installed | faults | pgo | speeds | profile"
                 .to_owned(),
         ),
     };
