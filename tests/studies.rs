@@ -59,7 +59,7 @@ columns:
 ";
 
 #[test]
-fn a_study_runs_every_combination_once_and_reckons_its_columns() {
+fn a_study_runs_every_combination_once_and_computes_its_columns() {
     let folder = Folder::new();
     let called = folder.study(TRIAL, &["--jobs", "2"]);
     assert_eq!(called.status, SUCCESS, "{}", called.err);

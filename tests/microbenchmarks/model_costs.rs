@@ -23,7 +23,7 @@ fn step_of(chain: &str, threads: u32) -> f64 {
 }
 
 #[test]
-fn the_model_reckons_with_what_the_pipeline_adds() {
+fn the_model_has_what_the_pipeline_adds() {
     let model = Configured::of(MODEL, &[]);
     let number = |name: &str| model.number("gpu.model", name);
     let add = step("add.s32 %r4, %r4, %r4;\n");
@@ -36,7 +36,7 @@ fn the_model_reckons_with_what_the_pipeline_adds() {
         step_of(&chain, threads) - computes
     };
     let close = |what: &str, found: f64, known: f64| {
-        assert!((found / known - 1.0).abs() < 0.02, "{what}: {found}, and {known} is reckoned with");
+        assert!((found / known - 1.0).abs() < 0.02, "{what}: {found}, and {known} is expected");
     };
     close("global", of("ld.volatile.global.u32 %r4, [%rd1];", 32), number("costs.global"));
     // Of one lane: those of a warp take turns at a word, which the model does not have.

@@ -74,7 +74,7 @@ impl Results {
             }
         }
         for (name, expression) in &study.columns {
-            let reckoned: Vec<Option<f64>> = rows
+            let computed: Vec<Option<f64>> = rows
                 .iter()
                 .map(|row| {
                     let other = |labels: &Vec<String>| places.get(labels).map(|place| &rows[*place]);
@@ -82,7 +82,7 @@ impl Results {
                     expression.evaluate_real(&value).ok().filter(|value| value.is_finite())
                 })
                 .collect();
-            for (row, value) in rows.iter_mut().zip(reckoned) {
+            for (row, value) in rows.iter_mut().zip(computed) {
                 row.values.extend(value.map(|value| (name.clone(), value)));
             }
         }

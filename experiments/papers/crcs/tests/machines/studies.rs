@@ -69,7 +69,7 @@ fn bandwidths() -> [f64; 3] {
 /// The values of a study, by its name, from runs of HSP that last as long as the paper's numbers say: files
 /// and copies at the machine's bandwidths, and kernels, five of which take 9.0 % of the baseline. By number
 /// of launches.
-fn reckoned(study: &str, machine: [f64; 3]) -> BTreeMap<u32, Row> {
+fn computed(study: &str, machine: [f64; 3]) -> BTreeMap<u32, Row> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let hotspot = folder.join("../../applications/hotspot/hotspot.yaml").display().to_string();
     let hotspot = application::load(&hotspot, &[], &RealFiles, &Registry::default()).unwrap();
@@ -128,7 +128,7 @@ fn reckoned(study: &str, machine: [f64; 3]) -> BTreeMap<u32, Row> {
 #[test]
 fn the_papers_fractions_and_bounds_of_hsp_fit_together() {
     let machine = bandwidths();
-    let rows = reckoned("crcs-figure-12.yaml", machine);
+    let rows = computed("crcs-figure-12.yaml", machine);
     assert_eq!(rows.keys().copied().collect::<Vec<_>>(), [5, 10, 20, 50, 100]);
     for (launches, name, expected, within) in [
         (5, "kernels_percent", 9.0, 1e-9),
@@ -144,7 +144,7 @@ fn the_papers_fractions_and_bounds_of_hsp_fit_together() {
         assert!((found - expected).abs() < within, "{name} at {launches}: {found}");
     }
     // The figure of all programs has the same bound.
-    let ninth = &reckoned("crcs-figure-9.yaml", machine)[&10].values;
+    let ninth = &computed("crcs-figure-9.yaml", machine)[&10].values;
     assert_eq!(ninth["single_kernel"], rows[&10].values["single_kernel"]);
     assert!(ninth["no_copy"] > 1.0 && ninth["no_copy"] < ninth["single_kernel"]);
 }

@@ -229,7 +229,7 @@ fn poll() -> [f64; 2] {
 }
 
 #[test]
-fn a_sweep_takes_what_the_model_reckons_with() {
+fn a_sweep_takes_what_the_model_has() {
     let [look, one] = look_and_one(FEW);
     costs("look", look, 0.01);
     // Every sweep of the larger table has 16 rows more, and both kernels end in the same sweep.
@@ -248,13 +248,13 @@ fn a_sweep_takes_what_the_model_reckons_with() {
 }
 
 #[test]
-fn a_sweep_by_lanes_takes_what_the_model_reckons_with() {
+fn a_sweep_by_lanes_takes_what_the_model_has() {
     // In each sweep one task is enabled, and the one is scheduled that was enabled in the sweep before.
     let chain = |row: u32| if row == 0 { in_state(PRESENT) } else { behind(row - 1) };
     let mut rows: Vec<_> = (0..12).map(|row| (row, chain(row))).collect();
     rows.extend([(31, Entry { stops: true, ..behind(11) }), (30, behind(31))]);
     let seen = run_kernel(MASTER_KERNEL_BY_LANES, FEW, 32, &rows);
-    let known = |name: &str| super::reckoned(&format!("pagoda.{name}"));
+    let known = |name: &str| super::cost_of(&format!("pagoda.{name}"));
     let [schedule, place, wait, enable] = ["schedule", "place", "wait", "enable"].map(known);
     // Between the first two nothing is scheduled.
     let sweep = seen.enabled[&1] - seen.enabled[&0];
@@ -264,7 +264,7 @@ fn a_sweep_by_lanes_takes_what_the_model_reckons_with() {
 }
 
 #[test]
-fn scheduling_takes_what_the_model_reckons_with() {
+fn scheduling_takes_what_the_model_has() {
     let [look, one] = look_and_one(ENOUGH);
     let of = |blocks, shared, barrier| between(Demand { blocks, shared, barrier, ..ONE }) - look;
     // A block with a barrier takes that and a counter; work that is not done for each block is done for the
@@ -289,7 +289,7 @@ fn scheduling_takes_what_the_model_reckons_with() {
 }
 
 #[test]
-fn executors_take_what_the_model_reckons_with() {
+fn executors_take_what_the_model_has() {
     let [poll, instructions] = poll();
     costs("poll", poll, 0.02);
     costs("poll_instructions", instructions, 0.02);

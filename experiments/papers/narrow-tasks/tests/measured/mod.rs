@@ -74,16 +74,16 @@ fn amount(span: &Span, name: &str) -> f64 {
 }
 
 /// A cost of the model by the name of a state machine and its own.
-fn reckoned(name: &str) -> f64 {
+fn cost_of(name: &str) -> f64 {
     Configured::with(&registry(), MODEL, &[]).number("gpu.model", &format!("state_machines.{name}"))
 }
 
 /// Asserts that a cost of the model equals the measurement, to a part of it.
 #[track_caller]
 fn costs(name: &str, found: f64, tolerance: f64) {
-    let known = reckoned(name);
+    let known = cost_of(name);
     assert!(
         (found / known - 1.0).abs() <= tolerance,
-        "{name}: {found:.1} is measured, and {known} is reckoned with"
+        "{name}: {found:.1} is measured, and the model has {known}"
     );
 }

@@ -129,7 +129,7 @@ fn costs(name: &str, found: f64, tolerance: f64) {
 }
 
 #[test]
-fn the_lock_takes_what_the_model_reckons_with() {
+fn the_lock_takes_what_the_model_has() {
     let summary = run(STEPPED, 1, 4, 1);
     let (holds, block) = (holds(&summary), block(&summary));
     let of = |counter| holds.iter().filter(move |hold| hold.counter == counter).map(Hold::cycles);
@@ -147,7 +147,7 @@ fn the_lock_takes_what_the_model_reckons_with() {
 }
 
 #[test]
-fn what_is_around_a_task_takes_what_the_model_reckons_with() {
+fn what_is_around_a_task_takes_what_the_model_has() {
     let of = |machine: &str, tasks, blocks| cycles(run(machine, 1, tasks, blocks).report.outcome.time());
     for blocks in [1, MOST] {
         let task = |machine| (of(machine, 8, blocks) - of(machine, 4, blocks)) / 4.0;
@@ -160,7 +160,7 @@ fn what_is_around_a_task_takes_what_the_model_reckons_with() {
 }
 
 #[test]
-fn a_look_at_the_lock_has_the_instructions_that_the_model_reckons_with() {
+fn a_look_at_the_lock_has_the_instructions_that_the_model_has() {
     // The same blocks do the same tasks and look more often where they are on as many SMs.
     let [one, many] = [1, 16].map(|sms| {
         let summary = run_on(STEPPED, &[&format!("gpu.sms={sms}")], 16, 32, 1);
@@ -174,7 +174,7 @@ fn a_look_at_the_lock_has_the_instructions_that_the_model_reckons_with() {
 }
 
 #[test]
-fn blocks_that_crowd_round_the_lock_take_what_the_model_reckons_with() {
+fn blocks_that_crowd_round_the_lock_take_what_the_model_has() {
     for blocks in [24, 8 * 24, 16 * 24] {
         let [model, stepped] =
             [MODEL, STEPPED].map(|machine| cycles(run(machine, blocks, 48, 1).report.outcome.time()));
