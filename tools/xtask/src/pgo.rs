@@ -32,7 +32,12 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Str
     }
 
     crate::report("-- with counters");
-    let counting = build(&root, &compiler, "counting", &format!("-Cprofile-generate={}", counts.display()))?;
+    let counting = build(
+        &root,
+        &place.join("counting"),
+        &compiler,
+        &format!("-Cprofile-generate={}", counts.display()),
+    )?;
     for (machine, program) in MACHINES.iter().flat_map(|machine| PROGRAMS.map(|program| (machine, program))) {
         crate::report(&format!("-- {program} on {machine}"));
         simulate(&root, &counting, &place, &[machine, program])?;
@@ -40,7 +45,8 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Str
     output(Command::new(merge).arg("merge").arg("-o").arg(&profile).arg(&counts))?;
 
     crate::report("-- with their counts");
-    let built = build(&root, &compiler, "built", &format!("-Cprofile-use={}", profile.display()))?;
+    let built =
+        build(&root, &place.join("built"), &compiler, &format!("-Cprofile-use={}", profile.display()))?;
     let hash = |program: &Path| simulate(&root, program, &place, &COMPARED).and_then(|text| hash_of(&text));
     let (one, other) = (hash(&counting)?, hash(&built)?);
     if one != other {
@@ -64,7 +70,7 @@ struct Compiler {
 }
 
 impl Compiler {
-    /// What `rustc -vV` prints.
+    /// Reads the output of `rustc -vV`.
     fn of(text: &str) -> Result<Self, String> {
         let value = |name: &str| {
             let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
@@ -76,23 +82,22 @@ impl Compiler {
 }
 
 /// Builds the command in a folder of its own. With `--target`, flags do not reach build scripts and macros.
-fn build(root: &Path, compiler: &Compiler, name: &str, flags: &str) -> Result<PathBuf, String> {
-    let folder = root.join("target/pgo").join(name);
+fn build(root: &Path, folder: &Path, compiler: &Compiler, flags: &str) -> Result<PathBuf, String> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(root).args(["build", "--release", "--locked", "--package", "counterpoint", "--target"]);
-    cargo.arg(&compiler.host).arg("--target-dir").arg(&folder).env("RUSTFLAGS", flags);
+    cargo.arg(&compiler.host).arg("--target-dir").arg(folder).env("RUSTFLAGS", flags);
     output(&mut cargo)?;
     Ok(folder.join(&compiler.host).join("release/counterpoint"))
 }
 
-/// Runs an application on a machine; gives what is printed.
+/// Output of a run of an application on a machine.
 fn simulate(root: &Path, program: &Path, place: &Path, names: &[&str]) -> Result<String, String> {
     let mut command = Command::new(program);
     command.current_dir(root).arg("run").args(names).args(["--hash", "--out"]).arg(place.join("out"));
     output(&mut command)
 }
 
-/// The hash of a run, by what it prints.
+/// The hash in the output of a run.
 fn hash_of(text: &str) -> Result<String, String> {
     let found = text.lines().find_map(|line| line.trim().strip_prefix("hash "));
     found.map(|hash| hash.trim().to_owned()).ok_or_else(|| "a run printed no hash".to_owned())

@@ -17,7 +17,7 @@ impl Entry {
 }
 
 impl Elements {
-    /// Its rows, where a channel has this number of bytes; those of planes and layers lie behind one another.
+    /// Its rows, where a channel has `channel_bytes`; those of planes and layers lie behind one another.
     pub(crate) fn region(&self, channel_bytes: u64) -> Region {
         let [x, y, z] = self.size.map(u64::from);
         let width = x * u64::from(self.channels) * channel_bytes;

@@ -58,7 +58,7 @@ struct Client {
     shares: Vec<Traffic>,
     share: Traffic,
     /// Messages in a cycle at the last computation, and the other results of it.
-    expected_rate: f64,
+    computed_rate: f64,
     response: f64,
     full: bool,
     /// The current waits, by slice. Those that its rate assumes are with the SM.
@@ -218,7 +218,7 @@ impl Slice {
                     asking.others[at] = client.packet * others.sectors / all.sectors;
                     asking.half[at] = client.packet * others.squares / others.sectors / 2.0;
                 }
-                asking.sectors[at] = sectors * client.expected_rate;
+                asking.sectors[at] = sectors * client.computed_rate;
                 asking.longer[at] = client.response * (client.longer - messages * client.waits[number].head);
                 asking.by_cycle[at] = client.response * messages;
             }
@@ -248,7 +248,7 @@ impl Client {
     /// Takes what the SM brings now. Whether it is noticeably something else.
     fn take(&mut self, load: Load) -> bool {
         let Load { mut traffic, response, full } = load;
-        let (rate, before) = (traffic.iter().map(|it| it.messages).sum::<f64>(), self.expected_rate);
+        let (rate, before) = (traffic.iter().map(|it| it.messages).sum::<f64>(), self.computed_rate);
         let pairs = traffic.iter().zip(&self.shares);
         let moved = pairs.map(|(now, share)| (now.sectors - before * share.sectors).abs());
         let changed = moved.sum::<f64>() > EXACT * before.max(EXACT) || full != self.full;
@@ -264,14 +264,14 @@ impl Client {
         self.share = Traffic::default();
         traffic.iter().for_each(|it| self.share.add(it, 1.0));
         self.shares = traffic;
-        (self.expected_rate, self.response, self.full) = (rate, response, full);
+        (self.computed_rate, self.response, self.full) = (rate, response, full);
         changed
     }
 
     /// Begins with the rate that the SM has found, and the waits with which it did.
-    fn begin(&mut self, expected: &[Wait]) {
-        self.rate = self.expected_rate;
-        self.waits.copy_from_slice(expected);
+    fn begin(&mut self, assumed: &[Wait]) {
+        self.rate = self.computed_rate;
+        self.waits.copy_from_slice(assumed);
         self.longer = 0.0;
         self.lateness = self.shares.iter().zip(&self.late).map(|(share, late)| share.messages * late).sum();
     }
@@ -301,7 +301,7 @@ impl Client {
 
     /// Messages in a cycle if each takes `longer` cycles more than assumed.
     fn rate_if(&self, longer: f64) -> f64 {
-        self.expected_rate / slower(self.response * longer)
+        self.computed_rate / slower(self.response * longer)
     }
 
     /// Sets the wait of messages to a slice.
@@ -312,8 +312,8 @@ impl Client {
     }
 
     /// Whether the current waits make the SM noticeably faster or slower than those that its rate assumes.
-    fn is_elsewhere(&self, expected: &[Wait]) -> bool {
-        let waits = self.waits.iter().zip(expected).zip(&self.shares);
+    fn is_elsewhere(&self, assumed: &[Wait]) -> bool {
+        let waits = self.waits.iter().zip(assumed).zip(&self.shares);
         let moved =
             waits.map(|((now, then), share)| share.messages * (self.cycles(*now) - self.cycles(*then)).abs());
         self.response * moved.sum::<f64>() > EXACT
@@ -339,7 +339,7 @@ mod tests {
         }
         network.settle(&mut all, 0);
         let sectors = |client: &Client| client.shares.iter().map(|it| it.sectors).sum::<f64>();
-        network.clients.iter().map(|client| client.expected_rate * sectors(client)).collect()
+        network.clients.iter().map(|client| client.computed_rate * sectors(client)).collect()
     }
 
     /// Asserts that all have a rate, to a fortieth.
