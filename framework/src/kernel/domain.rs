@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::island::IslandState;
 use super::queue::{NEVER, Slot};
-use super::sleepers::Sleepers;
+use super::sleepers::{Sleepers, Woken};
 use crate::time::{Clock, Edge, SimTime};
 
 /// The part of a clock domain that its processes reach.
@@ -217,19 +217,15 @@ impl Domain {
         self.sleepers.begin(edge.index());
     }
 
-    /// The next process that wakes at the edge begun, and whether it is the last one: then the next edge at which a
-    /// process wakes is known.
+    /// Processes that wake at the edge begun and have not been taken.
     #[inline(always)]
-    pub(crate) fn take(&self) -> Option<(Slot, bool)> {
-        let taken = self.sleepers.take();
-        if let Some((_, true)) = taken {
-            self.settle();
-        }
-        taken
+    pub(crate) fn woken(&self) -> Option<Woken<'_>> {
+        self.sleepers.woken()
     }
 
+    /// All processes that wake at the edge begun have been taken: the next edge at which a process wakes is found.
     #[inline]
-    fn settle(&self) {
+    pub(crate) fn settle(&self) {
         match self.sleepers.earliest() {
             NEVER => {
                 self.alarm.set(NEVER);

@@ -207,20 +207,28 @@ impl Island {
             let domain = &*self.domains[number];
             let (first, pulse) = (domain.first, &*self.pulse);
             let bodies = &mut self.bodies[first as usize..];
-            while let Some((slot, last)) = domain.take() {
-                if last {
-                    self.state.next.set(earliest(&self.domains).0);
+            while let Some(mut woken) = domain.woken() {
+                let base = woken.base();
+                let bodies = &mut bodies[base as usize..];
+                while let Some((place, last)) = woken.take() {
+                    if last {
+                        domain.settle();
+                        self.state.next.set(earliest(&self.domains).0);
+                    }
+                    pulse.set_slot(base + place);
+                    let body = &mut bodies[place as usize];
+                    let polled = if MEASURE {
+                        let task = &mut self.tasks[(first + base + place) as usize];
+                        task.cost.measure(&task.process, || body.as_mut().poll(context))
+                    } else {
+                        body.as_mut().poll(context)
+                    };
+                    if let Poll::Ready(result) = polled {
+                        return Some((first + base + place, result));
+                    }
                 }
-                pulse.set_slot(slot);
-                let body = &mut bodies[slot as usize];
-                let polled = if MEASURE {
-                    let task = &mut self.tasks[(first + slot) as usize];
-                    task.cost.measure(&task.process, || body.as_mut().poll(context))
-                } else {
-                    body.as_mut().poll(context)
-                };
-                if let Poll::Ready(result) = polled {
-                    return Some((first + slot, result));
+                if woken.is_last() {
+                    break;
                 }
             }
             self.batch = None;

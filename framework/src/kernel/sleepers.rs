@@ -30,6 +30,16 @@ pub(crate) struct Sleepers {
     rows: Option<Box<Rows>>,
 }
 
+/// Sleepers of one word, to be taken one after another. Those that are left stay with their set, where the next call of
+/// [`Sleepers::woken`] finds them.
+pub(crate) struct Woken<'a> {
+    sleepers: &'a Sleepers,
+    /// The wake-ups from the word's first slot on.
+    wakes: &'a [Cell<u64>],
+    left: u64,
+    is_last: bool,
+}
+
 /// The order of many sleepers.
 struct Rows {
     /// Words of a row.
@@ -123,8 +133,8 @@ impl Sleepers {
         }
     }
 
-    /// Goes to `cycle`, before which nothing wakes; all sleepers of the cycle before must have been taken. [`Sleepers::take`] gives those
-    /// that wake now.
+    /// Goes to `cycle`, before which nothing wakes; all sleepers of the cycle before must have been taken. [`Sleepers::woken`] gives
+    /// those that wake now.
     #[inline]
     pub(crate) fn begin(&self, cycle: u64) {
         debug_assert!(
@@ -146,23 +156,20 @@ impl Sleepers {
         }
     }
 
-    /// The next sleeper that wakes at the cycle begun, and whether it is the last one.
+    /// The sleepers that wake at the cycle begun and have not been taken, as far as they are of one word.
     #[inline(always)]
-    pub(crate) fn take(&self) -> Option<(Slot, bool)> {
+    pub(crate) fn woken(&self) -> Option<Woken<'_>> {
         let mut left = self.left.get();
         if left == 0 {
             left = self.next_word()?;
         }
-        let rest = left & (left - 1);
-        self.left.set(rest);
         let base = self.base.get();
-        let slot = base + left.trailing_zeros() as usize;
-        self.wakes[slot].set(NEVER);
-        let last = rest == 0 && base == self.last_base.get();
-        if last {
-            self.flush();
-        }
-        Some((slot as Slot, last))
+        Some(Woken {
+            sleepers: self,
+            wakes: &self.wakes[base..],
+            left,
+            is_last: base == self.last_base.get(),
+        })
     }
 
     /// Goes to the next word that has any sleepers, and gives these.
@@ -189,6 +196,37 @@ impl Sleepers {
         {
             rows.add(self.now.get() + 1, self.base.get() / BITS, kept);
         }
+    }
+}
+
+impl Woken<'_> {
+    /// The first slot of the word.
+    #[inline(always)]
+    pub(crate) fn base(&self) -> Slot {
+        self.sleepers.base.get() as Slot
+    }
+
+    /// No other word has sleepers that wake at this cycle.
+    #[inline(always)]
+    pub(crate) fn is_last(&self) -> bool {
+        self.is_last
+    }
+
+    /// Takes the next sleeper, and gives its place in the word and whether it is the last one of all.
+    #[inline(always)]
+    pub(crate) fn take(&mut self) -> Option<(u32, bool)> {
+        if self.left == 0 {
+            return None;
+        }
+        let place = self.left.trailing_zeros();
+        self.left &= self.left - 1;
+        self.sleepers.left.set(self.left);
+        self.wakes[place as usize].set(NEVER);
+        let last = self.left == 0 && self.is_last;
+        if last {
+            self.sleepers.flush();
+        }
+        Some((place, last))
     }
 }
 
@@ -353,12 +391,16 @@ mod tests {
                     for sleepers in both {
                         sleepers.begin(now);
                         let mut woken = Vec::new();
-                        while let Some((slot, last)) = sleepers.take() {
-                            woken.push(slot);
-                            assert_eq!(last, woken.len() == expected.len());
-                            if !last && u64::from(slot) % 4 == again {
-                                sleepers.keep(slot);
+                        while let Some(mut word) = sleepers.woken() {
+                            while let Some((place, last)) = word.take() {
+                                let slot = word.base() + place;
+                                woken.push(slot);
+                                assert_eq!(last, woken.len() == expected.len());
+                                if !last && u64::from(slot) % 4 == again {
+                                    sleepers.keep(slot);
+                                }
                             }
+                            assert_eq!(word.is_last(), woken.len() == expected.len());
                         }
                         assert_eq!(woken, expected);
                         assert!(

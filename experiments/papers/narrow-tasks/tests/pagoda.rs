@@ -78,7 +78,7 @@ fn polls_that_are_only_timed_change_nothing() {
     for machine in ["tiny", "titanx-maxwell"] {
         let run = |remember: &str| {
             let set = format!("gpu.sm.remember_polls={remember}");
-            verified(&RunRequest { hash: true, ..pagoda(machine, "", &[&set]) }).report
+            verified(&RunRequest { hash: true, ..pagoda(machine, "", &[&set, "gpu.sms=2"]) }).report
         };
         let (on, off) = (run("on"), run("off"));
         assert_eq!((on.hash, on.outcome.time()), (off.hash, off.outcome.time()), "{machine}");
