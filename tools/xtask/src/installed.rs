@@ -21,7 +21,7 @@ const CALLS: &[(&str, &str)] = &[
     ("study sm-scaling --scale small --quiet", "0 failed, 0 are left"),
     ("report out/studies/sm-scaling-small", "report.html"),
     ("study crcs-figure-10 --scale small --quiet", "0 failed, 0 are left"),
-    ("validate gtx480 --only reference-vecadd", "reference-vecadd"),
+    ("validate gtx480", "reference-vecadd"),
     ("ptx show experiments/applications/vecadd/kernel.nvrtc-sm_35.ptx", "vecadd"),
     ("new machine mine", "wrote mine.yaml"),
     ("new application sum", "wrote sum/sum.yaml"),

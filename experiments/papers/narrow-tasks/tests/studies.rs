@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use counterpoint_tests::points::{assert_sound, assert_sound_on};
+use counterpoint_tests::support::root;
 
-/// Writes the Titan X with four SMs: on all 24 warps that poll take most of the time of a run.
+/// Writes the machine of most studies with four SMs, and gives its path: on all 24, warps that poll take most of the time of a run.
 fn titan_x_of_four_sms(folder: &Path) -> String {
-    let topologies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../topologies");
+    let topologies = root().join("topologies");
     let machine = std::fs::read_to_string(topologies.join("systems/titanx-maxwell.yaml")).unwrap();
     let fewer = machine.replace("sms: 24 ", "sms: 4 ");
     assert_ne!(fewer, machine);
@@ -47,7 +48,7 @@ fn every_study_can_be_run_and_its_points_are_sound() {
 }
 
 #[test]
-fn studies_of_other_machines_are_sound_on_these() {
+fn studies_of_the_k40_and_of_the_model_are_sound() {
     assert_sound(&[
         ("pagoda-32k", "/ narrow-dct /", 6, &["whole_us", "speed_up", "over_gemtc"]),
         ("pagoda-k40", "/ narrow-matmul /", 5, &["over_hyperq", "over_fusion"]),
