@@ -33,17 +33,19 @@ struct Slot {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Operands {
     file: FileAccesses,
-    /// Banks that an instruction of the warp in slot 0 reads and writes: those of other warps are the same, turned.
+    /// Banks that an instruction of the warp in slot 0 reads and writes: those of other warps are the same, rotated.
     reads: u32,
     writes: u32,
     /// All operands that it reads lie in banks of their own.
     apart: bool,
 }
 
-/// The banks of a register file, with what they do in the next turns.
+/// The banks of a register file, with what they do in the next turns. Sets of banks are bits of a word, again and again where there are
+/// fewer banks than bits: those of another warp are then the word rotated.
 pub(super) struct RegisterFile {
     slots: [Slot; WINDOW as usize],
-    banks: u32,
+    /// The first bank.
+    first: u32,
     turns: Turns,
 }
 
@@ -74,9 +76,10 @@ impl Turns {
 }
 
 impl RegisterFile {
-    /// `banks` is a power of two; each serves an access in each of the turns of a cycle.
+    /// `banks` is a power of two, 32 at most; each serves an access in each of the turns of a cycle.
     pub(super) fn new(banks: u32, turns: u32) -> Self {
-        RegisterFile { slots: [Slot::default(); WINDOW as usize], banks, turns: Turns::new(turns.into()) }
+        let first = (0..u32::BITS).step_by(banks as usize).fold(0, |first, bit| first | 1 << bit);
+        RegisterFile { slots: [Slot::default(); WINDOW as usize], first, turns: Turns::new(turns.into()) }
     }
 
     /// The first turn of a cycle.
@@ -94,7 +97,7 @@ impl RegisterFile {
     /// Registers lie one after another in the banks, those of the next warp one further (GPGPU-Sim).
     #[inline]
     fn bank(&self, warp: u32, register: u8) -> u32 {
-        1 << ((u32::from(register) + warp) & (self.banks - 1))
+        self.first.rotate_left(u32::from(register) + warp)
     }
 
     #[inline]
@@ -105,14 +108,8 @@ impl RegisterFile {
     /// The operands of an instruction.
     pub(super) fn operands(&self, file: FileAccesses) -> Operands {
         let (reads, writes) = (self.banks_of(0, file.reads()), self.banks_of(0, file.writes()));
-        Operands { file, reads, writes, apart: reads.count_ones() as usize == file.reads().len() }
-    }
-
-    /// Banks of the warp in slot 0 as those of another one.
-    #[inline]
-    fn turned(&self, warp: u32, banks: u32) -> u32 {
-        let (by, twice) = (warp & (self.banks - 1), u64::from(banks) | u64::from(banks) << self.banks);
-        ((twice << by >> self.banks) & ((1 << self.banks) - 1)) as u32
+        let count = (reads.count_ones() / self.first.count_ones()) as usize;
+        Operands { file, reads, writes, apart: count == file.reads().len() }
     }
 
     #[inline]
@@ -148,7 +145,7 @@ impl RegisterFile {
     /// before `from` if there are none. Most find all banks free.
     #[inline]
     pub(super) fn read(&mut self, warp: u32, operands: &Operands, from: u64) -> u64 {
-        let reads = self.turned(warp, operands.reads);
+        let reads = operands.reads.rotate_left(warp);
         if reads == 0 {
             return from - 1;
         }
@@ -163,14 +160,14 @@ impl RegisterFile {
     /// Writes results of a unit in a cycle: their banks serve nothing else in its first turn.
     #[inline]
     fn write(&mut self, warp: u32, operands: &Operands, cycle: u64) {
-        let writes = self.turned(warp, operands.writes);
+        let writes = operands.writes.rotate_left(warp);
         self.slot(self.first_turn(cycle)).taken |= writes;
     }
 
     /// Writes results of memory in the first cycle, from `from` on, in which their banks are free. Gives the cycle.
     #[inline]
     pub(super) fn write_loaded(&mut self, warp: u32, operands: &Operands, now: u64, from: u64) -> u64 {
-        let banks = self.turned(warp, operands.writes);
+        let banks = operands.writes.rotate_left(warp);
         let mut cycle = from;
         while cycle < now + WINDOW / self.turns.count {
             let slot = self.slot(self.first_turn(cycle));
@@ -449,13 +446,13 @@ mod tests {
     }
 
     #[test]
-    fn banks_of_a_warp_are_those_of_slot_0_turned() {
+    fn banks_of_a_warp_are_those_of_slot_0_rotated() {
         for banks in [1, 2, 8, 16, 32] {
             let file = RegisterFile::new(banks, 1);
             for warp in 0..64 {
                 for registers in [&[0][..], &[3, 200], &[31, 32, 7], &[255]] {
-                    let turned = file.turned(warp, file.banks_of(0, registers));
-                    assert_eq!(turned, file.banks_of(warp, registers), "{banks} {warp} {registers:?}");
+                    let rotated = file.banks_of(0, registers).rotate_left(warp);
+                    assert_eq!(rotated, file.banks_of(warp, registers), "{banks} {warp} {registers:?}");
                 }
             }
         }

@@ -3,12 +3,12 @@
 /// A time that is not known yet: an instruction waits for memory.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// The times from which on equal places are free, in a ring that begins with the earliest. Which of the places is free then makes no
-/// difference.
+/// The times from which on equal places are free, in order: a part of a ring that begins with the earliest. Which of the places is free
+/// then makes no difference.
 pub(super) struct Places {
     times: [u64; Places::MOST],
     count: u32,
-    /// Where the ring begins.
+    /// Where they begin.
     first: u32,
     latest: u64,
 }
@@ -32,9 +32,9 @@ impl Places {
     /// The place that is free first is taken until a time. Most are taken in the order in which they are free again.
     #[inline]
     pub(super) fn take_until(&mut self, time: u64) {
-        let at = self.first as usize % Places::MOST;
+        let at = (self.first + self.count) as usize % Places::MOST;
         self.times[at] = time;
-        self.first = if self.first + 1 >= self.count { 0 } else { self.first + 1 };
+        self.first = (self.first + 1) % Places::MOST as u32;
         if time < self.latest {
             self.sort_in(at);
         } else {
@@ -44,21 +44,17 @@ impl Places {
 
     /// A place that was taken until an unknown time is free from a time on.
     pub(super) fn give_back(&mut self, time: u64) {
-        let last = self.before(self.first as usize);
+        let last = (self.first + self.count - 1) as usize % Places::MOST;
         debug_assert_eq!(self.times[last], NEVER, "unknown times come last");
         self.times[last] = time;
         self.sort_in(last);
     }
 
-    fn before(&self, at: usize) -> usize {
-        if at == 0 { self.count as usize - 1 } else { at - 1 }
-    }
-
-    /// Moves the last time of the ring to its place.
+    /// Moves the last time to its place.
     fn sort_in(&mut self, mut at: usize) {
         let last = at;
         while at != self.first as usize {
-            let before = self.before(at);
+            let before = (at + Places::MOST - 1) % Places::MOST;
             if self.times[before] <= self.times[at] {
                 break;
             }

@@ -74,13 +74,14 @@ impl Units {
     /// The units that begin an instruction in some cycles, from the first one on.
     #[inline]
     fn begun(&self, first: u64, cycles: u64) -> u64 {
-        let mut begun = self.begins.at(first);
-        let mut cycle = first + 1;
-        while cycle < first + cycles && cycle <= self.last {
-            begun |= self.begins.at(cycle);
-            cycle += 1;
-        }
-        begun
+        let begun = self.begins.at(first);
+        if cycles > 1 && first < self.last { begun | self.begun_later(first, cycles) } else { begun }
+    }
+
+    #[inline(never)]
+    fn begun_later(&self, first: u64, cycles: u64) -> u64 {
+        let end = (first + cycles).min(self.last + 1);
+        (first + 1..end).fold(0, |begun, cycle| begun | self.begins.at(cycle))
     }
 
     /// A unit begins an instruction in a cycle, with the other units whose result is complete with its own.
@@ -170,45 +171,56 @@ impl Exit {
 
     /// An instruction that has its operands leaves its collector, in this turn at the earliest, and starts to execute. Gives
     /// the turn in which it leaves and the cycle in which it starts. There must be units.
-    #[inline(never)]
+    #[inline]
     pub(super) fn pass(
         &mut self,
         units: &mut Units,
         (from, turns): (u64, Turns),
-        (latency, initiation): (u64, u64),
+        cycles: (u64, u64),
     ) -> (u64, u64) {
-        let (mut turn, mut left) = (from, turns.cycle(from));
+        let mut at = (from, turns.cycle(from));
         loop {
-            let (free, passed) = self.first_free(left);
-            if free > left {
-                (turn, left) = (turns.first(free), free);
+            if let Some(starts) = self.leave(units, &mut at, turns, cycles) {
+                return (at.0, starts);
             }
-            let leaving = self.leaving.at(turn);
-            if leaving >= self.outputs {
-                turn += 1;
-                left = turns.cycle(turn);
-                continue;
-            }
-            let (starts, unit, done) = self.find(units, left + 1, (latency, initiation));
-            if starts == left + 1 {
-                self.passed.set(left, passed + 1);
-            } else {
-                // It keeps its register from those that leave later and have booked before.
-                let end = starts.min(self.last + 1);
-                if let Some(full) = (left + 1..end).find(|cycle| self.first_free(*cycle).0 > *cycle) {
-                    (turn, left) = (turns.first(full + 1), full + 1);
-                    continue;
-                }
-                self.hold(left, starts);
-            }
-            self.leaving.set(turn, leaving + 1);
-            self.last = self.last.max(left);
-            units.book(self.first_unit + unit, done, starts, (latency, initiation));
-            if initiation > 1 {
-                self.keep(unit, starts + initiation);
-            }
-            return (turn, starts);
         }
+    }
+
+    /// An instruction leaves its collector in a turn, whose cycle is known, or in the next one with a pipeline register for it. Gives
+    /// the cycle in which it starts; or nothing, and the turn to be tried next. Loops are functions of their own, as most instructions
+    /// find their way free.
+    #[inline(never)]
+    fn leave(
+        &mut self,
+        units: &mut Units,
+        at: &mut (u64, u64),
+        turns: Turns,
+        (latency, initiation): (u64, u64),
+    ) -> Option<u64> {
+        let (free, passed) = self.first_free(at.1);
+        if free > at.1 {
+            *at = (turns.first(free), free);
+        }
+        let (turn, left) = *at;
+        let leaving = self.leaving.at(turn);
+        if leaving >= self.outputs {
+            *at = (turn + 1, turns.cycle(turn + 1));
+            return None;
+        }
+        let (starts, unit, done) = self.find(units, left + 1, (latency, initiation));
+        if starts == left + 1 {
+            self.passed.set(left, passed + 1);
+        } else if let Some(full) = self.hold(left, starts) {
+            *at = (turns.first(full + 1), full + 1);
+            return None;
+        }
+        self.leaving.set(turn, leaving + 1);
+        self.last = self.last.max(left);
+        units.book(self.first_unit + unit, done, starts, (latency, initiation));
+        if initiation > 1 {
+            self.keep(unit, starts + initiation);
+        }
+        Some(starts)
     }
 
     /// The first cycle, this one or a later one, at whose end a pipeline register in front of the units is free; and how many
@@ -216,6 +228,20 @@ impl Exit {
     #[inline]
     fn first_free(&self, mut cycle: u64) -> (u64, u64) {
         // None is kept for longer than the oldest is held.
+        if cycle < self.held.1 {
+            return self.free_beside_kept(cycle);
+        }
+        loop {
+            let passed = self.passed.at(cycle);
+            if passed < self.width {
+                return (cycle, passed);
+            }
+            cycle += 1;
+        }
+    }
+
+    #[inline(never)]
+    fn free_beside_kept(&self, mut cycle: u64) -> (u64, u64) {
         while cycle < self.held.1 {
             let (mut kept, mut end) = (0, u64::MAX);
             for (begin, until) in self.kept.iter().take(self.width as usize) {
@@ -233,13 +259,7 @@ impl Exit {
                 return (cycle, passed);
             }
         }
-        loop {
-            let passed = self.passed.at(cycle);
-            if passed < self.width {
-                return (cycle, passed);
-            }
-            cycle += 1;
-        }
+        self.first_free(cycle)
     }
 
     /// A unit takes the next instruction in a cycle.
@@ -253,10 +273,15 @@ impl Exit {
         self.all_free = (first, last);
     }
 
-    /// An instruction that leaves its collector in a cycle stays in its pipeline register for more than a cycle.
-    #[inline]
-    fn hold(&mut self, left: u64, starts: u64) {
+    /// An instruction that leaves its collector in a cycle stays in its pipeline register until it starts, unless those that leave
+    /// later, and have booked before, need it: gives the cycle in which they do.
+    #[inline(never)]
+    fn hold(&mut self, left: u64, starts: u64) -> Option<u64> {
         let from = left + 1;
+        let full = (from..starts.min(self.last + 1)).find(|cycle| self.first_free(*cycle).0 > *cycle);
+        if full.is_some() {
+            return full;
+        }
         let (mut place, mut earliest) = (0, u64::MAX);
         for (number, (_, end)) in self.kept.iter().take(self.width as usize).enumerate() {
             if *end < earliest {
@@ -270,31 +295,55 @@ impl Exit {
         } else if starts > end {
             self.held = (from, starts);
         }
+        None
     }
 
     /// The first cycle, from `from` on, in which no older instruction waits, a unit is free and the result has a place. Gives the unit,
     /// too, and the units whose results are complete together with this one.
     #[inline]
-    fn find(&self, units: &Units, from: u64, (latency, initiation): (u64, u64)) -> (u64, u32, u64) {
-        let ((begin, end), (first, last)) = (self.held, self.all_free);
-        let mut cycle = from.max(first);
+    fn find(&self, units: &Units, from: u64, cycles: (u64, u64)) -> (u64, u32, u64) {
+        let cycle = self.not_held(from.max(self.all_free.0));
+        match self.takes(units, cycle, cycles) {
+            Some((unit, done)) => (cycle, unit, done),
+            None => self.find_later(units, cycle + 1, cycles),
+        }
+    }
+
+    #[inline(never)]
+    fn find_later(&self, units: &Units, mut cycle: u64, cycles: (u64, u64)) -> (u64, u32, u64) {
         loop {
-            if begin <= cycle && cycle < end {
-                cycle = end;
-            }
-            if let Some(done) = units.done(cycle, latency) {
-                let mut taken = (done | units.begun(cycle, initiation)).rotate_right(self.first_unit);
-                if cycle < last {
-                    for (unit, free) in self.free.iter().take(self.units as usize).enumerate() {
-                        taken |= u64::from(*free > cycle) << unit;
-                    }
-                }
-                let unit = (!taken).trailing_zeros();
-                if unit < self.units {
-                    return (cycle, unit, done);
-                }
+            cycle = self.not_held(cycle);
+            if let Some((unit, done)) = self.takes(units, cycle, cycles) {
+                return (cycle, unit, done);
             }
             cycle += 1;
         }
+    }
+
+    /// The first cycle, this one or a later one, in which no older instruction waits in front of the units.
+    #[inline]
+    fn not_held(&self, cycle: u64) -> u64 {
+        let (begin, end) = self.held;
+        if begin <= cycle && cycle < end { end } else { cycle }
+    }
+
+    /// The first unit that takes an instruction in a cycle, if there is one and the result has a place; and the units whose results are
+    /// complete together with this one.
+    #[inline]
+    fn takes(&self, units: &Units, cycle: u64, (latency, initiation): (u64, u64)) -> Option<(u32, u64)> {
+        let done = units.done(cycle, latency)?;
+        let mut taken = (done | units.begun(cycle, initiation)).rotate_right(self.first_unit);
+        if cycle < self.all_free.1 {
+            taken |= self.kept_from(cycle);
+        }
+        let unit = (!taken).trailing_zeros();
+        (unit < self.units).then_some((unit, done))
+    }
+
+    /// The units that an instruction keeps beyond a cycle.
+    #[inline(never)]
+    fn kept_from(&self, cycle: u64) -> u64 {
+        let all = self.free.iter().take(self.units as usize).enumerate();
+        all.fold(0, |taken, (unit, free)| taken | u64::from(*free > cycle) << unit)
     }
 }
