@@ -174,29 +174,29 @@ fn profilers_tell_what_the_analysis_says_and_change_nothing() {
 
 #[test]
 fn profilers_tell_what_the_analysis_says_of_full_sizes() {
-    // The dialects in turn: small sizes are run in all of them.
-    let names = ["3mm", "convolution", "hotspot", "laplace", "pathfinder", "stencil3d"];
-    for (name, dialect) in names.into_iter().zip(DIALECTS.into_iter().cycle()) {
-        let (loaded, text) = load_application(name, dialect, &[]);
-        let kernels = kernels(&text);
-        let mut device = Device::new(&loaded);
-        let mut memory = FlatMemory::new(0);
-        let mut seen = BTreeSet::new();
-        let mut sums = Sums::default();
-        device.run(&loaded.application.steps, &mut |device, launch| {
-            let arguments = device.arguments(launch);
-            if seen.insert((launch.kernel.name().to_owned(), arguments.bytes.clone())) {
-                let kernel = &kernels[launch.kernel.name()];
-                check_pre(kernel, launch, &arguments, &mut memory, VariableBases::default(), &mut sums);
-            }
-        });
-        println!(
-            "{name:12} {dialect:12} {:4} launches, {:6} blocks, {:4} instructions a block, {} wider",
-            seen.len(),
-            sums.blocks,
-            sums.instructions / sums.blocks,
-            sums.wider
-        );
-        assert!(sums.blocks >= 16);
+    for name in ["3mm", "convolution", "hotspot", "laplace", "pathfinder", "stencil3d"] {
+        for dialect in DIALECTS {
+            let (loaded, text) = load_application(name, dialect, &[]);
+            let kernels = kernels(&text);
+            let mut device = Device::new(&loaded);
+            let mut memory = FlatMemory::new(0);
+            let mut seen = BTreeSet::new();
+            let mut sums = Sums::default();
+            device.run(&loaded.application.steps, &mut |device, launch| {
+                let arguments = device.arguments(launch);
+                if seen.insert((launch.kernel.name().to_owned(), arguments.bytes.clone())) {
+                    let kernel = &kernels[launch.kernel.name()];
+                    check_pre(kernel, launch, &arguments, &mut memory, VariableBases::default(), &mut sums);
+                }
+            });
+            println!(
+                "{name:12} {dialect:12} {:4} launches, {:6} blocks, {:4} instructions a block, {} wider",
+                seen.len(),
+                sums.blocks,
+                sums.instructions / sums.blocks,
+                sums.wider
+            );
+            assert!(sums.blocks >= 16);
+        }
     }
 }
