@@ -68,7 +68,7 @@ fn contents(receiver: &Receiver) -> Vec<(String, String, u64, Vec<u8>)> {
 #[test]
 fn as_many_spans_arrive_as_the_page_on_tracing_says() {
     let folder = tempfile::tempdir().unwrap();
-    let receiver = Receiver::grpc(take);
+    let receiver = Receiver::new(take);
     let (app, out) = (application(folder.path(), "vecadd"), folder.path().join("out").display().to_string());
     let called =
         call(&["run", &tiny(), &app, "--set", "app.n=1000", "--otlp", &receiver.url(), "--out", &out]);
@@ -80,7 +80,7 @@ fn as_many_spans_arrive_as_the_page_on_tracing_says() {
 #[test]
 fn a_run_is_one_trace_of_several_services() {
     let folder = tempfile::tempdir().unwrap();
-    let receiver = Receiver::grpc(take);
+    let receiver = Receiver::new(take);
     let called = run(folder.path(), &receiver.url(), &["--otlp-required"]);
     assert_eq!(called.status, SUCCESS, "{}{}", called.out, called.err);
     let all = arrived(&receiver);
@@ -128,9 +128,9 @@ fn a_run_is_one_trace_of_several_services() {
 #[test]
 fn every_export_is_a_trace_of_its_own_with_the_same_contents() {
     let folder = tempfile::tempdir().unwrap();
-    let receivers = [Receiver::grpc(take), Receiver::http(take)];
-    for (receiver, protocol) in receivers.iter().zip(["grpc", "http"]) {
-        let called = run(folder.path(), &receiver.url(), &["--otlp-protocol", protocol, "--otlp-scale", "1"]);
+    let receivers = [Receiver::new(take), Receiver::new(take)];
+    for receiver in &receivers {
+        let called = run(folder.path(), &receiver.url(), &["--otlp-scale", "1"]);
         assert_eq!((called.status, called.err.contains("otlp")), (SUCCESS, false), "{}", called.err);
     }
     let [first, second] = &receivers;
@@ -154,11 +154,11 @@ fn without_a_server_spans_are_kept_and_sent_later() {
     assert!(called.out.contains("  otlp         0 spans sent, "), "{}", called.out);
 
     // A server that takes some and then no more gets the rest the next time.
-    let whole = Receiver::http(take);
-    let sent = call(&["export", &file, "--otlp", &whole.url(), "--otlp-protocol", "http"]);
+    let whole = Receiver::new(take);
+    let sent = call(&["export", &file, "--otlp", &whole.url()]);
     assert_eq!((sent.status, sent.err.as_str()), (SUCCESS, ""));
     assert_eq!(sent.out, format!("{} spans sent, 0 failed\n", arrived(&whole).len()));
-    let direct = Receiver::grpc(take);
+    let direct = Receiver::new(take);
     assert_eq!(run(folder.path(), &direct.url(), &[]).status, SUCCESS);
     assert_eq!(contents(&whole), contents(&direct));
     assert!(!Path::new(&file).exists(), "the next run's results do not mix with this one's");
@@ -169,12 +169,12 @@ fn a_file_that_is_sent_in_part_keeps_the_rest() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(run(folder.path(), &nowhere(), &[]).status, SUCCESS);
     let file = folder.path().join("out").join(UNSENT).to_string_lossy().into_owned();
-    let whole = Receiver::grpc(take);
+    let whole = Receiver::new(take);
     assert_eq!(call(&["export", &file, "--otlp", &whole.url()]).status, SUCCESS);
 
-    let first = Receiver::grpc(|number| match number {
+    let first = Receiver::new(|number| match number {
         0 => take(0),
-        _ => Answer::Refuse(tonic::Code::InvalidArgument),
+        _ => Answer::Refuse(hyper::StatusCode::BAD_REQUEST),
     });
     let called = call(&["export", &file, "--otlp", &first.url()]);
     assert_eq!(called.status, FAILURE);
@@ -183,7 +183,7 @@ fn a_file_that_is_sent_in_part_keeps_the_rest() {
     assert_eq!(called.out, format!("{} spans sent, {failed} failed\n", arrived(&first).len()));
     assert!(called.err.contains("error: ") && called.err.contains(receiver::REASON), "{}", called.err);
     assert!(called.err.contains("holds what has not been sent now"), "{}", called.err);
-    let second = Receiver::grpc(take);
+    let second = Receiver::new(take);
     assert_eq!(call(&["export", &file, "--otlp", &second.url()]).status, SUCCESS);
     let mut together = arrived(&first);
     together.extend(arrived(&second));
@@ -212,7 +212,7 @@ fn who_requires_the_export_learns_of_its_failure() {
     let (app, tiny) = (app.to_string_lossy().into_owned(), tiny());
     let out = folder.path().join("out").to_string_lossy().into_owned();
     let arguments = ["run", &tiny, &app, "--set", "app.n=1000", "--out", &out, "--otlp"];
-    let receiver = Receiver::grpc(take);
+    let receiver = Receiver::new(take);
     assert_eq!(call(&[&arguments[..], &[&receiver.url()]].concat()).status, NOT_VERIFIED);
     assert_eq!(call(&[&arguments[..], &[&url]].concat()).status, NOT_VERIFIED);
 }
@@ -221,24 +221,22 @@ fn who_requires_the_export_learns_of_its_failure() {
 fn what_cannot_work_is_said_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
     for (url, problem) in [
-        ("localhost:4317", "error: --otlp: `localhost:4317` is no endpoint: "),
+        ("localhost:4318", "error: --otlp: `localhost:4318` is no endpoint: "),
         (
-            "https://localhost:4317",
-            "error: --otlp: `https://localhost:4317` is no endpoint: only http is spoken here",
+            "https://localhost:4318",
+            "error: --otlp: `https://localhost:4318` is no endpoint: only http is spoken here",
         ),
-        ("http://localhost:4317/v1/traces", "is no endpoint: gRPC knows no paths"),
+        ("http://me:secret@localhost:4318", "is no endpoint: a user and a password are not sent"),
     ] {
         let called = run(folder.path(), url, &[]);
         assert_eq!(called.status, FAILURE, "{url}");
         assert!(called.err.contains(problem), "{}", called.err);
         assert!(!folder.path().join("out").exists(), "{url}");
     }
-    for (more, problem) in [
-        (["--otlp-scale", "0"], "--otlp-scale"),
-        (["--otlp-protocol", "json"], "--otlp-protocol"),
-        (["--functional", "--quiet"], "--functional"),
-    ] {
-        let called = run(folder.path(), "http://localhost:4317", &more);
+    for (more, problem) in
+        [(["--otlp-scale", "0"], "--otlp-scale"), (["--functional", "--quiet"], "--functional")]
+    {
+        let called = run(folder.path(), "http://localhost:4318", &more);
         assert_eq!(called.status, FAILURE);
         assert!(called.err.contains(problem), "{}", called.err);
     }
@@ -257,7 +255,7 @@ fn what_cannot_work_is_said_before_anything_runs() {
 #[test]
 fn a_run_that_is_cut_off_sends_what_there_is() {
     let folder = tempfile::tempdir().unwrap();
-    let receiver = Receiver::grpc(take);
+    let receiver = Receiver::new(take);
     let called = run(folder.path(), &receiver.url(), &["--otlp-required", "--stop-at", "20 us"]);
     assert_eq!(called.status, SUCCESS, "{}", called.err);
     let all = arrived(&receiver);
@@ -275,7 +273,7 @@ fn a_run_that_is_cut_off_sends_what_there_is() {
 #[test]
 fn the_summary_says_how_many_spans_are_in_sums() {
     let folder = tempfile::tempdir().unwrap();
-    let receiver = Receiver::grpc(take);
+    let receiver = Receiver::new(take);
     let called = run(folder.path(), &receiver.url(), &["--span-limit", "100", "--set", "app.n=100000"]);
     assert_eq!(called.status, SUCCESS, "{}", called.err);
     let all = arrived(&receiver);

@@ -3,7 +3,10 @@
 //! Colours are those of Okabe and Ito, which people with any colour vision tell apart; the paper's values
 //! have the colour of ours and no filling. Text is measured before it is placed, so that no two labels meet.
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::OnceLock;
 
 use plotters::coord::Shift;
@@ -61,10 +64,22 @@ pub fn svg(chart: &Chart, size: (u32, u32)) -> String {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn png(chart: &Chart, path: &std::path::Path, size: (u32, u32)) -> Result<(), String> {
+pub fn png(chart: &Chart, path: &Path, size: (u32, u32)) -> Result<(), String> {
     prepare_font();
-    let area = BitMapBackend::new(path, size).into_drawing_area();
-    draw(chart, &area).map_err(|error| error.to_string())
+    let (width, height) = size;
+    let mut pixels = vec![0; 3 * width as usize * height as usize];
+    let drawn = draw(chart, &BitMapBackend::with_buffer(&mut pixels, size).into_drawing_area());
+    drawn.map_err(|error| error.to_string())?;
+    write_png(path, size, &pixels).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Writes pixels of red, green and blue.
+fn write_png(path: &Path, (width, height): (u32, u32), pixels: &[u8]) -> Result<(), png::EncodingError> {
+    let mut encoder = png::Encoder::new(BufWriter::new(File::create(path)?), width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(pixels)?;
+    writer.finish()
 }
 
 /// The size of a text.

@@ -5,6 +5,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
 use super::node::{SourceMap, Span};
 
 /// One problem.
@@ -152,15 +155,36 @@ impl Report {
 
     /// All problems drawn for a terminal, with colours.
     pub fn render_fancy(&self) -> String {
-        let handler = miette::GraphicalReportHandler::new();
+        let renderer = Renderer::styled().decor_style(DecorStyle::Unicode);
         let mut out = String::new();
         for diagnostic in &self.diagnostics {
-            let fancy = Fancy::new(diagnostic, &self.sources);
-            if handler.render_report(&mut out, &fancy).is_err() {
-                out.push_str(&diagnostic.render(&self.sources));
-            }
+            out.push_str(&renderer.render(&[diagnostic.group(&self.sources)]));
+            out.push_str("\n\n");
         }
         out
+    }
+}
+
+impl Diagnostic {
+    /// The problem as a frame around its place.
+    fn group<'a>(&'a self, sources: &'a SourceMap) -> Group<'a> {
+        let Span { file, start, end } = self.span;
+        let text = sources.text(file);
+        let end = text.floor_char_boundary(end as usize);
+        let place = text.floor_char_boundary(start as usize).min(end)..end;
+        let snippet = Snippet::source(text).path(sources.name(file));
+        let mut group = Level::ERROR
+            .primary_title(&self.message)
+            .element(snippet.annotation(AnnotationKind::Primary.span(place)));
+        if let Some(suggestion) = &self.suggestion {
+            group = group.element(Level::HELP.message(format!("did you mean `{suggestion}`?")));
+        }
+        if let Some(help) = &self.help {
+            group = group.element(Level::HELP.message(help));
+        }
+        self.notes.iter().fold(group, |group, (span, note)| {
+            group.element(Level::NOTE.message(format!("{}: {note}", sources.place(*span))))
+        })
     }
 }
 
@@ -172,79 +196,12 @@ impl std::fmt::Display for Report {
 
 impl std::error::Error for Report {}
 
-/// A problem as `miette` wants to see it.
-#[derive(Debug)]
-struct Fancy<'a> {
-    diagnostic: &'a Diagnostic,
-    source: miette::NamedSource<String>,
-    help: Option<String>,
-}
-
-impl<'a> Fancy<'a> {
-    fn new(diagnostic: &'a Diagnostic, sources: &SourceMap) -> Self {
-        let file = diagnostic.span.file;
-        let mut help = Vec::new();
-        help.extend(diagnostic.suggestion.iter().map(|name| format!("did you mean `{name}`?")));
-        help.extend(diagnostic.help.clone());
-        help.extend(diagnostic.notes.iter().map(|(span, note)| format!("{}: {note}", sources.place(*span))));
-        Fancy {
-            diagnostic,
-            source: miette::NamedSource::new(sources.name(file), sources.text(file).to_owned()),
-            help: (!help.is_empty()).then(|| help.join("\n")),
-        }
-    }
-}
-
-impl std::fmt::Display for Fancy<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.diagnostic.message)
-    }
-}
-
-impl std::error::Error for Fancy<'_> {}
-
-impl miette::Diagnostic for Fancy<'_> {
-    fn help<'b>(&'b self) -> Option<Box<dyn std::fmt::Display + 'b>> {
-        self.help.as_ref().map(|help| Box::new(help) as Box<dyn std::fmt::Display>)
-    }
-
-    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
-        Some(&self.source)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = miette::LabeledSpan> + '_>> {
-        let Span { start, end, .. } = self.diagnostic.span;
-        let (start, length) = (start as usize, end.saturating_sub(start) as usize);
-        Some(Box::new(std::iter::once(miette::LabeledSpan::new(None, start, length))))
-    }
-}
-
 /// The valid name that a writer may have meant, if one is near enough.
 pub fn nearest<'a>(written: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = written.chars().count().div_ceil(3).max(1);
-    let scored = valid.into_iter().map(|name| (distance(written, name), name));
+    let scored = valid.into_iter().map(|name| (strsim::osa_distance(written, name), name));
     let best = scored.filter(|(distance, _)| *distance <= limit).min_by_key(|(distance, _)| *distance);
     best.map(|(_, name)| name)
-}
-
-/// Edits (insert, delete, replace, swap of neighbours) between two words.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let replace = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = replace.min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(before[j - 2] + 1);
-            }
-            row.push(best);
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
 }
 
 #[cfg(test)]

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use counterpoint_framework::telemetry::sinks::otlp::{
-    Endpoint, Exported, Options, Outbox, Protocol, RunTrace, send,
-};
+use counterpoint_framework::telemetry::sinks::otlp::{Endpoint, Exported, Options, Outbox, RunTrace, send};
 use counterpoint_framework::telemetry::{Attribute, Lane, SpanId};
 use counterpoint_framework::time::SimTime;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::trace::v1::{Span, Status};
 
 use crate::receiver::{Receiver, number, take, text};
-use crate::{EPOCH, TRACE, quick, send_to, service, setting, span, trace, tree};
+use crate::{EPOCH, TRACE, send_to, service, setting, span, trace, tree};
 
 fn attribute(key: &str, value: Value) -> KeyValue {
     KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }), key_strindex: 0 }
@@ -33,7 +31,7 @@ fn every_field_arrives() {
         ("huge", Attribute::Number(u64::MAX)),
     ];
     let spans = [span(0, None, "host.cpu", 1_000, 5_000), block];
-    let receiver = Receiver::grpc(take);
+    let receiver = Receiver::new(take);
     assert_eq!(send_to(&receiver, &trace(&spans)), complete(2, 2));
 
     let services = receiver.services();
@@ -103,7 +101,7 @@ fn every_field_arrives() {
 fn of_200_000_spans_all_arrive_once_in_order_and_inside_their_parents() {
     const COUNT: u64 = 200_000;
     let spans = tree(COUNT);
-    let receiver = Receiver::grpc(take);
+    let receiver = Receiver::new(take);
     let outbox = trace(&spans);
     let exported = send_to(&receiver, &outbox);
     assert_eq!(exported, complete(COUNT, outbox.len()));
@@ -142,19 +140,9 @@ fn of_200_000_spans_all_arrive_once_in_order_and_inside_their_parents() {
 }
 
 #[test]
-fn http_brings_the_same_as_grpc() {
-    let spans = tree(5_000);
-    let (grpc, http) = (Receiver::grpc(take), Receiver::http(take));
-    send_to(&grpc, &trace(&spans));
-    let exported = send(&trace(&spans), &Endpoint::new(&http.url(), Protocol::Http).unwrap(), &quick());
-    assert_eq!(exported, complete(5_000, trace(&spans).len()));
-    assert_eq!(http.services(), grpc.services());
-}
-
-#[test]
 fn parents_that_were_not_kept_are_not_named() {
     let spans = [span(1, Some(77), "host", 0, 10), span(2, Some(1), "host", 0, 10)];
-    let receiver = Receiver::grpc(take);
+    let receiver = Receiver::new(take);
     send_to(&receiver, &trace(&spans));
     let services = receiver.services();
     let parents: Vec<_> = services[0].1.iter().map(|span| span.parent_span_id.clone()).collect();
@@ -169,7 +157,7 @@ fn any_scale_keeps_spans_inside_each_other() {
             span(2, Some(1), "gpu", 1_001, 1_001),
             span(3, Some(1), "gpu", 1_998, 9_999),
         ];
-        let receiver = Receiver::grpc(take);
+        let receiver = Receiver::new(take);
         send_to(&receiver, &RunTrace::new(&spans, &setting(scale), &service).unwrap());
         let services = receiver.services();
         let times: Vec<_> = services
@@ -198,6 +186,6 @@ fn what_no_calendar_holds_is_refused() {
 
 #[test]
 fn no_spans_need_no_server() {
-    let nowhere = Endpoint::new("http://127.0.0.1:9", Protocol::Grpc).unwrap();
+    let nowhere = Endpoint::new("http://127.0.0.1:9").unwrap();
     assert_eq!(send(&trace(&[]), &nowhere, &Options::default()), Exported::default());
 }

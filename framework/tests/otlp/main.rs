@@ -10,7 +10,7 @@ mod trouble;
 use std::time::{Duration, SystemTime};
 
 use counterpoint_framework::telemetry::sinks::otlp::{
-    Endpoint, Exported, Identity, Options, Outbox, Protocol, RunTrace, Scale, Service, Setting, send,
+    Endpoint, Exported, Identity, Options, Outbox, RunTrace, Scale, Service, Setting, send,
 };
 use counterpoint_framework::telemetry::{Attribute, Lane, Level, Span, SpanId};
 use counterpoint_framework::time::SimTime;
@@ -85,7 +85,7 @@ pub(crate) fn quick() -> Options {
     Options { timeout: Duration::from_secs(5), retries: 2, ..Options::default() }
 }
 
-/// Sends to a receiver that speaks gRPC.
+/// Sends to a receiver.
 pub(crate) fn send_to(receiver: &Receiver, outbox: &dyn Outbox) -> Exported {
-    send(outbox, &Endpoint::new(&receiver.url(), Protocol::Grpc).unwrap(), &quick())
+    send(outbox, &Endpoint::new(&receiver.url()).unwrap(), &quick())
 }

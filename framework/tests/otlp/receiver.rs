@@ -1,18 +1,19 @@
-//! A server that takes spans, on a thread of its own: OTLP/gRPC by the official generated service, and OTLP/HTTP.
+//! A server that takes spans by OTLP/HTTP, on a thread of its own.
 
-use std::future::{Future, pending};
+use std::convert::Infallible;
+use std::future::pending;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use axum::body::Bytes;
-use axum::http::StatusCode;
-use axum::routing::post;
-use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
-    TraceService, TraceServiceServer,
-};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
 use opentelemetry_proto::tonic::collector::trace::v1::{
     ExportTracePartialSuccess, ExportTraceServiceRequest, ExportTraceServiceResponse,
 };
@@ -22,9 +23,6 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
-use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
-use tonic::{Code, Request, Response, Status};
 
 /// The receiver's answer to a request.
 #[derive(Clone, Copy)]
@@ -33,8 +31,8 @@ pub(crate) enum Answer {
     Take(Duration),
     /// Takes it, but rejects this number of its spans.
     Reject(i64),
-    /// Does not take it. HTTP has another word for it: 503 for `Unavailable`, 400 for everything else.
-    Refuse(Code),
+    /// Does not take it: the same may be sent again (503), or not (400).
+    Refuse(StatusCode),
     /// Takes it and does not answer.
     Never,
 }
@@ -55,7 +53,10 @@ struct Shelf {
 }
 
 impl Shelf {
-    async fn put(&self, request: ExportTraceServiceRequest) -> Result<ExportTraceServiceResponse, Code> {
+    async fn put(
+        &self,
+        request: ExportTraceServiceRequest,
+    ) -> Result<ExportTraceServiceResponse, StatusCode> {
         let number = {
             let mut requests = self.requests.lock().unwrap();
             *requests += 1;
@@ -80,13 +81,31 @@ impl Shelf {
     }
 }
 
-#[tonic::async_trait]
-impl TraceService for Shelf {
-    async fn export(
-        &self,
-        request: Request<ExportTraceServiceRequest>,
-    ) -> Result<Response<ExportTraceServiceResponse>, Status> {
-        self.put(request.into_inner()).await.map(Response::new).map_err(|code| Status::new(code, REASON))
+/// The answer to a request of HTTP.
+async fn respond(shelf: Shelf, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    assert_eq!((request.method().as_str(), request.uri().path()), ("POST", "/v1/traces"));
+    assert_eq!(request.headers()["content-type"], "application/x-protobuf");
+    let body = request.into_body().collect().await.unwrap().to_bytes();
+    let request = ExportTraceServiceRequest::decode(body).unwrap();
+    let (status, body) = match shelf.put(request).await {
+        Ok(response) => (StatusCode::OK, response.encode_to_vec()),
+        Err(status) => (status, REASON.into()),
+    };
+    let mut response = Response::new(Full::from(body));
+    *response.status_mut() = status;
+    Ok(response)
+}
+
+async fn serve(listener: TcpListener, shelf: Shelf) {
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        // Without it the kernel keeps each answer back for 40 ms, to send it with more.
+        stream.set_nodelay(true).unwrap();
+        let shelf = shelf.clone();
+        let service = service_fn(move |request| respond(shelf.clone(), request));
+        tokio::spawn(async move {
+            drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await)
+        });
     }
 }
 
@@ -99,39 +118,8 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// OTLP/gRPC; `answer` is asked with the number of each request.
-    pub(crate) fn grpc(answer: impl Fn(usize) -> Answer + Send + Sync + 'static) -> Self {
-        Self::start(answer, |listener, shelf| async {
-            let service = TraceServiceServer::new(shelf);
-            let server = Server::builder().add_service(service);
-            // Without it the kernel keeps each answer back for 40 ms, to send it with more.
-            let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-            server.serve_with_incoming(incoming).await.unwrap();
-        })
-    }
-
-    /// OTLP/HTTP.
-    pub(crate) fn http(answer: impl Fn(usize) -> Answer + Send + Sync + 'static) -> Self {
-        Self::start(answer, |listener, shelf| async {
-            let traces = post(|body: Bytes| async move {
-                let request = ExportTraceServiceRequest::decode(body).unwrap();
-                match shelf.put(request).await {
-                    Ok(response) => (StatusCode::OK, response.encode_to_vec()),
-                    Err(Code::Unavailable) => (StatusCode::SERVICE_UNAVAILABLE, REASON.into()),
-                    Err(_) => (StatusCode::BAD_REQUEST, REASON.into()),
-                }
-            });
-            let routes = axum::Router::new().route("/v1/traces", traces);
-            // Batches are larger than axum's own limit.
-            let routes = routes.layer(axum::extract::DefaultBodyLimit::max(64 << 20));
-            axum::serve(listener, routes).await.unwrap();
-        })
-    }
-
-    fn start<F: Future<Output = ()>>(
-        answer: impl Fn(usize) -> Answer + Send + Sync + 'static,
-        serve: impl FnOnce(TcpListener, Shelf) -> F + Send + 'static,
-    ) -> Self {
+    /// `answer` is asked with the number of each request.
+    pub(crate) fn new(answer: impl Fn(usize) -> Answer + Send + Sync + 'static) -> Self {
         let shelf = Shelf { taken: Arc::default(), requests: Arc::default(), answer: Arc::new(answer) };
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         listener.set_nonblocking(true).unwrap();

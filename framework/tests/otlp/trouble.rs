@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use counterpoint_framework::telemetry::sinks::otlp::{
-    BadFile, Batch, Endpoint, Exported, Options, Outbox, Protocol, RunTrace, Saved, save, send,
+    BadFile, Batch, Endpoint, Exported, Options, Outbox, RunTrace, Saved, save, send,
 };
+use hyper::StatusCode;
 use opentelemetry_sdk::Resource;
-use tonic::Code;
 
 use crate::receiver::{Answer, REASON, Receiver, take};
 use crate::{quick, send_to, trace, tree};
@@ -22,11 +22,11 @@ fn saved(outbox: &dyn Outbox, skip: usize, path: &Path) -> Saved {
 }
 
 /// An address at which nobody listens.
-fn nowhere(protocol: Protocol) -> Endpoint {
+fn nowhere() -> Endpoint {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    Endpoint::new(&url, protocol).unwrap()
+    Endpoint::new(&url).unwrap()
 }
 
 /// An outbox that counts the batches taken from it.
@@ -61,7 +61,7 @@ fn a_slow_server_is_waited_for_and_little_is_made_ahead() {
     let made = Arc::new(AtomicUsize::new(0));
     let (seen, ahead) = (Arc::clone(&made), Arc::new(AtomicUsize::new(0)));
     let most = Arc::clone(&ahead);
-    let receiver = Receiver::grpc(move |number| {
+    let receiver = Receiver::new(move |number| {
         // Time enough to fill a queue that had no end.
         std::thread::sleep(Duration::from_millis(20));
         most.fetch_max(seen.load(Ordering::SeqCst) - number, Ordering::SeqCst);
@@ -81,20 +81,17 @@ fn a_slow_server_is_waited_for_and_little_is_made_ahead() {
 #[test]
 fn a_server_that_is_busy_for_a_while_gets_everything_once() {
     let busy = |number| match number {
-        2 | 3 => Answer::Refuse(Code::Unavailable),
+        2 | 3 => Answer::Refuse(StatusCode::SERVICE_UNAVAILABLE),
         _ => Answer::Take(Duration::ZERO),
     };
     let spans = tree(10_000);
     let outbox = trace(&spans);
-    let (calm, grpc, http) = (Receiver::grpc(take), Receiver::grpc(busy), Receiver::http(busy));
+    let (calm, receiver) = (Receiver::new(take), Receiver::new(busy));
     send_to(&calm, &outbox);
     let expected = Exported { sent: 10_000, batches: outbox.len(), ..Exported::default() };
-    assert_eq!(send_to(&grpc, &outbox), expected);
-    assert_eq!(send(&outbox, &Endpoint::new(&http.url(), Protocol::Http).unwrap(), &quick()), expected);
-    for receiver in [grpc, http] {
-        assert_eq!(receiver.requests(), outbox.len() + 2);
-        assert_eq!(receiver.services(), calm.services());
-    }
+    assert_eq!(send_to(&receiver, &outbox), expected);
+    assert_eq!(receiver.requests(), outbox.len() + 2);
+    assert_eq!(receiver.services(), calm.services());
 }
 
 #[test]
@@ -103,23 +100,23 @@ fn what_a_failing_server_has_not_taken_is_sent_another_time() {
     let path = folder.path().join("rest");
     let spans = tree(10_000);
     let outbox = trace(&spans);
-    let whole = Receiver::grpc(take);
+    let whole = Receiver::new(take);
     send_to(&whole, &outbox);
 
-    let failing = Receiver::grpc(|number| match number {
+    let failing = Receiver::new(|number| match number {
         0..4 => Answer::Take(Duration::ZERO),
-        _ => Answer::Refuse(Code::InvalidArgument),
+        _ => Answer::Refuse(StatusCode::BAD_REQUEST),
     });
     let exported = send_to(&failing, &outbox);
     let sent: u64 = failing.services().iter().map(|(_, spans)| spans.len() as u64).sum();
     assert_eq!((exported.batches, exported.sent, exported.failed), (4, sent, 10_000 - sent));
     assert_eq!(failing.requests(), 5, "the first that fails for good is the last");
     let error = exported.error.unwrap();
-    assert!(error.contains("InvalidArgument") && error.contains(REASON), "{error}");
+    assert_eq!(error, format!("status 400 Bad Request: {REASON}"));
 
     let rest = saved(&outbox, exported.batches, &path);
     assert_eq!((rest.spans(), rest.len()), (exported.failed, outbox.len() - 4));
-    let second = Receiver::grpc(take);
+    let second = Receiver::new(take);
     let exported = send_to(&second, &rest);
     assert!(exported.is_complete() && exported.sent == rest.spans(), "{exported:?}");
 
@@ -135,38 +132,21 @@ fn what_a_failing_server_has_not_taken_is_sent_another_time() {
 }
 
 #[test]
-fn a_refusal_says_why() {
-    let spans = tree(10);
-    let refuse = |_| Answer::Refuse(Code::InvalidArgument);
-    for (receiver, protocol, said) in [
-        (Receiver::grpc(refuse), Protocol::Grpc, format!("gRPC code: InvalidArgument: {REASON}")),
-        (Receiver::http(refuse), Protocol::Http, format!("status code: 400: b\"{REASON}\"")),
-    ] {
-        let exported = send(&trace(&spans), &Endpoint::new(&receiver.url(), protocol).unwrap(), &quick());
-        assert_eq!((exported.sent, exported.failed, receiver.requests()), (0, 10, 1));
-        let error = exported.error.unwrap();
-        assert!(error.ends_with(&said), "{error}");
-    }
-}
-
-#[test]
 fn without_a_server_a_file_brings_the_same_spans() {
     let folder = tempfile::tempdir().unwrap();
     let spans = tree(5_000);
     let outbox = trace(&spans);
-    let direct = Receiver::grpc(take);
+    let direct = Receiver::new(take);
     send_to(&direct, &outbox);
-    for (protocol, reason) in [(Protocol::Grpc, "Connection refused"), (Protocol::Http, "(Connect)")] {
-        let exported = send(&outbox, &nowhere(protocol), &Options { retries: 1, ..quick() });
-        assert_eq!((exported.sent, exported.failed, exported.batches), (0, 5_000, 0));
-        let error = exported.error.unwrap();
-        assert!(error.contains(reason), "{protocol:?}: {error}");
-    }
+    let exported = send(&outbox, &nowhere(), &Options { retries: 1, ..quick() });
+    assert_eq!((exported.sent, exported.failed, exported.batches), (0, 5_000, 0));
+    let error = exported.error.unwrap();
+    assert!(error.contains("Connection refused"), "{error}");
 
     let path = folder.path().join("spans");
     let file = saved(&outbox, 0, &path);
-    let later = Receiver::http(take);
-    let exported = send(&file, &Endpoint::new(&later.url(), Protocol::Http).unwrap(), &quick());
+    let later = Receiver::new(take);
+    let exported = send_to(&later, &file);
     assert_eq!(exported, Exported { sent: 5_000, batches: outbox.len(), ..Exported::default() });
     assert_eq!(later.services(), direct.services());
 
@@ -179,18 +159,13 @@ fn without_a_server_a_file_brings_the_same_spans() {
 #[test]
 fn a_server_that_never_answers_is_left() {
     let spans = tree(3_000);
-    for (receiver, protocol) in [
-        (Receiver::grpc(|_| Answer::Never), Protocol::Grpc),
-        (Receiver::http(|_| Answer::Never), Protocol::Http),
-    ] {
-        let begun = Instant::now();
-        let options = Options { timeout: Duration::from_millis(200), ..quick() };
-        let endpoint = Endpoint::new(&receiver.url(), protocol).unwrap();
-        let exported = send(&trace(&spans), &endpoint, &options);
-        assert_eq!((exported.sent, exported.failed), (0, 3_000));
-        assert!(exported.error.is_some());
-        assert!(begun.elapsed() < Duration::from_secs(3), "{protocol:?}: {:?}", begun.elapsed());
-    }
+    let receiver = Receiver::new(|_| Answer::Never);
+    let begun = Instant::now();
+    let options = Options { timeout: Duration::from_millis(200), ..quick() };
+    let exported = send(&trace(&spans), &Endpoint::new(&receiver.url()).unwrap(), &options);
+    assert_eq!((exported.sent, exported.failed), (0, 3_000));
+    assert_eq!(exported.error.as_deref(), Some("no answer within 0.2 s"));
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
 }
 
 #[test]
@@ -198,13 +173,11 @@ fn a_socket_that_says_nothing_at_all_is_left() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let spans = tree(10);
-    for protocol in [Protocol::Grpc, Protocol::Http] {
-        let begun = Instant::now();
-        let options = Options { timeout: Duration::from_millis(200), ..quick() };
-        let exported = send(&trace(&spans), &Endpoint::new(&url, protocol).unwrap(), &options);
-        assert_eq!((exported.sent, exported.failed), (0, 10));
-        assert!(begun.elapsed() < Duration::from_secs(3), "{protocol:?}: {:?}", begun.elapsed());
-    }
+    let begun = Instant::now();
+    let options = Options { timeout: Duration::from_millis(200), ..quick() };
+    let exported = send(&trace(&spans), &Endpoint::new(&url).unwrap(), &options);
+    assert_eq!((exported.sent, exported.failed), (0, 10));
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
 }
 
 #[test]
@@ -212,27 +185,23 @@ fn spans_that_a_server_throws_away_are_counted() {
     let picky = |number| if number == 1 { Answer::Reject(3) } else { Answer::Take(Duration::ZERO) };
     let spans = tree(10_000);
     let outbox = trace(&spans);
-    for (receiver, protocol) in
-        [(Receiver::grpc(picky), Protocol::Grpc), (Receiver::http(picky), Protocol::Http)]
-    {
-        let exported = send(&outbox, &Endpoint::new(&receiver.url(), protocol).unwrap(), &quick());
-        let expected = Exported {
-            sent: 9_997,
-            rejected: 3,
-            failed: 0,
-            batches: outbox.len(),
-            error: Some(REASON.to_owned()),
-        };
-        assert_eq!(exported, expected, "{protocol:?}");
-        assert!(!exported.is_complete());
-    }
+    let exported = send_to(&Receiver::new(picky), &outbox);
+    let expected = Exported {
+        sent: 9_997,
+        rejected: 3,
+        failed: 0,
+        batches: outbox.len(),
+        error: Some(REASON.to_owned()),
+    };
+    assert_eq!(exported, expected);
+    assert!(!exported.is_complete());
 }
 
 #[test]
 fn whoever_asks_is_obeyed_before_the_next_batch() {
     let options = quick();
     let stop = Arc::clone(&options.stop);
-    let receiver = Receiver::grpc(move |number| {
+    let receiver = Receiver::new(move |number| {
         if number == 1 {
             stop.store(true, Ordering::SeqCst);
             return Answer::Never;
@@ -241,8 +210,23 @@ fn whoever_asks_is_obeyed_before_the_next_batch() {
     });
     let spans = tree(5_000);
     let begun = Instant::now();
-    let exported = send(&trace(&spans), &Endpoint::new(&receiver.url(), Protocol::Grpc).unwrap(), &options);
+    let exported = send(&trace(&spans), &Endpoint::new(&receiver.url()).unwrap(), &options);
     assert_eq!((exported.batches, exported.error.as_deref()), (1, Some("the export was interrupted")));
     assert_eq!(exported.sent + exported.failed, 5_000);
     assert!(begun.elapsed() < options.timeout, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_server_that_speaks_something_else_is_left_with_its_words() {
+    use std::io::Write;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            stream.unwrap().write_all(b"220 mail ready\r\n").unwrap();
+        }
+    });
+    let exported = send(&trace(&tree(10)), &Endpoint::new(&url).unwrap(), &quick());
+    assert_eq!((exported.sent, exported.failed), (0, 10));
+    assert!(exported.error.unwrap().contains("HTTP"));
 }

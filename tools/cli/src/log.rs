@@ -1,29 +1,30 @@
 //! The simulation's own log, on standard error: levels by component path, and by the targets of `tracing`.
 
 use counterpoint_framework::model::{LogLevel, Logs};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
 
 /// The target of components.
 const COMPONENTS: &str = "simulation";
 
 /// Prefixes of targets of `tracing`: our own and those of the libraries that log.
-const TARGETS: [&str; 9] =
-    [COMPONENTS, "counterpoint", "opentelemetry", "tonic", "hyper", "h2", "tower", "tokio", "reqwest"];
+const TARGETS: [&str; 5] = [COMPONENTS, "counterpoint", "opentelemetry", "hyper", "tokio"];
 
 /// Begins to log what the filter lets through, in colours if someone watches; a second call in one process changes nothing.
 /// The result is the levels of components, if the filter names any.
 pub(crate) fn start(filter: &str, colours: bool) -> Result<Option<Logs>, String> {
     let (targets, logs) = read(filter)?;
-    let filter = EnvFilter::try_new(targets).map_err(|error| error.to_string())?;
+    let targets: Targets = targets.parse().map_err(|error| format!("{error}"))?;
     // Logged events happen in simulated time, which each line carries; the wall clock would say nothing.
     let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(tracing::Level::TRACE)
         .without_time()
         // A reader that closes the pipe ends the log, not the run.
         .log_internal_errors(false)
         .with_ansi(colours)
         .with_writer(std::io::stderr)
-        .finish();
+        .finish()
+        .with(targets);
     // Tests call the command several times in one process: the first subscriber stays.
     let _ = tracing::subscriber::set_global_default(subscriber);
     Ok(logs)

@@ -26,7 +26,6 @@ pub(crate) mod warp;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use crate::syntax::error::distance;
 use forms::{FORM_ROWS, Form, FormRow};
 pub use memory::{AtomicOperation, AtomicType, CacheOperator};
 pub use order::{Order, Reach};
@@ -278,9 +277,12 @@ pub(crate) fn similar(opcode: &str) -> Option<&'static str> {
     let head = opcode.split('.').next().unwrap_or(opcode);
     let known = || dictionary().keys().filter(|known| !known.contains('/'));
     let same = known().filter(|known| known.split('.').next() == Some(head));
-    let nearest = same.min_by_key(|known| distance(known, opcode));
-    let misspelt =
-        || known().filter(|known| distance(known, opcode) <= 2).min_by_key(|known| distance(known, opcode));
+    let nearest = same.min_by_key(|known| strsim::levenshtein(known, opcode));
+    let misspelt = || {
+        known()
+            .filter(|known| strsim::levenshtein(known, opcode) <= 2)
+            .min_by_key(|known| strsim::levenshtein(known, opcode))
+    };
     nearest.or_else(misspelt).map(String::as_str)
 }
 

@@ -77,29 +77,13 @@ pub(crate) fn distinct(errors: Vec<PtxError>) -> Vec<PtxError> {
 
 /// The error with the known name that is nearest to the one written, if one is near.
 pub(crate) fn nearest<'n>(error: PtxError, name: &str, known: impl Iterator<Item = &'n String>) -> PtxError {
-    let near = known.map(|known| (distance(known, name), known)).min();
+    let near = known.map(|known| (strsim::levenshtein(known, name), known)).min();
     match near {
         Some((distance, known)) if distance <= 2.max(name.chars().count() / 3) => {
             error.expecting(format!("something like `{known}`"))
         }
         _ => error,
     }
-}
-
-/// Levenshtein distance, for "nearest valid name".
-pub(crate) fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let cost = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = cost.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 impl fmt::Display for PtxError {

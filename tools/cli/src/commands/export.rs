@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use counterpoint_framework::telemetry::sinks::otlp::{
-    DEFAULT_SCALE, Endpoint, Exported, Identity, Options, Protocol, Saved, Scale,
+    DEFAULT_SCALE, Endpoint, Exported, Identity, Options, Saved, Scale,
 };
 use counterpoint_simulation::export::{ExportError, RunExport, export, export_saved};
 use counterpoint_simulation::run::RunSummary;
@@ -21,34 +21,14 @@ use crate::{Console, FAILURE, NOT_VERIFIED, SUCCESS};
 pub(crate) struct Export {
     /// File of spans that a run has saved, such as `out/tiny/vecadd/spans.otlp.jsonl`.
     file: PathBuf,
-    /// The server, such as `http://localhost:4317`.
+    /// The server of OTLP/HTTP, such as `http://localhost:4318`.
     #[arg(long, value_name = "URL")]
     otlp: String,
-    /// Protocol of the server.
-    #[arg(long, value_enum, default_value = "grpc", value_name = "PROTOCOL")]
-    otlp_protocol: Speaks,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Speaks {
-    /// OTLP/gRPC, usually on port 4317.
-    Grpc,
-    /// OTLP/HTTP with binary messages, usually on port 4318.
-    Http,
-}
-
-impl From<Speaks> for Protocol {
-    fn from(speaks: Speaks) -> Protocol {
-        match speaks {
-            Speaks::Grpc => Protocol::Grpc,
-            Speaks::Http => Protocol::Http,
-        }
-    }
 }
 
 impl Export {
     pub(super) fn execute(&self, console: &mut Console<'_>) -> io::Result<u8> {
-        let ready = Endpoint::new(&self.otlp, self.otlp_protocol.into()).map_err(|error| error.to_string());
+        let ready = Endpoint::new(&self.otlp).map_err(|error| error.to_string());
         let ready = ready
             .and_then(|endpoint| Ok((endpoint, Saved::open(&self.file).map_err(|error| error.to_string())?)));
         let (endpoint, saved) = match ready {
@@ -75,13 +55,10 @@ impl Export {
 /// Options of `counterpoint run` that send its spans to a server.
 #[derive(Args)]
 pub(crate) struct RunExportOptions {
-    /// Send the spans to an OpenTelemetry server such as Jaeger: `http://localhost:4317`. Those that it does not take are
-    /// saved among the results, for `counterpoint export`.
+    /// Send the spans to an OpenTelemetry server such as Jaeger, by OTLP/HTTP: `http://localhost:4318`. Those that it does not
+    /// take are saved among the results, for `counterpoint export`.
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
-    /// Protocol of the server.
-    #[arg(long, value_enum, default_value = "grpc", value_name = "PROTOCOL", requires = "otlp")]
-    otlp_protocol: Speaks,
     /// Factor by which spans are shown longer than in the simulation: with 1000, 1 ns is shown as 1 us, which
     /// is the shortest time that Jaeger shows.
     #[arg(long, value_name = "TIMES", default_value_t = DEFAULT_SCALE, requires = "otlp", value_parser = clap::value_parser!(u64).range(1..))]
@@ -102,7 +79,7 @@ impl RunExportOptions {
     /// Where to send spans, if anywhere.
     pub(super) fn target(&self) -> Result<Option<Target>, String> {
         let Some(url) = &self.otlp else { return Ok(None) };
-        let endpoint = Endpoint::new(url, self.otlp_protocol.into()).map_err(|error| error.to_string())?;
+        let endpoint = Endpoint::new(url).map_err(|error| error.to_string())?;
         #[allow(
             clippy::disallowed_methods,
             reason = "a server sorts traces by when they happened; no result has it"

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use nalgebra::{DMatrix, DVector};
-
 use super::latency::Memory;
 use super::steady;
 use super::warps::{Idle, Warps};
@@ -13,8 +11,8 @@ use super::warps::{Idle, Warps};
 pub struct Chain<const N: usize> {
     /// In the order of the states.
     rounds: Vec<Round<N>>,
-    /// The transition matrix transposed: a column has the probabilities of the states that follow its own.
-    transposed: DMatrix<f64>,
+    /// The transition matrix: a row has the probabilities of the states that follow its own.
+    transitions: Vec<Vec<f64>>,
 }
 
 /// A round: the work of an SM in a state.
@@ -73,13 +71,12 @@ impl<const N: usize> Chain<N> {
         if count > Self::LARGEST {
             return Err(Unsolvable::States(count));
         }
-        let mut chain = Chain { rounds: Vec::with_capacity(count), transposed: DMatrix::zeros(count, count) };
-        for (state, mut column) in states(&kernels).iter().zip(chain.transposed.column_iter_mut()) {
-            let round = Round::new(&kernels, state);
-            column.copy_from_slice(&round.next(&kernels, state, memory));
-            chain.rounds.push(round);
-        }
-        Ok(chain)
+        let rows = states(&kernels).into_iter().map(|state| {
+            let round = Round::new(&kernels, &state);
+            (round, round.next(&kernels, &state, memory))
+        });
+        let (rounds, transitions) = rows.unzip();
+        Ok(Chain { rounds, transitions })
     }
 
     /// The number of states.
@@ -87,18 +84,18 @@ impl<const N: usize> Chain<N> {
         self.rounds.len()
     }
 
-    /// The transition matrix: `P(i, j)` is the probability that state `j` follows state `i`. The states are those of [`Warps::states`],
+    /// The transition matrix, row by row: `P[i][j]` is the probability that state `j` follows state `i`. The states are those of [`Warps::states`],
     /// of two kernels all those of the second one for each of the first one.
-    pub fn transitions(&self) -> DMatrix<f64> {
-        self.transposed.transpose()
+    pub fn transitions(&self) -> &[Vec<f64>] {
+        &self.transitions
     }
 
     /// The steady state (Eq. 3): the fraction of the rounds that each state has.
     ///
     /// # Errors
     /// If there are several.
-    pub fn steady(&self) -> Result<DVector<f64>, Unsolvable> {
-        steady::solve(&self.transposed).ok_or(Unsolvable::Several)
+    pub fn steady(&self) -> Result<Vec<f64>, Unsolvable> {
+        steady::solve(&self.transitions).ok_or(Unsolvable::Several)
     }
 
     /// The IPC of each kernel in the steady state (Eqs. 4 to 6). Rounds are weighed by their instructions and cycles, as they are not

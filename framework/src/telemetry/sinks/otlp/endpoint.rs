@@ -1,24 +1,13 @@
-//! The destination of spans: a URL that has been checked before anything is simulated, and a protocol.
+//! The destination of spans: a URL that has been checked before anything is simulated.
 
 use std::fmt;
 
-use tonic::transport::Uri;
+use hyper::Uri;
 
-/// The protocol of spans.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Protocol {
-    /// OTLP/gRPC, usually on port 4317.
-    #[default]
-    Grpc,
-    /// Binary OTLP/HTTP, usually on port 4318.
-    Http,
-}
-
-/// A server that takes spans.
+/// A server that takes spans by OTLP/HTTP, in binary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     uri: Uri,
-    protocol: Protocol,
 }
 
 /// A URL that cannot be one of a server.
@@ -40,11 +29,11 @@ impl std::error::Error for BadEndpoint {}
 const TRACES: &str = "/v1/traces";
 
 impl Endpoint {
-    /// Looks at a URL such as `http://localhost:4317`.
+    /// Looks at a URL such as `http://localhost:4318`.
     ///
     /// # Errors
     /// When it is not the URL of a server that this program can speak to.
-    pub fn new(url: &str, protocol: Protocol) -> Result<Self, BadEndpoint> {
+    pub fn new(url: &str) -> Result<Self, BadEndpoint> {
         let bad = |problem: String| BadEndpoint { url: url.to_owned(), problem };
         let uri: Uri = url.parse().map_err(|error| bad(format!("{error}")))?;
         match uri.scheme_str() {
@@ -59,32 +48,24 @@ impl Endpoint {
         if uri.host().is_none_or(str::is_empty) {
             return Err(bad("it names no host".into()));
         }
-        let behind_host = uri.authority().and_then(|authority| authority.as_str().rsplit(['@', ']']).next());
-        if behind_host.is_some_and(|text| text.contains(':')) && matches!(uri.port_u16(), None | Some(0)) {
+        let authority = uri.authority().map(ToString::to_string).unwrap_or_default();
+        if authority.contains('@') {
+            return Err(bad("a user and a password are not sent".into()));
+        }
+        let behind_host = authority.rsplit(']').next().unwrap_or_default();
+        if behind_host.contains(':') && matches!(uri.port_u16(), None | Some(0)) {
             return Err(bad("its port is no number from 1 to 65535".into()));
         }
-        let plain = matches!(uri.path(), "" | "/") && uri.query().is_none();
-        match protocol {
-            Protocol::Grpc if plain => Ok(Endpoint { uri, protocol }),
-            Protocol::Grpc => Err(bad("gRPC knows no paths; expected http://HOST:PORT".into())),
-            Protocol::Http if plain => {
-                let authority = uri.authority().map(ToString::to_string).unwrap_or_default();
-                let uri =
-                    format!("http://{authority}{TRACES}").parse().map_err(|error| bad(format!("{error}")))?;
-                Ok(Endpoint { uri, protocol })
-            }
-            Protocol::Http => Ok(Endpoint { uri, protocol }),
+        if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
+            return Ok(Endpoint { uri });
         }
+        let uri = format!("http://{authority}{TRACES}").parse().map_err(|error| bad(format!("{error}")))?;
+        Ok(Endpoint { uri })
     }
 
-    /// The URL, with the path that the protocol adds.
+    /// The URL, with the path of traces.
     pub(super) fn uri(&self) -> &Uri {
         &self.uri
-    }
-
-    /// Its protocol.
-    pub fn protocol(&self) -> Protocol {
-        self.protocol
     }
 }
 
@@ -100,25 +81,21 @@ mod tests {
 
     #[test]
     fn urls_are_completed_or_explained() {
-        let text = |url, protocol| match Endpoint::new(url, protocol) {
+        let text = |url| match Endpoint::new(url) {
             Ok(endpoint) => endpoint.to_string(),
             Err(bad) => bad.to_string(),
         };
-        assert_eq!(text("http://localhost:4317", Protocol::Grpc), "http://localhost:4317/");
-        assert_eq!(text("http://[::1]:4318/", Protocol::Http), "http://[::1]:4318/v1/traces");
-        assert_eq!(text("http://h/otlp/v1/traces", Protocol::Http), "http://h/otlp/v1/traces");
-        assert_eq!(
-            text("http://h:4317/v1/traces", Protocol::Grpc),
-            "`http://h:4317/v1/traces` is no endpoint: gRPC knows no paths; expected http://HOST:PORT"
-        );
-        for wrong in ["localhost:4317", "localhost", "ftp://h:1", "unix:///tmp/x"] {
-            assert!(text(wrong, Protocol::Grpc).contains("is no endpoint: "), "{wrong}");
+        assert_eq!(text("http://localhost:4318"), "http://localhost:4318/v1/traces");
+        assert_eq!(text("http://[::1]:4318/"), "http://[::1]:4318/v1/traces");
+        assert_eq!(text("http://h/otlp/v1/traces"), "http://h/otlp/v1/traces");
+        for wrong in ["localhost:4318", "localhost", "ftp://h:1", "unix:///tmp/x"] {
+            assert!(text(wrong).contains("is no endpoint: "), "{wrong}");
         }
-        assert!(text("https://h:4317", Protocol::Grpc).contains("only http is spoken"));
-        for wrong in ["http://h:99999", "http://[::1]:0", "http://h:", "http://me:secret@h:70000"] {
-            assert!(text(wrong, Protocol::Grpc).contains("its port is no number"), "{wrong}");
+        assert!(text("https://h:4318").contains("only http is spoken"));
+        for wrong in ["http://h:99999", "http://[::1]:0", "http://h:"] {
+            assert!(text(wrong).contains("its port is no number"), "{wrong}");
         }
-        assert_eq!(text("http://me:secret@h", Protocol::Grpc), "http://me:secret@h/");
-        assert!(text("http://a b", Protocol::Http).contains("invalid uri character"));
+        assert!(text("http://me:secret@h").contains("a user and a password are not sent"));
+        assert!(text("http://a b").contains("invalid uri character"));
     }
 }

@@ -8,7 +8,7 @@
 //! anything beyond its queue. Here a batch waits until the server has acknowledged the one before, the queue
 //! before it is short, and its producer waits.
 
-mod ear;
+mod connection;
 mod endpoint;
 mod mapping;
 mod saved;
@@ -18,7 +18,7 @@ mod trace;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SpanData;
 
-pub use endpoint::{BadEndpoint, Endpoint, Protocol};
+pub use endpoint::{BadEndpoint, Endpoint};
 pub use mapping::{DEFAULT_SCALE, Scale};
 pub use saved::{BadFile, Saved, save};
 pub use send::{Exported, Options, send};

@@ -1,18 +1,22 @@
-//! Sends the content of an outbox, batch by batch, each after the one before has been acknowledged.
+//! Sends the content of an outbox over OTLP/HTTP, batch by batch, each after the server has acknowledged the one before.
 
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use opentelemetry_otlp::{RetryPolicy, SpanExporter, WithExportConfig, WithHttpConfig, WithTonicConfig};
-use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
-use opentelemetry_sdk::trace::SpanExporter as _;
-use tonic::transport::Channel;
+use opentelemetry_proto::tonic::collector::trace::v1::{
+    ExportTraceServiceRequest, ExportTraceServiceResponse,
+};
+use opentelemetry_proto::transform::common::tonic::ResourceAttributesWithSchema;
+use opentelemetry_proto::transform::trace::tonic::group_spans_by_resource_and_scope;
+use prost::Message;
 
-use super::ear::Ear;
-use super::{Batch, Endpoint, Outbox, Protocol};
+use super::connection::{Connection, Failure};
+use super::{Batch, Endpoint, Outbox};
+
+/// Pause before the first retry; each later one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// Number of batches that wait before the sender; beyond it, their producer waits, too.
 const QUEUE: usize = 4;
@@ -63,7 +67,8 @@ impl Exported {
 /// no runtime.
 pub fn send(outbox: &dyn Outbox, endpoint: &Endpoint, options: &Options) -> Exported {
     let (hand_over, batches) = flume::bounded(QUEUE);
-    let sender = Sender { services: outbox.services(), endpoint, options, ear: Ear::default() };
+    let services = outbox.services().iter().map(ResourceAttributesWithSchema::from).collect();
+    let sender = Sender { services, endpoint, options };
     let mut exported = std::thread::scope(|scope| {
         // The thread owns its end of the channel: when it gives up, nobody waits for a place in the queue any more.
         let thread = scope.spawn(move || sender.run(batches));
@@ -91,114 +96,82 @@ pub fn send(outbox: &dyn Outbox, endpoint: &Endpoint, options: &Options) -> Expo
 }
 
 struct Sender<'a> {
-    services: &'a [Resource],
+    services: Vec<ResourceAttributesWithSchema>,
     endpoint: &'a Endpoint,
     options: &'a Options,
-    ear: Ear,
 }
 
 impl Sender<'_> {
     /// The thread that sends.
     fn run(&self, batches: flume::Receiver<Batch>) -> Exported {
-        let listening = self.ear.listen();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let mut exported = Exported::default();
         let result = match runtime {
             Ok(runtime) => runtime.block_on(self.deliver(batches, &mut exported)),
             Err(error) => Err(format!("no runtime to send with: {error}")),
         };
-        drop(listening);
-        // A logger elsewhere shall not pay for the entries heard here.
-        tracing::callsite::rebuild_interest_cache();
         exported.error = result.err().or(exported.error);
         exported
     }
 
     async fn deliver(&self, batches: flume::Receiver<Batch>, exported: &mut Exported) -> Result<(), String> {
-        let exporters = self.exporters()?;
+        let mut connection = Connection::new(self.endpoint)?;
         while let Ok(Batch { service, spans }) = batches.recv_async().await {
             let count = spans.len() as u64;
-            let result = self.deliver_one(&exporters[service], spans).await;
-            let heard = self.ear.take();
-            if let Err(problem) = result {
-                return Err(match heard.reason {
-                    Some(reason) if !problem.contains(&reason) => format!("{problem}: {reason}"),
-                    _ => problem,
-                });
-            }
-            let rejected = heard.rejected.min(count);
+            let resource_spans = group_spans_by_resource_and_scope(spans, &self.services[service]);
+            let body = ExportTraceServiceRequest { resource_spans }.encode_to_vec();
+            let answer = self.until_stopped(self.deliver_one(&mut connection, body)).await?;
+            let refused = answer.partial_success.unwrap_or_default();
+            let rejected = u64::try_from(refused.rejected_spans).unwrap_or(0).min(count);
             exported.batches += 1;
             exported.sent += count - rejected;
             exported.rejected += rejected;
             if rejected > 0 {
-                exported.error =
-                    Some(heard.reason.unwrap_or_else(|| "the server did not say why".to_owned()));
+                let reason = Some(refused.error_message).filter(|reason| !reason.is_empty());
+                exported.error = Some(reason.unwrap_or_else(|| "the server did not say why".to_owned()));
             }
         }
         Ok(())
     }
 
-    async fn deliver_one(
-        &self,
-        exporter: &SpanExporter,
-        spans: Vec<opentelemetry_sdk::trace::SpanData>,
-    ) -> Result<(), String> {
-        // The last attempt begins before the timeout and may take as long again. The exporter counts so itself, but not
-        // where a server has begun to answer.
-        let patience = 2 * self.options.timeout + LOOK;
-        let begun = Instant::now();
-        let mut export = pin!(exporter.export(spans));
+    /// Waits for an export, but no longer than until somebody asks to stop.
+    async fn until_stopped<T>(&self, export: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+        let mut export = pin!(export);
         loop {
             if self.options.stop.load(Ordering::Relaxed) {
                 return Err("the export was interrupted".to_owned());
             }
-            match tokio::time::timeout(LOOK, export.as_mut()).await {
-                Ok(result) => return said(result),
-                Err(_) if begun.elapsed() > patience => {
-                    return Err(format!("no answer within {:.1} s", patience.as_secs_f64()));
-                }
-                Err(_) => {}
+            if let Ok(result) = tokio::time::timeout(LOOK, export.as_mut()).await {
+                return result;
             }
         }
     }
 
-    /// One exporter for each service; those that speak gRPC share a connection.
-    fn exporters(&self) -> Result<Vec<SpanExporter>, String> {
+    /// Sends a batch until the server has it, refuses it for good, or is away for too long.
+    async fn deliver_one(
+        &self,
+        connection: &mut Connection<'_>,
+        body: Vec<u8>,
+    ) -> Result<ExportTraceServiceResponse, String> {
         let Options { timeout, retries, .. } = *self.options;
-        let retry = RetryPolicy::default().with_max_retries(retries);
-        let channel = Channel::builder(self.endpoint.uri().clone()).connect_timeout(timeout).timeout(timeout);
-        let channel = channel.connect_lazy();
-        let build = |resource: &Resource| {
-            let mut exporter = match self.endpoint.protocol() {
-                Protocol::Grpc => SpanExporter::builder()
-                    .with_tonic()
-                    .with_channel(channel.clone())
-                    .with_timeout(timeout)
-                    .with_retry_policy(retry.clone())
-                    .build(),
-                Protocol::Http => SpanExporter::builder()
-                    .with_http()
-                    .with_protocol(opentelemetry_otlp::Protocol::HttpBinary)
-                    .with_endpoint(self.endpoint.uri().to_string())
-                    .with_timeout(timeout)
-                    .with_retry_policy(retry.clone())
-                    .build(),
+        let body = bytes::Bytes::from(body);
+        let begun = Instant::now();
+        let mut pause = FIRST_PAUSE;
+        let mut left = retries;
+        loop {
+            let Failure { problem, is_final } =
+                match tokio::time::timeout(timeout, connection.post(body.clone())).await {
+                    Ok(Ok(answer)) => return Ok(answer),
+                    Ok(Err(failure)) => failure,
+                    Err(_) => Failure::retry(format!("no answer within {:.1} s", timeout.as_secs_f64())),
+                };
+            if is_final || left == 0 || begun.elapsed() + pause > timeout {
+                return Err(problem);
             }
-            .map_err(|error| error.to_string())?;
-            exporter.set_resource(resource);
-            Ok(exporter)
-        };
-        self.services.iter().map(build).collect()
+            connection.close();
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+            left -= 1;
+        }
     }
-}
-
-/// The text that the exporter puts before the reason.
-const WRAPPING: &str = "TonicTracesClient export failed with ";
-
-/// The exporter's message, without the words that wrap all of it.
-fn said(result: OTelSdkResult) -> Result<(), String> {
-    result.map_err(|error| match error {
-        OTelSdkError::InternalFailure(message) => message.trim_start_matches(WRAPPING).to_owned(),
-        other => other.to_string(),
-    })
 }
