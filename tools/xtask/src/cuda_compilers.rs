@@ -4,7 +4,7 @@
 
 use std::io;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::report;
@@ -26,9 +26,19 @@ const PARTS: [&str; 3] = ["cuda_runtime", "cuda_nvcc", "curand"];
 /// The newest version that Clang 14 has heard of; it takes the headers of 11.8 for those, and compiles with them.
 const VERSION: &str = "CUDA Version 11.5.0\n";
 
-pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<(), String> {
-    let folder = words.next().ok_or("usage: cargo xtask cuda-compilers FOLDER")?;
-    let folder = Path::new(&folder);
+/// Brings compilers of CUDA programs, as wheels, into a folder.
+#[derive(clap::Args)]
+pub(crate) struct CudaCompilers {
+    folder: PathBuf,
+}
+
+impl CudaCompilers {
+    pub(crate) fn run(&self) -> Result<(), String> {
+        bring(&self.folder)
+    }
+}
+
+fn bring(folder: &Path) -> Result<(), String> {
     let (nvcc, headers, clang) = (folder.join("nvcc"), folder.join("headers"), folder.join("clang"));
     wheels(NVCC, &nvcc)?;
     wheels(HEADERS, &headers)?;

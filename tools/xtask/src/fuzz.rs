@@ -4,31 +4,40 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const USAGE: &str = "usage: cargo xtask fuzz TARGET [--minutes N]";
 /// Seconds after which one text counts as a hang.
 const HANG: u32 = 25;
 /// The folder of the committed PTX files.
 const SOURCES: [&str; 4] =
     ["components/ptx/tests", "experiments/applications", "tests/corpus", "tests/front_ends"];
 
-/// Runs the target that the arguments behind `fuzz` name, for ten minutes if they do not say.
-pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), String> {
+/// Feeds texts to a target of `tools/fuzz`. Needs a nightly compiler and cargo-fuzz.
+#[derive(clap::Args)]
+pub(crate) struct Fuzz {
+    /// A file of `tools/fuzz/fuzz_targets`.
+    target: String,
+    /// Time after which it ends.
+    #[arg(long, default_value_t = 10)]
+    minutes: u32,
+}
+
+impl Fuzz {
+    /// Runs the target.
+    pub(crate) fn run(&self) -> Result<(), String> {
+        fuzz(&self.target, self.minutes)
+    }
+}
+
+fn fuzz(target: &str, minutes: u32) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let target = arguments.next().ok_or_else(|| format!("name a target: {}; {USAGE}", targets(&root)))?;
     if !root.join("tools/fuzz/fuzz_targets").join(format!("{target}.rs")).is_file() {
         return Err(format!("there is no target {target}; targets: {}", targets(&root)));
     }
-    let minutes: u32 = match (arguments.next().as_deref(), arguments.next()) {
-        (None, _) => 10,
-        (Some("--minutes"), Some(number)) => number.parse().map_err(|_| format!("{number}: {USAGE}"))?,
-        _ => return Err(USAGE.to_owned()),
-    };
     let (corpus, seeds) = (format!("target/fuzz/corpus/{target}"), "target/fuzz/seeds");
     collect_seeds(&root, &root.join(seeds)).map_err(|error| format!("{seeds}: {error}"))?;
     std::fs::create_dir_all(root.join(&corpus)).map_err(|error| format!("{corpus}: {error}"))?;
     let mut command = Command::new("cargo");
     command.current_dir(&root).args(["+nightly", "fuzz", "run", "--fuzz-dir", "tools/fuzz"]);
-    command.args(["--target-dir", "target/fuzz", &target, &corpus, seeds, "--"]);
+    command.args(["--target-dir", "target/fuzz", target, &corpus, seeds, "--"]);
     command.args([format!("-max_total_time={}", 60 * minutes), format!("-timeout={HANG}")]);
     command.args(["-dict=tools/fuzz/ptx.dict", "-max_len=20000", "-artifact_prefix=target/fuzz/"]);
     let status = command.status().map_err(|error| format!("cargo did not start: {error}"))?;

@@ -1,10 +1,8 @@
-//! Checks and chores of this repository: `cargo xtask check`, `cargo xtask fmt`, `cargo xtask ptx`,
-//! `cargo xtask ptxas`, `cargo xtask fuzz`, `cargo xtask bench-peers`,
-//! `cargo xtask cuda-compilers`, `cargo xtask cuda-programs`, `cargo xtask e2e`, `cargo xtask speeds`,
-//! `cargo xtask profile`, `cargo xtask pgo`, `cargo xtask faults`, `cargo xtask cluster`, `cargo xtask documented`, `cargo xtask extension`,
-//! `cargo xtask installed`.
+//! Checks and chores of this repository. `cargo xtask help` lists them, and CONTRIBUTING.md says when to use which.
 
 use std::process::{Command, ExitCode};
+
+use clap::Parser;
 
 mod bench_peers;
 mod cluster;
@@ -18,12 +16,16 @@ mod format;
 mod front_ends;
 mod fuzz;
 mod installed;
+mod lines;
 mod pgo;
 mod profile;
 mod ptx;
 mod ptxas;
+mod quick;
 mod speeds;
 mod starter;
+mod times;
+mod tree;
 mod tutorial;
 
 /// The commands of `check` after the formatting, in the order in which a failure is cheapest to see.
@@ -33,30 +35,74 @@ const CHECKS: &[(&str, &[&str])] = &[
     ("tests", &["test", "--workspace"]),
 ];
 
+/// Checks and chores of this repository.
+#[derive(Parser)]
+#[command(name = "xtask", bin_name = "cargo xtask")]
+enum Chore {
+    /// Everything that a commit must pass: formatting, lints, documentation, tests.
+    Check,
+    /// Formats all sources, those of modules that macros declare among them.
+    Fmt {
+        /// Changes nothing, and fails if something is not formatted.
+        #[arg(long)]
+        check: bool,
+    },
+    Ptx(ptx::Ptx),
+    Ptxas(ptxas::Ptxas),
+    Fuzz(fuzz::Fuzz),
+    /// Measures other event kernels beside ours.
+    BenchPeers,
+    CudaCompilers(cuda_compilers::CudaCompilers),
+    CudaPrograms(cuda_programs::CudaPrograms),
+    /// Tries every command line of the README and its like, and compares what it prints with the page.
+    Documented {
+        /// The command; the release build if not given.
+        counterpoint: Option<String>,
+    },
+    /// Looks at a run on a real Jaeger page, and at a study's report, in a real browser. Needs protoc and Chromium.
+    E2e {
+        /// The command; one is built if not given.
+        counterpoint: Option<String>,
+    },
+    /// Builds and runs the crate outside the workspace, the starters and the tutorial.
+    Extension,
+    /// Installs the command, and tries it where there is no checkout.
+    Installed,
+    Cluster(cluster::Cluster),
+    Faults(faults::Faults),
+    /// Counts lines of Rust by crate: product, comments, tests.
+    Lines,
+    Quick(quick::Quick),
+    Speeds(speeds::Speeds),
+    Times(times::Times),
+    /// Counts instructions of the host by part of the simulator, and writes the page. Needs Valgrind.
+    Profile,
+    /// Builds the command with a profile of its own runs, for studies of hours.
+    Pgo,
+}
+
 fn main() -> ExitCode {
-    let command = std::env::args().nth(1).unwrap_or_default();
-    let result = match command.as_str() {
-        "check" => check(),
-        "fmt" => format::run(std::env::args().any(|argument| argument == "--check")),
-        "ptx" => ptx::run(std::env::args().skip(2)),
-        "ptxas" => ptxas::run(std::env::args().skip(2)),
-        "fuzz" => fuzz::run(std::env::args().skip(2)),
-        "bench-peers" => bench_peers::run(),
-        "cuda-compilers" => cuda_compilers::run(std::env::args().skip(2)),
-        "cuda-programs" => cuda_programs::run(std::env::args().skip(2)),
-        "documented" => documented::run(std::env::args().nth(2).as_deref()),
-        "e2e" => e2e::run(std::env::args().nth(2).as_deref()),
-        "extension" => extension::run(),
-        "installed" => installed::run(),
-        "cluster" => cluster::run(std::env::args().skip(2)),
-        "faults" => faults::run(std::env::args().skip(2)),
-        "speeds" => speeds::run(std::env::args().skip(2)),
-        "profile" => profile::run(std::env::args().skip(2)),
-        "pgo" => pgo::run(std::env::args().skip(2)),
-        _ => Err(
-            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | cluster | cuda-compilers | cuda-programs | documented | e2e | extension | installed | faults | pgo | speeds | profile"
-                .to_owned(),
-        ),
+    let result = match Chore::parse() {
+        Chore::Check => check(),
+        Chore::Fmt { check } => format::run(check),
+        Chore::Ptx(chore) => chore.run(),
+        Chore::Ptxas(chore) => chore.run(),
+        Chore::Fuzz(chore) => chore.run(),
+        Chore::BenchPeers => bench_peers::run(),
+        Chore::CudaCompilers(chore) => chore.run(),
+        Chore::CudaPrograms(chore) => chore.run(),
+        Chore::Documented { counterpoint } => documented::run(counterpoint.as_deref()),
+        Chore::E2e { counterpoint } => e2e::run(counterpoint.as_deref()),
+        Chore::Extension => extension::run(),
+        Chore::Installed => installed::run(),
+        Chore::Cluster(chore) => chore.run(),
+        Chore::Faults(chore) => chore.run(),
+        Chore::Lines => lines::run(),
+        Chore::Quick(chore) => chore.run(),
+        Chore::Speeds(chore) => chore.run(),
+        Chore::Times(chore) => chore.run(),
+        Chore::Profile => profile::run(),
+        Chore::Pgo => pgo::run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -17,10 +17,7 @@ const PROGRAMS: [&str; 7] = ["vecadd", "mandelbrot", "matmul-tiled", "spmv", "hi
 const COMPARED: [&str; 2] = ["crcs-64sm-pcie3-ssd", "hotspot"];
 
 /// Builds, runs and builds again.
-pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), String> {
-    if arguments.next().is_some() {
-        return Err("usage: cargo xtask pgo".to_owned());
-    }
+pub(crate) fn run() -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize();
     let root = root.map_err(|error| error.to_string())?;
     let compiler = Compiler::of(&output(Command::new("rustc").arg("-vV"))?)?;

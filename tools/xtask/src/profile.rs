@@ -56,10 +56,7 @@ const GROUPS: [(&str, &[&str]); 19] = [
 ];
 
 /// Counts, and writes the page.
-pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), String> {
-    if arguments.next().is_some() {
-        return Err("usage: cargo xtask profile".to_owned());
-    }
+pub(crate) fn run() -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize();
     let root = root.map_err(|error| error.to_string())?;
     let command = |name: &str, arguments: &[&str]| {

@@ -11,8 +11,6 @@ use std::process::Command;
 
 use crate::front_ends::Compilers;
 
-const USAGE: &str = "usage: cargo xtask ptx [--clang PROGRAM] [--nvrtc LIBRARY]... [--nvcc PROGRAM] [--python PROGRAM] [--only FOLDER]";
-
 /// No part of the CUDA SDK is needed: `cuda.h` beside the applications has the declarations that the kernels
 /// use.
 pub(crate) const CLANG_FLAGS: [&str; 8] = [
@@ -32,19 +30,34 @@ const CLANG_ARCHITECTURES: [&str; 2] = ["sm_20", "sm_35"];
 /// Reaches NVRTC through ctypes, so that nothing has to be linked.
 pub(crate) const NVRTC_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/nvrtc.py");
 
-/// The request on the command line.
-#[derive(Default)]
-struct Request {
+/// Compiles the committed kernels to PTX again, with the compilers at hand.
+#[derive(clap::Args)]
+pub(crate) struct Ptx {
+    /// A clang.
+    #[arg(long, value_name = "PROGRAM", required_unless_present_any = ["nvrtc", "nvcc", "python"])]
     clang: Option<String>,
+    /// A library of NVRTC; several give several dialects.
+    #[arg(long, value_name = "LIBRARY")]
     nvrtc: Vec<PathBuf>,
+    /// NVIDIA's compiler.
+    #[arg(long, value_name = "PROGRAM")]
     nvcc: Option<String>,
+    /// A Python with NumPy, Triton and Numba.
+    #[arg(long, value_name = "PROGRAM")]
     python: Option<String>,
+    /// The only folder of kernels.
+    #[arg(long, value_name = "FOLDER")]
     only: Option<String>,
 }
 
-/// Compiles as the arguments behind `ptx` say.
-pub(crate) fn run(arguments: impl Iterator<Item = String>) -> Result<(), String> {
-    let request = parse(arguments)?;
+impl Ptx {
+    /// Compiles.
+    pub(crate) fn run(&self) -> Result<(), String> {
+        compile_all(self)
+    }
+}
+
+fn compile_all(request: &Ptx) -> Result<(), String> {
     let front_ends = crate::front_ends::folders(request.only.as_deref())?;
     let folders = match (folders(request.only.as_deref()), &front_ends[..]) {
         (Err(error), []) => return Err(error),
@@ -94,26 +107,6 @@ pub(crate) fn run(arguments: impl Iterator<Item = String>) -> Result<(), String>
         python: request.python.as_deref(),
     };
     crate::front_ends::run(&front_ends, &compilers)
-}
-
-fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Request, String> {
-    let mut request = Request::default();
-    while let Some(argument) = arguments.next() {
-        let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value; {USAGE}"));
-        match argument.as_str() {
-            "--clang" => request.clang = Some(value()?),
-            "--nvrtc" => request.nvrtc.push(value()?.into()),
-            "--nvcc" => request.nvcc = Some(value()?),
-            "--python" => request.python = Some(value()?),
-            "--only" => request.only = Some(value()?),
-            _ => return Err(format!("there is no option {argument}; {USAGE}")),
-        }
-    }
-    let cuda = request.clang.is_some() || request.nvcc.is_some() || !request.nvrtc.is_empty();
-    if !cuda && request.python.is_none() {
-        return Err(format!("name a compiler; {USAGE}"));
-    }
-    Ok(request)
 }
 
 /// The applications that have CUDA C, those of papers too, or the one that is asked for.
@@ -191,19 +184,24 @@ pub(crate) fn succeed(mut command: Command, what: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
 
-    fn parsed(arguments: &[&str]) -> Result<Request, String> {
-        parse(arguments.iter().map(|argument| (*argument).to_owned()))
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        ptx: Ptx,
     }
 
     #[test]
     fn compilers_are_named() {
-        let request = parsed(&["--clang", "clang-14", "--nvrtc", "a.so", "--nvrtc", "b.so"]).unwrap();
+        let parsed = |words: &[&str]| Line::try_parse_from([&["ptx"], words].concat());
+        let request = parsed(&["--clang", "clang-14", "--nvrtc", "a.so", "--nvrtc", "b.so"]).unwrap().ptx;
         assert_eq!(request.clang.as_deref(), Some("clang-14"));
         assert_eq!(request.nvrtc.len(), 2);
         for wrong in [&[][..], &["--clang"], &["--clangg", "clang"], &["--only", "vecadd"]] {
-            assert!(parsed(wrong).is_err_and(|message| message.contains(USAGE)), "{wrong:?}");
+            assert!(parsed(wrong).is_err(), "{wrong:?}");
         }
     }
 

@@ -1,24 +1,29 @@
 //! Hands every committed PTX module, as it is and rewritten, to NVIDIA's assembler, which is not part of this repository.
 
+use std::path::PathBuf;
 use std::process::Command;
 
-const USAGE: &str = "usage: cargo xtask ptxas --ptxas PROGRAM [--slices]";
+/// Hands every committed PTX module to NVIDIA's assembler, and prints a table of registers.
+#[derive(clap::Args)]
+pub(crate) struct Ptxas {
+    /// The assembler.
+    #[arg(long, value_name = "PROGRAM")]
+    ptxas: PathBuf,
+    /// Prints by how much registers differ between kernels and their slices.
+    #[arg(long)]
+    slices: bool,
+}
 
-/// Runs the test that needs the assembler, which also prints a table of registers: of all kernels, or with `--slices` by how much
-/// they differ between kernels and their slices.
-pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), String> {
-    let (Some("--ptxas"), Some(program), what, None) =
-        (arguments.next().as_deref(), arguments.next(), arguments.next(), arguments.next())
-    else {
-        return Err(USAGE.to_owned());
-    };
-    let test = match what.as_deref() {
-        None => "committed",
-        Some("--slices") => "slice_committed",
-        Some(_) => return Err(USAGE.to_owned()),
-    };
+impl Ptxas {
+    /// Runs the test that needs the assembler.
+    pub(crate) fn run(self) -> Result<(), String> {
+        assemble(self.ptxas, if self.slices { "slice_committed" } else { "committed" })
+    }
+}
+
+fn assemble(program: PathBuf, test: &str) -> Result<(), String> {
     // The test runs in the folder of its crate.
-    let program = std::path::absolute(&program).ok().filter(|path| path.exists()).unwrap_or(program.into());
+    let program = std::path::absolute(&program).ok().filter(|path| path.exists()).unwrap_or(program);
     let mut command = Command::new(env!("CARGO"));
     command.args(["test", "-p", "counterpoint-ptx", "--test", test, "--", "--ignored", "--nocapture"]);
     let status = command.env("PTXAS", program).status().map_err(|error| format!("cargo: {error}"))?;

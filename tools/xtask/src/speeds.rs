@@ -7,16 +7,26 @@ use std::process::{Command, Stdio};
 
 const TABLE: &str = "experiments/benches/speeds.md";
 
+/// Measures how fast whole programs are simulated.
+#[derive(clap::Args)]
+pub(crate) struct Speeds {
+    /// Appends the rows to the table.
+    #[arg(long)]
+    record: bool,
+    /// Programs; all if none is given.
+    programs: Vec<String>,
+}
+
+impl Speeds {
+    /// Does it.
+    pub(crate) fn run(self) -> Result<(), String> {
+        measure(self.record, &self.programs)
+    }
+}
+
 /// Prints the rows, and appends them to the table.
-pub(crate) fn run(arguments: impl Iterator<Item = String>) -> Result<(), String> {
+fn measure(record: bool, programs: &[String]) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let (flags, programs): (Vec<String>, Vec<String>) =
-        arguments.partition(|argument| argument.starts_with("--"));
-    let record = match flags.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => false,
-        ["--record"] => true,
-        _ => return Err("usage: cargo xtask speeds [--record] [PROGRAM…]".to_owned()),
-    };
     let git = |arguments: &[&str]| output(Command::new("git").current_dir(&root).args(arguments));
     if record && !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() {
         return Err("a row names a commit, and the tree differs from it: commit first".to_owned());

@@ -10,32 +10,31 @@ mod study;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const USAGE: &str = "usage: cargo xtask cluster [--counterpoint PATH] [--points NUMBER]";
+/// Runs a study over a real Slurm of two nodes on this computer, and compares it with one that runs here.
+#[derive(clap::Args)]
+pub(crate) struct Cluster {
+    /// The command; the release build if not given.
+    #[arg(long)]
+    counterpoint: Option<PathBuf>,
+    /// Measures a study of this number of small points instead.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(cost::LEAST as u64..))]
+    points: Option<u64>,
+}
 
-/// Does it.
-pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), String> {
-    let (mut program, mut points) = (None, None);
-    while let Some(argument) = arguments.next() {
-        let mut value = || arguments.next().ok_or(format!("{argument} lacks its value; {USAGE}"));
-        match argument.as_str() {
-            "--counterpoint" => program = Some(PathBuf::from(value()?)),
-            "--points" => {
-                let text = value()?;
-                let number = text.parse::<usize>().ok().filter(|number| *number >= cost::LEAST);
-                points =
-                    Some(number.ok_or(format!("--points {text}: {} points are the least", cost::LEAST))?);
+impl Cluster {
+    /// Does it.
+    pub(crate) fn run(self) -> Result<(), String> {
+        let program = match self.counterpoint {
+            Some(program) => {
+                program.canonicalize().map_err(|error| format!("{}: {error}", program.display()))?
             }
-            _ => return Err(format!("there is no `{argument}`; {USAGE}")),
+            None => released()?,
+        };
+        let place = Place::new()?;
+        match self.points {
+            Some(points) => cost::measure(&program, &place.0, points as usize),
+            None => study::compare(&program, &place.0),
         }
-    }
-    let program = match program {
-        Some(program) => program.canonicalize().map_err(|error| format!("{}: {error}", program.display()))?,
-        None => released()?,
-    };
-    let place = Place::new()?;
-    match points {
-        Some(points) => cost::measure(&program, &place.0, points),
-        None => study::compare(&program, &place.0),
     }
 }
 

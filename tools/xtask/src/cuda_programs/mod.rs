@@ -19,16 +19,54 @@ use self::process::{last_lines, within};
 use self::sources::Program;
 use super::report;
 
-const USAGE: &str = "usage: cargo xtask cuda-programs FOLDER (--nvcc NVCC | --clang CLANG --cuda ROOT) [--arch SM] [--include FOLDER]... \
-                     [--flags FLAGS] [--counterpoint PROGRAM] [--machines NAME,NAME] [--arguments FILE] [--limit SECONDS] [--out FOLDER] \
-                     [--only NAME,NAME]";
-
 /// The beginning of the command's line about calls that were refused and code that cannot be used.
 const NOT_THERE: &str = "note: not in the application";
 /// Its line about a kernel that failed.
 const FAILED: &str = "note: the application ends with the kernel that failed";
 
-/// Options of the chore.
+/// Compiles the CUDA programs of a folder as they are, runs them without a GPU, and then on machines.
+#[derive(clap::Args)]
+pub(crate) struct CudaPrograms {
+    folder: PathBuf,
+    /// NVIDIA's compiler.
+    #[arg(long, required_unless_present = "clang", conflicts_with = "clang")]
+    nvcc: Option<PathBuf>,
+    /// Clang.
+    #[arg(long, requires = "cuda")]
+    clang: Option<PathBuf>,
+    /// For Clang, a folder with CUDA's headers and device library.
+    #[arg(long, value_name = "ROOT", requires = "clang")]
+    cuda: Option<PathBuf>,
+    /// The oldest architecture; sm_75 for nvcc and sm_35 for Clang if not given.
+    #[arg(long, value_name = "SM")]
+    arch: Option<String>,
+    /// Folder of headers.
+    #[arg(long, value_name = "FOLDER")]
+    include: Vec<PathBuf>,
+    /// Flags for the compiler.
+    #[arg(long, default_value = "", allow_hyphen_values = true)]
+    flags: String,
+    /// The command; the release build if not given.
+    #[arg(long, value_name = "PROGRAM")]
+    counterpoint: Option<PathBuf>,
+    /// Machines on which recorded programs run.
+    #[arg(long, value_delimiter = ',')]
+    machines: Vec<String>,
+    /// Lines `NAME: ARGUMENTS`, and `NAME flags: FLAGS`.
+    #[arg(long, value_name = "FILE")]
+    arguments: Option<PathBuf>,
+    /// Seconds that a program may take.
+    #[arg(long, default_value_t = 120)]
+    limit: u64,
+    /// Folder of what is built and recorded.
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Programs; all if none is given.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+}
+
+/// Options of the chore, with files that are there.
 struct Options {
     folder: PathBuf,
     compiler: Compiler,
@@ -58,10 +96,48 @@ enum Verdict {
     Library(&'static str),
 }
 
-pub(crate) fn run(words: impl Iterator<Item = String>) -> Result<(), String> {
-    let options = options(words)?;
+impl CudaPrograms {
+    /// Does it.
+    pub(crate) fn run(self) -> Result<(), String> {
+        run(&self.options()?)
+    }
+
+    fn options(self) -> Result<Options, String> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let (compiler, default) = match (self.nvcc, self.clang, self.cuda) {
+            (None, Some(clang), Some(cuda)) => (Compiler::Clang(clang, cuda), "sm_35"),
+            (nvcc, ..) => (Compiler::Nvcc(nvcc.unwrap_or_default()), "sm_75"),
+        };
+        let arguments = match self.arguments {
+            Some(file) => {
+                let text = std::fs::read_to_string(&file);
+                words_by_name(&text.map_err(|error| format!("{}: {error}", file.display()))?)
+            }
+            None => BTreeMap::new(),
+        };
+        let out = self.out.unwrap_or_else(|| root.join("target/cuda-programs"));
+        std::fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+        Ok(Options {
+            folder: whole(self.folder)?,
+            compiler,
+            architecture: self.arch.unwrap_or_else(|| default.to_owned()),
+            includes: self.include.into_iter().map(whole).collect::<Result<_, _>>()?,
+            flags: self.flags,
+            counterpoint: whole(
+                self.counterpoint.unwrap_or_else(|| root.join("target/release/counterpoint")),
+            )?,
+            machines: self.machines,
+            arguments,
+            limit: Duration::from_secs(self.limit),
+            out: whole(out)?,
+            only: self.only,
+        })
+    }
+}
+
+fn run(options: &Options) -> Result<(), String> {
     let libraries = options.out.join("libraries");
-    install(&options, &libraries)?;
+    install(options, &libraries)?;
     let (mut right, mut wrong, mut left_out) = (0, Vec::new(), 0);
     for program in sources::programs(&options.folder)? {
         let name = &program.name;
@@ -69,7 +145,7 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> Result<(), String> {
             continue;
         }
         let begun = Instant::now();
-        let verdict = judge(&options, &libraries, &program);
+        let verdict = judge(options, &libraries, &program);
         let seconds = begun.elapsed().as_secs_f64();
         match verdict {
             Verdict::Right { launches } => {
@@ -93,71 +169,6 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> Result<(), String> {
     }
     let list: Vec<String> = wrong.iter().map(|(stage, name)| format!("{name} ({stage})")).collect();
     Err(format!("not right: {}", list.join(", ")))
-}
-
-fn options(words: impl Iterator<Item = String>) -> Result<Options, String> {
-    let (mut folder, mut named, mut includes) = (None, BTreeMap::new(), Vec::new());
-    let mut words = words;
-    while let Some(word) = words.next() {
-        match word.strip_prefix("--") {
-            Some("include") => includes.push(whole(words.next().ok_or(USAGE)?.into())?),
-            Some(option) => {
-                let known = [
-                    "nvcc",
-                    "clang",
-                    "cuda",
-                    "arch",
-                    "flags",
-                    "counterpoint",
-                    "machines",
-                    "arguments",
-                    "limit",
-                    "out",
-                    "only",
-                ];
-                if !known.contains(&option) {
-                    return Err(USAGE.to_owned());
-                }
-                named.insert(option.to_owned(), words.next().ok_or(USAGE)?);
-            }
-            None => folder = Some(PathBuf::from(word)),
-        }
-    }
-    let mut take = |name: &str| named.remove(name);
-    let compiler = match (take("nvcc"), take("clang"), take("cuda")) {
-        (Some(nvcc), None, None) => Compiler::Nvcc(nvcc.into()),
-        (None, Some(clang), Some(root)) => Compiler::Clang(clang.into(), root.into()),
-        _ => return Err(USAGE.to_owned()),
-    };
-    let default = match compiler {
-        Compiler::Nvcc(_) => "sm_75",
-        Compiler::Clang(..) => "sm_35",
-    };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let arguments = match take("arguments") {
-        Some(file) => {
-            words_by_name(&std::fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?)
-        }
-        None => BTreeMap::new(),
-    };
-    let out = take("out").map_or_else(|| root.join("target/cuda-programs"), PathBuf::from);
-    std::fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
-    let counterpoint =
-        take("counterpoint").map_or_else(|| root.join("target/release/counterpoint"), PathBuf::from);
-    let limit = take("limit").map_or(Ok(120), |seconds| seconds.parse()).map_err(|_| USAGE)?;
-    Ok(Options {
-        folder: whole(folder.ok_or(USAGE)?)?,
-        compiler,
-        architecture: take("arch").unwrap_or_else(|| default.to_owned()),
-        includes,
-        flags: take("flags").unwrap_or_default(),
-        counterpoint: whole(counterpoint)?,
-        machines: names(&take("machines").unwrap_or_default()),
-        arguments,
-        limit: Duration::from_secs(limit),
-        out: whole(out)?,
-        only: names(&take("only").unwrap_or_default()),
-    })
 }
 
 fn whole(path: PathBuf) -> Result<PathBuf, String> {

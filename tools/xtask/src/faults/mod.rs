@@ -15,17 +15,25 @@ use std::process::Command;
 use fault::{Fault, Random};
 use scene::{Job, Scene};
 
-/// Faults if no number is given, and the seed.
-const TIMES: u64 = 200;
-const SEED: u64 = 1;
+/// Kills, ends and starves runs and studies at random moments, and looks at what they leave. Needs to be root.
+#[derive(clap::Args)]
+pub(crate) struct Faults {
+    /// Number of faults.
+    #[arg(default_value_t = 200)]
+    times: u64,
+    /// Seed of the moments.
+    #[arg(default_value_t = 1)]
+    seed: u64,
+}
 
-/// Does it.
-pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), String> {
-    let mut number = |default: u64| -> Result<u64, String> {
-        let Some(text) = arguments.next() else { return Ok(default) };
-        text.parse().map_err(|_| format!("`{text}` is no number; usage: cargo xtask faults [TIMES [SEED]]"))
-    };
-    let (times, seed) = (number(TIMES)?, number(SEED)?);
+impl Faults {
+    /// Does it.
+    pub(crate) fn run(&self) -> Result<(), String> {
+        faults(self.times, self.seed)
+    }
+}
+
+fn faults(times: u64, seed: u64) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let build =
         Command::new(env!("CARGO")).current_dir(&root).args(["build", "--release", "--quiet"]).status();
