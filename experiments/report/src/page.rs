@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use html_escape::encode_double_quoted_attribute as escape;
+
 use crate::chart::Chart;
 use crate::draw;
 
@@ -51,23 +53,23 @@ pub struct Table {
 impl Page<'_> {
     /// The page as HTML.
     pub fn html(&self) -> String {
-        let title = escaped(self.title);
+        let title = escape(self.title);
         let mut out = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
              <style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
         );
         if let Some(description) = self.description {
-            let _ = writeln!(out, "<p>{}</p>", escaped(description));
+            let _ = writeln!(out, "<p>{}</p>", escape(description));
         }
-        let _ = writeln!(out, "<p>{}</p>", escaped(self.facts));
+        let _ = writeln!(out, "<p>{}</p>", escape(self.facts));
         for chart in self.charts {
             figure(chart, &mut out);
         }
         table(self.table, &mut out);
         out.push_str("<section>\n<h2>What was run</h2>\n");
         for (title, text) in self.documents {
-            let (title, text) = (escaped(title), escaped(text));
+            let (title, text) = (escape(title), escape(text));
             let _ = writeln!(out, "<details><summary>{title}</summary><pre>{text}</pre></details>");
         }
         out.push_str("</section>\n</body>\n</html>\n");
@@ -76,11 +78,11 @@ impl Page<'_> {
 }
 
 fn figure(chart: &Chart, out: &mut String) {
-    let _ = writeln!(out, "<section>\n<h2>{}</h2>", escaped(&chart.title));
+    let _ = writeln!(out, "<section>\n<h2>{}</h2>", escape(&chart.title));
     // The page has the title as its heading.
     let untitled = Chart { title: String::new(), ..chart.clone() };
     for (class, size) in [("wide", WIDE), ("narrow", NARROW)] {
-        let label = escaped(&chart.title);
+        let label = escape(&chart.title);
         let svg = draw::svg(&untitled, size).replacen(
             "<svg",
             &format!("<svg role=\"img\" aria-label=\"{label}\""),
@@ -92,8 +94,8 @@ fn figure(chart: &Chart, out: &mut String) {
         out,
         "<details><summary>Numbers</summary><div class=\"scroll\"><table>\n\
          <tr><th class=\"label\">series<th class=\"label\">{}<th>{}",
-        escaped(&chart.x_title),
-        escaped(&chart.y_title)
+        escape(&chart.x_title),
+        escape(&chart.y_title)
     );
     for series in &chart.series {
         for dot in &series.dots {
@@ -103,7 +105,7 @@ fn figure(chart: &Chart, out: &mut String) {
                 .filter(|name| !name.is_empty())
                 .collect::<Vec<_>>()
                 .join(", ");
-            let (name, x) = (escaped(&name), escaped(&x));
+            let (name, x) = (escape(&name), escape(&x));
             let _ = writeln!(
                 out,
                 "<tr><td class=\"label\">{name}<td class=\"label\">{x}<td>{}",
@@ -115,27 +117,22 @@ fn figure(chart: &Chart, out: &mut String) {
 }
 
 fn table(table: &Table, out: &mut String) {
-    let heading = escaped(&table.heading);
+    let heading = escape(&table.heading);
     let _ = write!(out, "<section>\n<h2>{heading}</h2>\n<div class=\"scroll\"><table>\n<tr>");
     for name in &table.labels {
-        let _ = write!(out, "<th class=\"label\">{}", escaped(name));
+        let _ = write!(out, "<th class=\"label\">{}", escape(name));
     }
     for name in &table.names {
-        let _ = write!(out, "<th>{}", escaped(name));
+        let _ = write!(out, "<th>{}", escape(name));
     }
     for (labels, values) in &table.rows {
         out.push_str("\n<tr>");
         for label in labels {
-            let _ = write!(out, "<td class=\"label\">{}", escaped(label));
+            let _ = write!(out, "<td class=\"label\">{}", escape(label));
         }
         for value in values {
             let _ = write!(out, "<td>{}", value.map(draw::tick).unwrap_or_default());
         }
     }
     out.push_str("\n</table></div>\n</section>\n");
-}
-
-/// A text within HTML.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use counterpoint_framework::topology::picture::{Graph, Layout, Metrics, Rect, Route};
+use html_escape::encode_double_quoted_attribute as escape;
 
 /// The sizes of title and text, and what a character of them is wide at most on the average, in DejaVu Sans and narrower
 /// fonts.
@@ -45,7 +46,7 @@ pub(crate) fn svg(graph: &Graph) -> String {
          <rect x=\"{}\" y=\"{}\" width=\"{width:.0}\" height=\"{height:.0}\" fill=\"#fff\"/>\n",
         -BORDER,
         -BORDER,
-        escaped(&graph.name),
+        escape(&graph.name),
         -BORDER,
         -BORDER
     );
@@ -54,7 +55,7 @@ pub(crate) fn svg(graph: &Graph) -> String {
         let _ = writeln!(
             out,
             "<g class=\"module\"><title>{}</title>{}",
-            escaped(if depth == 0 { &graph.name } else { &group.path }),
+            escape(if depth == 0 { &graph.name } else { &group.path }),
             boxed(*rect, 6.0, "#999", if depth == 0 { "#fff" } else { "#f7f7f7" })
         );
         text(&mut out, rect.x + 12.0, rect.y + 19.0, "start", TITLE, &group.name);
@@ -62,7 +63,7 @@ pub(crate) fn svg(graph: &Graph) -> String {
     }
     for (arrow, route) in graph.arrows.iter().zip(&layout.routes) {
         let ends = arrow.ends.map(|end| path_of(graph, end));
-        let _ = writeln!(out, "<g class=\"link\"><title>{}</title>", escaped(&ends.join(" — ")));
+        let _ = writeln!(out, "<g class=\"link\"><title>{}</title>", escape(&ends.join(" — ")));
         line(&mut out, route);
         out.push_str("</g>\n");
     }
@@ -70,7 +71,7 @@ pub(crate) fn svg(graph: &Graph) -> String {
     for (index, (part, rect)) in graph.parts.iter().zip(&layout.parts).enumerate() {
         let number = families.iter().position(|known| *known == family(&part.kind)).unwrap_or(0);
         let (stroke, fill) = COLOURS[number % COLOURS.len()];
-        let _ = writeln!(out, "<g class=\"component\"><title>{}</title>", escaped(&path_of(graph, index)));
+        let _ = writeln!(out, "<g class=\"component\"><title>{}</title>", escape(&path_of(graph, index)));
         let count = part.instances.len().min(3) - 1;
         let behind = if count > 0 { METRICS.stack } else { 0.0 };
         let rect = Rect { width: rect.width - behind, height: rect.height - behind, ..*rect };
@@ -126,7 +127,7 @@ fn boxed(rect: Rect, round: f64, stroke: &str, fill: &str) -> String {
 
 fn text(out: &mut String, x: f64, y: f64, anchor: &str, size: f64, text: &str) {
     let weight = if size == TITLE { " font-weight=\"bold\"" } else { "" };
-    let text = escaped(text);
+    let text = escape(text);
     let _ = writeln!(
         out,
         "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" font-size=\"{size}\"{weight} fill=\"#222\">{text}</text>"
@@ -154,20 +155,4 @@ fn line(out: &mut String, route: &Route) {
     let (start, end) = (mark("start", start), mark("end", end));
     let _ =
         writeln!(out, "<path d=\"{way}\" fill=\"none\" stroke=\"#444\" stroke-width=\"1.2\"{start}{end}/>");
-}
-
-/// A text as XML has it.
-fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
 }

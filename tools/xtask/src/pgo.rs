@@ -81,10 +81,18 @@ impl Compiler {
 /// Builds the command in a folder of its own. With `--target`, flags do not reach build scripts and macros.
 fn build(root: &Path, folder: &Path, compiler: &Compiler, flags: &str) -> Result<PathBuf, String> {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(root).args(["build", "--release", "--locked", "--package", "counterpoint", "--target"]);
+    cargo.current_dir(root).args([
+        "build",
+        "--profile",
+        "dist",
+        "--locked",
+        "--package",
+        "counterpoint",
+        "--target",
+    ]);
     cargo.arg(&compiler.host).arg("--target-dir").arg(folder).env("RUSTFLAGS", flags);
     output(&mut cargo)?;
-    Ok(folder.join(&compiler.host).join("release/counterpoint"))
+    Ok(folder.join(&compiler.host).join("dist/counterpoint"))
 }
 
 /// Output of a run of an application on a machine.

@@ -1,10 +1,10 @@
 //! The table's operations over 32 lanes.
 //!
-//! One body is compiled twice, for any host of the target and for one with AVX2 and FMA; both give
-//! the same bits, because every operation is exact or rounded once, and NaNs are made canonical. Each
-//! operation computes all lanes into scratch rows, in a loop without branches that the compiler
+//! Each operation is a function of its own, compiled twice, for any host of the target and for one with AVX2 and FMA; both give
+//! the same bits, because every operation is exact or rounded once, and NaNs are made canonical. It
+//! computes all lanes into scratch rows, in a loop without branches that the compiler
 //! vectorises (scratch, because the destination may be a source too); lanes that are switched off are
-//! left out only when the result is written back.
+//! left out only when the result is written back. One function of all operations would take the compiler ten times as long.
 
 use std::mem::MaybeUninit;
 
@@ -12,7 +12,7 @@ use crate::isa::float::{self, Mode};
 use crate::isa::narrow::{
     self, Brain, E4M3, E5M2, Half, Rounding, Tensor, decode, each, each2, each3, encode,
 };
-use crate::isa::{LaneOp, integer, packed, table};
+use crate::isa::{integer, packed, table};
 use crate::program::{Action, CONSTANT, Instruction, Row};
 
 /// Places of operands.
@@ -48,33 +48,16 @@ impl Operands {
 /// halves below that of the high ones.
 pub(crate) type LaneFunction = unsafe fn(Operands, &Instruction, u32) -> u64;
 
+/// Computes all lanes of one operation into scratch.
+type Compute = unsafe fn(Operands, &Instruction, *mut u32);
+
 /// The best version for this host.
 pub(crate) fn best() -> LaneFunction {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-        return with_avx2;
+        return with_avx2::run;
     }
-    baseline
-}
-
-/// The version that needs nothing of the host.
-///
-/// # Safety
-/// See [`Operands::row`]; all operands of the instruction must fit.
-pub(crate) unsafe fn baseline(operands: Operands, instruction: &Instruction, mask: u32) -> u64 {
-    // SAFETY: handed on to the caller.
-    unsafe { body(operands, instruction, mask) }
-}
-
-/// The version for AVX2 and FMA.
-///
-/// # Safety
-/// As for [`baseline`], and the host must have both.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn with_avx2(operands: Operands, instruction: &Instruction, mask: u32) -> u64 {
-    // SAFETY: handed on to the caller.
-    unsafe { body(operands, instruction, mask) }
+    baseline::run
 }
 
 /// The source of an operand.
@@ -302,20 +285,23 @@ impl Sink for Both {
     }
 }
 
-macro_rules! dispatch {
+macro_rules! loops {
     ($($op:ident($($arg:ident: $ty:tt),*) -> $result:tt $body:block
        $unit:ident $latency:ident $section:literal $spellings:literal;)*) => {
-        /// All lanes of one operation, into scratch.
+        /// The loop of each operation.
         #[allow(
+            non_snake_case,
             clippy::neg_cmp_op_on_partial_ord,
             clippy::double_comparisons,
             clippy::nonminimal_bool,
-            reason = "with NaN, a negated comparison is not the opposite one"
+            reason = "names are the table's; with NaN, a negated comparison is not the opposite one"
         )]
-        #[inline(always)]
-        unsafe fn compute(operands: Operands, instruction: &Instruction, scratch: *mut u32) {
-            match instruction.op {
-                $(LaneOp::$op => {
+        mod loops {
+            use super::*;
+
+            $(
+                #[inline(always)]
+                pub(super) unsafe fn $op(operands: Operands, instruction: &Instruction, scratch: *mut u32) {
                     #[inline(always)]
                     fn lane($($arg: <$ty as Source>::Value),*) -> <$result as Sink>::Value $body
                     let mut sources = instruction.sources.iter();
@@ -331,21 +317,71 @@ macro_rules! dispatch {
                             <$result as Sink>::put(scratch, index, value);
                         }
                     }
-                })*
-            }
+                }
+            )*
         }
     };
 }
-table::for_each_lane_op!(dispatch);
+table::for_each_lane_op!(loops);
+
+/// A version of all operations, in the order of the table, which is that of their numbers.
+macro_rules! version {
+    ($name:ident $attributes:tt
+     $($op:ident($($arg:ident: $ty:tt),*) -> $result:tt $body:block
+       $unit:ident $latency:ident $section:literal $spellings:literal;)*) => {
+        #[allow(non_snake_case, reason = "names are the table's")]
+        pub(crate) mod $name {
+            use super::*;
+
+            $(version! { @operation $attributes $op })*
+
+            static ALL: &[Compute] = &[$($op),*];
+
+            version! { @run $attributes }
+        }
+    };
+    (@operation [$($attribute:tt)*] $op:ident) => {
+        $($attribute)*
+        unsafe fn $op(operands: Operands, instruction: &Instruction, scratch: *mut u32) {
+            // SAFETY: handed on to the caller.
+            unsafe { loops::$op(operands, instruction, scratch) }
+        }
+    };
+    (@run [$($attribute:tt)*]) => {
+        /// Runs an instruction of the table.
+        ///
+        /// # Safety
+        /// See [`Operands::row`]; all operands of the instruction must fit, and the host must have the version's extensions.
+        $($attribute)*
+        pub(crate) unsafe fn run(operands: Operands, instruction: &Instruction, mask: u32) -> u64 {
+            // SAFETY: handed on to the caller.
+            unsafe { body(operands, instruction, mask, ALL) }
+        }
+    };
+}
+
+macro_rules! baseline {
+    ($($rows:tt)*) => { version! { baseline [] $($rows)* } };
+}
+table::for_each_lane_op!(baseline);
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! with_avx2 {
+    ($($rows:tt)*) => {
+        version! { with_avx2 [#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]] $($rows)* }
+    };
+}
+#[cfg(target_arch = "x86_64")]
+table::for_each_lane_op!(with_avx2);
 
 #[inline(always)]
-unsafe fn body(operands: Operands, instruction: &Instruction, mask: u32) -> u64 {
+unsafe fn body(operands: Operands, instruction: &Instruction, mask: u32, all: &[Compute]) -> u64 {
     let mut scratch = MaybeUninit::<[Row; 2]>::uninit();
     let words: *mut u32 = scratch.as_mut_ptr().cast();
     // SAFETY: scratch is two rows, enough for 32 words of 64 bits.
-    unsafe { compute(operands, instruction, words) };
+    unsafe { all[instruction.op as usize](operands, instruction, words) };
     let destination = instruction.destinations[0];
-    // SAFETY: `compute` filled one row, or two for `LaneWide` and of pairs' truths; the destination is a register.
+    // SAFETY: the operation filled one row, or two for `LaneWide` and of pairs' truths; the destination is a register.
     unsafe {
         match instruction.action {
             Action::Lane => {

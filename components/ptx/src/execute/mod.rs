@@ -228,7 +228,7 @@ impl Warp {
 
     /// Executes without the host's vector extensions, so that tests can compare both.
     pub fn use_baseline(&mut self) {
-        self.lanes = lanes::baseline;
+        self.lanes = lanes::baseline::run;
     }
 
     /// The next instruction, or `None` if all lanes have ended.

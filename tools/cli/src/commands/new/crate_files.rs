@@ -1,12 +1,22 @@
 //! The crate of a component: its files, and the crates that it uses.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use super::starters::filled;
 
+/// The place of Counterpoint's crates.
+pub(super) enum Source {
+    /// A checkout, in this folder.
+    Checkout(PathBuf),
+    /// A repository that Cargo fetches from this address.
+    Git(String),
+}
+
+/// The crate of the command.
+const COMMAND: &str = "counterpoint";
 /// The crates that it uses, and their folders in a checkout.
 const USED: [(&str, &str); 4] = [
-    ("counterpoint", "tools/cli"),
+    (COMMAND, "tools/cli"),
     ("counterpoint-framework", "framework"),
     ("counterpoint-protocols", "components/protocols"),
     ("counterpoint-simulation", "experiments/simulation"),
@@ -14,10 +24,10 @@ const USED: [(&str, &str); 4] = [
 /// The same for its build script.
 const USED_TO_BUILD: [(&str, &str); 1] = [("counterpoint-archive", "experiments/archive")];
 
-/// The files, with dependencies on a checkout, or on the registry.
-pub(super) fn files(name: &str, checkout: Option<&Path>) -> Vec<(String, String)> {
+/// The files, with dependencies on Counterpoint's crates.
+pub(super) fn files(name: &str, source: &Source) -> Vec<(String, String)> {
     let library = name.replace('-', "_");
-    let (used, to_build) = (dependencies(&USED, checkout), dependencies(&USED_TO_BUILD, checkout));
+    let (used, to_build) = (dependencies(&USED, source), dependencies(&USED_TO_BUILD, source));
     let values = [
         ("NAME", name),
         ("LIBRARY", &*library),
@@ -35,18 +45,18 @@ pub(super) fn files(name: &str, checkout: Option<&Path>) -> Vec<(String, String)
     files.map(|(file, text)| (format!("{name}/{file}"), filled(text, &values))).into()
 }
 
-/// Lines of dependencies. The form that is not used is a comment.
-fn dependencies(crates: &[(&str, &str)], checkout: Option<&Path>) -> String {
-    let lines = crates.iter().flat_map(|(name, folder)| {
-        let version = format!("{name} = \"{}\"", env!("CARGO_PKG_VERSION"));
-        let path = |from: &Path| {
-            let path = from.join(folder).display().to_string();
-            format!("{name} = {{ path = \"{}\" }}", path.replace('\\', "\\\\").replace('"', "\\\""))
+/// Lines of dependencies. The papers and the way to Jaeger, which are features of the command, are not built.
+fn dependencies(crates: &[(&str, &str)], source: &Source) -> String {
+    let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
+    let lines = crates.iter().map(|(name, folder)| {
+        let place = match source {
+            Source::Checkout(root) => {
+                format!("path = \"{}\"", quoted(&root.join(folder).display().to_string()))
+            }
+            Source::Git(address) => format!("git = \"{}\"", quoted(address)),
         };
-        match checkout {
-            Some(checkout) => [format!("# {version}"), path(checkout)],
-            None => [version, format!("# {}", path(Path::new("../counterpoint")))],
-        }
+        let features = if *name == COMMAND { ", default-features = false" } else { "" };
+        format!("{name} = {{ {place}{features} }}")
     });
     lines.collect::<Vec<_>>().join("\n")
 }

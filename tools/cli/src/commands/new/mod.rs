@@ -11,6 +11,7 @@ use clap::{Args, Subcommand};
 
 use super::ptx::refuse;
 use crate::{Console, SUCCESS};
+use crate_files::Source;
 use starters::Starter;
 
 /// The command's arguments.
@@ -48,9 +49,12 @@ enum What {
     Component {
         /// Its name: lower-case letters, digits and `-`.
         name: String,
-        /// A checkout of Counterpoint whose crates are taken instead of those of the registry.
+        /// A checkout of Counterpoint; the one that this command was built from if not given.
         #[arg(long, value_name = "DIR")]
         checkout: Option<PathBuf>,
+        /// The address of Counterpoint's repository, instead of a checkout.
+        #[arg(long, value_name = "URL", conflicts_with = "checkout")]
+        git: Option<String>,
     },
 }
 
@@ -64,13 +68,10 @@ impl New {
             What::Machine { name } => starters::machine(name),
             What::Application { name } => starters::application(name),
             What::Study { name, machine, application } => starters::study(name, machine, application),
-            What::Component { name, checkout } => {
-                let crates = match checkout.as_deref().map(Path::canonicalize).transpose() {
-                    Ok(checkout) => checkout,
-                    Err(error) => return refuse(console, &[format!("error: --checkout: {error}")]),
-                };
-                starters::component(name, crates.as_deref())
-            }
+            What::Component { name, checkout, git } => match source(checkout.as_deref(), git.as_deref()) {
+                Ok(source) => starters::component(name, &source),
+                Err(problem) => return refuse(console, &[format!("error: {problem}")]),
+            },
         };
         if let Err(problem) = write(&starter) {
             return refuse(console, &[format!("error: {problem}")]);
@@ -93,6 +94,22 @@ impl New {
             | What::Component { name, .. } => name,
         }
     }
+}
+
+/// The place from which a component's crate takes those of Counterpoint.
+fn source(checkout: Option<&Path>, git: Option<&str>) -> Result<Source, String> {
+    if let Some(address) = git {
+        return Ok(Source::Git(address.to_owned()));
+    }
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder =
+        checkout.unwrap_or(&own).canonicalize().ok().filter(|folder| folder.join("tools/cli").is_dir());
+    folder.map(Source::Checkout).ok_or_else(|| match checkout {
+        Some(folder) => format!("--checkout: `{}` is no checkout of Counterpoint", folder.display()),
+        None => "the checkout that this command was built from is gone\n  help: name one by --checkout DIR, or the address \
+                 of the repository by --git URL"
+            .to_owned(),
+    })
 }
 
 /// Words that cannot be the name of a crate.

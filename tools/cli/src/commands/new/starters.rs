@@ -1,8 +1,6 @@
 //! The files of each starter, from the templates in `tools/cli/templates`, and what to call next.
 
-use std::path::Path;
-
-use super::crate_files;
+use super::crate_files::{self, Source};
 
 /// Files for a name.
 pub(super) struct Starter {
@@ -56,9 +54,9 @@ pub(super) fn study(name: &str, machine: &str, application: &str) -> Starter {
     }
 }
 
-pub(super) fn component(name: &str, checkout: Option<&Path>) -> Starter {
+pub(super) fn component(name: &str, source: &Source) -> Starter {
     Starter {
-        files: crate_files::files(name, checkout),
+        files: crate_files::files(name, source),
         next: vec![
             format!("cd {name}"),
             "cargo test".to_owned(),
