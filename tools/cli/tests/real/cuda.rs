@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 fn here(file: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../cuda/runtime/tests").join(file)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../cuda/launch/tests").join(file)
 }
 
 fn counterpoint(folder: &Path, words: &[&str]) -> Output {
