@@ -1,6 +1,7 @@
 //! The device: memory at the addresses that it has in a simulation, and kernels that run at once.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -230,7 +231,7 @@ impl Device {
         self.write(region, &value.repeat(count))
     }
 
-    /// Runs a launch.
+    /// Runs a launch; breaks if nobody needs it any more.
     ///
     /// # Errors
     /// A message, and the error that CUDA would have for it.
@@ -238,7 +239,7 @@ impl Device {
         &mut self,
         launch: &Launch<'_>,
         textures: &Arc<Textures>,
-    ) -> std::result::Result<(), (Error, String)> {
+    ) -> std::result::Result<ControlFlow<()>, (Error, String)> {
         let Launch { kernel, variables, grid, block, shared, parameters } = *launch;
         self.options.dynamic_shared_bytes = shared;
         self.options.textures = Arc::clone(textures);
@@ -247,7 +248,7 @@ impl Device {
         let mut run = Grid::new(kernel, grid, block, parameters, variables, &self.options)
             .map_err(|error| (Error::INVALID_VALUE, format!("{name}: {}", error.message)))?;
         match run.run_all(&mut self.memory, || {}) {
-            Ok(_) => Ok(()),
+            Ok(flow) => Ok(flow),
             Err(failure) => {
                 let outside =
                     failure.error.message.contains("outside") || failure.error.message.contains("freed");

@@ -1,6 +1,7 @@
 //! Launches of kernels.
 
 use std::ffi::{c_int, c_uint, c_void};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use counterpoint_cuda_capture::Entry;
@@ -87,8 +88,9 @@ impl State {
             }
         }
         let mut parameters = vec![0; kernel.param_bytes() as usize];
-        for (index, param) in kernel.params().iter().enumerate() {
-            let value = read(get(arguments.wrapping_add(index))?.addr() as u64, param.size.into())?;
+        let places = read(arguments.addr() as u64, 8 * kernel.params().len() as u64)?;
+        for (place, param) in places.as_chunks().0.iter().zip(kernel.params()) {
+            let value = read(u64::from_le_bytes(*place), param.size.into())?;
             parameters[param.offset as usize..][..value.len()].copy_from_slice(&value);
         }
         Ok(KernelCall { stub: stub.addr(), grid, block, shared, cooperative, parameters })
@@ -130,8 +132,11 @@ impl State {
         let launch = Launch { kernel: &kernel, variables, grid, block, shared, parameters: &parameters };
         let textures = Arc::clone(&self.textures);
         let done = self.device.launch(&launch, &textures);
-        done.map_err(|(error, message)| self.fail(error, message))?;
-        self.unshare()
+        match done.map_err(|(error, message)| self.fail(error, message))? {
+            ControlFlow::Continue(()) => self.unshare(),
+            // The program has gone.
+            ControlFlow::Break(()) => Err(Error::UNKNOWN),
+        }
     }
 }
 
