@@ -15,6 +15,8 @@ use std::process::Command;
 
 /// The library's own name.
 const LIBRARY: &str = "libcounterpoint_cuda.so";
+/// The function that a program calls when it ends.
+const END: &str = "__cudaUnregisterFatBinary";
 /// Versions of CUDA's runtime, as its names have them.
 const VERSIONS: [&str; 3] = ["11.0", "12", "13"];
 
@@ -27,7 +29,11 @@ fn main() -> io::Result<()> {
     let names = names(&runtime)?;
     let lines = names.iter().enumerate().map(|(number, name)| format!("{number} {name}\n"));
     let list = out.join("functions.rs");
-    fs::write(&list, format!("functions! {{\n{}}}\n", lines.collect::<String>()))?;
+    let end = names
+        .iter()
+        .position(|name| name == END)
+        .ok_or_else(|| io::Error::other("no function ends a program"))?;
+    fs::write(&list, format!("functions! {{\n{}end {end}\n}}\n", lines.collect::<String>()))?;
     if variable("CARGO_CFG_TARGET_OS")? == "linux" {
         compile(&runtime.join("library/lib.rs"), &list, &out.join(LIBRARY))?;
         return VERSIONS.iter().try_for_each(|version| named(&out, &format!("libcudart.so.{version}")));

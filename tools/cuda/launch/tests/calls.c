@@ -149,6 +149,11 @@ static int leaves(void) {
     _exit(5);
 }
 
+static int returns(void) {
+    begin();
+    return 4;
+}
+
 static int dies(void) {
     begin();
     return raise(SIGKILL);
@@ -190,7 +195,7 @@ int main(int count, char **words) {
     __cudaRegisterFatBinaryEnd(handle);
     static const struct { const char *name; int (*run)(void); } all[] = {
         { "cost", cost }, { "pointers", pointers }, { "structures", structures }, { "order", order },
-        { "functions", functions }, { "leaves", leaves }, { "dies", dies }, { "stays", stays }, { "daemons", daemons },
+        { "functions", functions }, { "leaves", leaves }, { "returns", returns }, { "dies", dies }, { "stays", stays }, { "daemons", daemons },
         { "calls", calls },
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)

@@ -76,6 +76,7 @@ fn ends_in_a_kernel(what: &str, ended: Ended) {
 #[test]
 fn nobody_waits_for_the_kernel_of_a_program_that_leaves() {
     ends_in_a_kernel("leaves", Ended::Exit(5));
+    ends_in_a_kernel("returns", Ended::Exit(4));
 }
 
 #[test]

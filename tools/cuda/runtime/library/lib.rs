@@ -22,14 +22,17 @@ use page::{
     CALL, DONE, ERROR_BYTES, FILES, MAP, PRINT, PROGRAM, Page, RETURNED, SERVER, TEXT_BYTES, UNMAP, WORDS,
 };
 use system::{
-    Mutex, PROCESSOR, STEADY, close_own, fflush, fwrite, mmap, munmap, now, openat, process,
-    pthread_mutex_lock, pthread_mutex_unlock, say, stdout, thread,
+    CALENDAR, Mutex, PROCESSOR, STEADY, Time, close_own, fflush, fwrite, mmap, munmap, now, openat, process,
+    pthread_mutex_lock, pthread_mutex_timedlock, pthread_mutex_unlock, say, stdout, thread,
 };
 
 /// CUDA's error for a call that reaches no device, and its name and text.
 const NO_DEVICE: u64 = 3;
 const NO_DEVICE_NAME: &CStr = c"cudaErrorInitializationError";
 const NO_DEVICE_TEXT: &CStr = c"initialization error";
+
+/// Nanoseconds that the end of the program waits for another thread's call.
+const PATIENCE_AT_END: u64 = 100_000_000;
 
 /// Rights and flags of pages: read and write; those of a file, at this address or nowhere.
 const READ_WRITE: c_int = 1 | 2;
@@ -61,9 +64,10 @@ static PAGE: AtomicPtr<Page> = AtomicPtr::new(core::ptr::null_mut());
 /// Processor time when the last call ended.
 static LEFT: AtomicU64 = AtomicU64::new(0);
 
-/// The functions of CUDA's runtime, and their names by number.
+/// The functions of CUDA's runtime, and their names by number; behind them the one that a program calls when it ends.
 macro_rules! functions {
-    ($($number:literal $name:ident)*) => {
+    ($($number:literal $name:ident)* end $end:literal) => {
+        const END: u32 = $end;
         static NAMES: &str = concat!($(stringify!($name), "\n"),*);
         $(
             #[unsafe(no_mangle)]
@@ -97,6 +101,14 @@ fn lock() {
     unsafe { pthread_mutex_lock(LOCK.0.get()) };
 }
 
+/// The same, unless it takes too long: another thread waits for a kernel, which the end of the program ends.
+fn lock_soon() -> bool {
+    let end = now(CALENDAR) + PATIENCE_AT_END;
+    let end = Time { seconds: (end / 1_000_000_000) as i64, nanoseconds: (end % 1_000_000_000) as i64 };
+    // SAFETY: as above.
+    unsafe { pthread_mutex_timedlock(LOCK.0.get(), &end) == 0 }
+}
+
 fn unlock() {
     // SAFETY: this thread has locked it.
     unsafe { pthread_mutex_unlock(LOCK.0.get()) };
@@ -124,7 +136,11 @@ fn call(number: u32, words: &[u64; WORDS]) -> u64 {
         }
         return without(number);
     }
-    lock();
+    if number != END {
+        lock();
+    } else if !lock_soon() {
+        return 0;
+    }
     let result = connected().and_then(|page| {
         files::note_all(page);
         talk(page, number, words)

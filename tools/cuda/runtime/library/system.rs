@@ -69,6 +69,7 @@ unsafe extern "C" {
         child: Option<unsafe extern "C" fn()>,
     ) -> c_int;
     pub(crate) fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int;
+    pub(crate) fn pthread_mutex_timedlock(mutex: *mut Mutex, end: *const Time) -> c_int;
     pub(crate) fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int;
     pub(crate) fn realpath(path: *const c_char, whole: *mut c_char) -> *mut c_char;
     pub(crate) fn recv(socket: c_int, bytes: *mut c_void, count: usize, flags: c_int) -> isize;
@@ -112,7 +113,8 @@ pub(crate) fn process() -> u32 {
     (unsafe { getpid() }) as u32
 }
 
-/// Clocks: the time of day that only goes forward, and the processor time of the process.
+/// Clocks: the time of day, one that only goes forward, and the processor time of the process.
+pub(crate) const CALENDAR: c_int = 0;
 pub(crate) const STEADY: c_int = 1;
 pub(crate) const PROCESSOR: c_int = 2;
 

@@ -18,10 +18,10 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::net::sockopt::socket_peercred;
 
 use crate::foreign;
-use crate::page::{ERROR_BYTES, FILES, Hello, MAP, PRINT, PROGRAM, Page, SERVER, TEXT_BYTES, UNMAP, WORDS};
+use crate::page::{
+    ERROR_BYTES, FILES, Hello, MAP, PATIENCE, PRINT, PROGRAM, Page, SERVER, TEXT_BYTES, UNMAP, WORDS,
+};
 
-/// Nanoseconds that a side looks for the other's turn before it sleeps: longer than a short call takes, and less than anybody would notice.
-const PATIENCE: u32 = 50_000;
 /// Bytes of names that a program may have.
 const MOST_NAMES: u64 = 1 << 20;
 
@@ -90,7 +90,8 @@ impl Channel {
         let page = Shared(NonNull::new(mapped.cast()).ok_or(io::ErrorKind::AddrNotAvailable)?);
         let alone =
             std::thread::available_parallelism().is_ok_and(|processors| processors == NonZero::<usize>::MIN);
-        page.get().patience.store(if alone { 0 } else { PATIENCE }, Relaxed);
+        let first = if alone { 0 } else { PATIENCE[0] };
+        page.get().patience.iter().for_each(|patience| patience.store(first, Relaxed));
         let names = foreign::read(names, names_bytes)
             .map_err(|_| io::Error::other("the memory of the program cannot be read"))?;
         let names = String::from_utf8_lossy(&names).lines().map(str::to_owned).collect();

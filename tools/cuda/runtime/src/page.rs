@@ -14,6 +14,9 @@ pub(crate) const NOTES: usize = 32;
 pub(crate) const TEXT_BYTES: usize = 4096;
 pub(crate) const ERROR_BYTES: usize = 8192;
 
+/// Nanoseconds that a side looks for the other's turn at least and at most: a short call takes as long, and nobody would notice ten.
+pub(crate) const PATIENCE: [u32; 2] = [5_000, 50_000];
+
 /// The two sides.
 pub(crate) const PROGRAM: u32 = 0;
 pub(crate) const SERVER: u32 = 1;
@@ -61,8 +64,8 @@ pub(crate) struct Page {
     turn: AtomicU32,
     /// Sides that sleep, or are about to.
     asleep: [AtomicU32; 2],
-    /// Nanoseconds that a side looks before it sleeps.
-    pub(crate) patience: AtomicU32,
+    /// Nanoseconds that a side looks before it sleeps: longer where that has been of use, and none if there is one processor.
+    pub(crate) patience: [AtomicU32; 2],
     pub(crate) function: AtomicU32,
     /// Kind of the answer.
     pub(crate) kind: AtomicU32,
@@ -88,17 +91,20 @@ impl Page {
     /// Waits until the page is a side's; false if the other has gone. `now` is a clock, and `sleep` reads a byte, or says that none will come.
     pub(crate) fn wait(&self, side: u32, now: impl Fn() -> u64, sleep: impl Fn() -> bool) -> bool {
         let has_turn = || self.turn.load(Acquire) == side;
-        let asleep = &self.asleep[side as usize];
+        let (asleep, patience) = (&self.asleep[side as usize], &self.patience[side as usize]);
         loop {
-            let end = now() + u64::from(self.patience.load(Relaxed));
+            let usual = patience.load(Relaxed);
+            let end = now() + u64::from(usual);
             while now() < end {
                 for _ in 0..64 {
                     if has_turn() {
+                        patience.store((2 * usual).min(PATIENCE[1]), Relaxed);
                         return true;
                     }
                     core::hint::spin_loop();
                 }
             }
+            patience.store((usual / 2).max(PATIENCE[0].min(usual)), Relaxed);
             asleep.store(1, SeqCst);
             // Who takes the mark away writes a byte, which must be read.
             let is_woken = self.turn.load(SeqCst) == side && asleep.swap(0, SeqCst) == 1;

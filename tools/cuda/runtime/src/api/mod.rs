@@ -98,3 +98,29 @@ impl Dim3 {
         [self.x, self.y, self.z]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::functions;
+
+    #[test]
+    fn the_library_has_every_function_once() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/api");
+        let mut lines = String::new();
+        for file in std::fs::read_dir(folder).expect("sources") {
+            lines += &std::fs::read_to_string(file.expect("a source").path()).expect("a text");
+        }
+        // As the build script of the library finds them.
+        let begin = |line: &str| Some(line.trim_start().strip_prefix("fn ")?.split('(').next()?.to_owned());
+        let found: BTreeSet<String> = lines.lines().filter_map(begin).collect();
+        let refused = include_str!("../../library/refused.txt");
+        let mut seen = BTreeSet::new();
+        for name in functions().map(|function| function.name) {
+            assert!(seen.insert(name) && found.contains(name), "{name}");
+            assert!(!refused.split_whitespace().any(|other| other == name), "{name} is refused");
+        }
+        assert!(seen.len() > 180, "{}", seen.len());
+    }
+}
