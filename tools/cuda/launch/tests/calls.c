@@ -64,6 +64,7 @@ static int pointers(void) {
     wrong += cudaMemcpy(values, nowhere, 64, 1) != 1 || cudaMemcpy(values, unreadable, 64, 1) != 1;
     wrong += cudaMemcpy(nowhere, values, 64, 2) != 1 || cudaMemcpy(values, bytes, (size_t)1 << 60, 1) != 1;
     wrong += cudaMemcpy2D(values, 8, nowhere, 16, 4, 4, 1) != 1 || cudaMemcpy3D(nowhere) != 1;
+    wrong += cudaMemcpy2D(values, 8, bytes, 16, 4, (size_t)1 << 61, 1) != 1;
     wrong += cudaLaunchKernel(&counts_stub, (dim3){ 1, 1, 1 }, (dim3){ 1, 1, 1 }, nowhere, 0, 0) != 1;
     wrong += cudaLaunchKernel(nowhere, (dim3){ 1, 1, 1 }, (dim3){ 1, 1, 1 }, 0, 0, 0) != 98;
     wrong += __cudaRegisterFatBinary(nowhere) == 0;

@@ -80,7 +80,7 @@ impl Channel {
         let page = OpenOptions::new().read(true).write(true).open(format!("/proc/{process}/fd/{file}"))?;
         // A file that became shorter would take the page away.
         fcntl_add_seals(&page, SealFlags::SHRINK)?;
-        if page.metadata()?.len() < size_of::<Page>() as u64 || names_bytes > MOST_NAMES {
+        if page.metadata()?.len() != size_of::<Page>() as u64 || names_bytes > MOST_NAMES {
             return Err(io::Error::other("a program with another page"));
         }
         let rights = ProtFlags::READ | ProtFlags::WRITE;

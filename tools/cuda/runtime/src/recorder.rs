@@ -1,5 +1,6 @@
 //! The record of the program, if one is wanted: entries, and the processor time between them.
 
+use std::io::Write;
 use std::path::Path;
 
 use counterpoint_cuda_capture::{Blob, Entry, Journal};
@@ -70,7 +71,7 @@ impl Recorder {
 }
 
 /// Prints a line for the user, beside what the program prints.
-#[allow(clippy::print_stderr, reason = "the program's user has nobody else to say it")]
 pub(crate) fn say(message: &str) {
-    eprintln!("counterpoint: {message}");
+    // Where nobody reads it, the program goes on.
+    let _ = writeln!(std::io::stderr(), "counterpoint: {message}");
 }

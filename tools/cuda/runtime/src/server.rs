@@ -1,6 +1,7 @@
 //! Takes programs in, each with a thread of its own.
 
 use std::io;
+use std::net::Shutdown;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -24,6 +25,16 @@ const STACK: usize = 8 << 20;
 struct Programs {
     over: AtomicBool,
     all: Mutex<Vec<(UnixStream, JoinHandle<()>)>>,
+}
+
+/// The end of a session, of whatever kind, which the program must see though others have the socket too.
+struct HangsUp(UnixStream);
+
+impl Drop for HangsUp {
+    fn drop(&mut self) {
+        // It may have gone.
+        let _ = self.0.shutdown(Shutdown::Both);
+    }
 }
 
 /// A server for the programs that a command starts.
@@ -82,7 +93,7 @@ impl Server {
         }
         let all = std::mem::take(&mut *self.programs.all.lock().unwrap_or_else(PoisonError::into_inner));
         for (stream, serves) in all {
-            let _ = stream.shutdown(std::net::Shutdown::Both);
+            drop(HangsUp(stream));
             let _ = serves.join();
         }
     }
@@ -94,8 +105,9 @@ impl Programs {
         if socket_peercred(&stream)?.uid != rustix::process::getuid() {
             return Err(io::Error::other("it is another user's"));
         }
-        let own = stream.try_clone()?;
+        let (own, hangs_up) = (stream.try_clone()?, HangsUp(stream.try_clone()?));
         let serves = start(move || {
+            let _hangs_up = hangs_up;
             if let Err(error) = session::run(stream, settings) {
                 say(&format!("a program is not served: {error}"));
             }
@@ -113,4 +125,27 @@ impl Programs {
 /// It is no program of CUDA.
 pub fn serve(program: UnixStream) -> io::Result<()> {
     session::run(program, Settings::from_environment())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+
+    #[test]
+    fn who_is_no_program_of_cuda_is_left_and_the_server_goes_on() {
+        let server = Server::start(Settings::default()).expect("a server");
+        for hello in [&[0; 32][..], &[255; 32], &[1]] {
+            let address = address(server.name()).expect("a name");
+            let mut stranger = UnixStream::connect_addr(&address).expect("a server");
+            stranger.write_all(hello).expect("a socket");
+            stranger.shutdown(Shutdown::Write).expect("a socket");
+            let mut said = Vec::new();
+            // Its number, and no more. What is left unread may be an error of the socket.
+            let _ = stranger.read_to_end(&mut said);
+            assert!(said.len() <= 4, "{said:?}");
+        }
+        server.finish();
+    }
 }

@@ -44,6 +44,15 @@ pub(crate) struct Place {
     pub(crate) pitch: u64,
 }
 
+impl Shape {
+    /// An error where its rows reach beyond all addresses.
+    fn check(self, place: Place) -> Result {
+        let extent = place.pitch.max(self.width).checked_mul(self.rows);
+        let end = extent.and_then(|bytes| place.address.checked_add(bytes));
+        end.map(drop).ok_or(Error::INVALID_VALUE)
+    }
+}
+
 impl Place {
     fn region(self, Shape { width, rows }: Shape) -> Region {
         Region { address: self.address, width, rows, pitch: if rows > 1 { self.pitch } else { width } }
@@ -105,6 +114,8 @@ impl State {
         if shape.width == 0 || shape.rows == 0 {
             return Ok(());
         }
+        shape.check(to)?;
+        shape.check(from)?;
         let is_shared =
             [to.address, from.address].iter().any(|address| self.shared.find(*address) == Some(true));
         if !is_shared {
@@ -178,6 +189,7 @@ impl State {
         if shape.width == 0 || shape.rows == 0 {
             return Ok(());
         }
+        shape.check(place)?;
         let region = place.region(shape);
         if self.shared.find(place.address).is_some() {
             write_rows(region, &value.repeat(region.bytes() as usize / value.len()))?;
@@ -199,7 +211,7 @@ impl State {
     }
 
     fn allocate_rows(&mut self, width: u64, rows: u64) -> Result<(u64, u64)> {
-        let pitch = width.next_multiple_of(PITCH);
+        let pitch = width.checked_next_multiple_of(PITCH).ok_or(Error::MEMORY_ALLOCATION)?;
         let bytes = pitch.checked_mul(rows).ok_or(Error::MEMORY_ALLOCATION)?;
         Ok((self.allocate(bytes)?, pitch))
     }
