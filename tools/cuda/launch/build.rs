@@ -1,11 +1,12 @@
-//! Puts the runtime library into the program, compressed, with the three libraries of CUDA's names that lead to it.
+//! Builds the library that programs load, and three of CUDA's names that lead to it.
+//!
+//! The library is compiled by `rustc` alone, in a second. Its functions are those that the server has, as its sources name them, and those that it
+//! refuses by name.
 //!
 //! A library can have one name, and programs ask for `libcudart.so.11.0`, `.12` or `.13`, each with a version of its own for all
 //! functions. So each of the three is empty, has that name and that version, and needs the one that has the functions.
-//!
-//! For a release the library is built here, by Cargo, in a folder of its own. Other builds find it beside the program, where a build of
-//! the workspace puts it.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::io;
@@ -14,68 +15,93 @@ use std::process::Command;
 
 /// The library's own name.
 const LIBRARY: &str = "libcounterpoint_cuda.so";
+/// The function that a program calls when it ends.
+const END: &str = "__cudaUnregisterFatBinary";
 /// Versions of CUDA's runtime, as its names have them.
 const VERSIONS: [&str; 3] = ["11.0", "12", "13"];
 
 fn main() -> io::Result<()> {
-    let variable = |name: &str| env::var(name).map_err(|_| io::Error::other(format!("{name} is not set")));
     let out = PathBuf::from(variable("OUT_DIR")?);
     let runtime = Path::new(&variable("CARGO_MANIFEST_DIR")?).join("../runtime");
-    for watched in ["build.rs", "../runtime/src", "../capture/src", "../../../components/ptx/src"] {
+    for watched in ["build.rs", "../runtime/library", "../runtime/src/page.rs", "../runtime/src/api"] {
         say(&format!("cargo::rerun-if-changed={watched}"));
     }
-    let is_linux = variable("CARGO_CFG_TARGET_OS")? == "linux";
-    for version in VERSIONS {
-        let name = format!("libcudart.so.{version}");
-        let library = if is_linux { named(&out, &name)? } else { Vec::new() };
-        fs::write(out.join(format!("{name}.lz4")), lz4_flex::compress_prepend_size(&library))?;
+    let names = names(&runtime)?;
+    let lines = names.iter().enumerate().map(|(number, name)| format!("{number} {name}\n"));
+    let list = out.join("functions.rs");
+    let end = names
+        .iter()
+        .position(|name| name == END)
+        .ok_or_else(|| io::Error::other("no function ends a program"))?;
+    fs::write(&list, format!("functions! {{\n{}end {end}\n}}\n", lines.collect::<String>()))?;
+    if variable("CARGO_CFG_TARGET_OS")? == "linux" {
+        compile(&runtime.join("library/lib.rs"), &list, &out.join(LIBRARY))?;
+        return VERSIONS.iter().try_for_each(|version| named(&out, &format!("libcudart.so.{version}")));
     }
-    let library = match is_linux && variable("PROFILE")? == "release" {
-        true => build(&out, &runtime, &variable("TARGET")?)?,
-        false => Vec::new(),
-    };
-    fs::write(out.join(format!("{LIBRARY}.lz4")), lz4_flex::compress_prepend_size(&library))
+    let all = VERSIONS.iter().map(|version| format!("libcudart.so.{version}")).chain([LIBRARY.to_owned()]);
+    all.into_iter().try_for_each(|name| fs::write(out.join(name), []))
 }
 
-/// An empty library of a name that needs the one with the functions.
-fn named(out: &Path, name: &str) -> io::Result<Vec<u8>> {
-    let (script, made, needed) = (out.join("version"), out.join(name), out.join(LIBRARY));
-    fs::write(&script, format!("{name} {{ *; }};\n"))?;
-    let link = |made: &Path, name: &str, more: &[String]| {
-        let compiler = env::var_os("CC").unwrap_or_else(|| "cc".into());
-        let mut link = Command::new(compiler);
-        link.args(["-shared", "-nostdlib", "-x", "c", "/dev/null", "-o"]).arg(made);
-        link.arg(format!("-Wl,-soname,{name}")).args(more);
-        check(link)
-    };
-    // To be needed, the other one must be there; here it may be empty.
-    link(&needed, LIBRARY, &[])?;
-    let more = [
-        format!("-Wl,--version-script={}", script.display()),
-        "-Wl,--no-as-needed".to_owned(),
-        format!("-L{}", out.display()),
-        "-lcounterpoint_cuda".to_owned(),
-        "-Wl,-rpath,$ORIGIN".to_owned(),
-    ];
-    link(&made, name, &more)?;
-    fs::read(made)
+fn variable(name: &str) -> io::Result<String> {
+    env::var(name).map_err(|_| io::Error::other(format!("{name} is not set")))
+}
+
+/// The names of all functions: those that begin a line of the server's lists, and those of the list of refused ones.
+fn names(runtime: &Path) -> io::Result<BTreeSet<String>> {
+    let refused = fs::read_to_string(runtime.join("library/refused.txt"))?;
+    let lines = refused.lines().filter(|line| !line.starts_with('#'));
+    let mut names: BTreeSet<String> = lines.flat_map(str::split_whitespace).map(str::to_owned).collect();
+    for file in fs::read_dir(runtime.join("src/api"))? {
+        let text = fs::read_to_string(file?.path())?;
+        let functions =
+            text.lines().filter_map(|line| line.trim_start().strip_prefix("fn ")?.split('(').next());
+        let functions = functions.filter(|name| name.starts_with("cuda") || name.starts_with("__cuda"));
+        names.extend(functions.map(str::to_owned));
+    }
+    Ok(names)
 }
 
 /// The library with the functions.
-fn build(out: &Path, runtime: &Path, target: &str) -> io::Result<Vec<u8>> {
-    let folder = out.join("runtime");
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo
-        .args(["build", "--release", "--locked", "--quiet", "--lib", "--target", target, "--target-dir"])
-        .arg(&folder);
-    cargo.arg("--manifest-path").arg(runtime.join("Cargo.toml"));
-    // What wraps the compiler for this build is not meant for that one.
-    cargo.env_remove("RUSTC_WORKSPACE_WRAPPER").env_remove("RUSTC_WRAPPER");
-    check(cargo)?;
-    fs::read(folder.join(target).join("release").join(LIBRARY))
+fn compile(source: &Path, list: &Path, made: &Path) -> io::Result<()> {
+    let architecture = variable("CARGO_CFG_TARGET_ARCH")?;
+    if !["x86_64", "aarch64"].contains(&architecture.as_str()) {
+        return Err(io::Error::other(format!(
+            "programs for {architecture} cannot be run: nobody has tried how they call"
+        )));
+    }
+    let mut rustc = Command::new(variable("RUSTC")?);
+    rustc.args(["--edition", "2024", "--crate-name", "counterpoint_cuda", "--crate-type", "cdylib"]);
+    rustc.args([
+        "--target",
+        &variable("TARGET")?,
+        "-C",
+        "opt-level=2",
+        "-C",
+        "panic=abort",
+        "-C",
+        "strip=symbols",
+    ]);
+    if let Ok(linker) = env::var("RUSTC_LINKER") {
+        rustc.arg("-C").arg(format!("linker={linker}"));
+    }
+    // Nothing unwinds, and the name must not be found by other programs in Rust.
+    rustc.args(["-C", "link-arg=-Wl,--defsym=rust_eh_personality=0"]);
+    rustc.arg("-C").arg(format!("link-arg=-Wl,-soname,{LIBRARY}")).arg("-o").arg(made).arg(source);
+    check(rustc.env("COUNTERPOINT_CUDA_FUNCTIONS", list))
 }
 
-fn check(mut command: Command) -> io::Result<()> {
+/// An empty library of a name that needs the one with the functions.
+fn named(out: &Path, name: &str) -> io::Result<()> {
+    let script = out.join("version");
+    fs::write(&script, format!("{name} {{ *; }};\n"))?;
+    let mut link = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    link.args(["-shared", "-nostdlib", "-x", "c", "/dev/null", "-o"]).arg(out.join(name));
+    link.arg(format!("-Wl,-soname,{name}")).arg(format!("-Wl,--version-script={}", script.display()));
+    link.args(["-Wl,--no-as-needed", "-lcounterpoint_cuda", "-Wl,-rpath,$ORIGIN"]);
+    check(link.arg(format!("-L{}", out.display())))
+}
+
+fn check(command: &mut Command) -> io::Result<()> {
     let output =
         command.output().map_err(|error| io::Error::new(error.kind(), format!("{command:?}: {error}")))?;
     if output.status.success() {

@@ -12,6 +12,9 @@ const EDITION: &str = "2024";
 /// The macros whose lines declare modules, `pub mod file::Kind;`.
 const LISTS: [&str; 2] = ["counterpoint_framework::components! {", "counterpoint_framework::variants! {"];
 
+/// Sources that a build script compiles, which are part of no crate.
+const ALONE: [&str; 1] = ["tools/cuda/runtime/library/lib.rs"];
+
 /// Formats, or with `check` fails if something is not formatted.
 pub(crate) fn run(check: bool) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -26,7 +29,7 @@ pub(crate) fn run(check: bool) -> Result<(), String> {
         command
     };
     let mut rustfmt = Command::new("rustfmt");
-    rustfmt.args(["--edition", EDITION]).args(&listed);
+    rustfmt.args(["--edition", EDITION]).args(&listed).args(ALONE.map(|file| root.join(file)));
     // Crates that need more than a Rust toolchain are outside of the workspace.
     let manifests = ["Cargo.toml", "tools/e2e/Cargo.toml", "tools/fuzz/Cargo.toml", "tools/peers/Cargo.toml"];
     for mut command in manifests.into_iter().map(cargo).chain([rustfmt]) {

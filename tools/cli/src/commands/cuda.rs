@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use clap::Args;
-use counterpoint_cuda_launch::{Captured, Ended, Request, install, run};
+use counterpoint_cuda_launch::{Captured, Ended, Request, install, run, serve};
 use counterpoint_framework::time::{Bytes, UnitError};
 
 use crate::table::grouped;
@@ -33,8 +33,11 @@ pub(crate) struct Cuda {
     /// Write the libraries into a folder and run nothing: a program that finds them by `LD_LIBRARY_PATH` runs without a GPU.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["out", "name", "program"])]
     install: Option<PathBuf>,
+    /// Serve the program that has started this command, over standard input: the installed library calls it so.
+    #[arg(long, hide = true, exclusive = true)]
+    serve: bool,
     /// The program and its arguments, behind `--`.
-    #[arg(last = true, required_unless_present = "install")]
+    #[arg(last = true, required_unless_present_any = ["install", "serve"])]
     program: Vec<OsString>,
 }
 
@@ -62,6 +65,9 @@ impl Cuda {
                 }
                 Err(error) => refuse(&error, console),
             };
+        }
+        if self.serve {
+            return serve().map_or_else(|error| refuse(&error, console), |()| Ok(SUCCESS));
         }
         let program = self.program.first().map(Path::new).and_then(Path::file_stem).unwrap_or_default();
         let name = self.name.unwrap_or_else(|| program.to_string_lossy().into_owned());

@@ -1,10 +1,11 @@
 //! `counterpoint cuda`: a program that knows nothing of Counterpoint runs without a GPU, and then on machines with time.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 fn here(file: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../cuda/runtime/tests").join(file)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../cuda/launch/tests").join(file)
 }
 
 fn counterpoint(folder: &Path, words: &[&str]) -> Output {
@@ -18,14 +19,19 @@ fn text(bytes: &[u8]) -> String {
 
 /// Builds the program in a folder, with the libraries that the command installs there.
 fn build(folder: &Path) {
+    build_of(folder, "program.c");
+}
+
+/// The same of another source.
+fn build_of(folder: &Path, source: &str) {
     let installed = counterpoint(folder, &["cuda", "--install", "libraries"]);
     assert!(installed.status.success(), "{}", text(&installed.stderr));
     let libraries =
         ["libcudart.so.12", "libcounterpoint_cuda.so"].map(|name| folder.join("libraries").join(name));
     let mut compiler = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
     compiler
-        .arg("-Wl,--no-as-needed")
-        .arg(here("program.c"))
+        .args(["-pthread", "-Wl,--no-as-needed"])
+        .arg(here(source))
         .args(libraries)
         .arg("-o")
         .arg(folder.join("program"));
@@ -131,4 +137,70 @@ fn the_status_of_the_command_is_that_of_the_program() {
         (missing.status.code(), text(&missing.stderr)),
         (Some(2), "error: there is no program `./gone`\n".to_owned())
     );
+}
+
+/// Waits until something holds.
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Processes that have a text in their environment.
+fn with_environment(text: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
+    environments.filter(|bytes| String::from_utf8_lossy(bytes).contains(text)).count()
+}
+
+#[test]
+fn a_program_that_something_else_starts_has_a_server_that_ends_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    build_of(folder, "calls.c");
+    let record = folder.join("record");
+    std::fs::create_dir(&record).unwrap();
+    let program = |what: &str| {
+        let mut program = Command::new(folder.join("program"));
+        program.arg(here("calls.ptx")).arg(what).env("LD_LIBRARY_PATH", folder.join("libraries"));
+        program.env("COUNTERPOINT_CUDA_RECORD", &record);
+        program
+    };
+    let ran = program("calls").output().unwrap();
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let written = std::fs::read_to_string(record.join("record.jsonl")).unwrap();
+    assert_eq!(written.matches("\"launch\"").count(), 2000);
+    // A child of the program does not keep the server, nor does a kernel that nobody needs.
+    for (what, status) in [("daemons", Some(0)), ("leaves", Some(5)), ("returns", Some(4)), ("dies", None)] {
+        let ran = program(what).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+        assert_eq!(ran.code(), status, "{what}");
+        // A child of `daemons` sleeps two seconds itself.
+        until("a process is left", || with_environment(record.to_str().unwrap()) == 0);
+    }
+    std::fs::remove_file(folder.join("libraries/counterpoint")).unwrap();
+    let alone = program("cost").output().unwrap();
+    assert_eq!(alone.status.code(), Some(1), "the call fails");
+    assert!(text(&alone.stderr).contains("every call of CUDA fails"), "{}", text(&alone.stderr));
+}
+
+#[test]
+fn a_program_whose_command_is_killed_ends_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    build_of(folder, "calls.c");
+    let output = folder.join("output.txt");
+    let script = "\"$0\" \"$1\" stays; echo status $?";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_counterpoint"));
+    command.current_dir(folder).env("XDG_CACHE_HOME", folder.join("cache")).args(["cuda", "--name", "stays"]);
+    command.args(["--", "sh", "-c", script, "./program"]).arg(here("calls.ptx"));
+    command.stdout(std::fs::File::create(&output).unwrap()).stderr(Stdio::null());
+    let mut command = command.spawn().unwrap();
+    let printed = || std::fs::read_to_string(&output).unwrap_or_default();
+    until("the kernel does not begin", || printed().contains("begun"));
+    command.kill().unwrap();
+    command.wait().unwrap();
+    until("the program does not end", || printed().contains("status"));
+    assert_eq!(printed(), "begun\ncudaErrorInitializationError\nstatus 6\n");
 }

@@ -1,6 +1,6 @@
 //! The record of a CUDA program, and the application that it becomes.
 //!
-//! The runtime library of `tools/cuda/runtime` writes a record of every call as the program runs: a line of JSON each, beside a file
+//! The server of `tools/cuda/runtime` writes a record of every call as the program runs: a line of JSON each, beside a file
 //! with the bytes of its copies. So what a program has done is there even where it crashes. When it has ended, the command reads
 //! the record and writes an application.
 

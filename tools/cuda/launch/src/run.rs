@@ -12,6 +12,7 @@ use counterpoint_cuda_capture::{Summary, read, summary, write_application};
 
 use crate::library::{LIBRARY, cached};
 use crate::program::{Needs, find, inspect};
+use crate::service::Service;
 
 /// Time between two looks at the program.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -135,7 +136,9 @@ pub fn run(request: &Request, interrupt: &AtomicBool) -> Result<Captured, RunErr
     std::fs::create_dir_all(&record).map_err(at(&record))?;
     let record = record.canonicalize().map_err(at(&record))?;
     let mut command = Command::new(&program);
-    command.args(&request.command[1..]).env("COUNTERPOINT_CUDA_RECORD", &record);
+    command.args(&request.command[1..]);
+    let service = Service::start(request, &record).map_err(at(&program))?;
+    service.introduce(&mut command);
     command.env("LD_LIBRARY_PATH", with_folder(&libraries, "LD_LIBRARY_PATH"));
     // The library sees files that the program opens where it comes before the C library.
     let mut first = with_folder(&libraries.join(LIBRARY), "LD_PRELOAD");
@@ -144,16 +147,10 @@ pub fn run(request: &Request, interrupt: &AtomicBool) -> Result<Captured, RunErr
         first.push(libraries.join(name));
     }
     command.env("LD_PRELOAD", first);
-    let numbers = [
-        ("COUNTERPOINT_CUDA_MEMORY", request.memory),
-        ("COUNTERPOINT_CUDA_SMS", request.sms.map(u64::from)),
-        ("COUNTERPOINT_CUDA_CAPABILITY", request.capability.map(u64::from)),
-    ];
-    for (name, number) in numbers {
-        number.map(|number| command.env(name, number.to_string()));
-    }
     let mut child = command.spawn().map_err(at(&program))?;
     let ended = wait(&mut child, interrupt).map_err(at(&program))?;
+    // A kernel that still runs is needed by nobody.
+    service.finish();
     let captured = write(request, &record)?;
     let kept = std::fs::remove_dir_all(&record);
     kept.map_err(at(&record))?;

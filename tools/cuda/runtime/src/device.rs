@@ -1,7 +1,9 @@
 //! The device: memory at the addresses that it has in a simulation, and kernels that run at once.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use counterpoint_cuda_capture::Region;
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options};
@@ -52,7 +54,8 @@ pub(crate) struct Device {
 
 impl Device {
     /// A device with this much memory. The addresses in `taken` mean something on the host and are not given.
-    pub(crate) fn new(bytes: u64, taken: Vec<std::ops::Range<u64>>) -> Result<Self> {
+    /// Kernels end when nobody needs them any more.
+    pub(crate) fn new(bytes: u64, taken: Vec<std::ops::Range<u64>>, gone: &Arc<AtomicBool>) -> Result<Self> {
         let memory = FlatMemory::with_room((2 * bytes) as usize).map_err(|_| Error::MEMORY_ALLOCATION)?;
         Ok(Device {
             memory,
@@ -62,7 +65,11 @@ impl Device {
             next: FIRST,
             bytes,
             used: 0,
-            options: Options { windows: Windows::ABOVE_MEMORY, ..Options::default() },
+            options: Options {
+                windows: Windows::ABOVE_MEMORY,
+                interrupt: Arc::clone(gone),
+                ..Options::default()
+            },
             launches: 0,
             buffers: 0,
         })
@@ -224,7 +231,7 @@ impl Device {
         self.write(region, &value.repeat(count))
     }
 
-    /// Runs a launch.
+    /// Runs a launch; breaks if nobody needs it any more.
     ///
     /// # Errors
     /// A message, and the error that CUDA would have for it.
@@ -232,7 +239,7 @@ impl Device {
         &mut self,
         launch: &Launch<'_>,
         textures: &Arc<Textures>,
-    ) -> std::result::Result<(), (Error, String)> {
+    ) -> std::result::Result<ControlFlow<()>, (Error, String)> {
         let Launch { kernel, variables, grid, block, shared, parameters } = *launch;
         self.options.dynamic_shared_bytes = shared;
         self.options.textures = Arc::clone(textures);
@@ -241,7 +248,7 @@ impl Device {
         let mut run = Grid::new(kernel, grid, block, parameters, variables, &self.options)
             .map_err(|error| (Error::INVALID_VALUE, format!("{name}: {}", error.message)))?;
         match run.run_all(&mut self.memory, || {}) {
-            Ok(_) => Ok(()),
+            Ok(flow) => Ok(flow),
             Err(failure) => {
                 let outside =
                     failure.error.message.contains("outside") || failure.error.message.contains("freed");
@@ -270,7 +277,7 @@ mod tests {
     #[test]
     fn memory_is_given_freed_and_given_again() {
         let taken = std::iter::once(0x1_0300..0x1_0500).collect();
-        let mut device = Device::new(1 << 20, taken).expect("a device");
+        let mut device = Device::new(1 << 20, taken, &Arc::default()).expect("a device");
         let first = device.allocate(512).expect("room");
         let second = device.allocate(100).expect("room");
         assert_eq!((first, second), (0x1_0000, 0x1_0600), "around what the process has");
@@ -286,7 +293,7 @@ mod tests {
 
     #[test]
     fn rows_are_read_written_and_filled() {
-        let mut device = Device::new(1 << 20, Vec::new()).expect("a device");
+        let mut device = Device::new(1 << 20, Vec::new(), &Arc::default()).expect("a device");
         let address = device.allocate(24).expect("room");
         let region = Region { address: address + 1, width: 2, rows: 3, pitch: 8 };
         device.write(region, &[1, 2, 3, 4, 5, 6]).expect("rows");

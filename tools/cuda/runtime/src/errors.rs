@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 /// A result that is not success.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Error(pub(crate) i32);
 
 /// The result of a call.
@@ -48,6 +48,7 @@ table! {
     NOT_REGISTERED = 713, c"cudaErrorHostMemoryNotRegistered", c"pointer does not correspond to a registered memory region";
     LAUNCH_FAILURE = 719, c"cudaErrorLaunchFailure", c"unspecified launch failure";
     COOPERATIVE_TOO_LARGE = 720, c"cudaErrorCooperativeLaunchTooLarge", c"too many blocks in cooperative launch";
+    NOT_PERMITTED = 800, c"cudaErrorNotPermitted", c"operation not permitted";
     NOT_SUPPORTED = 801, c"cudaErrorNotSupported", c"operation not supported";
     STREAM_CAPTURE_UNSUPPORTED = 900, c"cudaErrorStreamCaptureUnsupported", c"operation not permitted when stream is capturing";
     STREAM_CAPTURE_MERGE = 902, c"cudaErrorStreamCaptureMerge", c"operation would result in a merge of separate capture sequences";
@@ -58,15 +59,23 @@ table! {
     UNKNOWN = 999, c"cudaErrorUnknown", c"unknown error";
 }
 
+/// The name and text of what is not in the table.
+const NOT_KNOWN: &CStr = c"unrecognized error code";
+
 impl Error {
     /// Its name, as `cudaGetErrorName` gives it.
     pub(crate) fn name(self) -> &'static CStr {
-        self.row().map_or(c"unrecognized error code", |(_, name, _)| name)
+        self.row().map_or(NOT_KNOWN, |(_, name, _)| name)
     }
 
     /// Its text, as `cudaGetErrorString` gives it.
     pub(crate) fn text(self) -> &'static CStr {
-        self.row().map_or(c"unrecognized error code", |(_, _, text)| text)
+        self.row().map_or(NOT_KNOWN, |(_, _, text)| text)
+    }
+
+    /// All names and texts.
+    pub(crate) fn texts() -> impl Iterator<Item = &'static CStr> {
+        TABLE.iter().flat_map(|(_, name, text)| [*name, *text]).chain([NOT_KNOWN])
     }
 
     fn row(self) -> Option<&'static (i32, &'static CStr, &'static CStr)> {

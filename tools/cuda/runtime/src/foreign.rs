@@ -1,89 +1,160 @@
-//! Memory and functions of the program.
+//! Memory of the program, which is another process: what its pointers are worth is found out by the system.
 //!
-//! Its pointers are what the program makes them: these functions rely on CUDA's rules for them, as CUDA does, and check what can be
-//! checked.
+//! A thread of the server has one program. Pointers keep their types, so that what is read and written has them too.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::cell::Cell;
+use std::ffi::{c_char, c_int, c_void};
+use std::mem::MaybeUninit;
 
 use crate::errors::{Error, Result};
 
+#[repr(C)]
+struct Part {
+    start: *mut c_void,
+    bytes: usize,
+}
+
 unsafe extern "C" {
-    static stdout: *mut c_void;
-    fn fwrite(bytes: *const c_void, size: usize, count: usize, file: *mut c_void) -> usize;
-    fn fflush(file: *mut c_void) -> c_int;
+    fn process_vm_readv(
+        process: c_int,
+        to: *const Part,
+        to_count: usize,
+        from: *const Part,
+        from_count: usize,
+        flags: usize,
+    ) -> isize;
+    fn process_vm_writev(
+        process: c_int,
+        from: *const Part,
+        from_count: usize,
+        to: *const Part,
+        to_count: usize,
+        flags: usize,
+    ) -> isize;
+}
+
+/// Bytes that are moved at once, fewer than the system's limit.
+const PORTION: usize = 1 << 30;
+/// Bytes of a text at most, and those that are read at once.
+const LONGEST_TEXT: usize = 1 << 16;
+const LINE: u64 = 256;
+
+thread_local! {
+    static PROCESS: Cell<c_int> = const { Cell::new(0) };
+}
+
+/// Has this thread look into a process from now on.
+pub(crate) fn look_into(process: c_int) {
+    PROCESS.set(process);
+}
+
+/// The process.
+pub(crate) fn process() -> c_int {
+    PROCESS.get()
+}
+
+/// A type that any bytes are a value of.
+///
+/// # Safety
+/// They are.
+pub(crate) unsafe trait Plain: Copy {}
+
+macro_rules! plain {
+    ($($type:ty),* $(,)?) => {
+        $(
+            // SAFETY: numbers, addresses, and structures of those.
+            unsafe impl $crate::foreign::Plain for $type {}
+        )*
+    };
+}
+pub(crate) use plain;
+
+plain!(i32, u32, u64, usize, f32);
+
+// SAFETY: an address, which nobody here follows.
+unsafe impl<T> Plain for *const T {}
+// SAFETY: the same.
+unsafe impl<T> Plain for *mut T {}
+
+/// Moves bytes into or out of the program.
+///
+/// # Safety
+/// `own` has as many bytes, which may be written if they come from the program.
+unsafe fn transfer(own: *mut u8, address: u64, bytes: usize, out: bool) -> Result {
+    let mut done = 0;
+    while done < bytes {
+        let count = (bytes - done).min(PORTION);
+        let own = Part { start: own.wrapping_add(done).cast(), bytes: count };
+        let start = address.wrapping_add(done as u64);
+        let other = Part { start: std::ptr::without_provenance_mut(start as usize), bytes: count };
+        // SAFETY: the caller's promise; what the program has at the address is the system's to judge.
+        let moved = unsafe {
+            match out {
+                true => process_vm_writev(PROCESS.get(), &own, 1, &other, 1, 0),
+                false => process_vm_readv(PROCESS.get(), &own, 1, &other, 1, 0),
+            }
+        };
+        match usize::try_from(moved) {
+            Ok(moved @ 1..) => done += moved,
+            _ => return Err(Error::INVALID_VALUE),
+        }
+    }
+    Ok(())
 }
 
 /// Puts a result where the program wants it.
-///
-/// # Safety
-/// The pointer is null or the program's, for a value of this type.
-pub(crate) unsafe fn put<T>(place: *mut T, value: T) -> Result {
-    if place.is_null() {
-        return Err(Error::INVALID_VALUE);
-    }
-    // SAFETY: the caller's promise.
-    unsafe { place.write_unaligned(value) };
-    Ok(())
+pub(crate) fn put<T: Plain>(place: *mut T, value: T) -> Result {
+    let mut value = value;
+    // SAFETY: the bytes of a value, which are only read.
+    unsafe { transfer((&raw mut value).cast(), place.addr() as u64, size_of::<T>(), true) }
 }
 
 /// A value of the program.
-///
-/// # Safety
-/// The pointer is null or the program's, for a value of this type.
-pub(crate) unsafe fn get<T: Copy>(place: *const T) -> Result<T> {
-    if place.is_null() {
-        return Err(Error::INVALID_VALUE);
-    }
-    // SAFETY: the caller's promise.
-    Ok(unsafe { place.read_unaligned() })
-}
-
-/// Bytes of the program.
-///
-/// # Safety
-/// The address is null or the program's, for as many bytes.
-pub(crate) unsafe fn read<'a>(address: u64, bytes: u64) -> Result<&'a [u8]> {
-    match (address, bytes) {
-        (_, 0) => Ok(&[]),
-        (0, _) => Err(Error::INVALID_VALUE),
-        // SAFETY: the caller's promise.
-        _ => Ok(unsafe { std::slice::from_raw_parts(address as *const u8, bytes as usize) }),
+pub(crate) fn get<T: Plain>(place: *const T) -> Result<T> {
+    let mut value = MaybeUninit::<T>::uninit();
+    // SAFETY: all bytes of a value come from the program, and any are one.
+    unsafe {
+        transfer(value.as_mut_ptr().cast(), place.addr() as u64, size_of::<T>(), false)?;
+        Ok(value.assume_init())
     }
 }
 
-/// Puts bytes into memory of the program.
-///
-/// # Safety
-/// As [`read`].
-pub(crate) unsafe fn write(address: u64, bytes: &[u8]) -> Result {
-    if bytes.is_empty() {
-        return Ok(());
+/// Adds bytes of the program.
+pub(crate) fn read_to(bytes: &mut Vec<u8>, address: u64, count: u64) -> Result {
+    let count = usize::try_from(count).map_err(|_| Error::INVALID_VALUE)?;
+    bytes.try_reserve_exact(count).map_err(|_| Error::INVALID_VALUE)?;
+    // SAFETY: there is room behind them, which is filled when they become part of the vector.
+    unsafe {
+        transfer(bytes.as_mut_ptr().add(bytes.len()), address, count, false)?;
+        bytes.set_len(bytes.len() + count);
     }
-    if address == 0 {
-        return Err(Error::INVALID_VALUE);
-    }
-    // SAFETY: the caller's promise.
-    unsafe { std::ptr::copy(bytes.as_ptr(), address as *mut u8, bytes.len()) };
     Ok(())
 }
 
-/// A text of the program.
-///
-/// # Safety
-/// The pointer is null or a text that ends with a zero.
-pub(crate) unsafe fn text(pointer: *const c_char) -> String {
-    if pointer.is_null() {
-        return String::new();
-    }
-    // SAFETY: the caller's promise.
-    unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
+/// Bytes of the program.
+pub(crate) fn read(address: u64, count: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    read_to(&mut bytes, address, count)?;
+    Ok(bytes)
 }
 
-/// Prints through the program's own buffer, so that its output and that of its kernels have their order.
-pub(crate) fn print(text: &str) {
-    // SAFETY: the C library's own file, and bytes of a text.
-    unsafe {
-        fwrite(text.as_ptr().cast(), 1, text.len(), stdout);
-        fflush(stdout);
+/// Puts bytes into memory of the program.
+pub(crate) fn write(address: u64, bytes: &[u8]) -> Result {
+    // SAFETY: they are only read.
+    unsafe { transfer(bytes.as_ptr().cast_mut(), address, bytes.len(), true) }
+}
+
+/// A text of the program, up to a zero or to where it cannot be read.
+pub(crate) fn text(pointer: *const c_char) -> String {
+    let (mut bytes, mut address) = (Vec::new(), pointer.addr() as u64);
+    while !bytes.contains(&0) && bytes.len() < LONGEST_TEXT {
+        // A portion does not reach into another page, which may not be there.
+        let count = LINE - address % LINE;
+        if read_to(&mut bytes, address, count).is_err() {
+            break;
+        }
+        address += count;
     }
+    let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
 }

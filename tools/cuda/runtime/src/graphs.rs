@@ -4,35 +4,22 @@
 //! lane is the stream of the launch, the others are streams of their own, and events hold the lanes together.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 use crate::api::memory::{Place, Shape};
 use crate::errors::{Error, Result};
 
-/// A function of the host, in a stream.
-pub(crate) type HostFunction = unsafe extern "C" fn(*mut c_void);
-
-/// A call of a function of the host, with the address of its argument.
-#[derive(Clone, Copy, Debug)]
+/// A call of a function of the program, with its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HostCall {
-    pub(crate) function: HostFunction,
-    pub(crate) argument: usize,
-}
-
-impl PartialEq for HostCall {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::fn_addr_eq(self.function, other.function) && self.argument == other.argument
-    }
+    pub(crate) function: u64,
+    pub(crate) words: [u64; 3],
 }
 
 impl HostCall {
-    /// Calls it.
-    ///
-    /// # Safety
-    /// Function and argument are the program's.
-    pub(crate) unsafe fn call(self) {
-        // SAFETY: the caller's promise.
-        unsafe { (self.function)(std::ptr::with_exposed_provenance_mut(self.argument)) }
+    /// A call with one word, if there is a function.
+    pub(crate) fn new(function: u64, word: u64) -> Result<Self> {
+        if function == 0 { Err(Error::INVALID_VALUE) } else { Ok(HostCall { function, words: [word, 0, 0] }) }
     }
 }
 

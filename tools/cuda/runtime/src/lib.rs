@@ -1,21 +1,31 @@
-//! CUDA's runtime library for programs that have no GPU.
+//! CUDA's runtime for programs that have no GPU, as a server.
 //!
-//! A CUDA program that is linked with `-cudart shared` loads this library instead of NVIDIA's. Its kernels run at once in the functional
-//! engine of `counterpoint-ptx`, so every value is true. Every call that a device or its host would notice is written to a record, from
-//! which the command makes an application.
+//! A CUDA program that is linked with `-cudart shared` loads the small library in `library/` instead of NVIDIA's, which sends every call here. Kernels
+//! run at once in the functional engine of `counterpoint-ptx`, so every value is true. Every call that a device or its host would notice is
+//! written to a record, from which the command makes an application.
 //!
-//! `api` has the functions that programs call, each short: what they do is in `state`, `device` and `modules`.
+//! [`Server`] takes programs in, and [`serve`] takes one; each has a `state`, and a `channel` to it. `api` has the functions that programs call, each
+//! short: what they do is in `state`, `device` and `modules`.
+#![cfg(target_os = "linux")]
 
 mod api;
+mod channel;
 mod device;
 mod errors;
 mod fatbin;
-mod files;
 mod foreign;
 mod graphs;
 mod limits;
 mod modules;
+mod page;
+mod pages;
 mod recorder;
+mod server;
+mod session;
 mod settings;
 mod shared;
 mod state;
+mod words;
+
+pub use server::{SOCKET, Server, serve};
+pub use settings::Settings;

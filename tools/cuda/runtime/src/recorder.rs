@@ -1,9 +1,9 @@
 //! The record of the program, if one is wanted: entries, and the processor time between them.
 
+use std::io::Write;
 use std::path::Path;
 
 use counterpoint_cuda_capture::{Blob, Entry, Journal};
-use rustix::time::{ClockId, clock_gettime};
 
 /// Work of the host that is too short to be noted.
 const LEAST_NANOSECONDS: u64 = 500;
@@ -11,16 +11,8 @@ const LEAST_NANOSECONDS: u64 = 500;
 /// Writes the record.
 pub(crate) struct Recorder {
     journal: Option<Journal>,
-    /// Processor time of the process when the last call ended.
-    left: u64,
     /// Processor time of the program since the last entry.
     work: u64,
-}
-
-/// Processor time of the process so far, in nanoseconds.
-fn processor_time() -> u64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 impl Recorder {
@@ -33,17 +25,12 @@ impl Recorder {
                 None
             }
         });
-        Recorder { journal, left: processor_time(), work: 0 }
+        Recorder { journal, work: 0 }
     }
 
-    /// The program has called.
-    pub(crate) fn enter(&mut self) {
-        self.work += processor_time().saturating_sub(self.left);
-    }
-
-    /// The program goes on.
-    pub(crate) fn leave(&mut self) {
-        self.left = processor_time();
+    /// The program has called, after so much processor time.
+    pub(crate) fn enter(&mut self, work: u64) {
+        self.work += work;
     }
 
     /// Writes an entry of something that devices do, behind the work of the host before it.
@@ -84,7 +71,7 @@ impl Recorder {
 }
 
 /// Prints a line for the user, beside what the program prints.
-#[allow(clippy::print_stderr, reason = "a library has nobody else to say it")]
 pub(crate) fn say(message: &str) {
-    eprintln!("counterpoint: {message}");
+    // Where nobody reads it, the program goes on.
+    let _ = writeln!(std::io::stderr(), "counterpoint: {message}");
 }

@@ -4,33 +4,21 @@
 //! after it: that is what a program sees of such memory, and it is recorded as these copies.
 
 use std::collections::BTreeMap;
-use std::ffi::c_void;
 
 use counterpoint_cuda_capture::{Entry, Region, Way};
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::errors::{Error, Result};
-use crate::foreign::{read, write};
+use crate::foreign::put;
 use crate::modules::Placed;
+use crate::pages::{PAGE, Pages};
 use crate::state::State;
 
 /// Attempts to find addresses that are free in the process.
 const ATTEMPTS: u32 = 64;
-const PAGE: u64 = 4096;
 
 /// Said once.
 const COPIED: &str =
     "memory that host and device share is copied to the device before a launch, and back after it";
-
-/// Has the process have fresh pages at an address; false if it has others there.
-fn map(start: u64, length: u64) -> bool {
-    let flags = MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE;
-    let rights = ProtFlags::READ | ProtFlags::WRITE;
-    let address = std::ptr::with_exposed_provenance_mut(start as usize);
-    // SAFETY: fresh pages, at an address that nobody has or that the system refuses.
-    let mapped = unsafe { mmap_anonymous(address, length as usize, rights, flags) };
-    mapped.is_ok_and(|address| address.addr() as u64 == start)
-}
 
 /// Pages of the host at addresses of the device.
 #[derive(Default)]
@@ -39,6 +27,7 @@ pub(crate) struct SharedMemory {
     blocks: BTreeMap<u64, Block>,
     /// Managed variables whose addresses the program does not have yet.
     waiting: Vec<Managed>,
+    pages: Pages,
 }
 
 #[derive(Clone, Copy)]
@@ -101,7 +90,7 @@ impl State {
         for _ in 0..ATTEMPTS {
             // Whole pages, whatever lies before.
             let start = self.device.place(length + PAGE)?.next_multiple_of(PAGE);
-            if map(start, length) {
+            if self.shared.pages.map(start, length, &self.channel)? {
                 self.shared.blocks.insert(
                     start,
                     Block {
@@ -147,16 +136,14 @@ impl State {
             mine.iter().map(|it| Some((it.host, module.variable(&it.name)?))).collect();
         let variables = variables.ok_or(Error::INVALID_SYMBOL)?;
         let first = start / PAGE * PAGE;
-        if !map(first, (start + bytes).next_multiple_of(PAGE) - first) {
+        let length = (start + bytes).next_multiple_of(PAGE) - first;
+        if !self.shared.pages.map(first, length, &self.channel)? {
             return Err(Error::MEMORY_ALLOCATION);
         }
-        let values = self.device.read(Region::line(start, bytes))?.to_vec();
-        // SAFETY: the pages are there now, and compilers give places for the addresses.
-        unsafe {
-            write(start, &values)?;
-            for (host, placed) in &variables {
-                write(*host, &placed.address.to_le_bytes())?;
-            }
+        let values = self.device.read(Region::line(start, bytes))?;
+        self.shared.pages.at(start, bytes)?.copy_from_slice(&values);
+        for (host, placed) in &variables {
+            put(std::ptr::without_provenance_mut(*host as usize), placed.address)?;
         }
         for (_, Placed { address, bytes }) in variables {
             let block = Block { bytes, on_device: true, managed: true, fresh: false, variable: true };
@@ -200,22 +187,20 @@ impl State {
             self.device.retire(address)?;
             self.recorder.write(&Entry::Free { address });
         }
-        let pointer: *mut c_void = std::ptr::with_exposed_provenance_mut(address as usize);
-        // SAFETY: pages that `allocate_shared` has made.
-        let freed = unsafe { munmap(pointer, block.bytes.next_multiple_of(PAGE) as usize) };
-        freed.map_err(|_| Error::INVALID_VALUE)
+        self.shared.pages.unmap(address, &self.channel)
     }
 
     /// The device gets what the host has changed.
     pub(crate) fn share(&mut self) -> Result {
         for (address, region) in self.on_device() {
-            // SAFETY: pages that `allocate_shared` has made.
-            let host = unsafe { read(address, region.width)? };
             let block = self.shared.block(address)?;
+            let bytes = self.device.read(region)?;
+            let host = self.shared.pages.at(address, region.width)?;
             // Whatever the device's memory holds at first, here and on a machine.
-            if block.fresh || self.device.read(region)? != host {
-                self.device.write(region, host)?;
-                self.note_copy(Way::In, region, host, 0, true);
+            if block.fresh || bytes != host {
+                let host = host.to_vec();
+                self.device.write(region, &host)?;
+                self.note_copy(Way::In, region, &host, 0, true);
                 self.shared.blocks.insert(address, Block { fresh: false, ..block });
             }
         }
@@ -226,11 +211,9 @@ impl State {
     pub(crate) fn unshare(&mut self) -> Result {
         for (address, region) in self.on_device() {
             let bytes = self.device.read(region)?;
-            // SAFETY: pages that `allocate_shared` has made.
-            let host = unsafe { read(address, region.width)? };
+            let host = self.shared.pages.at(address, region.width)?;
             if bytes != host {
-                // SAFETY: as above; `host` is not used any more.
-                unsafe { write(address, &bytes)? };
+                host.copy_from_slice(&bytes);
                 self.note_copy(Way::Out, region, &bytes, 0, true);
             }
         }

@@ -1,26 +1,40 @@
-//! The state of the library: one for the process, behind one lock.
+//! The state of a program's device and of all that it has made.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ffi::c_int;
+use std::sync::Arc;
 
 use counterpoint_cuda_capture::{Entry, Module as ModuleEntry};
 use counterpoint_ptx::texture::Textures;
 
 use crate::api::arrays::Array;
 use crate::api::graphs::Graphs;
+use crate::api::launches::Configuration;
 use crate::api::pools::{GraphMemory, PoolAttributes};
+use crate::api::results::Texts;
+use crate::channel::Channel;
 use crate::device::Device;
 use crate::errors::{Error, Result};
-use crate::files;
+use crate::graphs::{HostCall, Operation};
 use crate::modules::{Modules, Unusable};
 use crate::recorder::{Recorder, say};
-use crate::settings::Settings;
+use crate::settings::{Settings, arguments, taken_addresses};
 use crate::shared::SharedMemory;
 
-/// All that the library knows.
+/// Bytes that a device may have.
+const LEAST_MEMORY: u64 = 1 << 20;
+const MOST_MEMORY: u64 = 1 << 40;
+
+/// All that is known of a program.
 pub(crate) struct State {
+    pub(crate) channel: Channel,
+    /// The thread that calls.
+    pub(crate) thread: u32,
+    threads: BTreeMap<u32, Thread>,
+    /// A function of the program that is to be called before the call is over.
+    pub(crate) function_of_host: Option<HostCall>,
+    /// Progress of files that is not in the record yet.
+    pub(crate) files: Vec<Entry>,
     pub(crate) settings: Settings,
     pub(crate) device: Device,
     pub(crate) modules: Modules,
@@ -42,6 +56,7 @@ pub(crate) struct State {
     pub(crate) next_event: u32,
     pub(crate) graphs: Graphs,
     pub(crate) graph_memory: GraphMemory,
+    pub(crate) texts: Texts,
     pub(crate) pool: PoolAttributes,
     /// Memory of the host that the program has registered, by address its bytes.
     pub(crate) registered: BTreeMap<u64, usize>,
@@ -49,85 +64,40 @@ pub(crate) struct State {
     pub(crate) limits_set: BTreeMap<i32, usize>,
     /// Those that have been recorded.
     pub(crate) recorded: BTreeSet<u32>,
-    /// The process that has loaded the library.
-    process: u32,
     /// A kernel has failed: every later call fails the same way, as on a GPU.
-    failed: Option<Error>,
+    pub(crate) failed: Option<Error>,
     /// Messages that were printed once.
     said: BTreeSet<String>,
     ended: bool,
 }
 
-static STATE: Mutex<Option<State>> = Mutex::new(None);
-
-thread_local! {
-    /// The last error of the thread.
-    static LAST: Cell<Error> = const { Cell::new(Error::SUCCESS) };
-}
-
-/// The last error of the thread; `take` forgets it.
-pub(crate) fn last_error(take: bool) -> Error {
-    LAST.with(|last| if take { last.replace(Error::SUCCESS) } else { last.get() })
-}
-
-/// Does a call: its result is an error number of CUDA. The name is that of the function.
-pub(crate) fn call(name: &'static str, body: impl FnOnce(&mut State) -> Result) -> i32 {
-    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    let state = state.get_or_insert_with(|| files::as_own(State::new));
-    state.recorder.enter();
-    // A panic must not unwind into the program.
-    let done = catch_unwind(AssertUnwindSafe(|| {
-        files::as_own(|| {
-            state.check_process()?;
-            state.note_files();
-            match state.failed {
-                Some(error) => Err(error),
-                None => body(state),
-            }
-        })
-    }));
-    let result = done.unwrap_or_else(|_| {
-        state.say_once(&format!("{name} ended in an internal error, which is a defect of Counterpoint"));
-        Err(Error::UNKNOWN)
-    });
-    state.recorder.leave();
-    let number = result.err().unwrap_or(Error::SUCCESS);
-    if number != Error::SUCCESS && number != Error::NOT_READY {
-        LAST.with(|last| last.set(number));
-    }
-    number.0
-}
-
-/// A call that registers code before the program begins, which has no result of its own.
-pub(crate) fn register<T>(fallback: T, body: impl FnOnce(&mut State) -> T) -> T {
-    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    let state = state.get_or_insert_with(|| files::as_own(State::new));
-    let done = catch_unwind(AssertUnwindSafe(|| files::as_own(|| body(state)))).unwrap_or(fallback);
-    state.recorder.leave();
-    done
-}
-
-/// Notes how far the program has come in files, if it is one that calls CUDA.
-pub(crate) fn register_file_entries(entries: &[Entry]) {
-    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(state) = state.as_mut().filter(|state| state.process == std::process::id()) {
-        state.recorder.enter();
-        entries.iter().for_each(|entry| state.recorder.entry(entry));
-        state.recorder.leave();
-    }
+/// What a thread of the program has of its own.
+#[derive(Default)]
+pub(crate) struct Thread {
+    /// Its last error.
+    pub(crate) last: Error,
+    /// The launches that it has begun and not yet made.
+    pub(crate) configurations: Vec<Configuration>,
+    /// How it wants streams to be watched.
+    pub(crate) mode: c_int,
+    /// It is in a function that CUDA has called; operations behind that, the next one last.
+    pub(crate) rest: Option<Vec<(u32, Operation)>>,
 }
 
 impl State {
-    fn new() -> Self {
-        let settings = Settings::from_environment();
-        let folder = settings.folder.as_deref();
-        let mut recorder = Recorder::new(folder);
-        let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
-        let process = std::process::id();
-        recorder.write(&Entry::Program { arguments });
-        let device = Device::new(settings.memory, crate::settings::taken_addresses());
-        let device = device.or_else(|_| Device::new(1 << 28, Vec::new()));
+    pub(crate) fn new(settings: Settings, channel: Channel) -> Self {
+        let mut recorder = Recorder::new(settings.folder.as_deref());
+        recorder.write(&Entry::Program { arguments: arguments() });
+        let memory = settings.memory.clamp(LEAST_MEMORY, MOST_MEMORY);
+        let settings = Settings { memory, ..settings };
+        let device = Device::new(memory, taken_addresses(), &channel.gone);
+        let device = device.or_else(|_| Device::new(1 << 28, Vec::new(), &channel.gone));
         State {
+            channel,
+            thread: 0,
+            threads: BTreeMap::new(),
+            function_of_host: None,
+            files: Vec::new(),
             device: device.unwrap_or_else(|_| unreachable!("256 MiB of addresses")),
             settings,
             modules: Modules::default(),
@@ -145,24 +115,20 @@ impl State {
             next_event: 1,
             graphs: Graphs::default(),
             graph_memory: GraphMemory::default(),
+            texts: Texts::default(),
             pool: PoolAttributes::default(),
             registered: BTreeMap::new(),
             limits_set: BTreeMap::new(),
             recorded: BTreeSet::new(),
-            process,
             failed: None,
             said: BTreeSet::new(),
             ended: false,
         }
     }
 
-    /// A process that was forked off must not write into the record of its parent.
-    fn check_process(&mut self) -> Result {
-        if std::process::id() == self.process {
-            return Ok(());
-        }
-        self.say_once("a process that the program has forked off cannot use the device of its parent");
-        Err(Error::INITIALIZATION)
+    /// What the calling thread has.
+    pub(crate) fn of_thread(&mut self) -> &mut Thread {
+        self.threads.entry(self.thread).or_default()
     }
 
     /// Prints a message, unless it has been printed.
@@ -217,17 +183,10 @@ impl State {
         self.recorder.write(&Entry::Refused { call: "code".to_owned(), reason: message });
     }
 
-    /// Notes how far the program has come in files that are open.
-    fn note_files(&mut self) {
-        for entry in files::entries() {
-            self.recorder.entry(&entry);
-        }
-    }
-
     /// The program ends.
     pub(crate) fn end(&mut self) {
-        if std::process::id() == self.process && !std::mem::replace(&mut self.ended, true) {
-            self.note_files();
+        if !std::mem::replace(&mut self.ended, true) {
+            self.write_files();
             self.print();
             self.recorder.entry(&Entry::End);
         }
@@ -237,7 +196,7 @@ impl State {
     pub(crate) fn print(&mut self) {
         let text = self.device.printed();
         if !text.is_empty() {
-            crate::foreign::print(&text);
+            self.channel.print(&text);
             self.recorder.write(&Entry::Printed { text });
         }
     }

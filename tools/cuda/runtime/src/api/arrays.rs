@@ -8,7 +8,7 @@ use super::entries;
 use super::memory::{Extent, Place, Shape, flat, line, pitched, plane};
 use super::streams::Stream;
 use crate::errors::{Error, Result};
-use crate::foreign::{get, put};
+use crate::foreign::{get, plain, put};
 use crate::state::State;
 
 /// Bits of each channel, and the kind of their numbers.
@@ -156,10 +156,7 @@ impl State {
     }
 
     /// Copies rows to or from an array.
-    ///
-    /// # Safety
-    /// What lies on the host is the program's.
-    unsafe fn copy_array(
+    fn copy_array(
         &mut self,
         (array, x, y): (*const c_void, usize, usize),
         other: Place,
@@ -169,23 +166,11 @@ impl State {
     ) -> Result {
         let place = self.array(array)?.place(x, y);
         let places = if to_array { (place, other) } else { (other, place) };
-        // SAFETY: the caller's promise.
-        unsafe { self.copy(places, shape, kind, stream, waits) }
+        self.copy(places, shape, kind, stream, waits)
     }
 }
 
-/// A description of channels.
-#[unsafe(no_mangle)]
-#[allow(non_snake_case, reason = "the name is CUDA's")]
-extern "C" fn cudaCreateChannelDesc(
-    x: c_int,
-    y: c_int,
-    z: c_int,
-    w: c_int,
-    kind: c_int,
-) -> ChannelDescription {
-    ChannelDescription { bits: [x, y, z, w], kind }
-}
+plain!(ChannelDescription);
 
 entries! {
     fn cudaMallocArray(

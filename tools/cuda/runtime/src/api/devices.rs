@@ -9,6 +9,7 @@ use crate::state::State;
 
 /// Attributes of a kernel, up to those that programs set.
 #[repr(C)]
+#[derive(Clone, Copy)]
 struct FunctionAttributes {
     shared: usize,
     constant: usize,
@@ -21,6 +22,8 @@ struct FunctionAttributes {
     dynamic_shared_at_most: c_int,
     carveout: c_int,
 }
+
+crate::foreign::plain!(FunctionAttributes);
 
 /// Attributes of kernels that programs set: dynamic shared memory at most, and the share of shared memory.
 const DYNAMIC_SHARED: c_int = 8;

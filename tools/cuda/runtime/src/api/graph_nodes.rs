@@ -8,8 +8,8 @@ use super::launches::Configuration;
 use super::memory::{Copy3D, Shape, flat, line, pitched, planes};
 use super::{Dim3, entries};
 use crate::errors::{Error, Result};
-use crate::foreign::{get, put};
-use crate::graphs::{HostCall, HostFunction, Operation};
+use crate::foreign::{get, plain, put};
+use crate::graphs::{HostCall, Operation};
 use crate::state::State;
 
 /// A launch, as CUDA describes it.
@@ -40,8 +40,8 @@ struct FillNode {
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct HostNode {
-    function: Option<HostFunction>,
-    data: *mut c_void,
+    function: u64,
+    data: u64,
 }
 
 /// Memory, behind a description of its pool and a list of devices that reach it.
@@ -55,19 +55,17 @@ struct MemoryNode {
     address: u64,
 }
 
+plain!(KernelNode, FillNode, HostNode, MemoryNode);
+
 impl KernelNode {
     /// The operation.
-    ///
-    /// # Safety
-    /// The pointers are the program's.
-    unsafe fn operation(self, state: &mut State) -> Result<Operation> {
+    fn operation(self, state: &mut State) -> Result<Operation> {
         let KernelNode { stub, grid, block, shared, arguments, extra } = self;
         if arguments.is_null() && !extra.is_null() {
             return Err(state.refuse("cudaGraphAddKernelNode", "arguments in one block are not supported"));
         }
         let sizes = Configuration { grid, block, shared: shared as usize, stream: std::ptr::null_mut() };
-        // SAFETY: the caller's promise.
-        unsafe { state.kernel_call(stub, sizes, arguments, false) }.map(Operation::Kernel)
+        state.kernel_call(stub, sizes, arguments, false).map(Operation::Kernel)
     }
 }
 
@@ -85,8 +83,7 @@ impl FillNode {
 
 impl HostNode {
     fn operation(self) -> Result<Operation> {
-        let function = self.function.ok_or(Error::INVALID_VALUE)?;
-        Ok(Operation::Host(HostCall { function, argument: self.data.expose_provenance() }))
+        HostCall::new(self.function, self.data).map(Operation::Host)
     }
 }
 
@@ -100,19 +97,12 @@ fn flat_copy(to: *mut c_void, from: *const c_void, bytes: usize, kind: c_int) ->
 }
 
 /// Numbers of nodes.
-///
-/// # Safety
-/// The place is the program's, with as many.
-unsafe fn list(nodes: *const Handle, count: usize) -> Result<Vec<u64>> {
-    // SAFETY: the caller's promise.
-    (0..count).map(|index| unsafe { get(nodes.wrapping_add(index)) }.map(number)).collect()
+fn list(nodes: *const Handle, count: usize) -> Result<Vec<u64>> {
+    (0..count).map(|index| get(nodes.wrapping_add(index)).map(number)).collect()
 }
 
 /// Adds a node to a graph behind others.
-///
-/// # Safety
-/// The places are the program's.
-unsafe fn add(
+fn add(
     state: &mut State,
     node: *mut Handle,
     graph: Handle,
@@ -120,11 +110,8 @@ unsafe fn add(
     operation: Operation,
 ) -> Result {
     let next = state.graphs.next();
-    // SAFETY: the caller's promise.
-    unsafe {
-        state.graphs.graph(graph)?.add(next, &list(behind, count)?, operation)?;
-        put(node, handle(next))
-    }
+    state.graphs.graph(graph)?.add(next, &list(behind, count)?, operation)?;
+    put(node, handle(next))
 }
 
 /// Gives a node another operation of its kind.
@@ -137,20 +124,14 @@ fn change(own: &mut Operation, new: Operation) -> Result {
 }
 
 /// Puts handles where the program wants them, as many as there is room for; without a place it learns how many there are.
-///
-/// # Safety
-/// The places are the program's.
-unsafe fn put_list(place: *mut Handle, count: *mut usize, nodes: &[u64]) -> Result {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if place.is_null() {
-            return put(count, nodes.len());
-        }
-        for (index, node) in nodes.iter().take(get(count)?).enumerate() {
-            put(place.wrapping_add(index), handle(*node))?;
-        }
-        put(count, nodes.len().min(get(count)?))
+fn put_list(place: *mut Handle, count: *mut usize, nodes: &[u64]) -> Result {
+    if place.is_null() {
+        return put(count, nodes.len());
     }
+    for (index, node) in nodes.iter().take(get(count)?).enumerate() {
+        put(place.wrapping_add(index), handle(*node))?;
+    }
+    put(count, nodes.len().min(get(count)?))
 }
 
 entries! {

@@ -10,10 +10,10 @@ use counterpoint_cuda_capture::Entry;
 use super::entries;
 use super::streams::Stream;
 use crate::errors::{Error, Result};
-use crate::foreign::put;
+use crate::foreign::{plain, put};
 use crate::graphs::{Capture, Graph, Operation, Plan};
 use crate::settings::version;
-use crate::state::{State, call};
+use crate::state::State;
 
 /// Handles of graphs, of their nodes, and of those that can be launched: numbers, each given once.
 pub(super) type Handle = *mut c_void;
@@ -149,18 +149,34 @@ impl State {
         operations
     }
 
+    /// Does operations, the next one last. At a function of the host the call goes back to the program, and comes here again when that has returned.
+    pub(crate) fn go_on(&mut self, mut rest: Vec<(u32, Operation)>) -> Result {
+        while let Some((stream, operation)) = rest.pop() {
+            match operation {
+                Operation::Host(host) => {
+                    self.synchronize(Some(stream));
+                    self.function_of_host = Some(host);
+                    self.of_thread().rest = Some(rest);
+                    return Ok(());
+                }
+                Operation::Graph(graph) => {
+                    let mut ready = Ready { plan: graph.plan()?, ..Ready::default() };
+                    rest.extend(self.lanes(&mut ready, stream).into_iter().rev());
+                }
+                operation => self.perform(operation, stream)?,
+            }
+        }
+        Ok(())
+    }
+
     /// Does an operation that calls no function of the host.
-    ///
-    /// # Safety
-    /// Places on the host are the program's.
-    unsafe fn perform(&mut self, operation: Operation, stream: u32) -> Result {
+    fn perform(&mut self, operation: Operation, stream: u32) -> Result {
         match operation {
             Operation::Nothing | Operation::Host(_) | Operation::Graph(_) => Ok(()),
             Operation::Kernel(call) => self.launch_now(call, stream),
-            Operation::Copy { places, shape, kind } => places.into_iter().try_for_each(|places| {
-                // SAFETY: the caller's promise.
-                unsafe { self.copy_now(places, shape, kind, stream, false) }
-            }),
+            Operation::Copy { places, shape, kind } => {
+                places.into_iter().try_for_each(|places| self.copy_now(places, shape, kind, stream, false))
+            }
             Operation::Fill { place, shape, value } => self.fill_now(place, shape, value, stream),
             Operation::Record(event) => {
                 self.record(event, stream);
@@ -184,62 +200,6 @@ impl State {
     }
 }
 
-/// Does operations in their order. Functions of the host are called outside of the library, which they may call.
-///
-/// # Safety
-/// As [`State::perform`], and functions are the program's.
-unsafe fn perform_all(operations: Vec<(u32, Operation)>) -> i32 {
-    for (stream, operation) in operations {
-        let error = match operation {
-            Operation::Host(host) => {
-                let error = call("cudaGraphLaunch", |state| {
-                    state.synchronize(Some(stream));
-                    Ok(())
-                });
-                if error == 0 {
-                    // SAFETY: the caller's promise.
-                    unsafe { host.call() };
-                }
-                error
-            }
-            Operation::Graph(graph) => {
-                let mut inner = Vec::new();
-                let error = call("cudaGraphLaunch", |state| {
-                    let mut ready = Ready { plan: graph.plan()?, ..Ready::default() };
-                    inner = state.lanes(&mut ready, stream);
-                    Ok(())
-                });
-                // SAFETY: the caller's promise.
-                if error == 0 { unsafe { perform_all(inner) } } else { error }
-            }
-            // SAFETY: the caller's promise.
-            operation => call("cudaGraphLaunch", |state| unsafe { state.perform(operation, stream) }),
-        };
-        if error != 0 {
-            return error;
-        }
-    }
-    0
-}
-
-/// Launches a graph.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cudaGraphLaunch(ready: Handle, stream: Stream) -> i32 {
-    let mut operations = Vec::new();
-    let error = call("cudaGraphLaunch", |state| {
-        let stream = state.stream(stream)?;
-        if state.is_watched(stream) {
-            let steps = state.graphs.ready(ready)?.plan.steps.iter();
-            let nodes = steps.map(|step| step.node.clone()).collect();
-            return state.watched(stream, Operation::Graph(Graph { nodes }));
-        }
-        operations = state.launched(ready, stream)?;
-        Ok(())
-    });
-    // SAFETY: places and functions are those of the program's nodes.
-    if error == 0 { unsafe { perform_all(operations) } } else { error }
-}
-
 /// Result of an update: success, and a form that has changed.
 const UPDATED: c_int = 0;
 const FORM_CHANGED: c_int = 2;
@@ -252,7 +212,21 @@ struct Update {
     nodes: [Handle; 2],
 }
 
+plain!(Update);
+
 entries! {
+    fn cudaGraphLaunch(ready: Handle, stream: Stream) |state| {
+        let stream = state.stream(stream)?;
+        if state.is_watched(stream) {
+            let steps = state.graphs.ready(ready)?.plan.steps.iter();
+            let nodes = steps.map(|step| step.node.clone()).collect();
+            return state.watched(stream, Operation::Graph(Graph { nodes }));
+        }
+        let mut operations = state.launched(ready, stream)?;
+        operations.reverse();
+        state.go_on(operations)
+    }
+
     fn cudaGraphCreate(graph: *mut Handle, _flags: c_uint) |state| { put(graph, state.graphs.keep(Graph::default())) }
 
     fn cudaGraphDestroy(graph: Handle) |state| {

@@ -1,7 +1,7 @@
 //! Launches of kernels.
 
-use std::cell::RefCell;
 use std::ffi::{c_int, c_uint, c_void};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use counterpoint_cuda_capture::Entry;
@@ -11,48 +11,17 @@ use super::streams::Stream;
 use super::{Dim3, entries};
 use crate::device::Launch;
 use crate::errors::{Error, Result};
-use crate::foreign::{get, put, read};
+use crate::foreign::{get, plain, put, read};
 use crate::graphs::{KernelCall, Operation};
 use crate::state::State;
 
 /// Sizes of a launch between `<<<` and `>>>`.
 #[derive(Clone, Copy)]
-pub(super) struct Configuration {
+pub(crate) struct Configuration {
     pub(super) grid: Dim3,
     pub(super) block: Dim3,
     pub(super) shared: usize,
     pub(super) stream: Stream,
-}
-
-thread_local! {
-    /// The launches that the thread has begun and not yet made.
-    static PENDING: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Notes the sizes of a launch whose stub is called next.
-#[unsafe(no_mangle)]
-extern "C" fn __cudaPushCallConfiguration(grid: Dim3, block: Dim3, shared: usize, stream: Stream) -> c_uint {
-    PENDING.with_borrow_mut(|pending| pending.push(Configuration { grid, block, shared, stream }));
-    0
-}
-
-/// Gives them back to the stub.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __cudaPopCallConfiguration(
-    grid: *mut Dim3,
-    block: *mut Dim3,
-    shared: *mut usize,
-    stream: *mut Stream,
-) -> c_int {
-    let Some(sizes) = PENDING.with_borrow_mut(Vec::pop) else { return Error::INVALID_CONFIGURATION.0 };
-    // SAFETY: stubs give places for all of them.
-    let all = unsafe {
-        put(grid, sizes.grid)
-            .and_then(|()| put(block, sizes.block))
-            .and_then(|()| put(shared, sizes.shared))
-            .and_then(|()| put(stream, sizes.stream))
-    };
-    all.err().unwrap_or(Error::SUCCESS).0
 }
 
 /// Blocks and threads at most (CUDA C Programming Guide, technical specifications).
@@ -90,10 +59,7 @@ impl State {
     }
 
     /// A launch with the values of its arguments, if the device can make it.
-    ///
-    /// # Safety
-    /// `arguments` has a pointer to each argument of the kernel, as stubs make them.
-    pub(super) unsafe fn kernel_call(
+    pub(super) fn kernel_call(
         &mut self,
         stub: *const c_void,
         sizes: Configuration,
@@ -122,19 +88,16 @@ impl State {
             }
         }
         let mut parameters = vec![0; kernel.param_bytes() as usize];
-        for (index, param) in kernel.params().iter().enumerate() {
-            // SAFETY: the caller's promise.
-            let value = unsafe { read(get(arguments.wrapping_add(index))? as u64, param.size.into())? };
-            parameters[param.offset as usize..][..value.len()].copy_from_slice(value);
+        let places = read(arguments.addr() as u64, 8 * kernel.params().len() as u64)?;
+        for (place, param) in places.as_chunks().0.iter().zip(kernel.params()) {
+            let value = read(u64::from_le_bytes(*place), param.size.into())?;
+            parameters[param.offset as usize..][..value.len()].copy_from_slice(&value);
         }
         Ok(KernelCall { stub: stub.addr(), grid, block, shared, cooperative, parameters })
     }
 
     /// Makes a launch, now or when the graph is launched that watches the stream.
-    ///
-    /// # Safety
-    /// As [`State::kernel_call`].
-    unsafe fn launch(
+    fn launch(
         &mut self,
         stub: *const c_void,
         sizes: Configuration,
@@ -142,8 +105,7 @@ impl State {
         cooperative: bool,
     ) -> Result {
         let stream = self.stream(sizes.stream)?;
-        // SAFETY: the caller's promise.
-        let call = unsafe { self.kernel_call(stub, sizes, arguments, cooperative)? };
+        let call = self.kernel_call(stub, sizes, arguments, cooperative)?;
         if self.is_watched(stream) {
             return self.watched(stream, Operation::Kernel(call));
         }
@@ -170,8 +132,11 @@ impl State {
         let launch = Launch { kernel: &kernel, variables, grid, block, shared, parameters: &parameters };
         let textures = Arc::clone(&self.textures);
         let done = self.device.launch(&launch, &textures);
-        done.map_err(|(error, message)| self.fail(error, message))?;
-        self.unshare()
+        match done.map_err(|(error, message)| self.fail(error, message))? {
+            ControlFlow::Continue(()) => self.unshare(),
+            // The program has gone.
+            ControlFlow::Break(()) => Err(Error::UNKNOWN),
+        }
     }
 }
 
@@ -201,7 +166,29 @@ const IGNORED: [c_int; 3] = [0, 1, 3];
 const COOPERATIVE: c_int = 2;
 const CLUSTER: c_int = 4;
 
+plain!(ExtendedConfiguration, ExtendedAttribute);
+
 entries! {
+    /// Notes the sizes of a launch whose stub is called next.
+    fn __cudaPushCallConfiguration(grid: Dim3, block: Dim3, shared: usize, stream: Stream) => Answer |state| {
+        state.of_thread().configurations.push(Configuration { grid, block, shared, stream });
+        Ok(0)
+    }
+
+    /// Gives them back to the stub.
+    fn __cudaPopCallConfiguration(
+        grid: *mut Dim3, block: *mut Dim3, shared: *mut usize, stream: *mut Stream,
+    ) => Answer |state| {
+        let Some(sizes) = state.of_thread().configurations.pop() else {
+            return Ok(Error::INVALID_CONFIGURATION.0 as u64);
+        };
+        let all = put(grid, sizes.grid)
+            .and_then(|()| put(block, sizes.block))
+            .and_then(|()| put(shared, sizes.shared))
+            .and_then(|()| put(stream, sizes.stream));
+        Ok(all.err().unwrap_or_default().0 as u64)
+    }
+
     fn cudaLaunchKernel(
         stub: *const c_void, grid: Dim3, block: Dim3, arguments: *mut *mut c_void, shared: usize, stream: Stream,
     ) |state| {

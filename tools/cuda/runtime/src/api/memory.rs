@@ -8,9 +8,10 @@ use super::arrays::Array;
 use super::entries;
 use super::streams::Stream;
 use crate::errors::{Error, Result};
-use crate::foreign::{get, put, read, write};
+use crate::foreign::{get, plain, put, read, read_to, write};
 use crate::graphs::Operation;
 use crate::state::State;
+use crate::words::{Argument, Words};
 
 /// Bytes between rows of memory that has rows are a multiple of it.
 const PITCH: u64 = 512;
@@ -41,6 +42,15 @@ pub(crate) struct Shape {
 pub(crate) struct Place {
     pub(crate) address: u64,
     pub(crate) pitch: u64,
+}
+
+impl Shape {
+    /// An error where its rows reach beyond all addresses.
+    fn check(self, place: Place) -> Result {
+        let extent = place.pitch.max(self.width).checked_mul(self.rows);
+        let end = extent.and_then(|bytes| place.address.checked_add(bytes));
+        end.map(drop).ok_or(Error::INVALID_VALUE)
+    }
 }
 
 impl Place {
@@ -78,10 +88,7 @@ impl State {
     }
 
     /// Copies rows, now or when the graph is launched that watches the stream.
-    ///
-    /// # Safety
-    /// What lies on the host is the program's.
-    pub(super) unsafe fn copy(
+    pub(super) fn copy(
         &mut self,
         places: (Place, Place),
         shape: Shape,
@@ -92,15 +99,11 @@ impl State {
         if self.is_watched(stream) {
             return self.watched(stream, Operation::Copy { places: vec![places], shape, kind });
         }
-        // SAFETY: the caller's promise.
-        unsafe { self.copy_now(places, shape, kind, stream, waits) }
+        self.copy_now(places, shape, kind, stream, waits)
     }
 
     /// Copies rows.
-    ///
-    /// # Safety
-    /// As [`State::copy`].
-    pub(super) unsafe fn copy_now(
+    pub(super) fn copy_now(
         &mut self,
         (to, from): (Place, Place),
         shape: Shape,
@@ -111,16 +114,16 @@ impl State {
         if shape.width == 0 || shape.rows == 0 {
             return Ok(());
         }
+        shape.check(to)?;
+        shape.check(from)?;
         let is_shared =
             [to.address, from.address].iter().any(|address| self.shared.find(*address) == Some(true));
         if !is_shared {
-            // SAFETY: the caller's promise.
-            return unsafe { self.copy_apart((to, from), shape, kind, stream, waits) };
+            return self.copy_apart((to, from), shape, kind, stream, waits);
         }
         // Host and device have a copy each, which are one to the program.
         self.share()?;
-        // SAFETY: the caller's promise.
-        unsafe { self.copy_apart((to, from), shape, kind, stream, waits)? };
+        self.copy_apart((to, from), shape, kind, stream, waits)?;
         match self.ends(kind, to.address, from.address)? {
             Ends::HostToDevice | Ends::OnDevice => self.unshare(),
             Ends::HostToHost | Ends::DeviceToHost => self.share(),
@@ -128,10 +131,7 @@ impl State {
     }
 
     /// The same, of memory that either host or device has.
-    ///
-    /// # Safety
-    /// As [`State::copy`].
-    unsafe fn copy_apart(
+    fn copy_apart(
         &mut self,
         (to, from): (Place, Place),
         shape: Shape,
@@ -141,22 +141,18 @@ impl State {
     ) -> Result {
         match self.ends(kind, to.address, from.address)? {
             Ends::HostToHost => {
-                // SAFETY: the caller's promise.
-                let bytes = unsafe { rows(from.region(shape))? };
-                // SAFETY: the same.
-                unsafe { write_rows(to.region(shape), &bytes) }
+                let bytes = rows(from.region(shape))?;
+                write_rows(to.region(shape), &bytes)
             }
             Ends::HostToDevice => {
-                // SAFETY: the caller's promise.
-                let bytes = unsafe { rows(from.region(shape))? };
+                let bytes = rows(from.region(shape))?;
                 self.device.write(to.region(shape), &bytes)?;
                 self.note_copy(Way::In, to.region(shape), &bytes, stream, waits);
                 Ok(())
             }
             Ends::DeviceToHost => {
                 let bytes = self.device.read(from.region(shape))?;
-                // SAFETY: the caller's promise.
-                unsafe { write_rows(to.region(shape), &bytes)? };
+                write_rows(to.region(shape), &bytes)?;
                 self.note_copy(Way::Out, from.region(shape), &bytes, stream, waits);
                 Ok(())
             }
@@ -193,10 +189,10 @@ impl State {
         if shape.width == 0 || shape.rows == 0 {
             return Ok(());
         }
+        shape.check(place)?;
         let region = place.region(shape);
         if self.shared.find(place.address).is_some() {
-            // SAFETY: pages of the library.
-            unsafe { write_rows(region, &value.repeat(region.bytes() as usize / value.len()))? };
+            write_rows(region, &value.repeat(region.bytes() as usize / value.len()))?;
         }
         self.device.fill(region, &value)?;
         self.recorder.entry(&Entry::Fill { region, value, stream });
@@ -215,7 +211,7 @@ impl State {
     }
 
     fn allocate_rows(&mut self, width: u64, rows: u64) -> Result<(u64, u64)> {
-        let pitch = width.next_multiple_of(PITCH);
+        let pitch = width.checked_next_multiple_of(PITCH).ok_or(Error::MEMORY_ALLOCATION)?;
         let bytes = pitch.checked_mul(rows).ok_or(Error::MEMORY_ALLOCATION)?;
         Ok((self.allocate(bytes)?, pitch))
     }
@@ -240,48 +236,34 @@ impl State {
 }
 
 /// Rows of host memory, behind one another.
-///
-/// # Safety
-/// They are the program's.
-unsafe fn rows(region: Region) -> Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(region.bytes() as usize);
+fn rows(region: Region) -> Result<Vec<u8>> {
+    if region.pitch == region.width {
+        return read(region.address, region.bytes());
+    }
+    let mut bytes = Vec::new();
     for start in region.starts() {
-        // SAFETY: the caller's promise.
-        bytes.extend_from_slice(unsafe { read(start, region.width)? });
+        read_to(&mut bytes, start, region.width)?;
     }
     Ok(bytes)
 }
 
 /// Puts rows into host memory.
-///
-/// # Safety
-/// They are the program's.
-unsafe fn write_rows(region: Region, bytes: &[u8]) -> Result {
-    for (start, row) in region.starts().zip(bytes.chunks_exact(region.width as usize)) {
-        // SAFETY: the caller's promise.
-        unsafe { write(start, row)? };
+fn write_rows(region: Region, bytes: &[u8]) -> Result {
+    if region.pitch == region.width {
+        return write(region.address, bytes);
     }
-    Ok(())
+    let rows = bytes.chunks_exact(region.width as usize);
+    region.starts().zip(rows).try_for_each(|(start, row)| write(start, row))
 }
 
 /// Allocates memory in the order of a stream, now or when the graph is launched that watches it.
-///
-/// # Safety
-/// The place of the address is the program's.
-pub(super) unsafe fn allocate_in_stream(
-    state: &mut State,
-    address: *mut u64,
-    bytes: u64,
-    stream: Stream,
-) -> Result {
+pub(super) fn allocate_in_stream(state: &mut State, address: *mut u64, bytes: u64, stream: Stream) -> Result {
     let stream = state.stream(stream)?;
     if !state.is_watched(stream) {
-        // SAFETY: the caller's promise.
-        return unsafe { put(address, state.allocate_some(bytes)?) };
+        return put(address, state.allocate_some(bytes)?);
     }
     let promised = state.promise(bytes)?;
-    // SAFETY: the same.
-    unsafe { put(address, promised)? };
+    put(address, promised)?;
     state.watched(stream, Operation::Allocate { address: promised, bytes })
 }
 
@@ -450,10 +432,33 @@ entries! {
         };
         put(attributes, PointerAttributes { kind, number: 0, device, host })
     }
+
+    fn cudaMalloc3D(pointer: *mut PitchedPointer, extent: Extent) |state| {
+        let rows = extent.height.checked_mul(extent.depth).ok_or(Error::MEMORY_ALLOCATION)?;
+        let (address, pitch) = state.allocate_rows(extent.width as u64, rows as u64)?;
+        put(pointer, PitchedPointer { address, pitch: pitch as usize, width: extent.width, height: extent.height })
+    }
+
+    fn cudaMemcpy3D(copy: *const Copy3D) |state| { copy_planes(state, get(copy)?, 0, true) }
+
+    fn cudaMemcpy3DAsync(copy: *const Copy3D, stream: Stream) |state| {
+        let stream = state.stream(stream)?;
+        copy_planes(state, get(copy)?, stream, false)
+    }
+
+    fn cudaMemset3D(pointer: PitchedPointer, value: c_int, extent: Extent) |state| {
+        for index in 0..extent.depth {
+            let address = pointer.address + (index * pointer.height * pointer.pitch) as u64;
+            let place = Place { address, pitch: pointer.pitch as u64 };
+            state.fill(place, plane(extent.width, extent.height), value, 0)?;
+        }
+        Ok(())
+    }
 }
 
 /// Attributes of a pointer.
 #[repr(C)]
+#[derive(Clone, Copy)]
 struct PointerAttributes {
     kind: c_int,
     number: c_int,
@@ -528,38 +533,26 @@ pub(super) fn planes(state: &State, copy: Copy3D) -> Result<(Vec<(Place, Place)>
 }
 
 /// Copies planes, one after another.
-///
-/// # Safety
-/// As [`State::copy`].
-unsafe fn copy_planes(state: &mut State, copy: Copy3D, stream: u32, waits: bool) -> Result {
+fn copy_planes(state: &mut State, copy: Copy3D, stream: u32, waits: bool) -> Result {
     let (all, shape) = planes(state, copy)?;
     for places in all {
-        // SAFETY: the caller's promise.
-        unsafe { state.copy(places, shape, copy.kind, stream, waits)? };
+        state.copy(places, shape, copy.kind, stream, waits)?;
     }
     Ok(())
 }
 
-entries! {
-    fn cudaMalloc3D(pointer: *mut PitchedPointer, extent: Extent) |state| {
-        let rows = extent.height.checked_mul(extent.depth).ok_or(Error::MEMORY_ALLOCATION)?;
-        let (address, pitch) = state.allocate_rows(extent.width as u64, rows as u64)?;
-        put(pointer, PitchedPointer { address, pitch: pitch as usize, width: extent.width, height: extent.height })
+plain!(PointerAttributes, PitchedPointer, Extent, Copy3D);
+
+impl Argument for PitchedPointer {
+    fn take(words: &mut Words) -> Result<Self> {
+        let [address, pitch, width, height] = words.many()?;
+        Ok(PitchedPointer { address, pitch: pitch as usize, width: width as usize, height: height as usize })
     }
+}
 
-    fn cudaMemcpy3D(copy: *const Copy3D) |state| { copy_planes(state, get(copy)?, 0, true) }
-
-    fn cudaMemcpy3DAsync(copy: *const Copy3D, stream: Stream) |state| {
-        let stream = state.stream(stream)?;
-        copy_planes(state, get(copy)?, stream, false)
-    }
-
-    fn cudaMemset3D(pointer: PitchedPointer, value: c_int, extent: Extent) |state| {
-        for index in 0..extent.depth {
-            let address = pointer.address + (index * pointer.height * pointer.pitch) as u64;
-            let place = Place { address, pitch: pointer.pitch as u64 };
-            state.fill(place, plane(extent.width, extent.height), value, 0)?;
-        }
-        Ok(())
+impl Argument for Extent {
+    fn take(words: &mut Words) -> Result<Self> {
+        let [width, height, depth] = words.many::<3>()?.map(|word| word as usize);
+        Ok(Extent { width, height, depth })
     }
 }

@@ -5,32 +5,80 @@ mod devices;
 mod events;
 mod graph_nodes;
 pub(crate) mod graphs;
-mod launches;
+pub(crate) mod launches;
 pub(crate) mod memory;
 pub(crate) mod pools;
 mod properties;
-mod refused;
 mod registration;
-mod results;
+pub(crate) mod results;
 mod stream_capture;
 mod streams;
 mod surfaces;
 mod symbols;
 mod textures;
 
-/// Functions whose result is an error number, in the names and types of CUDA's `cuda_runtime_api.h`.
+use crate::errors::Result;
+use crate::state::State;
+use crate::words::Words;
+
+/// What a function does with the words of a call.
+#[derive(Clone, Copy)]
+pub(crate) enum Body {
+    /// Its result is an error number.
+    Call(fn(&mut State, &mut Words) -> Result),
+    /// Its result is a word of another kind.
+    Answer(fn(&mut State, &mut Words) -> Result<u64>),
+    /// The same, and the program is not at work yet, or no more.
+    Register(fn(&mut State, &mut Words) -> Result<u64>),
+}
+
+/// A function by CUDA's name.
+#[derive(Clone, Copy)]
+pub(crate) struct Function {
+    pub(crate) name: &'static str,
+    pub(crate) body: Body,
+}
+
+/// All functions.
+pub(crate) fn functions() -> impl Iterator<Item = &'static Function> {
+    let all = [
+        arrays::FUNCTIONS,
+        devices::FUNCTIONS,
+        events::FUNCTIONS,
+        graph_nodes::FUNCTIONS,
+        graphs::FUNCTIONS,
+        launches::FUNCTIONS,
+        memory::FUNCTIONS,
+        pools::FUNCTIONS,
+        properties::FUNCTIONS,
+        registration::FUNCTIONS,
+        results::FUNCTIONS,
+        stream_capture::FUNCTIONS,
+        streams::FUNCTIONS,
+        surfaces::FUNCTIONS,
+        symbols::FUNCTIONS,
+        textures::FUNCTIONS,
+    ];
+    all.into_iter().flatten()
+}
+
+/// The functions of a module, in the names and types of CUDA's `cuda_runtime_api.h`. Pointers are addresses in the program. Without another kind behind
+/// its arguments a function is a `Body::Call`. The build script of `tools/cuda/launch` finds the names where lines begin with `fn cuda` or `fn __cuda`.
 macro_rules! entries {
-    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) |$state:ident| $body:block)*) => {
-        $(
-            $(#[$doc])*
-            #[unsafe(no_mangle)]
-            #[allow(non_snake_case, unused_unsafe, reason = "the name is CUDA's, and some have no pointers")]
-            unsafe extern "C" fn $name($($argument: $type),*) -> i32 {
-                // SAFETY: the program's pointers are as CUDA demands them of this function.
-                crate::state::call(stringify!($name), |$state| unsafe { $body })
+    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(=> $kind:ident)? |$state:ident| $body:block)*) => {
+        pub(super) static FUNCTIONS: &[$crate::api::Function] = &[$(
+            $crate::api::Function {
+                name: stringify!($name),
+                body: $crate::api::entries!(@ $($kind)?)(|$state, words| {
+                    let _ = &words;
+                    $(let $argument: $type = $crate::words::Argument::take(words)?;)*
+                    $body
+                }),
             }
-        )*
+        ),*];
     };
+    (@) => { $crate::api::Body::Call };
+    (@ $kind:ident) => { $crate::api::Body::$kind };
 }
 pub(crate) use entries;
 
@@ -43,8 +91,36 @@ pub(crate) struct Dim3 {
     pub(crate) z: u32,
 }
 
+crate::foreign::plain!(Dim3);
+
 impl Dim3 {
     pub(crate) fn sizes(self) -> [u32; 3] {
         [self.x, self.y, self.z]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::functions;
+
+    #[test]
+    fn the_library_has_every_function_once() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/api");
+        let mut lines = String::new();
+        for file in std::fs::read_dir(folder).expect("sources") {
+            lines += &std::fs::read_to_string(file.expect("a source").path()).expect("a text");
+        }
+        // As the build script of the library finds them.
+        let begin = |line: &str| Some(line.trim_start().strip_prefix("fn ")?.split('(').next()?.to_owned());
+        let found: BTreeSet<String> = lines.lines().filter_map(begin).collect();
+        let refused = include_str!("../../library/refused.txt");
+        let mut seen = BTreeSet::new();
+        for name in functions().map(|function| function.name) {
+            assert!(seen.insert(name) && found.contains(name), "{name}");
+            assert!(!refused.split_whitespace().any(|other| other == name), "{name} is refused");
+        }
+        assert!(seen.len() > 180, "{}", seen.len());
     }
 }

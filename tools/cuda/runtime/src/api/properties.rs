@@ -118,20 +118,11 @@ impl State {
 }
 
 /// Puts the structure of a form where the program wants it.
-///
-/// # Safety
-/// The pointer is the program's.
-unsafe fn put_structure(
-    state: &State,
-    place: *mut c_char,
-    device: c_int,
-    form: usize,
-) -> crate::errors::Result {
+fn put_structure(state: &State, place: *mut c_char, device: c_int, form: usize) -> crate::errors::Result {
     if device != 0 {
         return Err(crate::errors::Error::INVALID_DEVICE);
     }
-    // SAFETY: the caller's promise.
-    unsafe { crate::foreign::write(place.addr() as u64, &state.structure(form)) }
+    crate::foreign::write(place.addr() as u64, &state.structure(form))
 }
 
 super::entries! {

@@ -1,38 +1,47 @@
 //! Errors and versions.
 
-use std::ffi::{c_char, c_int};
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_int};
 
 use super::entries;
-use crate::errors::Error;
-use crate::foreign::put;
+use crate::errors::{Error, Result};
+use crate::foreign::{put, write};
 use crate::settings::version;
-use crate::state::last_error;
+use crate::state::State;
 
-/// The last error, which is then forgotten.
-#[unsafe(no_mangle)]
-extern "C" fn cudaGetLastError() -> c_int {
-    last_error(true).0
-}
+/// Where the program finds names and texts of errors.
+#[derive(Default)]
+pub(crate) struct Texts(BTreeMap<&'static CStr, u64>);
 
-/// The last error.
-#[unsafe(no_mangle)]
-extern "C" fn cudaPeekAtLastError() -> c_int {
-    last_error(false).0
-}
-
-/// The text of an error.
-#[unsafe(no_mangle)]
-extern "C" fn cudaGetErrorString(error: c_int) -> *const c_char {
-    Error(error).text().as_ptr()
-}
-
-/// The name of an error.
-#[unsafe(no_mangle)]
-extern "C" fn cudaGetErrorName(error: c_int) -> *const c_char {
-    Error(error).name().as_ptr()
+impl State {
+    /// The address of a text in the program's memory, which gets all of them when it wants the first one.
+    fn address_of(&mut self, text: &'static CStr) -> Result<u64> {
+        if self.texts.0.is_empty() {
+            let mut room = self.channel.errors();
+            for text in Error::texts() {
+                let bytes = text.to_bytes_with_nul();
+                if bytes.len() as u64 <= room.end - room.start {
+                    write(room.start, bytes)?;
+                    self.texts.0.insert(text, room.start);
+                    room.start += bytes.len() as u64;
+                }
+            }
+        }
+        self.texts.0.get(text).copied().ok_or(Error::UNKNOWN)
+    }
 }
 
 entries! {
+    /// The last error, which is then forgotten.
+    fn cudaGetLastError() => Answer |state| { Ok(std::mem::take(&mut state.of_thread().last).0 as u64) }
+
+    /// The last error.
+    fn cudaPeekAtLastError() => Answer |state| { Ok(state.of_thread().last.0 as u64) }
+
+    fn cudaGetErrorString(error: c_int) => Answer |state| { state.address_of(Error(error).text()) }
+
+    fn cudaGetErrorName(error: c_int) => Answer |state| { state.address_of(Error(error).name()) }
+
     /// The version of the runtime: the last one of its major version that programs may need.
     fn cudaRuntimeGetVersion(number: *mut c_int) |_state| {
         put(number, runtime_version())
@@ -53,5 +62,16 @@ fn runtime_version() -> c_int {
         11 => 11080,
         12 => 12090,
         _ => 13000,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_texts_have_room() {
+        let bytes: usize = Error::texts().map(|text| text.to_bytes_with_nul().len()).sum();
+        assert!(bytes <= crate::page::ERROR_BYTES, "{bytes}");
     }
 }

@@ -1,7 +1,6 @@
 //! Graphs that are made by watching streams: between the beginning and the end, a stream's operations become nodes and are not done. Another stream
 //! takes part once it waits for an event of one that does.
 
-use std::cell::Cell;
 use std::ffi::c_int;
 
 use super::entries;
@@ -15,11 +14,6 @@ use crate::state::State;
 /// Whether a stream is watched, by CUDA's numbers.
 const NOT_WATCHED: c_int = 0;
 const WATCHED: c_int = 1;
-
-thread_local! {
-    /// The mode of the thread: global, if it has set none.
-    static MODE: Cell<c_int> = const { Cell::new(0) };
-}
 
 impl Graphs {
     fn capture_of(&self, stream: u32) -> Option<u64> {
@@ -97,7 +91,7 @@ entries! {
     }
 
     /// Each thread may do what it likes while a stream is watched, but is given back the mode that it has set.
-    fn cudaThreadExchangeStreamCaptureMode(mode: *mut c_int) |_state| {
-        put(mode, MODE.replace(get(mode)?))
+    fn cudaThreadExchangeStreamCaptureMode(mode: *mut c_int) |state| {
+        put(mode, std::mem::replace(&mut state.of_thread().mode, get(mode)?))
     }
 }

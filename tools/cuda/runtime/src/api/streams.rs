@@ -10,8 +10,8 @@ use super::entries;
 use super::events::event_number;
 use crate::errors::{Error, Result};
 use crate::foreign::put;
-use crate::graphs::{HostCall, HostFunction, Operation};
-use crate::state::{State, call};
+use crate::graphs::{HostCall, Operation};
+use crate::state::State;
 
 /// Handles below it are CUDA's own names for default streams.
 const FIRST_HANDLE: usize = 16;
@@ -122,66 +122,24 @@ entries! {
         state.synchronize(None);
         Ok(())
     }
-}
 
-/// Notes a function of the host in a stream: the host waits until the stream has come to it, unless a graph watches the stream. The result is an
-/// error number, or that of a function that is none, and whether the function is to be called now.
-fn reached(
-    name: &'static str,
-    stream: Stream,
-    function: Option<HostFunction>,
-    data: *mut c_void,
-) -> (i32, bool) {
-    let mut now = false;
-    let error = call(name, |state| {
+    /// A function of the program, which is called when the stream has come to it. The host waits until it has, unless a graph watches the stream.
+    fn cudaLaunchHostFunc(stream: Stream, function: u64, data: u64) |state| {
         let number = state.stream(stream)?;
-        let function = function.ok_or(Error::INVALID_VALUE)?;
+        let host = HostCall::new(function, data)?;
         if state.is_watched(number) {
-            let host = HostCall { function, argument: data.expose_provenance() };
             return state.watched(number, Operation::Host(host));
         }
-        state.synchronize(Some(number));
-        now = true;
-        Ok(())
-    });
-    (error, now)
-}
-
-/// Calls a function of the host when the stream has come to it, which it has.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cudaLaunchHostFunc(
-    stream: Stream,
-    function: Option<HostFunction>,
-    data: *mut c_void,
-) -> i32 {
-    let (error, now) = reached("cudaLaunchHostFunc", stream, function, data);
-    if let Some(function) = function.filter(|_| now) {
-        // SAFETY: the program's function with the program's argument.
-        unsafe { function(data) };
+        state.go_on(vec![(number, Operation::Host(host))])
     }
-    error
-}
 
-/// The same for a function that is given the stream and its state, which no graph can call.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cudaStreamAddCallback(
-    stream: Stream,
-    function: Option<unsafe extern "C" fn(Stream, c_int, *mut c_void)>,
-    data: *mut c_void,
-    _flags: c_uint,
-) -> i32 {
-    let error = call("cudaStreamAddCallback", |state| {
+    /// The same for a function that is given the stream and its state, which no graph can call.
+    fn cudaStreamAddCallback(stream: Stream, function: u64, data: u64, _flags: c_uint) |state| {
         let number = state.stream(stream)?;
         if state.is_watched(number) {
             return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
         }
-        function.ok_or(Error::INVALID_VALUE)?;
-        state.synchronize(Some(number));
-        Ok(())
-    });
-    if let Some(function) = function.filter(|_| error == 0) {
-        // SAFETY: the program's function with the program's argument.
-        unsafe { function(stream, 0, data) };
+        let host = HostCall { words: [stream.addr() as u64, 0, data], ..HostCall::new(function, data)? };
+        state.go_on(vec![(number, Operation::Host(host))])
     }
-    error
 }

@@ -9,7 +9,7 @@ use counterpoint_ptx::texture::{AddressMode, Texture};
 use super::arrays::ChannelDescription;
 use super::entries;
 use crate::errors::{Error, Result};
-use crate::foreign::{get, put};
+use crate::foreign::{get, plain, put};
 use crate::state::State;
 
 /// The memory behind a texture, as CUDA describes it: its kind, then fields by kind.
@@ -42,6 +42,8 @@ struct TextureDescription {
     border: [f32; 4],
     normalized: c_int,
 }
+
+plain!(ResourceDescription, TextureDescription);
 
 /// The texels of a texture.
 #[derive(Clone, Copy)]

@@ -1,0 +1,69 @@
+//! The server that programs call. It is there on Linux, whose programs it serves.
+
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use crate::run::Request;
+
+/// A server for the programs that a command starts.
+#[cfg(target_os = "linux")]
+pub(crate) struct Service(counterpoint_cuda_runtime::Server);
+
+#[cfg(target_os = "linux")]
+impl Service {
+    /// Starts one with the device that is asked for, which records into a folder.
+    pub(crate) fn start(request: &Request, record: &Path) -> io::Result<Self> {
+        let usual = counterpoint_cuda_runtime::Settings::default();
+        let settings = counterpoint_cuda_runtime::Settings {
+            folder: Some(record.to_owned()),
+            memory: request.memory.unwrap_or(usual.memory),
+            sms: request.sms.unwrap_or(usual.sms),
+            capability: request.capability,
+        };
+        counterpoint_cuda_runtime::Server::start(settings).map(Service)
+    }
+
+    /// Tells a program of it.
+    pub(crate) fn introduce(&self, command: &mut Command) {
+        command.env(counterpoint_cuda_runtime::SOCKET, self.0.name());
+    }
+
+    /// Ends it: the record is whole.
+    pub(crate) fn finish(self) {
+        self.0.finish();
+    }
+}
+
+/// Serves the program that has started this process, over its standard input, until it ends.
+///
+/// # Errors
+/// It is no program of CUDA.
+#[cfg(target_os = "linux")]
+pub fn serve() -> io::Result<()> {
+    use std::os::fd::AsFd;
+    counterpoint_cuda_runtime::serve(io::stdin().as_fd().try_clone_to_owned()?.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) enum Service {}
+
+#[cfg(not(target_os = "linux"))]
+impl Service {
+    pub(crate) fn start(_: &Request, _: &Path) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn introduce(&self, _: &mut Command) {}
+
+    pub(crate) fn finish(self) {}
+}
+
+/// See the one for Linux.
+///
+/// # Errors
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn serve() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}

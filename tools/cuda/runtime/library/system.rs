@@ -1,0 +1,133 @@
+//! What the library uses of the C library.
+
+use core::ffi::{c_char, c_int, c_long, c_void};
+
+#[repr(C)]
+pub(crate) struct Time {
+    pub(crate) seconds: i64,
+    pub(crate) nanoseconds: i64,
+}
+
+/// The address of a Unix socket.
+#[repr(C)]
+pub(crate) struct Address {
+    pub(crate) family: u16,
+    pub(crate) name: [u8; 108],
+}
+
+/// What `dladdr` finds out.
+#[repr(C)]
+pub(crate) struct Found {
+    pub(crate) file: *const c_char,
+    pub(crate) more: [*const c_void; 3],
+}
+
+/// What `statx` finds out, by its offsets.
+#[repr(C, align(8))]
+pub(crate) struct Status(pub(crate) [u64; 32]);
+
+/// A mutex of threads, which is all zeros at first. It has room for that of any architecture.
+#[repr(C, align(8))]
+pub(crate) struct Mutex(pub(crate) [u64; 8]);
+
+#[link(name = "c")]
+unsafe extern "C" {
+    pub(crate) static stdout: *mut c_void;
+    pub(crate) fn __errno_location() -> *mut c_int;
+    pub(crate) fn abort() -> !;
+    pub(crate) fn clock_gettime(clock: c_int, time: *mut Time) -> c_int;
+    pub(crate) fn connect(socket: c_int, address: *const Address, bytes: u32) -> c_int;
+    pub(crate) fn dladdr(address: *const c_void, found: *mut Found) -> c_int;
+    pub(crate) fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    pub(crate) fn dup2(from: c_int, to: c_int) -> c_int;
+    pub(crate) fn execv(program: *const c_char, words: *const *const c_char) -> c_int;
+    pub(crate) fn _exit(status: c_int) -> !;
+    pub(crate) fn fflush(file: *mut c_void) -> c_int;
+    pub(crate) fn fork() -> c_int;
+    pub(crate) fn free(place: *mut c_void);
+    pub(crate) fn ftello(file: *mut c_void) -> i64;
+    pub(crate) fn ftruncate(file: c_int, bytes: i64) -> c_int;
+    pub(crate) fn fwrite(bytes: *const c_void, size: usize, count: usize, file: *mut c_void) -> usize;
+    pub(crate) fn getenv(name: *const c_char) -> *const c_char;
+    pub(crate) fn getpid() -> c_int;
+    pub(crate) fn lseek(file: c_int, offset: i64, from: c_int) -> i64;
+    pub(crate) fn memfd_create(name: *const c_char, flags: u32) -> c_int;
+    pub(crate) fn mmap(
+        address: *mut c_void,
+        bytes: usize,
+        rights: c_int,
+        flags: c_int,
+        file: c_int,
+        offset: i64,
+    ) -> *mut c_void;
+    pub(crate) fn munmap(address: *mut c_void, bytes: usize) -> c_int;
+    pub(crate) fn openat(folder: c_int, path: *const c_char, flags: c_int, ...) -> c_int;
+    pub(crate) fn prctl(option: c_int, ...) -> c_int;
+    pub(crate) fn pthread_atfork(
+        before: Option<unsafe extern "C" fn()>,
+        parent: Option<unsafe extern "C" fn()>,
+        child: Option<unsafe extern "C" fn()>,
+    ) -> c_int;
+    pub(crate) fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int;
+    pub(crate) fn pthread_mutex_timedlock(mutex: *mut Mutex, end: *const Time) -> c_int;
+    pub(crate) fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int;
+    pub(crate) fn realpath(path: *const c_char, whole: *mut c_char) -> *mut c_char;
+    pub(crate) fn recv(socket: c_int, bytes: *mut c_void, count: usize, flags: c_int) -> isize;
+    pub(crate) fn send(socket: c_int, bytes: *const c_void, count: usize, flags: c_int) -> isize;
+    pub(crate) fn setsid() -> c_int;
+    pub(crate) fn socket(family: c_int, kind: c_int, protocol: c_int) -> c_int;
+    pub(crate) fn socketpair(family: c_int, kind: c_int, protocol: c_int, both: *mut c_int) -> c_int;
+    pub(crate) fn statx(
+        folder: c_int,
+        path: *const c_char,
+        flags: c_int,
+        wanted: u32,
+        status: *mut Status,
+    ) -> c_int;
+    pub(crate) fn syscall(number: c_long, ...) -> c_long;
+    pub(crate) fn waitpid(process: c_int, status: *mut c_int, options: c_int) -> c_int;
+    pub(crate) fn write(file: c_int, bytes: *const c_void, count: usize) -> isize;
+}
+
+/// Numbers of system calls: those whose functions stand in this library, or are not in every C library.
+#[cfg(target_arch = "x86_64")]
+const CLOSE_AND_THREAD: [c_long; 2] = [3, 186];
+#[cfg(target_arch = "aarch64")]
+const CLOSE_AND_THREAD: [c_long; 2] = [57, 178];
+
+/// Closes a file of the library's own.
+pub(crate) fn close_own(file: c_int) {
+    // SAFETY: it takes a number, and nobody else has this one.
+    unsafe { syscall(CLOSE_AND_THREAD[0], file) };
+}
+
+/// The calling thread, as the system counts.
+pub(crate) fn thread() -> u32 {
+    // SAFETY: it takes nothing.
+    (unsafe { syscall(CLOSE_AND_THREAD[1]) }) as u32
+}
+
+/// The calling process.
+pub(crate) fn process() -> u32 {
+    // SAFETY: it takes nothing.
+    (unsafe { getpid() }) as u32
+}
+
+/// Clocks: the time of day, one that only goes forward, and the processor time of the process.
+pub(crate) const CALENDAR: c_int = 0;
+pub(crate) const STEADY: c_int = 1;
+pub(crate) const PROCESSOR: c_int = 2;
+
+/// A clock, in nanoseconds.
+pub(crate) fn now(clock: c_int) -> u64 {
+    let mut time = Time { seconds: 0, nanoseconds: 0 };
+    // SAFETY: it fills in what is there.
+    unsafe { clock_gettime(clock, &mut time) };
+    time.seconds as u64 * 1_000_000_000 + time.nanoseconds as u64
+}
+
+/// Prints a line for the user, beside what the program prints.
+pub(crate) fn say(line: &str) {
+    // SAFETY: bytes of a text.
+    unsafe { write(2, line.as_ptr().cast(), line.len()) };
+}

@@ -1,0 +1,111 @@
+//! A program's calls, one after another, from its first one to its end.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use counterpoint_cuda_capture::Entry;
+
+use crate::api::{Body, Function, functions};
+use crate::channel::{Call, Channel};
+use crate::errors::{Error, Result};
+use crate::page::{CALL, DONE, RETURNED};
+use crate::settings::Settings;
+use crate::state::State;
+use crate::words::Words;
+
+/// Serves a program until it has gone.
+pub(crate) fn run(program: UnixStream, settings: Settings) -> io::Result<()> {
+    let channel = Channel::open(program)?;
+    let known: BTreeMap<&str, &'static Function> = functions().map(|it| (it.name, it)).collect();
+    let names = channel.names.clone();
+    let mut state = State::new(settings, channel);
+    while let Some(call) = state.channel.next() {
+        let name = names.get(call.function as usize).map_or("", String::as_str);
+        let result = state.serve(call, name, known.get(name).map(|function| function.body));
+        match state.function_of_host.take() {
+            // The program comes back when it has called it.
+            Some(host) => {
+                let [first, second, third] = host.words;
+                state.channel.answer(CALL, &[host.function, first, second, third]);
+            }
+            None => state.channel.answer(DONE, &[result]),
+        }
+    }
+    Ok(())
+}
+
+impl State {
+    /// Does what a call wants; the result is the program's.
+    fn serve(&mut self, call: Call, name: &str, body: Option<Body>) -> u64 {
+        self.thread = call.thread;
+        for entry in &call.files {
+            self.note_file(entry);
+        }
+        let words = &mut Words::new(call.words);
+        if call.is_of_files() {
+            self.recorder.enter(call.work);
+            self.write_files();
+            return 0;
+        }
+        if call.function == RETURNED {
+            let rest = self.of_thread().rest.take().unwrap_or_default();
+            return self.check("cudaGraphLaunch", call.work, |state| state.go_on(rest));
+        }
+        match body {
+            Some(Body::Call(body)) => self.check(name, call.work, |state| body(state, words)),
+            None => self.check(name, call.work, |state| Err(state.refuse(name, "is not supported"))),
+            Some(Body::Answer(body)) => {
+                self.recorder.enter(call.work);
+                self.guard(name, |state| body(state, words)).unwrap_or(0)
+            }
+            Some(Body::Register(body)) => self.guard(name, |state| body(state, words)).unwrap_or(0),
+        }
+    }
+
+    /// Does a call whose result is an error number, unless the device has failed or the thread is in a function that CUDA has called.
+    fn check(&mut self, name: &str, work: u64, body: impl FnOnce(&mut State) -> Result) -> u64 {
+        self.recorder.enter(work);
+        let done = self.guard(name, |state| {
+            state.write_files();
+            let called = state.of_thread().rest.is_some().then_some(Error::NOT_PERMITTED);
+            state.failed.or(called).map_or_else(|| body(state), Err)
+        });
+        let error = done.err().unwrap_or(Error::SUCCESS);
+        if error != Error::SUCCESS && error != Error::NOT_READY {
+            self.of_thread().last = error;
+        }
+        error.0 as u64
+    }
+
+    /// A defect of ours is an error of the program's.
+    fn guard<T>(&mut self, name: &str, body: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
+        let done = catch_unwind(AssertUnwindSafe(|| body(self)));
+        done.unwrap_or_else(|_| {
+            self.say_once(&format!("{name} ended in an internal error, which is a defect of Counterpoint"));
+            Err(Error::UNKNOWN)
+        })
+    }
+
+    /// Notes how far the program has come in a file.
+    fn note_file(&mut self, entry: &Entry) {
+        match (self.files.last_mut(), entry) {
+            // Calls that are not recorded are no steps.
+            (Some(Entry::Read { path, to, .. }), Entry::Read { path: same, from, to: further })
+            | (Some(Entry::Wrote { path, to, .. }), Entry::Wrote { path: same, from, to: further })
+                if path == same && to == from =>
+            {
+                *to = *further;
+            }
+            _ => self.files.push(entry.clone()),
+        }
+    }
+
+    /// Writes the progress of files into the record.
+    pub(crate) fn write_files(&mut self) {
+        for entry in std::mem::take(&mut self.files) {
+            self.recorder.entry(&entry);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The words of a call as typed arguments, by the conventions of Linux for C on this processor.
+//!
+//! Numbers and addresses have a word each. A structure of up to 16 bytes has the words of its bytes, all in registers or all on the stack; a larger one
+//! is on the stack, or on Arm in memory that a word has the address of.
+
+use crate::api::Dim3;
+use crate::errors::Result;
+use crate::page::WORDS;
+
+/// Words that come in registers; those on the stack follow.
+#[cfg(not(target_arch = "aarch64"))]
+const REGISTERS: usize = 6;
+#[cfg(target_arch = "aarch64")]
+const REGISTERS: usize = 8;
+
+/// The words of a call that are not taken yet.
+pub(crate) struct Words {
+    words: [u64; WORDS],
+    register: usize,
+    stack: usize,
+}
+
+impl Words {
+    pub(crate) fn new(words: [u64; WORDS]) -> Self {
+        Words { words, register: 0, stack: REGISTERS }
+    }
+
+    fn on_stack(&mut self) -> u64 {
+        self.stack += 1;
+        self.words.get(self.stack - 1).copied().unwrap_or(0)
+    }
+
+    fn word(&mut self) -> u64 {
+        if self.register == REGISTERS {
+            return self.on_stack();
+        }
+        self.register += 1;
+        self.words[self.register - 1]
+    }
+
+    /// The words of a structure of 9 to 16 bytes.
+    fn two(&mut self) -> [u64; 2] {
+        if self.register + 2 <= REGISTERS {
+            return [self.word(), self.word()];
+        }
+        if cfg!(target_arch = "aarch64") {
+            self.register = REGISTERS;
+        }
+        [self.on_stack(), self.on_stack()]
+    }
+
+    /// The words of a larger structure.
+    pub(crate) fn many<const N: usize>(&mut self) -> Result<[u64; N]> {
+        if cfg!(target_arch = "aarch64") {
+            let mut all = [0; N];
+            let start: *const u64 = std::ptr::without_provenance(self.word() as usize);
+            for (index, word) in all.iter_mut().enumerate() {
+                *word = crate::foreign::get(start.wrapping_add(index))?;
+            }
+            return Ok(all);
+        }
+        Ok(std::array::from_fn(|_| self.on_stack()))
+    }
+}
+
+/// A type of arguments.
+pub(crate) trait Argument: Sized {
+    /// Takes the next one.
+    fn take(words: &mut Words) -> Result<Self>;
+}
+
+macro_rules! numbers {
+    ($($type:ty),*) => {
+        $(impl Argument for $type {
+            fn take(words: &mut Words) -> Result<Self> {
+                Ok(words.word() as $type)
+            }
+        })*
+    };
+}
+
+numbers!(i32, u32, u64, usize);
+
+impl<T> Argument for *const T {
+    fn take(words: &mut Words) -> Result<Self> {
+        Ok(std::ptr::without_provenance(words.word() as usize))
+    }
+}
+
+impl<T> Argument for *mut T {
+    fn take(words: &mut Words) -> Result<Self> {
+        Ok(std::ptr::without_provenance_mut(words.word() as usize))
+    }
+}
+
+impl Argument for Dim3 {
+    fn take(words: &mut Words) -> Result<Self> {
+        let [xy, z] = words.two();
+        Ok(Dim3 { x: xy as u32, y: (xy >> 32) as u32, z: z as u32 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn arguments_are_where_c_puts_them() {
+        let mut words = Words::new(std::array::from_fn(|index| index as u64));
+        let function: u64 = Argument::take(&mut words).expect("a word");
+        let grid: Dim3 = Argument::take(&mut words).expect("two words");
+        assert_eq!((function, grid), (0, Dim3 { x: 1, y: 0, z: 2 }));
+        let [_, fifth] = words.two();
+        // One register is left, which the next structure does not fit in, and a number does.
+        assert_eq!((fifth, words.two(), words.word()), (4, [6, 7], 5));
+        assert_eq!(words.many::<3>().expect("words of the stack"), [8, 9, 10]);
+        let beyond: [u64; 4] = words.many().expect("words of the stack");
+        assert_eq!(beyond, [11, 12, 13, 0]);
+    }
+}
