@@ -1,48 +1,45 @@
 //! An archive in memory.
 
-use std::borrow::Cow;
-use std::io::{self, Cursor, Read};
-
-use zip::ZipArchive;
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
 
 /// Files in memory, by name: paths with `/` between their parts.
 #[derive(Clone, Debug)]
-pub struct Archive(ZipArchive<Cursor<&'static [u8]>>);
+pub struct Archive {
+    contents: Vec<u8>,
+    files: BTreeMap<String, Range<usize>>,
+}
 
 impl Archive {
     /// The archive of what [`pack`](crate::pack()) wrote.
     ///
     /// # Errors
     /// If the bytes are no archive.
-    pub fn new(bytes: &'static [u8]) -> io::Result<Self> {
-        ZipArchive::new(Cursor::new(bytes)).map(Archive).map_err(io::Error::other)
+    pub fn new(bytes: &[u8]) -> io::Result<Self> {
+        let contents = lz4_flex::decompress_size_prepended(bytes).map_err(io::Error::other)?;
+        let mut files = BTreeMap::new();
+        for entry in tar::Archive::new(&*contents).entries()? {
+            let entry = entry?;
+            let begin = entry.raw_file_position() as usize;
+            let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+            files.insert(name, begin..begin + entry.size() as usize);
+        }
+        Ok(Archive { contents, files })
     }
 
-    /// The names of all files.
-    pub fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        // They are UTF-8, as `pack` writes them.
-        self.0.file_names().filter_map(Result::ok)
+    /// The names of all files, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
     }
 
     /// Whether there is a file of this name.
     pub fn has(&self, name: &str) -> bool {
-        self.0.index_for_name(name).is_some()
+        self.files.contains_key(name)
     }
 
     /// The contents of a file; nothing if there is none of this name.
-    ///
-    /// # Errors
-    /// If the archive is damaged.
-    pub fn read(&self, name: &str) -> Option<io::Result<Vec<u8>>> {
-        let index = self.0.index_for_name(name)?;
-        // The table of contents is shared by clones; a reader of one's own has a place in the bytes.
-        let mut own = self.0.clone();
-        let mut read = || {
-            let mut file = own.by_index(index).map_err(io::Error::other)?;
-            let mut contents = Vec::new();
-            file.read_to_end(&mut contents)?;
-            Ok(contents)
-        };
-        Some(read())
+    pub fn read(&self, name: &str) -> Option<&[u8]> {
+        self.contents.get(self.files.get(name)?.clone())
     }
 }

@@ -1,14 +1,10 @@
 //! Packing, as a build script does it.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, ZipWriter};
-
 /// The name of the archive in Cargo's `OUT_DIR`.
-pub const ARCHIVE: &str = "built-in.zip";
+pub const ARCHIVE: &str = "built-in.tar.lz4";
 
 /// Ends of the names of files that are packed. Others, such as CUDA sources, pages and generated data, are not read by a run.
 pub const PACKED: [&str; 3] = ["csv", "ptx", "yaml"];
@@ -32,24 +28,19 @@ pub fn pack(base: &str, folders: &[&str]) -> io::Result<()> {
         std::env::var_os(name).map(PathBuf::from).ok_or_else(missing)
     };
     let base = variable("CARGO_MANIFEST_DIR")?.join(base);
-    let out = File::create(variable("OUT_DIR")?.join(ARCHIVE))?;
-    for path in write(&base, folders, out)? {
+    let (bytes, files) = packed(&base, folders)?;
+    for path in files {
         say(&format!("cargo::rerun-if-changed={}", path.display()));
     }
-    Ok(())
+    std::fs::write(variable("OUT_DIR")?.join(ARCHIVE), bytes)
 }
 
-/// Writes the archive of folders of `base`; gives the files that are in it.
+/// The archive of folders of `base`, and the files that are in it.
 ///
 /// # Errors
 /// As [`pack`].
-pub fn write(base: &Path, folders: &[&str], out: impl io::Write + io::Seek) -> io::Result<Vec<PathBuf>> {
-    // Without the time at which a file changed, so that the same files give the same bytes.
-    let options = SimpleFileOptions::DEFAULT
-        .compression_method(CompressionMethod::Deflated)
-        .compression_level(Some(9))
-        .last_modified_time(zip::DateTime::DEFAULT);
-    let mut archive = ZipWriter::new(out);
+pub fn packed(base: &Path, folders: &[&str]) -> io::Result<(Vec<u8>, Vec<PathBuf>)> {
+    let mut archive = tar::Builder::new(Vec::new());
     let mut all = Vec::new();
     for folder in folders {
         let files = files(&base.join(folder))?;
@@ -58,15 +49,19 @@ pub fn write(base: &Path, folders: &[&str], out: impl io::Write + io::Seek) -> i
             return Err(io::Error::other(format!("{}: no file ends in {ends}", base.join(folder).display())));
         }
         for path in files {
-            let name = path.strip_prefix(base).map_err(io::Error::other)?;
-            let name: Vec<_> = name.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-            archive.start_file(name.join("/"), options).map_err(io::Error::other)?;
-            archive.write_all(&std::fs::read(&path)?)?;
+            let contents = std::fs::read(&path)?;
+            // Without owner, rights and time, so that the same files give the same bytes.
+            let mut header = tar::Header::new_gnu();
+            header.set_size(contents.len() as u64);
+            archive.append_data(
+                &mut header,
+                path.strip_prefix(base).map_err(io::Error::other)?,
+                &*contents,
+            )?;
             all.push(path);
         }
     }
-    archive.finish().map_err(io::Error::other)?;
-    Ok(all)
+    Ok((lz4_flex::compress_prepend_size(&archive.into_inner()?), all))
 }
 
 /// The files to pack in a folder and below, in order.
@@ -94,8 +89,6 @@ fn say(line: &str) {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Cursor;
-
     use super::*;
     use crate::Archive;
 
@@ -117,19 +110,14 @@ mod tests {
         ] {
             std::fs::write(at(name), text).unwrap();
         }
-        let packed = || {
-            let mut out = Cursor::new(Vec::new());
-            assert_eq!(write(root.path(), &["a", "c"], &mut out).unwrap().len(), 3);
-            out.into_inner()
-        };
-        let bytes = packed();
-        assert_eq!(bytes, packed());
+        let (bytes, files) = packed(root.path(), &["a", "c"]).unwrap();
+        assert_eq!(files.len(), 3);
+        assert_eq!(bytes, packed(root.path(), &["a", "c"]).unwrap().0);
         assert!(bytes.len() < long.len() / 10, "{} bytes", bytes.len());
-        let archive = Archive::new(bytes.leak()).unwrap();
-        let mut names: Vec<_> = archive.names().collect();
-        names.sort_unstable();
+        let archive = Archive::new(&bytes).unwrap();
+        let names: Vec<_> = archive.names().collect();
         assert_eq!(names, ["a/b/b.yaml", "a/b/kernel.ptx", "c/table.csv"]);
-        assert_eq!(archive.read("a/b/kernel.ptx").unwrap().unwrap(), long.as_bytes());
+        assert_eq!(archive.read("a/b/kernel.ptx"), Some(long.as_bytes()));
         assert!(archive.has("c/table.csv") && !archive.has("c") && archive.read("a/b/kernel.cu").is_none());
         assert!(Archive::new(b"none").is_err());
     }
@@ -138,8 +126,7 @@ mod tests {
     fn a_folder_without_files_is_refused_by_name() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir(root.path().join("empty")).unwrap();
-        let refused =
-            |folder: &str| write(root.path(), &[folder], Cursor::new(Vec::new())).unwrap_err().to_string();
+        let refused = |folder: &str| packed(root.path(), &[folder]).unwrap_err().to_string();
         assert!(refused("empty").contains("empty: no file ends in csv, ptx, yaml"));
         assert!(refused("gone").contains("gone: "));
     }

@@ -9,7 +9,7 @@ use counterpoint_framework::telemetry::sinks::otlp::{
     BadFile, Batch, Endpoint, Exported, Options, Outbox, RunTrace, Saved, save, send,
 };
 use hyper::StatusCode;
-use opentelemetry_sdk::Resource;
+use opentelemetry_proto::tonic::resource::v1::Resource;
 
 use crate::receiver::{Answer, REASON, Receiver, take};
 use crate::{quick, send_to, trace, tree};

@@ -24,7 +24,7 @@ pub struct BuiltIn {
 #[macro_export]
 macro_rules! built_in {
     ($folder:expr) => {
-        $crate::find::BuiltIn::new($folder, include_bytes!(concat!(env!("OUT_DIR"), "/built-in.zip")))
+        $crate::find::BuiltIn::new($folder, include_bytes!(concat!(env!("OUT_DIR"), "/built-in.tar.lz4")))
     };
 }
 
@@ -59,9 +59,9 @@ pub(super) fn has(path: &str, registry: &Registry) -> bool {
 
 /// The contents of a built-in file.
 pub(super) fn read(path: &str, registry: &Registry) -> io::Result<Vec<u8>> {
-    let found =
-        registry.all::<BuiltIn>().find_map(|files| files.own(path).and_then(|own| files.archive().read(own)));
-    found.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
+    let mut all = registry.all::<BuiltIn>();
+    let found = all.find_map(|files| files.own(path).and_then(|own| files.archive().read(own)));
+    found.map(<[u8]>::to_vec).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 /// The paths of all built-in files below a folder, relative to it.
@@ -69,7 +69,7 @@ pub(super) fn below(folder: &str, registry: &Registry) -> Vec<String> {
     let inside = |path: &str| Some(path.strip_prefix(folder)?.strip_prefix('/')?.to_owned());
     let paths = |files: &BuiltIn| -> Vec<String> {
         let names = files.archive().names();
-        names.filter_map(|name| inside(&joined(files.folder, &name))).collect()
+        names.filter_map(|name| inside(&joined(files.folder, name))).collect()
     };
     registry.all::<BuiltIn>().flat_map(paths).collect()
 }

@@ -13,9 +13,8 @@ fn registry(root: &Path) -> Registry {
     let carried = |folder: &'static str, files: &[(&str, &str)], folders: &[&str]| {
         let from = root.join("packed").join(folder);
         files.iter().for_each(|(name, text)| write(&from.join(name), text));
-        let mut bytes = std::io::Cursor::new(Vec::new());
-        counterpoint_archive::write(&from, folders, &mut bytes).unwrap();
-        BuiltIn::new(folder, bytes.into_inner().leak())
+        let (bytes, _) = counterpoint_archive::packed(&from, folders).unwrap();
+        BuiltIn::new(folder, bytes.leak())
     };
     let generic = [
         ("topologies/systems/tiny.yaml", "the built-in one"),

@@ -1,14 +1,19 @@
 //! A span of simulated time as one of OpenTelemetry.
 
 use std::num::NonZeroU64;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState};
-use opentelemetry::{InstrumentationScope, KeyValue, Value};
-use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue};
+use opentelemetry_proto::tonic::resource::v1::Resource;
+use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span as WireSpan, SpanFlags, Status};
 
 use crate::telemetry::{Attribute, Level, Span};
 use crate::time::SimTime;
+
+/// The flag of a span that is kept (W3C's trace context).
+const SAMPLED: u32 = 1;
 
 /// Ratio of a span's shown duration to the simulated one. Jaeger knows microseconds only, in which most
 /// actions of a machine would take no time.
@@ -45,29 +50,33 @@ impl Default for Scale {
 
 /// The common part of all spans of a trace.
 pub(super) struct Common {
-    pub(super) trace: TraceId,
+    pub(super) trace: u128,
     pub(super) epoch: SystemTime,
     pub(super) scale: Scale,
-    pub(super) scope: InstrumentationScope,
 }
 
 /// The author of a span: distinguishes our files from those of others.
 pub(super) const SCOPE: &str = "counterpoint";
 
-/// The scope of all our spans.
-pub(super) fn scope() -> InstrumentationScope {
-    InstrumentationScope::builder(SCOPE).with_version(env!("CARGO_PKG_VERSION")).build()
+/// The span's name on the wire, where 0 means none.
+pub(super) fn span_id(id: crate::telemetry::SpanId) -> u64 {
+    // Components count from 0 in the upper half: with 1 the first one's first span has a name, too, and no two the same.
+    id.0.wrapping_add(1 << 32)
 }
 
-/// The span's name on the wire, where 0 means none.
-pub(super) fn span_id(id: crate::telemetry::SpanId) -> SpanId {
-    // Components count from 0 in the upper half: with 1 the first one's first span has a name, too, and no two the same.
-    SpanId::from(id.0.wrapping_add(1 << 32))
+/// A text.
+pub(super) fn text(text: impl Into<String>) -> Value {
+    Value::StringValue(text.into())
 }
 
 /// A whole number, which OpenTelemetry signs: one that does not fit is a text.
-fn number(value: u64) -> Value {
-    i64::try_from(value).map_or_else(|_| Value::from(value.to_string()), Value::from)
+pub(super) fn number(value: u64) -> Value {
+    i64::try_from(value).map_or_else(|_| text(value.to_string()), Value::IntValue)
+}
+
+/// An attribute of a span or of a service.
+pub(super) fn attribute(key: &str, value: Value) -> KeyValue {
+    KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }), ..KeyValue::default() }
 }
 
 fn level(level: Level) -> &'static str {
@@ -82,55 +91,52 @@ fn level(level: Level) -> &'static str {
 
 /// The span as OpenTelemetry has it. Its parent is given as far as it is known: the name, and whether another
 /// service has it.
-pub(super) fn span_data(span: &Span, parent: Option<(SpanId, bool)>, common: &Common) -> SpanData {
-    let at = |time| common.epoch + common.scale.shown(time).unwrap_or(Duration::MAX);
+pub(super) fn wire_span(span: &Span, parent: Option<(u64, bool)>, common: &Common) -> WireSpan {
+    let at = |time| {
+        let moment = common.epoch + common.scale.shown(time).unwrap_or(Duration::MAX);
+        let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    };
     let duration = span.end.saturating_sub(span.start);
     let mut attributes = Vec::with_capacity(7 + span.attributes.len());
     attributes.extend([
-        KeyValue::new("sim.start_ps", number(span.start.as_ps())),
-        KeyValue::new("sim.duration_ps", number(duration.as_ps())),
-        KeyValue::new("sim.path", span.path.clone()),
-        KeyValue::new("sim.lane", span.lane.to_string()),
-        KeyValue::new("sim.level", level(span.level)),
-        KeyValue::new("partial", span.partial),
-        KeyValue::new("sim.aggregated", number(span.aggregated)),
+        attribute("sim.start_ps", number(span.start.as_ps())),
+        attribute("sim.duration_ps", number(duration.as_ps())),
+        attribute("sim.path", text(&*span.path)),
+        attribute("sim.lane", text(span.lane.to_string())),
+        attribute("sim.level", text(level(span.level))),
+        attribute("partial", Value::BoolValue(span.partial)),
+        attribute("sim.aggregated", number(span.aggregated)),
     ]);
     attributes.extend(span.attributes.iter().map(|(key, value)| match value {
-        Attribute::Number(value) | Attribute::Amount(value) => KeyValue::new(*key, number(*value)),
-        Attribute::Text(text) => KeyValue::new(*key, text.clone()),
+        Attribute::Number(value) | Attribute::Amount(value) => attribute(key, number(*value)),
+        Attribute::Text(value) => attribute(key, text(&**value)),
     }));
-    SpanData {
-        span_context: context(common.trace, span_id(span.id)),
-        parent_span_id: parent.map_or(SpanId::INVALID, |(id, _)| id),
-        parent_span_is_remote: parent.is_some_and(|(_, remote)| remote),
-        name: span.name.clone(),
-        start_time: at(span.start),
-        end_time: at(span.end.max(span.start)),
+    let is_remote = parent.is_some_and(|(_, remote)| remote);
+    let remote = if is_remote { SpanFlags::ContextIsRemoteMask as u32 } else { 0 };
+    WireSpan {
+        trace_id: common.trace.to_be_bytes().to_vec(),
+        span_id: span_id(span.id).to_be_bytes().to_vec(),
+        parent_span_id: parent.map(|(id, _)| id.to_be_bytes().to_vec()).unwrap_or_default(),
+        // Everything is kept, so every span is sampled.
+        flags: SAMPLED | SpanFlags::ContextHasIsRemoteMask as u32 | remote,
+        name: span.name.to_string(),
+        kind: SpanKind::Internal as i32,
+        start_time_unix_nano: at(span.start),
+        end_time_unix_nano: at(span.end.max(span.start)),
         attributes,
-        ..bare(common.scope.clone())
+        status: Some(Status::default()),
+        ..WireSpan::default()
     }
 }
 
-/// A span's place in its trace; everything is kept, so every span is sampled.
-pub(super) fn context(trace: TraceId, span: SpanId) -> SpanContext {
-    SpanContext::new(trace, span, TraceFlags::SAMPLED, false, TraceState::NONE)
-}
-
-/// A span of unknown properties.
-pub(super) fn bare(scope: InstrumentationScope) -> SpanData {
-    SpanData {
-        span_context: SpanContext::NONE,
-        parent_span_id: SpanId::INVALID,
-        parent_span_is_remote: false,
-        span_kind: SpanKind::Internal,
-        name: "".into(),
-        start_time: SystemTime::UNIX_EPOCH,
-        end_time: SystemTime::UNIX_EPOCH,
-        attributes: Vec::new(),
-        dropped_attributes_count: 0,
-        events: SpanEvents::default(),
-        links: SpanLinks::default(),
-        status: Status::Unset,
-        instrumentation_scope: scope,
-    }
+/// Spans of a service, as they travel and as they are kept.
+pub(super) fn of_service(resource: &Resource, spans: Vec<WireSpan>) -> ResourceSpans {
+    let scope = InstrumentationScope {
+        name: SCOPE.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..InstrumentationScope::default()
+    };
+    let scope_spans = vec![ScopeSpans { scope: Some(scope), spans, ..ScopeSpans::default() }];
+    ResourceSpans { resource: Some(resource.clone()), scope_spans, ..ResourceSpans::default() }
 }

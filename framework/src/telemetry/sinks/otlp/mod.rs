@@ -4,7 +4,7 @@
 //! component belongs to a service, ids are the run's own. [`send`] hands them to a server batch by batch;
 //! [`save`] writes the unsent ones to a file, which [`Saved`] reads, to be sent another time.
 //!
-//! Nothing here drops a span in silence. The SDK's batch processor therefore has no part in it: it discards
+//! Nothing here drops a span in silence. OpenTelemetry's SDK therefore has no part in it: its batch processor discards
 //! anything beyond its queue. Here a batch waits until the server has acknowledged the one before, the queue
 //! before it is short, and its producer waits.
 
@@ -15,8 +15,8 @@ mod saved;
 mod send;
 mod trace;
 
-use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::trace::SpanData;
+use opentelemetry_proto::tonic::resource::v1::Resource;
+use opentelemetry_proto::tonic::trace::v1::Span;
 
 pub use endpoint::{BadEndpoint, Endpoint};
 pub use mapping::{DEFAULT_SCALE, Scale};
@@ -30,7 +30,7 @@ pub struct Batch {
     /// Their service: an index into [`Outbox::services`].
     pub service: usize,
     /// The spans.
-    pub spans: Vec<SpanData>,
+    pub spans: Vec<Span>,
 }
 
 /// Spans that are to be sent, in batches that are the same every time they are asked for.

@@ -9,19 +9,13 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use opentelemetry::trace::{SpanId, TraceId};
-use opentelemetry::{KeyValue, Value};
-use opentelemetry_proto::tonic::common::v1::{KeyValue as WireKeyValue, any_value};
-use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, Span as WireSpan, SpanFlags};
-use opentelemetry_proto::transform::common::tonic::ResourceAttributesWithSchema;
-use opentelemetry_proto::transform::trace::tonic::group_spans_by_resource_and_scope;
-use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::trace::SpanData;
+use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value::Value};
+use opentelemetry_proto::tonic::resource::v1::Resource;
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, Span};
 use serde::{Deserialize, Serialize};
 
-use super::mapping::{SCOPE, bare, context, scope};
+use super::mapping::{SCOPE, of_service};
 use super::{Batch, Outbox};
 
 /// The version of the format that is written, and the only one that is read.
@@ -66,23 +60,15 @@ impl std::error::Error for BadFile {}
 /// # Errors
 /// Those of `out`, or of the source of the batches.
 pub fn save(outbox: &dyn Outbox, skip: usize, out: &mut dyn Write) -> io::Result<()> {
-    let resources: Vec<_> = outbox.services().iter().map(sorted).collect();
     let of = outbox.len().saturating_sub(skip);
     for (index, batch) in outbox.batches(skip).enumerate() {
         let Batch { service, spans } = batch.map_err(io::Error::other)?;
-        let resource_spans = group_spans_by_resource_and_scope(spans, &resources[service]);
+        let resource_spans = vec![of_service(&outbox.services()[service], spans)];
         let line = Line { counterpoint: Mark { format: FORMAT, batch: index + 1, of }, resource_spans };
         serde_json::to_writer(&mut *out, &line)?;
         writeln!(out)?;
     }
     Ok(())
-}
-
-/// The attributes of a service, in an order that does not change from run to run.
-fn sorted(resource: &Resource) -> ResourceAttributesWithSchema {
-    let mut attributes = ResourceAttributesWithSchema::from(resource);
-    attributes.attributes.0.sort_by(|a, b| a.key.cmp(&b.key));
-    attributes
 }
 
 /// Spans in a file that has been looked at from its first to its last line.
@@ -181,7 +167,7 @@ impl Lines {
 }
 
 impl Iterator for Lines {
-    type Item = Result<(Mark, Resource, Vec<SpanData>), BadFile>;
+    type Item = Result<(Mark, Resource, Vec<Span>), BadFile>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let line = self.lines.next()?;
@@ -192,7 +178,7 @@ impl Iterator for Lines {
     }
 }
 
-fn parse(line: &str) -> Result<(Mark, Resource, Vec<SpanData>), String> {
+fn parse(line: &str) -> Result<(Mark, Resource, Vec<Span>), String> {
     let foreign =
         |problem: String| format!("these are not spans that `counterpoint run` has saved: {problem}");
     /// Enough to say that a line is ours though the rest of it is not understood.
@@ -212,59 +198,41 @@ fn parse(line: &str) -> Result<(Mark, Resource, Vec<SpanData>), String> {
     let Ok([of_service]) = <[ResourceSpans; 1]>::try_from(line.resource_spans) else {
         return Err(foreign("expected the spans of one service".to_owned()));
     };
-    let resource = of_service.resource.map(|resource| resource.attributes).unwrap_or_default();
-    let resource = resource.into_iter().map(key_value).collect::<Result<Vec<_>, _>>().map_err(foreign)?;
-    let resource = Resource::builder_empty().with_attributes(resource).build();
+    let resource = of_service.resource.unwrap_or_default();
+    check_attributes(&resource.attributes).map_err(foreign)?;
     let mut spans = Vec::new();
     for of_scope in of_service.scope_spans {
         let name = of_scope.scope.map(|scope| scope.name).unwrap_or_default();
         if name != SCOPE {
             return Err(foreign(format!("`{name}` has written them")));
         }
-        for span in of_scope.spans {
-            spans.push(span_data(span).map_err(foreign)?);
-        }
+        of_scope.spans.iter().try_for_each(check).map_err(foreign)?;
+        spans.extend(of_scope.spans);
     }
     Ok((mark, resource, spans))
 }
 
-fn span_data(span: WireSpan) -> Result<SpanData, String> {
-    let problem = |what: &str| format!("span `{}` has {what}", span.name);
-    let trace = <[u8; 16]>::try_from(&*span.trace_id).map_err(|_| problem("no trace id of 16 bytes"))?;
-    let id = <[u8; 8]>::try_from(&*span.span_id).map_err(|_| problem("no id of 8 bytes"))?;
-    let parent = match &*span.parent_span_id {
-        [] => SpanId::INVALID,
-        bytes => SpanId::from_bytes(bytes.try_into().map_err(|_| problem("a parent that is no id"))?),
-    };
-    let context = context(TraceId::from_bytes(trace), SpanId::from_bytes(id));
-    if !context.is_valid() {
-        return Err(problem("no id, or no trace"));
+/// Looks at a span as closely as a server would.
+fn check(span: &Span) -> Result<(), String> {
+    let problem = |what: &str| Err(format!("span `{}` has {what}", span.name));
+    let is_zero = |id: &[u8]| id.iter().all(|byte| *byte == 0);
+    match span {
+        _ if span.trace_id.len() != 16 => problem("no trace id of 16 bytes"),
+        _ if span.span_id.len() != 8 => problem("no id of 8 bytes"),
+        _ if ![0, 8].contains(&span.parent_span_id.len()) => problem("a parent that is no id"),
+        _ if is_zero(&span.trace_id) || is_zero(&span.span_id) => problem("no id, or no trace"),
+        _ if span.end_time_unix_nano < span.start_time_unix_nano => problem("an end before its beginning"),
+        _ => check_attributes(&span.attributes),
     }
-    if span.end_time_unix_nano < span.start_time_unix_nano {
-        return Err(problem("an end before its beginning"));
-    }
-    Ok(SpanData {
-        span_context: context,
-        parent_span_id: parent,
-        parent_span_is_remote: span.flags & SpanFlags::ContextIsRemoteMask as u32 != 0,
-        name: span.name.into(),
-        start_time: moment(span.start_time_unix_nano),
-        end_time: moment(span.end_time_unix_nano),
-        attributes: span.attributes.into_iter().map(key_value).collect::<Result<_, _>>()?,
-        ..bare(scope())
-    })
 }
 
-fn moment(nanos: u64) -> SystemTime {
-    UNIX_EPOCH + Duration::from_nanos(nanos)
-}
-
-fn key_value(attribute: WireKeyValue) -> Result<KeyValue, String> {
-    let value = match attribute.value.and_then(|value| value.value) {
-        Some(any_value::Value::StringValue(text)) => Value::from(text),
-        Some(any_value::Value::IntValue(number)) => Value::from(number),
-        Some(any_value::Value::BoolValue(flag)) => Value::from(flag),
-        _ => return Err(format!("attribute `{}` is neither a text nor a number nor a flag", attribute.key)),
+fn check_attributes(attributes: &[KeyValue]) -> Result<(), String> {
+    let is_known = |attribute: &&KeyValue| {
+        let value = attribute.value.as_ref().and_then(|value| value.value.as_ref());
+        matches!(value, Some(Value::StringValue(_) | Value::IntValue(_) | Value::BoolValue(_)))
     };
-    Ok(KeyValue::new(attribute.key, value))
+    match attributes.iter().find(|attribute| !is_known(attribute)) {
+        None => Ok(()),
+        Some(other) => Err(format!("attribute `{}` is neither a text nor a number nor a flag", other.key)),
+    }
 }

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use opentelemetry_proto::tonic::collector::trace::v1::{
     ExportTraceServiceRequest, ExportTraceServiceResponse,
 };
-use opentelemetry_proto::transform::common::tonic::ResourceAttributesWithSchema;
-use opentelemetry_proto::transform::trace::tonic::group_spans_by_resource_and_scope;
+use opentelemetry_proto::tonic::resource::v1::Resource;
 use prost::Message;
 
 use super::connection::{Connection, Failure};
+use super::mapping::of_service;
 use super::{Batch, Endpoint, Outbox};
 
 /// Pause before the first retry; each later one is twice as long.
@@ -67,8 +67,7 @@ impl Exported {
 /// no runtime.
 pub fn send(outbox: &dyn Outbox, endpoint: &Endpoint, options: &Options) -> Exported {
     let (hand_over, batches) = flume::bounded(QUEUE);
-    let services = outbox.services().iter().map(ResourceAttributesWithSchema::from).collect();
-    let sender = Sender { services, endpoint, options };
+    let sender = Sender { services: outbox.services(), endpoint, options };
     let mut exported = std::thread::scope(|scope| {
         // The thread owns its end of the channel: when it gives up, nobody waits for a place in the queue any more.
         let thread = scope.spawn(move || sender.run(batches));
@@ -96,7 +95,7 @@ pub fn send(outbox: &dyn Outbox, endpoint: &Endpoint, options: &Options) -> Expo
 }
 
 struct Sender<'a> {
-    services: Vec<ResourceAttributesWithSchema>,
+    services: &'a [Resource],
     endpoint: &'a Endpoint,
     options: &'a Options,
 }
@@ -118,7 +117,7 @@ impl Sender<'_> {
         let mut connection = Connection::new(self.endpoint)?;
         while let Ok(Batch { service, spans }) = batches.recv_async().await {
             let count = spans.len() as u64;
-            let resource_spans = group_spans_by_resource_and_scope(spans, &self.services[service]);
+            let resource_spans = vec![of_service(&self.services[service], spans)];
             let body = ExportTraceServiceRequest { resource_spans }.encode_to_vec();
             let answer = self.until_stopped(self.deliver_one(&mut connection, body)).await?;
             let refused = answer.partial_success.unwrap_or_default();

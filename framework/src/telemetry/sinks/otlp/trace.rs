@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use opentelemetry::KeyValue;
-use opentelemetry::trace::TraceId;
-use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator};
+use opentelemetry_proto::tonic::resource::v1::Resource;
 
-use super::mapping::{Common, Scale, scope, span_data, span_id};
+use super::mapping::{Common, Scale, attribute, number, span_id, text, wire_span};
 use super::{BadFile, Batch, Outbox};
 use crate::telemetry::{Span, SpanId};
 use crate::time::SimTime;
@@ -40,8 +38,9 @@ impl Identity {
     /// A trace that nobody has seen, of a run that began at this moment. A server adds spans of a known
     /// number to those that it has, so every export needs a number of its own.
     pub fn fresh(epoch: SystemTime) -> Self {
-        let trace = u128::from_be_bytes(RandomIdGenerator::default().new_trace_id().to_bytes());
-        Identity { trace: trace.max(1), epoch }
+        // The standard library's hashers have keys that nobody has seen.
+        let [high, low] = [(); 2].map(|()| u128::from(RandomState::new().build_hasher().finish()));
+        Identity { trace: (high << 64 | low).max(1), epoch }
     }
 }
 
@@ -128,12 +127,7 @@ impl<'a> RunTrace<'a> {
         known.sort_unstable();
         Ok(RunTrace {
             spans,
-            common: Common {
-                trace: TraceId::from(identity.trace),
-                epoch: identity.epoch,
-                scale: *scale,
-                scope: scope(),
-            },
+            common: Common { trace: identity.trace, epoch: identity.epoch, scale: *scale },
             services: services.iter().map(|service| resource(service, setting)).collect(),
             known,
             plan,
@@ -150,7 +144,7 @@ impl<'a> RunTrace<'a> {
             let span = &self.spans[index];
             // A parent that was not kept would be a riddle to the reader.
             let parent = span.parent.and_then(|id| Some((span_id(id), self.service_of(id)? != *service)));
-            span_data(span, parent, &self.common)
+            wire_span(span, parent, &self.common)
         };
         Batch { service: *service, spans: spans.iter().map(convert).collect() }
     }
@@ -181,20 +175,20 @@ fn fits(epoch: SystemTime, scale: Scale, end: SimTime) -> bool {
     since.is_some_and(|since| i64::try_from(since.as_nanos()).is_ok())
 }
 
+/// A service as a server knows it. Its attributes have an order that does not change from run to run.
 fn resource(service: &Service, setting: &Setting) -> Resource {
     let instance = format!("{:032x}/{}", setting.identity.trace, service.instance);
-    let scale = i64::try_from(setting.scale.get()).unwrap_or(i64::MAX);
-    Resource::builder_empty()
-        .with_attributes([
-            KeyValue::new("service.name", service.name.clone()),
-            KeyValue::new("service.namespace", "counterpoint"),
-            KeyValue::new("service.version", env!("CARGO_PKG_VERSION")),
-            KeyValue::new("service.instance.id", instance),
-            // One host for all: otherwise Jaeger takes their clocks for different ones, and moves spans to correct them.
-            KeyValue::new("host.id", "simulation"),
-            KeyValue::new("ip", "127.0.0.1"),
-            KeyValue::new("sim.time_scale", scale),
-        ])
-        .with_attributes(setting.facts.iter().map(|(key, value)| KeyValue::new(*key, value.clone())))
-        .build()
+    let mut attributes = vec![
+        attribute("service.name", text(&*service.name)),
+        attribute("service.namespace", text("counterpoint")),
+        attribute("service.version", text(env!("CARGO_PKG_VERSION"))),
+        attribute("service.instance.id", text(instance)),
+        // One host for all: otherwise Jaeger takes their clocks for different ones, and moves spans to correct them.
+        attribute("host.id", text("simulation")),
+        attribute("ip", text("127.0.0.1")),
+        attribute("sim.time_scale", number(setting.scale.get())),
+    ];
+    attributes.extend(setting.facts.iter().map(|(key, value)| attribute(key, text(&**value))));
+    attributes.sort_by(|a, b| a.key.cmp(&b.key));
+    Resource { attributes, ..Resource::default() }
 }
