@@ -1,12 +1,6 @@
 //! Properties of every committed PTX file: it is printed back byte for byte, stays a sound module when it is
 //! changed, and is the same program to the executor and to the analyses.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
-#[path = "common/ptxas.rs"]
-mod ptxas;
-
 use std::path::Path;
 
 use counterpoint_ptx::analysis::access::KernelAccesses;
@@ -14,8 +8,8 @@ use counterpoint_ptx::ast::{Function, Module, Span};
 use counterpoint_ptx::rewrite::{Edit, print, print_with};
 use counterpoint_ptx::{Kernel, parser};
 
-use common::files;
-use ptxas::Assembler;
+use crate::common::files;
+use crate::common::ptxas::Assembler;
 
 fn module(path: &Path) -> Module {
     let text = std::fs::read_to_string(path).unwrap();

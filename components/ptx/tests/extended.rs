@@ -1,9 +1,8 @@
 //! Extended precision, permutations and rounding modes: results of single instructions.
 
-mod small;
-
 use counterpoint_ptx::Kernel;
-use small::{HEAD, outputs};
+
+use crate::small::{HEAD, outputs};
 
 /// One result of 64 bits, in %rd5, of two operands of 64 bits, in %rd6 and %rd7, whose halves are %r1 to %r4.
 fn wide(instructions: &str, a: u64, b: u64) -> u64 {

@@ -1,10 +1,6 @@
 //! Ranges that pre-profilers report when they run equal those of the analysis for every block: all kernels of
 //! all committed files that can have profilers, with many launches of odd shapes and parameters.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
-
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -14,7 +10,7 @@ use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ctas};
 use counterpoint_ptx::profile::{self, ProfiledKernel, Semi, profile};
 use counterpoint_ptx::{Kernel, RangeAction, RangeCall, VariableBases, parser};
 
-use common::files;
+use crate::common::files;
 
 /// Numbers that look random.
 struct Draw(u64);

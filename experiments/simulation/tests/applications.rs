@@ -1,8 +1,6 @@
 //! Every application, in every committed dialect of its kernels, computes what its reference says: the steps that a
 //! host would send are executed without time, on a flat memory. The whole machine runs them in the system tests.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};

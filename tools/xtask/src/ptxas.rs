@@ -13,14 +13,15 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Str
         return Err(USAGE.to_owned());
     };
     let test = match what.as_deref() {
-        None => "committed",
-        Some("--slices") => "slice_committed",
+        None => "committed::ptxas_accepts_every_module_before_and_after",
+        Some("--slices") => "slice_committed::ptxas_accepts_slices",
         Some(_) => return Err(USAGE.to_owned()),
     };
     // The test runs in the folder of its crate.
     let program = std::path::absolute(&program).ok().filter(|path| path.exists()).unwrap_or(program.into());
     let mut command = Command::new(env!("CARGO"));
-    command.args(["test", "-p", "counterpoint-ptx", "--test", test, "--", "--ignored", "--nocapture"]);
+    command.args(["test", "-p", "counterpoint-ptx", "--test", "ptx", "--"]);
+    command.args(["--ignored", "--nocapture", "--exact", test]);
     let status = command.env("PTXAS", program).status().map_err(|error| format!("cargo: {error}"))?;
     if status.success() { Ok(()) } else { Err("ptxas refuses a module".to_owned()) }
 }

@@ -1,5 +1,7 @@
 //! Shared parts of the tests of committed PTX files.
 
+pub(crate) mod ptxas;
+
 use std::path::{Path, PathBuf};
 
 /// The committed files, in order: those of this crate's tests, of the applications, and the corpus.

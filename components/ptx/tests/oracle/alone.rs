@@ -6,8 +6,8 @@
 use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{FlatMemory, Options, run};
 
-use crate::random::{UNTESTED, edge};
-use crate::scalar::{Opcode, Outcome, PREDICATE, Type, evaluate};
+use crate::oracle::random::{UNTESTED, edge};
+use crate::oracle::scalar::{Opcode, Outcome, PREDICATE, Type, evaluate};
 
 /// A register that holds a value of a type, and the type of the access that moves it.
 fn holder(ty: Type, index: usize) -> (String, u32) {

@@ -4,8 +4,8 @@
 use rustc_apfloat::ieee::{BFloat, Double, Half};
 use rustc_apfloat::{Float, FloatConvert};
 
-use crate::alone::{alone, run_alone};
-use crate::scalar::{Class, Opcode, Outcome, evaluate};
+use crate::oracle::alone::{alone, run_alone};
+use crate::oracle::scalar::{Class, Opcode, Outcome, evaluate};
 
 /// Threads of a launch.
 const THREADS: usize = 1024;

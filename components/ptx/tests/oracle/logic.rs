@@ -1,6 +1,6 @@
 //! `lop3` with a predicate (PTX ISA 9.7.8.6): whether any bit of its result is set, combined with another predicate.
 
-use crate::alone::run_alone;
+use crate::oracle::alone::run_alone;
 
 /// The instruction up to its destination, its last operand, and the register and predicate that follow from the exact
 /// result and the predicate of the fourth source.

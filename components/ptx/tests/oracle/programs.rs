@@ -6,8 +6,8 @@ use counterpoint_ptx::functional::{FlatMemory, Options, run};
 use counterpoint_ptx::{Kernel, parser};
 use proptest::prelude::*;
 
-use crate::random::{Catalogue, INPUT, OUTPUT, Random, SLOT, edge, random, text};
-use crate::scalar::{Class, Launch, Type};
+use crate::oracle::random::{Catalogue, INPUT, OUTPUT, Random, SLOT, edge, random, text};
+use crate::oracle::scalar::{Class, Launch, Type};
 
 /// Global memory before the launch: input, slots, output, and the sums with a word for each thread behind them.
 fn memory(program: &Random) -> (Vec<u8>, [usize; 4]) {

@@ -1,6 +1,6 @@
 //! Video instructions whose operands select parts of registers (PTX ISA 9.7.18), by hand.
 
-use crate::alone::run_alone;
+use crate::oracle::alone::run_alone;
 
 /// Instructions on %r0, %r1 and %r2, and the %r7 that they write.
 const ROWS: [(&str, u32); 15] = [

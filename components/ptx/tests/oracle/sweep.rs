@@ -4,8 +4,8 @@
 
 use Bound::{Absolute, Relative, Units};
 
-use crate::alone::{alone, run_alone};
-use crate::scalar::Opcode;
+use crate::oracle::alone::{alone, run_alone};
+use crate::oracle::scalar::Opcode;
 
 /// Tolerance of a result, from the exact value.
 #[derive(Clone, Copy)]

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{BFloat, Float8E4M3FN, Float8E5M2, Half};
 
-use crate::alone::{alone, run_alone};
-use crate::random::UNTESTED;
-use crate::scalar::{Class, Opcode, Outcome, Type, evaluate};
+use crate::oracle::alone::{alone, run_alone};
+use crate::oracle::random::UNTESTED;
+use crate::oracle::scalar::{Class, Opcode, Outcome, Type, evaluate};
 
 const TABLES: [(&str, &str); 10] = [
     ("integer.txt", include_str!("values/integer.txt")),

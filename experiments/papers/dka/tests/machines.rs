@@ -1,8 +1,6 @@
 //! Task pipelines on whole machines: DKA, the left-over policy, and the labelled L2 (Mu et al., IEICE 2013),
 //! by the facts that the paper states. How single components keep its rules is in `timing` and `labels`.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use counterpoint::FAILURE;

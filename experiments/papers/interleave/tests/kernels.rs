@@ -1,7 +1,5 @@
 //! The kernels: the instructions that their warps execute, beside the counts of the paper.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::path::PathBuf;
 
 use counterpoint_framework::model::Registry;

@@ -1,7 +1,5 @@
 //! The studies at their smallest scale, and pairs of kernels on one machine.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use counterpoint::SUCCESS;
 use counterpoint_tests::command::call;
 use counterpoint_tests::points::assert_sound;

@@ -1,7 +1,5 @@
 //! The page's statements about queues and predictions, from the committed rates of both cards.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use counterpoint_kernelet::model::Unit;
 use counterpoint_kernelet::paper::WORKLOADS;
 use counterpoint_kernelet::replay::{Measured, Policy, Queue, Source, monte_carlo, replay};

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::operands::REGISTERS;
 use super::writer::Writer;
 use super::{Catalogue, Node};
-use crate::scalar::{PREDICATE, Type};
+use crate::oracle::scalar::{PREDICATE, Type};
 
 /// Functions of a program; each calls those behind it only.
 pub(crate) const COUNT: usize = 3;

@@ -1,7 +1,7 @@
 //! Registers and constants to choose from, and the values at which arithmetic has its edges.
 
 use super::Choices;
-use crate::scalar::{Class, PREDICATE, Type};
+use crate::oracle::scalar::{Class, PREDICATE, Type};
 
 /// Registers that programs compute in: type, name, how many.
 pub(crate) const REGISTERS: [(&str, &str, usize); 15] = [

@@ -4,8 +4,6 @@
 //!
 //! How single components keep these rules is in `timing`.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod errors;
 mod overlap;
 mod recorded;

@@ -1,7 +1,5 @@
 //! Spans on their way to a server, which is a real one: arrivals, and the fate of the rest on failure.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod broken_files;
 mod contents;
 mod receiver;

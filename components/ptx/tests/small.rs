@@ -1,7 +1,5 @@
 //! Small kernels of one CTA, for tests: a body, words in, words out.
 
-#![allow(dead_code, reason = "every test binary uses its own part of this")]
-
 use counterpoint_ptx::functional::{FlatMemory, Options, Statistics, run};
 use counterpoint_ptx::{ExecError, Kernel};
 
