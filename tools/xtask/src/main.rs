@@ -2,7 +2,7 @@
 //! `cargo xtask ptxas`, `cargo xtask fuzz`, `cargo xtask bench-peers`,
 //! `cargo xtask cuda-compilers`, `cargo xtask cuda-programs`, `cargo xtask e2e`, `cargo xtask speeds`,
 //! `cargo xtask profile`, `cargo xtask pgo`, `cargo xtask faults`, `cargo xtask cluster`, `cargo xtask documented`, `cargo xtask extension`,
-//! `cargo xtask installed`.
+//! `cargo xtask installed`, `cargo xtask slow`, `cargo xtask tests`.
 
 use std::process::{Command, ExitCode};
 
@@ -22,8 +22,10 @@ mod pgo;
 mod profile;
 mod ptx;
 mod ptxas;
+mod slow;
 mod speeds;
 mod starter;
+mod tests;
 mod tutorial;
 
 /// The commands of `check` after the formatting, in the order in which a failure is cheapest to see.
@@ -50,11 +52,13 @@ fn main() -> ExitCode {
         "installed" => installed::run(),
         "cluster" => cluster::run(std::env::args().skip(2)),
         "faults" => faults::run(std::env::args().skip(2)),
+        "slow" => slow::run(std::env::args().skip(2)),
+        "tests" => tests::run(),
         "speeds" => speeds::run(std::env::args().skip(2)),
         "profile" => profile::run(std::env::args().skip(2)),
         "pgo" => pgo::run(std::env::args().skip(2)),
         _ => Err(
-            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | cluster | cuda-compilers | cuda-programs | documented | e2e | extension | installed | faults | pgo | speeds | profile"
+            "usage: cargo xtask check | fmt [--check] | ptx | ptxas | fuzz | bench-peers | cluster | cuda-compilers | cuda-programs | documented | e2e | extension | installed | faults | pgo | slow | speeds | tests | profile"
                 .to_owned(),
         ),
     };
