@@ -16,19 +16,21 @@ fn names() -> Vec<String> {
     names
 }
 
-#[test]
-fn local_memory_holds_what_was_stored_when_lines_leave_the_l1_and_the_network_is_full() {
+/// Local memory holds what was stored although lines leave the L1, and it is written back.
+fn keeps_local_memory(size: &[&str]) {
     for stores in ["no-allocate", "allocate"] {
         let set = format!("gpu.sm.l1d.local_stores={stores}");
-        let found = run_request(&request(
-            "tiny",
-            "rank-filter",
-            &[&set, "gpu.sm.l1d.capacity=4 KiB", "gpu.sm.l1d.set_index=linear"],
-        ));
+        let cache = [set.as_str(), "gpu.sm.l1d.capacity=4 KiB", "gpu.sm.l1d.set_index=linear"];
+        let found = run_request(&request("tiny", "rank-filter", &[size, &cache].concat()));
         assert_verified(&found);
         let mut rows = found.report.stats.iter().filter(|row| row.label.name == "L1D_write_backs");
         assert!(rows.all(|row| row.value != StatValue::Count(0)), "{stores}");
     }
+}
+
+#[test]
+fn local_memory_holds_what_was_stored_when_lines_leave_the_l1_and_the_network_is_full() {
+    keeps_local_memory(&["app.size=small"]);
 }
 
 #[test]
@@ -46,12 +48,24 @@ fn translated_addresses_change_times_and_no_result() {
     }
 }
 
-#[test]
-fn small_sizes_run_from_prelude_to_postlude() {
+/// Applications whose small size still issues most of the instructions of all, and less of it.
+const LESS: [(&str, &[&str]); 8] = [
+    ("histogram", &["app.n=600", "app.parts=1"]),
+    ("mandelbrot", &["app.n=24"]),
+    ("mummer", &["app.batches=1"]),
+    ("narrow-mandelbrot", &["app.tasks=2"]),
+    ("neural-network", &["app.batches=1"]),
+    ("pattern-match", &["app.batches=1"]),
+    ("reference-mandelbrot", &["app.n=16"]),
+    ("reference-sad4x4", &["app.w=16", "app.h=8"]),
+];
+
+/// Runs those of the applications that are chosen by their place in the list, with time and without, in small sizes with settings.
+fn run_small(chosen: impl Fn(usize) -> bool, settings: impl Fn(&str) -> &'static [&'static str]) {
     let names = names();
     assert!(names.len() >= 19, "the walk found {names:?} only");
-    for name in names {
-        let request = request("tiny", &name, &["app.size=small"]);
+    for (_, name) in names.into_iter().enumerate().filter(|(place, _)| chosen(*place)) {
+        let request = request("tiny", &name, &[&["app.size=small"], settings(&name)].concat());
         let timed = run_request(&request);
         assert_verified(&timed);
         // A machine's timing does not change the instructions executed.
@@ -61,6 +75,22 @@ fn small_sizes_run_from_prelude_to_postlude() {
             assert!(counts[0].is_some() && counts[0] == counts[1], "{name}, {count}: {counts:?}");
         }
     }
+}
+
+/// The settings that make an application short.
+fn less(name: &str) -> &'static [&'static str] {
+    LESS.iter().find(|(long, _)| *long == name).map_or(&[], |(_, settings)| settings)
+}
+
+// In two halves, which run side by side.
+#[test]
+fn small_sizes_of_every_other_application_run_from_prelude_to_postlude() {
+    run_small(|place| place % 2 == 0, less);
+}
+
+#[test]
+fn small_sizes_of_the_other_applications_run_from_prelude_to_postlude() {
+    run_small(|place| place % 2 == 1, less);
 }
 
 #[test]
@@ -173,5 +203,21 @@ fn what_goes_wrong_before_the_run_ends_it() {
         {
             assert!(text.contains(part), "{text}");
         }
+    }
+}
+
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn small_sizes_run_whole_from_prelude_to_postlude() {
+        run_small(|_| true, |_| &[]);
+    }
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn local_memory_of_many_blocks_holds_what_was_stored() {
+        keeps_local_memory(&[]);
     }
 }

@@ -7,7 +7,6 @@ use counterpoint_simulation::run::RunRequest;
 
 use crate::support::{assert_verified, request, root, run_request};
 
-/// Paths of a folder, by name.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -25,15 +24,20 @@ fn application(folder: &Path, module: &Path) -> String {
     format!("counterpoint: 1\napplication: {name}\ninclude: {include}\ncode: {{ k: {module} }}\n")
 }
 
-/// Runs the modules of all kernels in one mode, and gives their number.
-fn run_all(functional: bool) -> usize {
+/// Runs the modules of all kernels in one mode, or one of each kernel's where compilers take turns, and gives their number.
+fn run(functional: bool, in_turns: bool) -> usize {
     let own = tempfile::tempdir().unwrap();
     let path = own.path().join("application.yaml");
     let folders = entries(&root().join("tests/front_ends")).into_iter().filter(|path| path.is_dir());
     let mut modules = 0;
-    for folder in folders {
-        for module in entries(&folder).iter().filter(|path| path.extension().is_some_and(|e| e == "ptx")) {
-            std::fs::write(&path, application(&folder, module)).unwrap();
+    for (place, folder) in folders.enumerate() {
+        let mut found = entries(&folder);
+        found.retain(|path| path.extension().is_some_and(|e| e == "ptx"));
+        if in_turns {
+            found = vec![found.swap_remove(place % found.len())];
+        }
+        for module in found {
+            std::fs::write(&path, application(&folder, &module)).unwrap();
             let sets = ["gpu.sm.tensor.units=1", "gpu.sm.tensor.collectors=2", "gpu.memory=64"];
             let request = RunRequest { functional, ..request("tiny", &path.display().to_string(), &sets) };
             let run = std::panic::catch_unwind(|| assert_verified(&run_request(&request)));
@@ -46,10 +50,20 @@ fn run_all(functional: bool) -> usize {
 
 #[test]
 fn modules_of_all_front_ends_are_right_without_time() {
-    assert!(run_all(true) >= 100);
+    assert!(run(true, false) >= 100);
 }
 
 #[test]
-fn modules_of_all_front_ends_are_right_with_time() {
-    assert!(run_all(false) >= 100);
+fn a_module_of_each_kernel_is_right_with_time() {
+    assert!(run(false, true) >= 25);
+}
+
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn modules_of_all_front_ends_are_right_with_time() {
+        assert!(run(false, false) >= 100);
+    }
 }

@@ -19,6 +19,8 @@ use model::{Op, Outcome, Scope, Strength, Thread, allowed, interleaved};
 
 const SCOPES: [Scope; 3] = [Scope::Cta, Scope::Gpu, Scope::Sys];
 const ROUNDS: usize = 12;
+/// Where the network holds messages up, which takes ten times as long; the slow tests have all rounds there, too.
+const FEW_ROUNDS: usize = 4;
 /// Two SMs with an L1 that global loads look into; four blocks share them.
 const CACHED: Machine = Machine { sets: &["gpu.sms=2"], jitters: false };
 /// The same, whose global loads pass the L1 by.
@@ -244,7 +246,12 @@ fn chains() -> Vec<Program> {
 /// interleaving.
 #[track_caller]
 fn check(programs: &[Program], machine: Machine, target: u32) -> Vec<String> {
-    let observed = observe(programs, machine, (target, ROUNDS), false);
+    check_rounds(programs, machine, target, if machine.jitters { FEW_ROUNDS } else { ROUNDS })
+}
+
+#[track_caller]
+fn check_rounds(programs: &[Program], machine: Machine, target: u32, rounds: usize) -> Vec<String> {
+    let observed = observe(programs, machine, (target, rounds), false);
     let mut weak = Vec::new();
     for (program, seen) in programs.iter().zip(observed) {
         let Program { name, threads, locations, registers } = program;
@@ -392,5 +399,36 @@ fn without_time_everything_is_interleaved() {
         let Program { name, threads, locations, registers } = program;
         let expected: BTreeSet<Outcome> = interleaved(threads, *locations, *registers);
         assert!(seen.is_subset(&expected), "{name} shows {seen:?}");
+    }
+}
+
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn messages_are_passed_in_order_on_a_network_that_holds_messages_up() {
+        for machine in [jittery(BYPASSED), jittery(CACHED)] {
+            check_rounds(&message_passing(false), machine, 70, ROUNDS);
+        }
+    }
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn buffers_reorder_only_what_may_be_reordered_on_a_network_that_holds_messages_up() {
+        check_rounds(&buffering(), jittery(CACHED), 70, ROUNDS);
+        check_rounds(&independent_reads(), jittery(SPREAD), 90, ROUNDS);
+    }
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn a_location_has_one_order_on_a_network_that_holds_messages_up() {
+        check_rounds(&coherence(), jittery(CACHED), 80, ROUNDS);
+    }
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn causality_goes_through_third_threads_on_a_network_that_holds_messages_up() {
+        check_rounds(&chains(), jittery(CACHED), 70, ROUNDS);
     }
 }

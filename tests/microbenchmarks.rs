@@ -1,6 +1,7 @@
 //! Programs see the configured values: latencies, conflicts, rates and bandwidths of small kernels follow
 //! from the machine's parameters by formulas. No number here was recorded.
 
+mod atomics;
 mod bandwidth;
 mod model_costs;
 mod rows;

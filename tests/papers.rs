@@ -2,17 +2,29 @@
 
 use counterpoint::{FAILURE, SUCCESS};
 use counterpoint_tests::command::call_extended;
-use counterpoint_tests::points::{assert_sound, table};
+use counterpoint_tests::points::{Sound, assert_sound, assert_sound_on_four_sms, table};
 
 use crate::cli::{Called, call};
 
+/// One program under every runtime: studies with their points.
+const PIPELINE: Sound = ("runtimes-pipeline", "/", 7, &["whole_us", "speed_up"]);
+const TASKS: Sound = ("runtimes-tasks", "/", 7, &["whole_us", "speed_up"]);
+const CAPTURED: Sound = ("runtimes-captured", "/", 9, &["whole_us", "speed_up"]);
+
+// On four SMs, and in three parts, which run side by side.
 #[test]
-fn one_program_runs_under_every_runtime_that_can_take_it() {
-    assert_sound(&[
-        ("runtimes-pipeline", "/", 7, &["whole_us", "speed_up"]),
-        ("runtimes-tasks", "/", 7, &["whole_us", "speed_up"]),
-        ("runtimes-captured", "/", 9, &["whole_us", "speed_up"]),
-    ]);
+fn a_pipeline_runs_under_every_runtime_that_can_take_it() {
+    assert_sound_on_four_sms("fermi-16sm", "sms: 16", &[PIPELINE]);
+}
+
+#[test]
+fn tasks_run_under_every_runtime_that_can_take_them() {
+    assert_sound_on_four_sms("titanx-maxwell", "sms: 24", &[TASKS]);
+}
+
+#[test]
+fn a_recorded_program_runs_under_every_runtime_that_can_take_it() {
+    assert_sound_on_four_sms("fermi-16sm", "sms: 16", &[CAPTURED]);
 }
 
 /// Runs an application on the tiny machine with overlays.
@@ -153,4 +165,14 @@ fn overlays_that_cannot_be_combined_say_why() {
     let called = with(&["crcs-fifo", "crcs-ppcs"], "histogram-pipeline", &[]);
     let why = "overlay `crcs-ppcs` adds `mmu` to `gpu`, which overlay `crcs-fifo` adds, too";
     assert!(called.status == FAILURE && called.err.contains(why), "{}", called.err);
+}
+
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn one_program_runs_under_every_runtime_that_can_take_it() {
+        assert_sound(&[PIPELINE, TASKS, CAPTURED]);
+    }
 }

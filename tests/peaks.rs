@@ -20,67 +20,77 @@ fn measured(machine: &str, extent: Extent) -> Vec<Peak> {
     peaks(&stated, extent, &root(), &Arc::new(registry())).unwrap_or_else(|errors| panic!("{}", errors[0]))
 }
 
-/// Everything that is stated of each card, measured once for all tests.
-fn of_cards() -> impl DoubleEndedIterator<Item = (&'static str, &'static [Peak])> {
+/// Everything that is stated of a card, measured once for all slow tests. Streams and atomics of fewer threads are in `microbenchmarks`.
+fn of_card(machine: &str) -> &'static [Peak] {
     static FOUND: [OnceLock<Vec<Peak>>; CARDS.len()] = [const { OnceLock::new() }; CARDS.len()];
-    CARDS
-        .into_iter()
-        .zip(&FOUND)
-        .map(|(machine, found)| (machine, found.get_or_init(|| measured(machine, Extent::All)).as_slice()))
+    let place = CARDS.iter().position(|card| *card == machine).unwrap();
+    FOUND[place].get_or_init(|| measured(machine, Extent::All))
 }
 
 fn of<'a>(peaks: &'a [Peak], name: &str) -> &'a Peak {
     peaks.iter().find(|peak| peak.of == name).unwrap_or_else(|| panic!("nothing of {name}"))
 }
 
-#[test]
-fn cards_reach_what_is_stated_of_them() {
-    for (machine, found) in of_cards() {
-        assert!(found.len() >= 19, "{machine}: {} figures", found.len());
-        for peak in found {
-            assert_ne!(peak.verdict, Verdict::Missed, "{peak:?}");
-        }
-        // Streams use DRAM, whatever else is known.
-        for stream in ["dram read", "dram write", "dram copy"] {
-            let peak = of(found, stream);
-            assert!(peak.share() >= 0.75 && peak.verdict == Verdict::Met, "{peak:?}");
-        }
-        // Double precision, by the CUDA C Programming Guide, in cycles of half Fermi's hot clock.
-        let lanes = match machine {
-            "c2050" | "m2050" => 32.0,
-            "gtx680" => 8.0,
-            "k40" => 64.0,
-            _ => 4.0,
-        };
-        let fp64 = of(found, "fp64 fma").ours;
-        // A rate is the difference of two runs, whose ends differ by some cycles.
-        assert!((0.9..=1.005).contains(&(fp64 / lanes)), "{machine}: {fp64} a cycle and SM");
+/// Nothing of a card is missed, and of its figures there are at least `least`.
+fn assert_reached(machine: &str, found: &[Peak], least: usize) {
+    assert!(found.len() >= least, "{machine}: {} figures", found.len());
+    for peak in found {
+        assert_ne!(peak.verdict, Verdict::Missed, "{peak:?}");
+    }
+    // Double precision, by the CUDA C Programming Guide, in cycles of half Fermi's hot clock.
+    let lanes = match machine {
+        "c2050" | "m2050" => 32.0,
+        "gtx680" => 8.0,
+        "k40" => 64.0,
+        _ => 4.0,
+    };
+    let fp64 = of(found, "fp64 fma").ours;
+    // A rate is the difference of two runs, whose ends differ by some cycles.
+    assert!((0.9..=1.005).contains(&(fp64 / lanes)), "{machine}: {fp64} a cycle and SM");
+}
+
+/// Everything of a card: its streams use DRAM, whatever else is known.
+fn assert_all_reached(machine: &str) {
+    let found = of_card(machine);
+    assert_reached(machine, found, 19);
+    for stream in ["dram read", "dram write", "dram copy"] {
+        let peak = of(found, stream);
+        assert!(peak.share() >= 0.75 && peak.verdict == Verdict::Met, "{peak:?}");
+    }
+}
+
+fn assert_atomics(machine: &str) {
+    let rate = |name: &str| of(of_card(machine), name).ours;
+    let (word, line, own) =
+        (rate("atomics on one word"), rate("atomics on one line"), rate("atomics on own lines"));
+    assert!(word < 0.6 * line && line < 0.2 * own, "{machine}: {word}, {line}, {own} a cycle");
+    // Kepler does nine times as many on one word as Fermi, with one a clock.
+    let expected = if machine.ends_with("2050") { 1.0 / 9.0 } else { 1.0 };
+    assert!((word / expected - 1.0).abs() < 0.05, "{machine}: {word} a cycle on one word");
+}
+
+const OF_PAPERS: [&str; 3] = ["crcs-64sm-pcie3-ssd", "dka", "fermi-16sm"];
+
+/// Nothing of a paper's machine is missed.
+fn assert_paper(machine: &str, extent: Extent) {
+    for peak in measured(machine, extent) {
+        assert_ne!(peak.verdict, Verdict::Missed, "{peak:?}");
+        let is_stream = machine == "fermi-16sm" && peak.of.starts_with("dram");
+        assert!(!is_stream || peak.verdict == Verdict::Met, "{peak:?}");
     }
 }
 
 #[test]
-fn machines_of_papers_reach_what_their_papers_state() {
-    for machine in ["crcs-64sm-pcie3-ssd", "dka", "fermi-16sm"] {
-        for peak in measured(machine, Extent::All) {
-            assert_ne!(peak.verdict, Verdict::Missed, "{peak:?}");
-            let is_stream = machine == "fermi-16sm" && peak.of.starts_with("dram");
-            assert!(!is_stream || peak.verdict == Verdict::Met, "{peak:?}");
-        }
+fn units_of_cards_reach_what_is_stated_of_them() {
+    // A card of Fermi and one of Maxwell.
+    for machine in ["c2050", "titanx-maxwell"] {
+        assert_reached(machine, &measured(machine, Extent::Units), 12);
     }
 }
 
 #[test]
-fn atomics_on_one_word_are_slower_than_on_one_line_and_these_than_on_lines_of_their_own() {
-    // From the other end, beside the test above.
-    for (machine, found) in of_cards().rev() {
-        let rate = |name: &str| of(found, name).ours;
-        let (word, line, own) =
-            (rate("atomics on one word"), rate("atomics on one line"), rate("atomics on own lines"));
-        assert!(word < 0.6 * line && line < 0.2 * own, "{machine}: {word}, {line}, {own} a cycle");
-        // Kepler does nine times as many on one word as Fermi, with one a clock.
-        let expected = if machine.ends_with("2050") { 1.0 / 9.0 } else { 1.0 };
-        assert!((word / expected - 1.0).abs() < 0.05, "{machine}: {word} a cycle on one word");
-    }
+fn units_of_a_papers_machine_reach_what_its_paper_states() {
+    assert_paper("dka", Extent::Units);
 }
 
 #[test]
@@ -152,5 +162,28 @@ fn every_quantity_is_stated_of_some_machine_and_every_machine_has_bandwidths_rat
         for name in wanted.into_iter().filter(|name| !unknown(name)) {
             assert!(stated.of(machine).any(|figure| figure.of == name), "{machine}: nothing of {name}");
         }
+    }
+}
+
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn cards_reach_what_is_stated_of_them() {
+        CARDS.into_iter().for_each(assert_all_reached);
+    }
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn machines_of_papers_reach_what_their_papers_state() {
+        OF_PAPERS.into_iter().for_each(|machine| assert_paper(machine, Extent::All));
+    }
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn atomics_on_one_word_are_slower_than_on_one_line_and_these_than_on_lines_of_their_own() {
+        // From the other end, beside the test above.
+        CARDS.into_iter().rev().for_each(assert_atomics);
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use counterpoint::SUCCESS;
 
 use crate::command::call;
+use crate::support::root;
 
 /// A table as rows of fields by name of the column.
 pub fn table(text: &str) -> Vec<BTreeMap<String, String>> {
@@ -40,4 +41,16 @@ pub fn assert_sound_on(arguments: &[&str], studies: &[Sound]) {
         }
         assert_eq!(call(&["report", &out]).status, SUCCESS, "{name}");
     }
+}
+
+/// The same on a copy of a named machine with four SMs in place of `sms`: on all, warps that poll take most of the time of a run.
+pub fn assert_sound_on_four_sms(machine: &str, sms: &str, studies: &[Sound]) {
+    let folder = tempfile::tempdir().unwrap();
+    let topologies = root().join("topologies");
+    let text = std::fs::read_to_string(topologies.join(format!("systems/{machine}.yaml"))).unwrap();
+    let fewer = text.replace(sms, "sms: 4");
+    assert_ne!(fewer, text);
+    let path = folder.path().join(format!("{machine}-of-four-sms.yaml"));
+    std::fs::write(&path, fewer.replace("../", &format!("{}/", topologies.display()))).unwrap();
+    assert_sound_on(&["--machine", &path.display().to_string()], studies);
 }

@@ -195,10 +195,12 @@ pub fn micros(number: f64) -> SimTime {
     SimTime::from_ps((number * 1e6) as u64)
 }
 
-/// The measurements of the tests of latencies: probes of `experiments` on a GTX 480 with settings.
+/// The latencies of memory: walks of `experiments` on a GTX 480 with settings.
 pub fn latencies(sets: &[&str]) -> Vec<(&'static str, f64)> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let is_walk = |name: &str| name.starts_with("chase");
+    let registry = Arc::new(registry());
     let found =
-        counterpoint_experiments::validation::latencies("gtx480", &sets, &root(), &Arc::new(registry()));
+        counterpoint_experiments::validation::latencies("gtx480", &sets, &is_walk, &root(), &registry);
     found.unwrap_or_else(|errors| panic!("{}", errors[0]))
 }

@@ -1,5 +1,5 @@
 //! Ranges that the profilers of a kernel report when they run equal those of the analysis for each block, and
-//! kernels that release compute the same results: every application, every dialect.
+//! kernels that release compute the same results: every application, in one dialect after another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -135,12 +135,13 @@ fn check_pre(
     told
 }
 
-#[test]
-fn profilers_tell_what_the_analysis_says_and_change_nothing() {
+/// Runs applications of the small size, each in the dialects that its place in the list has.
+#[allow(clippy::print_stdout, reason = "figures for who asks for them with --nocapture")]
+fn small_sizes_agree(dialects: impl Fn(usize) -> Vec<&'static str>) {
     let mut sums = Sums::default();
     let (mut launches, mut with_variables) = (0, 0);
-    for name in &applications() {
-        for dialect in DIALECTS {
+    for (place, name) in applications().iter().enumerate() {
+        for dialect in dialects(place) {
             let (loaded, text) = load_application(name, dialect, &["app.size=small"]);
             let kernels = kernels(&text);
             let mut device = Device::new(&loaded);
@@ -173,9 +174,16 @@ fn profilers_tell_what_the_analysis_says_and_change_nothing() {
 }
 
 #[test]
-fn profilers_tell_what_the_analysis_says_of_full_sizes() {
-    for name in ["3mm", "convolution", "hotspot", "laplace", "pathfinder", "stencil3d"] {
-        for dialect in DIALECTS {
+fn profilers_tell_what_the_analysis_says_and_change_nothing() {
+    // The dialects take turns.
+    small_sizes_agree(|place| vec![DIALECTS[place % DIALECTS.len()]]);
+}
+
+/// Compares ranges of applications in their full sizes; nothing is computed.
+#[allow(clippy::print_stdout, reason = "figures for who asks for them with --nocapture")]
+fn full_sizes_agree(names: &[&str], dialects: &[&'static str]) {
+    for name in names {
+        for dialect in dialects.iter().copied() {
             let (loaded, text) = load_application(name, dialect, &[]);
             let kernels = kernels(&text);
             let mut device = Device::new(&loaded);
@@ -198,5 +206,26 @@ fn profilers_tell_what_the_analysis_says_of_full_sizes() {
             );
             assert!(sums.blocks >= 16);
         }
+    }
+}
+
+#[test]
+fn profilers_tell_what_the_analysis_says_of_a_full_size() {
+    full_sizes_agree(&["laplace"], &DIALECTS[..1]);
+}
+
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn profilers_tell_what_the_analysis_says_and_change_nothing_in_all_dialects() {
+        small_sizes_agree(|_| DIALECTS.to_vec());
+    }
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn profilers_tell_what_the_analysis_says_of_full_sizes_in_all_dialects() {
+        full_sizes_agree(&["3mm", "convolution", "hotspot", "laplace", "pathfinder", "stencil3d"], &DIALECTS);
     }
 }

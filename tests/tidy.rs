@@ -140,6 +140,53 @@ fn crates_depend_on_those_below() {
     }
 }
 
+/// Whether lines of documentation have a block of code that rustdoc would run: one in no other language.
+fn has_example(text: &str) -> bool {
+    let fences = text.lines().filter_map(|line| {
+        let line = line.trim_start();
+        line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?.trim_start().strip_prefix("```")
+    });
+    fences.step_by(2).any(|language| language != "text")
+}
+
+#[test]
+fn tests_lie_where_they_are_run() {
+    let sources = sources("rs");
+    let mut seen = 0;
+    for (path, manifest) in self::sources("toml").iter().filter(|(path, _)| path.ends_with("Cargo.toml")) {
+        let library = manifest.split("\n[").find(|section| section.starts_with("lib]")).unwrap_or_default();
+        let folder = path.parent().unwrap();
+        let own = sources.iter().filter(|(path, _)| {
+            // The library of the system tests has no folder of its own.
+            path.starts_with(folder.join("src"))
+                || folder.ends_with("tests") && path == &folder.join("lib.rs")
+        });
+        for (path, text) in own {
+            seen += 1;
+            let examples = library.contains("doctest = false") && has_example(text);
+            assert!(!examples, "{}: the manifest says that there is no example", path.display());
+            let tests = library.contains("\ntest = false") && text.contains("#[test]");
+            assert!(!tests, "{}: the manifest says that there is no test", path.display());
+        }
+    }
+    assert!(seen > 300, "the walk found {seen} files only");
+    assert!(has_example("/// ```\n/// code();\n/// ```") && !has_example("//! ```text\n//! words\n//! ```"));
+}
+
+#[test]
+fn slow_tests_are_the_last_module_of_their_file() {
+    let mark = "#[ignore = \"slow: cargo xtask slow\"]";
+    let count = |text: &str, what: &str| text.matches(what).count();
+    let mut seen = 0;
+    for (path, text) in sources("rs").iter().filter(|(path, _)| !path.ends_with("tidy.rs")) {
+        let (before, slow) = text.split_once("mod slow {").unwrap_or((text, ""));
+        assert_eq!(count(before, mark), 0, "{}: a slow test outside of `slow`", path.display());
+        assert_eq!(count(slow, mark), count(slow, "#[test]"), "{}: all of `slow` is", path.display());
+        seen += count(slow, mark);
+    }
+    assert!(seen > 0, "where are they?");
+}
+
 /// A crate's layers, from the lowest one on. Those in a row are beside each other.
 struct House {
     source: &'static str,

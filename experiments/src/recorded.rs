@@ -10,16 +10,13 @@ use csv::StringRecord;
 pub(crate) struct Statistic {
     /// `path.name`.
     pub(crate) name: String,
-    /// Its value.
     pub(crate) value: f64,
-    /// Its unit.
     pub(crate) unit: String,
 }
 
 /// A line of `exposure.csv`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ExposedSpan {
-    /// Its activity.
     pub(crate) activity: String,
     /// The time that was exposed, in picoseconds.
     pub(crate) exposed: f64,

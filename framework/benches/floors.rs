@@ -158,7 +158,6 @@ pub(crate) fn ring_heap(hops: u64) -> Work {
     ring(Heap::default(), hops)
 }
 
-/// The ring over a wheel.
 pub(crate) fn ring_wheel(hops: u64) -> Work {
     ring(small_wheel(), hops)
 }
@@ -180,12 +179,10 @@ fn ring(mut queue: impl Queue, hops: u64) -> Work {
     work
 }
 
-/// The pipeline for `items` items over a heap.
 pub(crate) fn pipeline_heap(items: u64) -> Work {
     pipeline(Heap::default(), items)
 }
 
-/// The pipeline over a wheel.
 pub(crate) fn pipeline_wheel(items: u64) -> Work {
     pipeline(small_wheel(), items)
 }
@@ -293,7 +290,6 @@ pub(crate) fn phold_heap(events: u64) -> Work {
     phold(Heap::default(), events)
 }
 
-/// PHOLD over a wheel.
 pub(crate) fn phold_wheel(events: u64) -> Work {
     phold(large_wheel(), events)
 }
@@ -325,12 +321,10 @@ fn phold(mut queue: impl Queue, events: u64) -> Work {
     work
 }
 
-/// `components` clocked components for `cycles` cycles over a heap.
 pub(crate) fn clocked_heap(components: usize, cycles: u64) -> Work {
     clocked(Heap::default(), components, cycles)
 }
 
-/// The clocked components over a wheel.
 pub(crate) fn clocked_wheel(components: usize, cycles: u64) -> Work {
     clocked(small_wheel(), components, cycles)
 }

@@ -47,7 +47,6 @@ impl Work {
         self.check = self.check.wrapping_add(value);
     }
 
-    /// The work of both.
     pub(crate) fn and(self, other: Work) -> Work {
         Work { operations: self.operations + other.operations, check: self.check.wrapping_add(other.check) }
     }

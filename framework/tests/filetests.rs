@@ -4,13 +4,12 @@
 //! begins with `overlay` are applied), `set` with one setting a line, and `expect` with the resolved machine or the
 //! report. `BLESS=1 cargo test` writes the result into `expect`; read the difference before you commit it.
 
-mod machines;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use counterpoint_framework::topology::{TOPICS, explain, explain_language, list, resolve, schema};
-use machines::{catalogue, load_text};
+
+use crate::machines::{catalogue, load_text};
 
 struct Case {
     head: String,

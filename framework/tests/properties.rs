@@ -1,16 +1,15 @@
 //! Properties of any machine text: the order of lines changes nothing, the printed text loads to the same
 //! machine, and no text makes the loader panic.
 
-mod machines;
-
 use std::collections::BTreeMap;
 
 use counterpoint_framework::time::{Bytes, BytesPerSecond, Cycles, Hertz, Latency, SimTime};
 use counterpoint_framework::topology::expression::{Expression, Number};
 use counterpoint_framework::topology::{Link, Loaded, Origin, natural, resolve};
-use machines::load_text;
 use proptest::prelude::*;
 use proptest::sample::Index;
+
+use crate::machines::load_text;
 
 const HEAD: &str = "counterpoint: 1\nmachine: m\ninclude: [gpu.yaml]\nclocks: { slow: 500 MHz }\n";
 const COMPONENTS: [&str; 8] = [

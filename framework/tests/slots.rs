@@ -1,7 +1,5 @@
 //! Variants with ports, parameters and statistics of their own, which join their component's.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,7 +1,5 @@
 //! The reported throughput of a link is the measured one.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::{Arc, Mutex};
 
 use counterpoint_framework::kernel::{LinkOptions, RunOptions, Throughput};

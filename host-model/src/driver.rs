@@ -87,7 +87,6 @@ pub struct Driver<'a> {
     constant_writes: BTreeMap<u32, u32>,
     /// By device, what its kernels print: devices that have such kernels.
     printing: BTreeMap<u32, Printing>,
-    /// The span of the whole run.
     run: Option<SpanId>,
     /// Per buffer, by where it lies, after how many launches it was freed.
     freed: Vec<Option<u32>>,

@@ -67,7 +67,6 @@ fn instruction(op: Op, target: u32, space: &str) -> String {
     }
 }
 
-/// The kernel of some programs.
 pub(super) fn kernel(programs: &[Program], target: u32, rounds: usize) -> String {
     let mut text = format!(
         ".version 7.8\n.target sm_{target}\n.address_size 64\n\

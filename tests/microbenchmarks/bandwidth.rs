@@ -138,20 +138,29 @@ fn apart(machine: &Configured, slices: u64) -> u64 {
     [128, 256].into_iter().find(all).unwrap()
 }
 
+/// Slices in turn, where a machine has them drawn at random, so that lines of one slice can be named.
+const IN_TURN: &[&str] = &["gpu.slice_hash=none"];
+
+/// A slice delivers a sector a cycle to some SMs.
+fn assert_slice(machine: &str, sms: u32) {
+    let loads = Loads { machine, sets: IN_TURN, sms, from: Source::OneSlice };
+    close(&format!("{machine}, {sms} SMs, a slice"), loads.run().bytes, SECTOR);
+}
+
+/// So does each one, where every SM has a slice of its own and nobody waits for anybody.
+fn assert_slices(machine: &str) {
+    let slices = Configured::of(machine, &[]).count("gpu.l2[");
+    let each = Loads { machine, sets: IN_TURN, sms: slices as u32, from: Source::OwnSlice };
+    close(&format!("{machine}, all slices"), each.run().bytes, slices * SECTOR);
+}
+
 #[test]
 fn a_slice_of_the_l2_delivers_a_sector_a_cycle() {
-    // Slices in turn, where a machine has them drawn at random, so that lines of one slice can be named.
-    let sets = &["gpu.slice_hash=none"];
+    assert_slice("gtx480", 1);
     for machine in ["gtx480", "kepler-titan", "titanx-sm6"] {
-        let slices = Configured::of(machine, &[]).count("gpu.l2[");
-        for sms in [1, 4] {
-            let loads = Loads { machine, sets, sms, from: Source::OneSlice };
-            close(&format!("{machine}, {sms} SMs, a slice"), loads.run().bytes, SECTOR);
-        }
-        // Each SM has a slice of its own, so nobody waits for anybody.
-        let each = Loads { machine, sets, sms: slices as u32, from: Source::OwnSlice };
-        close(&format!("{machine}, all slices"), each.run().bytes, slices * SECTOR);
+        assert_slice(machine, 2);
     }
+    assert_slices("gtx480");
 }
 
 #[test]
@@ -247,17 +256,20 @@ fn streamed(name: &str, sets: &[&str]) -> f64 {
     bytes / (TO - FROM)
 }
 
+/// A stream of reads takes the bus of the DRAM.
+fn assert_stream(name: &str) {
+    let dram = Dram::of(name, &[]);
+    let Timing { access, burst, burst_cycles, tCCD, .. } = dram.timing;
+    // A column access brings `access` bytes, which on the GTX 480 are half of the burst that crosses the bus.
+    let expected = dram.speed(access, burst_cycles.max(tCCD));
+    close(name, streamed(name, &[]), expected);
+    let raw = dram.speed(burst, burst_cycles);
+    assert_eq!(expected / raw, if name == "gtx480" { 0.5 } else { 1.0 });
+}
+
 #[test]
 fn a_stream_of_reads_takes_the_dram_s_bus() {
-    for name in ["gtx480", "kepler-titan", "titanx-sm6"] {
-        let dram = Dram::of(name, &[]);
-        let Timing { access, burst, burst_cycles, tCCD, .. } = dram.timing;
-        // A column access brings `access` bytes, which on the GTX 480 are half of the burst that crosses the bus.
-        let expected = dram.speed(access, burst_cycles.max(tCCD));
-        close(name, streamed(name, &[]), expected);
-        let raw = dram.speed(burst, burst_cycles);
-        assert_eq!(expected / raw, if name == "gtx480" { 0.5 } else { 1.0 });
-    }
+    assert_stream("gtx480");
     let whole = ["gpu.dram.timing.access=64 B", "gpu.l2.sector=64 B"];
     let dram = Dram::of("gtx480", &whole);
     close(
@@ -275,4 +287,25 @@ fn what_a_refresh_takes_a_stream_loses() {
     // No column access from the last before the refresh to the first in rows that are opened again.
     let share = 1.0 - (tRTP + tRP + tRFC + tRCD) as f64 / tREFI as f64;
     close("with refreshes", streamed("gtx480", &sets), share * dram.speed(access, tCCD));
+}
+
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn all_slices_of_the_l2_deliver_a_sector_a_cycle() {
+        for machine in ["gtx480", "kepler-titan", "titanx-sm6"] {
+            assert_slice(machine, 1);
+            assert_slice(machine, 4);
+            assert_slices(machine);
+        }
+    }
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn a_stream_of_reads_takes_the_dram_s_bus_of_later_cards() {
+        assert_stream("kepler-titan");
+        assert_stream("titanx-sm6");
+    }
 }

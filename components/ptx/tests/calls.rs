@@ -1,9 +1,8 @@
 //! Calls of every form, by hand: parameters, returns, and refusals.
 
-mod small;
-
 use counterpoint_ptx::Kernel;
-use small::{HEAD, execute_in, outputs_in};
+
+use crate::small::{HEAD, execute_in, outputs_in};
 
 /// `twice` with parameters in registers, `sum` of a 64-bit and a 16-bit parameter, and one that counts down.
 const FUNCTIONS: &str = "

@@ -1,7 +1,5 @@
 //! Forbidden actions of a kernel, and their reports: block, warp, lane, line, and the memory that it missed.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use counterpoint_ptx::functional::{Check, Finding, FlatMemory, Grid, Options, ctas};
 use counterpoint_ptx::{Failure, Kernel};
 

@@ -1,12 +1,6 @@
 //! Properties of every committed PTX file: it is printed back byte for byte, stays a sound module when it is
 //! changed, and is the same program to the executor and to the analyses.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
-#[path = "common/ptxas.rs"]
-mod ptxas;
-
 use std::path::Path;
 
 use counterpoint_ptx::analysis::access::KernelAccesses;
@@ -14,8 +8,8 @@ use counterpoint_ptx::ast::{Function, Module, Span};
 use counterpoint_ptx::rewrite::{Edit, print, print_with};
 use counterpoint_ptx::{Kernel, parser};
 
-use common::files;
-use ptxas::Assembler;
+use crate::common::ptxas::Assembler;
+use crate::common::{compiled, files};
 
 fn module(path: &Path) -> Module {
     let text = std::fs::read_to_string(path).unwrap();
@@ -55,11 +49,9 @@ fn kernels_with_one_more_parameter_are_what_they_were() {
     for path in files() {
         let plain = module(&path);
         let text = with_a_parameter(&plain);
+        let [old, new] = [&plain.source, &text].map(|text| compiled(text));
         for kernel in kernels(&plain) {
-            let [old, new] = [&plain.source, &text].map(|text| {
-                Kernel::compile(text, Some(&kernel.name))
-                    .unwrap_or_else(|errors| panic!("{}: {errors:?}", path.display()))
-            });
+            let (old, new) = (&old[&kernel.name], &new[&kernel.name]);
             assert_eq!(new.params().len(), old.params().len() + 1);
             assert_eq!(new.instructions().len(), old.instructions().len() + 1, "{}", path.display());
         }
@@ -71,8 +63,9 @@ fn analyses_number_instructions_as_the_decoder_does() {
     let mut seen = 0;
     for path in files() {
         let module = module(&path);
+        let decoded = compiled(&module.source);
         for kernel in kernels(&module) {
-            let decoded = Kernel::compile(&module.source, Some(&kernel.name)).unwrap();
+            let decoded = &decoded[&kernel.name];
             for access in KernelAccesses::new(&module, kernel).accesses {
                 let instruction = &decoded.instructions()[access.pc as usize];
                 assert_eq!(instruction.line, access.line, "{}, pc {}", path.display(), access.pc);

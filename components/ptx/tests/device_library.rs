@@ -1,7 +1,5 @@
 //! Functions of CUDA's device library that a module calls and does not have: blocks of the heap of a device, and printed text.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options, run};
 use counterpoint_ptx::{Heap, Kernel, VariableBases, decode, parser};
 

@@ -1,9 +1,8 @@
 //! Extended precision, permutations and rounding modes: results of single instructions.
 
-mod small;
-
 use counterpoint_ptx::Kernel;
-use small::{HEAD, outputs};
+
+use crate::small::{HEAD, outputs};
 
 /// One result of 64 bits, in %rd5, of two operands of 64 bits, in %rd6 and %rd7, whose halves are %r1 to %r4.
 fn wide(instructions: &str, a: u64, b: u64) -> u64 {
@@ -12,6 +11,18 @@ fn wide(instructions: &str, a: u64, b: u64) -> u64 {
         mov.b64 %fd1, %rd6; mov.b64 %fd2, %rd7; {instructions} st.global.u64 [%rd3], %rd5; ret;"
     );
     outputs(&body, 1, &[])[0]
+}
+
+/// The same for every pair of these numbers, a thread each: the first one changes least.
+fn of_pairs(instructions: &str, numbers: &[u64]) -> Vec<u64> {
+    let count = numbers.len() as u32;
+    // The numbers come again and again in the input.
+    let body = format!(
+        "div.u32 %r5, %r0, {count}; mul.wide.u32 %rd5, %r5, 8; add.s64 %rd5, %rd1, %rd5; ld.global.u64 %rd6, [%rd5];
+        ld.global.u64 %rd7, [%rd4]; mov.b64 {{%r1, %r2}}, %rd6; mov.b64 {{%r3, %r4}}, %rd7; {instructions}
+        st.global.u64 [%rd3], %rd5; ret;"
+    );
+    outputs(&body, count * count, numbers)
 }
 
 const PAIRS: [(u64, u64); 6] = [
@@ -98,31 +109,27 @@ fn chains_that_mix_sums_differences_and_products_hand_on_the_adders_carry() {
         [0, 1, 2, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 1 << 63, 0x0123_4567_89ab_cdef, u64::MAX];
     let mut compared = 0;
     for (chain, bits) in CHAINS.into_iter().flat_map(|chain| [(chain, 32u32), (chain, 64)]) {
-        for (index, (a, b)) in EDGES.into_iter().flat_map(|a| EDGES.map(|b| (a, b))).enumerate() {
-            let c = EDGES[index % EDGES.len()];
-            let want = by_limbs(chain, bits, a, b, c);
-            let (result, [x, y, z]) = match bits {
-                32 => ("%r9", ["%r1", "%r3", "%r5"]),
-                _ => ("%rd5", ["%rd6", "%rd7", "%rd4"]),
-            };
-            let lines: Vec<String> = chain
-                .iter()
-                .map(|name| match name.starts_with("mad") {
-                    true => format!("{name}.u{bits} {result}, {x}, {y}, {z};"),
-                    false => format!("{name}.u{bits} {result}, {x}, {y};"),
-                })
-                .chain([format!("addc.u{bits} {result}, 0, 0;")])
-                .collect();
-            // A run gives one value: the result of one of the steps, or the flag at the end.
-            for (step, want) in want.iter().enumerate() {
-                let narrow = if bits == 32 { "cvt.u64.u32 %rd5, %r9;" } else { "" };
-                let set = format!("mov.u{bits} {z}, {};", if bits == 32 { c & 0xffff_ffff } else { c });
-                let text = format!("{set} {} {narrow}", lines[..=step].join(" "));
-                assert_eq!(
-                    wide(&text, a, b),
-                    *want,
-                    "{chain:?}, {bits} bits, step {step}: {a:#x} {b:#x} {c:#x}"
-                );
+        let (result, [x, y, z]) = match bits {
+            32 => ("%r9", ["%r1", "%r3", "%r5"]),
+            _ => ("%rd5", ["%rd6", "%rd7", "%rd4"]),
+        };
+        let lines: Vec<String> = chain
+            .iter()
+            .map(|name| match name.starts_with("mad") {
+                true => format!("{name}.u{bits} {result}, {x}, {y}, {z};"),
+                false => format!("{name}.u{bits} {result}, {x}, {y};"),
+            })
+            .chain([format!("addc.u{bits} {result}, 0, 0;")])
+            .collect();
+        // A run gives one value for each pair: the result of one of the steps, or the flag at the end.
+        for step in 0..lines.len() {
+            let narrow = if bits == 32 { "cvt.u64.u32 %rd5, %r9;" } else { "" };
+            // The third operand is the second one again.
+            let set = if bits == 32 { "mov.u32 %r5, %r3;" } else { "mov.u64 %rd4, %rd7;" };
+            let found = of_pairs(&format!("{set} {} {narrow}", lines[..=step].join(" ")), &EDGES);
+            for ((a, b), found) in EDGES.into_iter().flat_map(|a| EDGES.map(|b| (a, b))).zip(found) {
+                let want = by_limbs(chain, bits, a, b, b)[step];
+                assert_eq!(found, want, "{chain:?}, {bits} bits, step {step}: {a:#x} {b:#x}");
                 compared += 1;
             }
         }

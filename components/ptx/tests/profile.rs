@@ -1,16 +1,13 @@
 //! Kernels with profilers: their text, their ends, their refusals.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod small;
-
 use std::path::Path;
 
 use counterpoint_ptx::analysis::access::Class;
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ToldRange, ctas};
 use counterpoint_ptx::profile::{self, Profiled, Semi, profile};
 use counterpoint_ptx::{Kernel, PtxError, RangeAction, VariableBases, parser};
-use small::HEAD;
+
+use crate::small::{self, HEAD};
 
 fn profiled(text: &str) -> Result<Profiled, PtxError> {
     profile(&parser::parse(text).unwrap_or_else(|errors| panic!("{errors:?}")), &profile::Options::default())

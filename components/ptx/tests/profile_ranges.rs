@@ -1,10 +1,6 @@
 //! Ranges that pre-profilers report when they run equal those of the analysis for every block: all kernels of
 //! all committed files that can have profilers, with many launches of odd shapes and parameters.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
-
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -14,7 +10,7 @@ use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ctas};
 use counterpoint_ptx::profile::{self, ProfiledKernel, Semi, profile};
 use counterpoint_ptx::{Kernel, RangeAction, RangeCall, VariableBases, parser};
 
-use common::files;
+use crate::common::{compiled, files};
 
 /// Numbers that look random.
 struct Draw(u64);
@@ -109,19 +105,17 @@ fn what_is_told_is_what_the_analysis_says() {
         let text = std::fs::read_to_string(path).unwrap();
         let module = parser::parse(&text).unwrap();
         let profiled = profile(&module, &profile::Options { semi: Semi::Enumerate, kernel: None }).unwrap();
+        let (plain, changed) = (compiled(&text), compiled(&profiled.text));
         for kernel in &profiled.kernels {
             let Some(pre) = &kernel.pre else { continue };
-            let compile = |text: &str, name: &str| {
-                Kernel::compile(text, Some(name)).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"))
-            };
-            let (plain, pre) = (compile(&text, &kernel.name), compile(&profiled.text, pre));
+            let (plain, pre) = (&plain[&kernel.name], &changed[pre]);
             let function = module.functions.iter().find(|function| function.name == kernel.name).unwrap();
             let accesses = KernelAccesses::new(&module, function);
             kernels += 1;
             semi += u32::from(kernel.class != counterpoint_ptx::analysis::access::Class::Regular);
             let words = format!("{} {}", path.display(), kernel.name);
             for _ in 0..4 {
-                let (equal, all) = compare(&accesses, (kernel, &plain, &pre), &mut draw, &words);
+                let (equal, all) = compare(&accesses, (kernel, plain, pre), &mut draw, &words);
                 (compared, drawn) = (compared + equal, drawn + all);
             }
         }

@@ -11,6 +11,8 @@ use std::path::Path;
 
 use counterpoint_ptx::Kernel;
 
+use crate::common::compiled;
+
 /// Facts: `ptxas -v` on committed modules; `cargo xtask ptxas` runs it again. The older assembler knows `sm_35`, the newer one counts
 /// older modules as of `sm_75`.
 const OLDER: &str = include_str!("registers/ptxas-11.8.txt");
@@ -31,12 +33,12 @@ fn text(path: &str, oldest: u32) -> String {
 
 /// The share of kernels whose estimates are within 20 % of an assembler's numbers, and the median of the ratios.
 fn compared(table: &str, oldest: u32) -> (f64, f64) {
-    let mut texts = BTreeMap::new();
+    let mut modules = BTreeMap::new();
     let (mut ratios, mut near) = (Vec::new(), 0);
     for line in table.lines().filter(|line| !line.starts_with('#')) {
         let [path, kernel, registers] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        let text = texts.entry(path).or_insert_with(|| text(path, oldest));
-        let estimate = Kernel::compile(text, Some(kernel)).unwrap().registers_per_thread();
+        let kernels = modules.entry(path).or_insert_with(|| compiled(&text(path, oldest)));
+        let estimate = kernels[kernel].registers_per_thread();
         assert!((4..=255).contains(&estimate), "{line}: {estimate}");
         let ratio = f64::from(estimate) / registers.parse::<f64>().unwrap();
         near += usize::from((0.8..=1.2).contains(&ratio));

@@ -1,9 +1,8 @@
 //! Results of single instructions and branches, through the public interface: small kernels, one warp.
 
-mod small;
-
 use counterpoint_ptx::Kernel;
-use small::{HEAD, execute, outputs};
+
+use crate::small::{HEAD, execute, outputs};
 
 /// One instruction on two 32-bit operands in each thread.
 fn binary32(instruction: &str, pairs: &[(u32, u32)]) -> Vec<u32> {

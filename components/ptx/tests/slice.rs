@@ -1,17 +1,13 @@
 //! Kernels with slices: their text, all forms of reading the index, and refusals.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-#[path = "slice/mod.rs"]
-mod runs;
-
 use std::num::NonZeroU32;
 use std::path::Path;
 
 use counterpoint_ptx::functional::{FlatMemory, ctas};
 use counterpoint_ptx::slice::{Carry, Dimensions, Options, parameters, plan, slice, sliced};
 use counterpoint_ptx::{PtxError, decode, parser};
-use runs::{Launch, compile, with_slices, words};
+
+use crate::runs::{Launch, compile, with_slices, words};
 
 const HEAD: &str = ".version 7.8\n.target sm_35\n.address_size 64\n";
 

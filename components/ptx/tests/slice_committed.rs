@@ -1,19 +1,13 @@
 //! Slices of all committed kernels: sound modules, and the number of additional registers a thread.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
-#[path = "common/ptxas.rs"]
-mod ptxas;
-
 use std::collections::BTreeMap;
 
 use counterpoint_ptx::ast::Module;
 use counterpoint_ptx::slice::{Carry, Dimensions, Options, Sliced, is_sliced, slice, sliced};
 use counterpoint_ptx::{Kernel, PtxError, decode, parser};
 
-use common::files;
-use ptxas::Assembler;
+use crate::common::files;
+use crate::common::ptxas::Assembler;
 
 /// Kernels that have no slices, with the reason: none of the committed ones.
 const REFUSED: [(&str, &str); 0] = [];
@@ -39,7 +33,6 @@ fn sliced_module(module: &Module, (dimensions, carry): (Dimensions, Carry)) -> S
     slice(module, &Options { dimensions, carry, kernel: None }).unwrap()
 }
 
-/// The kernels of a module by name.
 fn kernels(module: Result<Module, Vec<PtxError>>, path: &str) -> BTreeMap<String, Kernel> {
     let kernels = module.and_then(|module| decode::decode(&module));
     let kernels = kernels.unwrap_or_else(|errors| panic!("{path}: {errors:?}"));

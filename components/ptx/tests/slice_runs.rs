@@ -1,10 +1,5 @@
 //! Grids that run slice by slice: every block once, and the memory that the whole launch leaves.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-#[path = "slice/mod.rs"]
-mod runs;
-
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -12,7 +7,8 @@ use std::path::Path;
 use counterpoint_ptx::functional::{FlatMemory, ctas};
 use counterpoint_ptx::slice::{Carry, Dimensions, Options, Slice, plan, sliced};
 use proptest::prelude::*;
-use runs::{Launch, compile, with_slices, words};
+
+use crate::runs::{Launch, compile, with_slices, words};
 
 const HEAD: &str = ".version 7.8\n.target sm_35\n.address_size 64\n";
 

@@ -1,10 +1,9 @@
 //! `alloca`, `stacksave` and `stackrestore`, by the manual's rules (PTX ISA 9.7.17): the stack grows down, allocations are apart,
 //! aligned to 8 bytes at least, and end with their function.
 
-mod small;
-
 use counterpoint_ptx::Kernel;
-use small::{HEAD, execute, execute_in, outputs, outputs_in};
+
+use crate::small::{HEAD, execute, execute_in, outputs, outputs_in};
 
 /// Fills as many words as its argument says with the argument, calls itself with one less, and adds up its own words.
 const RECURSIVE: &str = "

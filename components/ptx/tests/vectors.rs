@@ -2,11 +2,10 @@
 //! functions' variables in local memory; and registers with a constant added to them. ptxas 13 takes all of it, except that it wants
 //! more results beside a predicate.
 
-mod small;
-
 use counterpoint_ptx::Kernel;
 use counterpoint_ptx::analysis::access::{Array, KernelAccesses};
-use small::{HEAD, outputs, outputs_in};
+
+use crate::small::{HEAD, outputs, outputs_in};
 
 /// The words that eight threads store, of a body that leaves one in %rd5.
 fn found(before: &str, body: &str) -> Vec<u64> {

@@ -1,9 +1,8 @@
 //! Operations of a warp's lanes together, in full warps, partial ones and diverged ones.
 
-mod small;
-
 use counterpoint_ptx::Kernel;
-use small::{HEAD, execute, outputs};
+
+use crate::small::{HEAD, execute, outputs};
 
 /// Runs `instructions`, which leave a result in %r3, in each of the threads.
 fn words(instructions: &str, threads: u32) -> Vec<u32> {

@@ -82,7 +82,6 @@ fn write_png(path: &Path, (width, height): (u32, u32), pixels: &[u8]) -> Result<
     writer.finish()
 }
 
-/// The size of a text.
 fn size_of<B: DrawingBackend>(area: &Area<'_, B>, text: &str) -> (i32, i32) {
     let (width, height) =
         area.estimate_text_size(text, &style(TEXT)).unwrap_or((8 * text.len() as u32, TEXT));

@@ -220,7 +220,6 @@ pub struct Mean {
     pub of: u64,
 }
 
-/// Whose tasks, and under which name.
 const TASK_LATENCY: (&[&str], &str) = (&["host/cpu"], "task_latency");
 
 impl Mean {
@@ -355,7 +354,6 @@ pub(crate) mod tests {
         }
     }
 
-    /// A machine of these for tests.
     pub(crate) fn machine(instances: Vec<Instance>) -> Machine {
         Machine { name: "m".into(), description: None, follows: None, instances, links: Vec::new() }
     }

@@ -58,7 +58,6 @@ pub fn totals(machine: &Machine, report: &RunReport) -> Vec<StatRow> {
     rows
 }
 
-/// Cycles of a clock within a time.
 pub(crate) fn cycles(time: SimTime, clock: Hertz) -> u64 {
     (u128::from(time.as_ps()) * u128::from(clock.get()) / PS_PER_SECOND) as u64
 }
@@ -112,7 +111,6 @@ impl<'a> Run<'a> {
         rows
     }
 
-    /// The sum of components of a sort.
     fn sum(&self, sort: Sort, path: &str, components: &[&'a Instance]) -> Vec<StatRow> {
         // The components' own rows, and those of each of their parts.
         let mut sums = vec![(path.to_owned(), Vec::<StatRow>::new())];

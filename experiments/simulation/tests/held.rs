@@ -61,24 +61,34 @@ fn stepped(request: &RunRequest, steps: &[u64]) -> RunSummary {
     simulation.finish()
 }
 
+/// Picoseconds of steps.
+fn steps() -> impl Strategy<Value = Vec<u64>> {
+    prop::collection::vec(prop_oneof![1..2_000_u64, 1..3_000_000_u64, 1..40_000_000_u64], 1..12)
+}
+
+/// Goes through one of the runs in steps, on these numbers of threads.
+fn steps_change_nothing(
+    place: usize,
+    steps: &[u64],
+    ways: impl IntoIterator<Item = (usize, Sharing)>,
+) -> Result<(), TestCaseError> {
+    let (application, sets) = RUNS[place];
+    let request = request("tiny", application, sets);
+    let expected = result(&unheld(&request));
+    prop_assert!(expected.3, "{}", expected.1);
+    for (threads, sharing) in ways {
+        let request = request.clone().threads(threads).sharing(sharing);
+        prop_assert_eq!(&result(&stepped(&request, steps)), &expected, "{} threads", threads);
+    }
+    Ok(())
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 4, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn steps_of_any_length_and_looks_change_nothing(
-        place in 0..RUNS.len(),
-        steps in prop::collection::vec(prop_oneof![1..2_000_u64, 1..3_000_000_u64, 1..40_000_000_u64], 1..12),
-    ) {
-        let (application, sets) = RUNS[place];
-        let request = request("tiny", application, sets);
-        let expected = result(&unheld(&request));
-        prop_assert!(expected.3, "{}", expected.1);
-        for threads in 1..=4 {
-            for sharing in [Sharing::Always, Sharing::InTurns] {
-                let request = request.clone().threads(threads).sharing(sharing);
-                prop_assert_eq!(&result(&stepped(&request, &steps)), &expected, "{} threads", threads);
-            }
-        }
+    fn steps_of_any_length_and_looks_change_nothing(place in 0..RUNS.len(), steps in steps()) {
+        steps_change_nothing(place, &steps, [(1, Sharing::Always), (2, Sharing::Always), (3, Sharing::InTurns)])?;
     }
 }
 
@@ -253,4 +263,19 @@ fn a_simulation_may_change_threads_and_be_dropped() {
     let progress = simulation.progress().clone();
     std::thread::spawn(move || drop(simulation)).join().expect("no panic");
     assert_eq!(progress.snapshot(), None, "nothing goes on");
+}
+
+mod slow {
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        #[ignore = "slow: cargo xtask slow"]
+        fn steps_change_nothing_on_any_number_of_threads(place in 0..RUNS.len(), steps in steps()) {
+            let all = (1..=4).flat_map(|threads| [Sharing::Always, Sharing::InTurns].map(|sharing| (threads, sharing)));
+            steps_change_nothing(place, &steps, all)?;
+        }
+    }
 }

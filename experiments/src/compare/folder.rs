@@ -27,7 +27,6 @@ pub(super) struct Records {
 }
 
 impl RunFolder {
-    /// Reads a folder.
     pub(super) fn read(folder: &Path) -> Result<Self, String> {
         let manifest = tree(&folder.join(MANIFEST))?;
         let known = ["application", "machine", "outcome", "seed"];

@@ -86,7 +86,6 @@ fn chosen(value: &str, only: &[String]) -> bool {
     only.is_empty() || only.iter().any(|pattern| matches(pattern, value))
 }
 
-/// The texts of a point.
 fn texts(row: &Row, ended: &PointResult, only: &[String]) -> BTreeMap<String, String> {
     let values = row.values.iter().filter(|(name, _)| chosen(name, only));
     let values = values.map(|(name, value)| (name.clone(), value.to_string()));

@@ -111,7 +111,6 @@ impl Expectation {
 
 /// The seconds of each point: its own if they are known.
 fn expected(labels: &[&[String]], known: &[Option<f64>]) -> Vec<f64> {
-    /// A sum and the number of its parts.
     #[derive(Default)]
     struct Sum(f64, f64);
     impl Sum {

@@ -149,7 +149,9 @@ pub fn validate(
         if machine.latencies.is_empty() {
             continue;
         }
-        for (name, ours) in latencies(&machine.machine, &[], folder, registry)? {
+        for (name, ours) in
+            latencies(&machine.machine, &[], &|name| machine.latencies.contains_key(name), folder, registry)?
+        {
             if let Some(&theirs) = machine.latencies.get(name) {
                 let (limit, cause) = (limit("latency", theirs, 0.0), machine.causes.get(name));
                 validation.rows.push(row("latency", name, (ours, theirs), limit, cause));

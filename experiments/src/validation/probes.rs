@@ -85,18 +85,19 @@ fn cycles(
     Ok(bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
 }
 
-/// Core cycles of one step, by name, on a machine with settings.
+/// Core cycles of one step, by name, on a machine with settings. Probes of which nothing is wanted are not run.
 ///
 /// # Errors
 /// When a run cannot begin, fails, or computes something wrong.
 pub fn latencies(
     machine: &str,
     sets: &[String],
+    wanted: &dyn Fn(&str) -> bool,
     folder: &Path,
     registry: &Arc<Registry>,
 ) -> Result<Vec<(&'static str, f64)>, RunErrors> {
     let mut latencies = Vec::new();
-    for probe in &PROBES {
+    for probe in PROBES.iter().filter(|probe| probe.names.iter().any(|(name, ..)| wanted(name))) {
         let cycles = cycles(machine, sets, probe, folder, registry)?;
         for (name, shorter, steps) in probe.names {
             if let Some([short, long]) = cycles.get(*shorter..shorter + 2) {

@@ -16,7 +16,6 @@ pub(crate) struct Domain {
     pub(crate) island: Rc<IslandState>,
     /// The edge at which its processes run now, or last ran.
     edge: Cell<Edge>,
-    /// The edge after that.
     next: Cell<Edge>,
     /// The cycle in which a process of the domain wakes next, [`NEVER`] if none does; zero during a batch, after which it is found.
     alarm: Cell<u64>,

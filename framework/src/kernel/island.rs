@@ -92,7 +92,6 @@ pub(crate) struct Cost {
     pub(crate) nanos: u64,
     /// Spans of [`SPAN`] in which it was called upon.
     pub(crate) spans: u64,
-    /// The last of these.
     last: u64,
     started: bool,
 }
@@ -101,7 +100,6 @@ pub(crate) struct Cost {
 pub(crate) const SPAN: u64 = 1 << 17;
 
 impl Cost {
-    /// Measures a poll of a process.
     #[cold]
     #[inline(never)]
     fn measure<R>(&mut self, process: &Process, poll: impl FnOnce() -> R) -> R {

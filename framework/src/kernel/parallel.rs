@@ -221,7 +221,6 @@ struct Board {
 }
 
 impl Board {
-    /// Waits for the report of this window in the slot of another seat.
     fn wait(&self, own: &Seat, slot: &Slot, window: u64, patience: &mut Patience) -> Report {
         if slot.window.load(Ordering::Acquire) >= window {
             return slot.read(window);

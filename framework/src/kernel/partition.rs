@@ -92,7 +92,6 @@ pub(super) mod cost {
     /// takes half as long; one that takes messages does not.
     pub(in crate::kernel) const WAKE: f64 = 8.0;
     pub(in crate::kernel) const WAKE_AMONG_FEW: f64 = 10.0;
-    /// A few.
     pub(in crate::kernel) const FEW: usize = 8;
     /// The share of its weight by which a process costs more where others run between its cycles and its state leaves the cache.
     pub(in crate::kernel) const COLD: f64 = 0.1;

@@ -266,7 +266,6 @@ impl Process {
         })
     }
 
-    /// Number of the wait that the process is at.
     #[inline(always)]
     pub(crate) fn wait_number(&self) -> u64 {
         self.wait_number.get()

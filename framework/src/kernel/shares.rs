@@ -16,7 +16,6 @@ pub(super) struct Shape<'a> {
     cycles: Vec<f64>,
     /// Per process the kind of component: members of an array are of one, and all that are in no array.
     kinds: Vec<usize>,
-    /// Number of kinds.
     count: usize,
 }
 

@@ -44,9 +44,7 @@ pub(crate) struct Woken<'a> {
 struct Rows {
     /// Words of a row.
     width: usize,
-    /// Row after row.
     words: Box<[Cell<u64>]>,
-    /// Which rows have a bit.
     occupied: [Cell<u64>; ROWS / BITS],
     /// The first cycle that has no row yet.
     horizon: Cell<u64>,

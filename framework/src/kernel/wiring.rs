@@ -167,7 +167,6 @@ pub(crate) struct Ports {
 pub(crate) type Ends = (Option<Rc<dyn AnyOutlet>>, Option<Rc<dyn AnyInbox>>);
 
 impl Ports {
-    /// The ends of a link.
     pub(crate) fn ends(&self, link: &LinkSpec) -> Ends {
         (self.outlets.get(&link.from).cloned(), self.inboxes.get(&link.to).cloned())
     }

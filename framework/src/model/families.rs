@@ -56,7 +56,6 @@ pub struct VariantInfo {
     pub moved: &'static [Moved],
     /// The ports that it brings into its component.
     pub ports: fn() -> Vec<PortInfo>,
-    /// It is [`Equipped`].
     is_equipped: bool,
     /// Reads its parameters: a [`ReadVariant`] of the family's trait.
     read: Box<dyn Any + Send + Sync>,
@@ -253,7 +252,6 @@ impl<'a> Described<'a> {
         self.families
     }
 
-    /// The variants of a family.
     pub(crate) fn variants(&self, family: FamilyId) -> impl Iterator<Item = &'a VariantInfo> {
         self.families.variants(family)
     }

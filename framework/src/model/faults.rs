@@ -145,7 +145,6 @@ impl InjectorParams {
     }
 }
 
-/// The ports of an injector.
 pub(crate) struct InjectorPorts<M> {
     input: In<M>,
     out: Out<M>,

@@ -74,7 +74,6 @@ pub(super) fn unfold(
     clocks
 }
 
-/// The clock of a name.
 pub(super) fn find(node: &Node, clocks: &Clocks, diagnostics: &mut Diagnostics) -> Option<ClockUse> {
     let name = node.as_scalar().unwrap_or_default();
     match clocks.get(name) {

@@ -15,7 +15,6 @@ const fn key(name: &'static str, holds: &'static str, doc: &'static str) -> KeyD
     KeyDoc { name, holds, doc }
 }
 
-/// The names of some keys.
 pub(super) fn names<'k>(keys: impl IntoIterator<Item = &'k KeyDoc>) -> Vec<&'static str> {
     keys.into_iter().map(|key| key.name).collect()
 }
@@ -40,7 +39,6 @@ const MOVED: KeyDoc = key(
      gets that sentence as its error.",
 );
 
-/// The keys of a machine.
 pub(super) const MACHINE: [KeyDoc; 12] = [
     VERSION,
     key("machine", "a name", "Name of the machine."),
@@ -69,7 +67,6 @@ pub(super) const MACHINE: [KeyDoc; 12] = [
     MOVED,
 ];
 
-/// The keys of a module.
 pub(super) const MODULE: [KeyDoc; 11] = [
     VERSION,
     key("module", "a name", "Name of the module."),

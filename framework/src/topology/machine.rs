@@ -159,7 +159,6 @@ impl Machine {
     }
 }
 
-/// The path of a port of an instance.
 pub(super) fn port_path(instance: &str, port: &str, index: Option<u32>) -> String {
     match index {
         Some(index) => format!("{instance}.{port}[{index}]"),

@@ -17,7 +17,6 @@ pub(super) struct Medium {
 }
 
 impl Medium {
-    /// Reads it.
     pub(super) fn read(
         entry: &LinkEntry,
         scope: &Scope,

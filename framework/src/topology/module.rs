@@ -69,7 +69,6 @@ pub(super) struct ParameterEntry {
     pub max: Option<Node>,
 }
 
-/// An entry of `components:`.
 #[derive(Clone, Debug)]
 pub(super) struct ComponentEntry {
     /// Its name.
@@ -107,7 +106,6 @@ pub(super) enum Body {
     Unknown,
 }
 
-/// An entry of `links:`.
 #[derive(Clone, Debug)]
 pub(super) struct LinkEntry {
     /// The sending end.
@@ -168,7 +166,6 @@ impl Text {
         letters(self) == letters(other)
     }
 
-    /// A part of the text.
     pub(super) fn part(&self, start: usize, end: usize) -> Text {
         let part = &self.text[start..end];
         let inset = start + part.len() - part.trim_start().len();

@@ -6,7 +6,6 @@ use crate::time::{Bytes, BytesPerSecond, Cycles, Hertz, SimTime};
 /// The type of a parameter that takes every value.
 pub(super) const ANY: &str = "any";
 
-/// The other types by name.
 pub(super) const TYPES: [(&str, Check); 9] = [
     ("count", check::<u64>),
     ("number", check::<f64>),

@@ -82,7 +82,6 @@ pub(crate) const WHOLE: Cut = (1, Islands::One);
 pub(crate) const CUTS: [Cut; 6] =
     [WHOLE, (1, Islands::Auto), (1, FINEST), (2, Islands::Auto), (2, FINEST), (3, FINEST)];
 
-/// Options for a run of a plan.
 pub(crate) fn options(plan: &Plan, (threads, islands): Cut) -> RunOptions {
     let stop_at = plan.stop_at.map(SimTime::from_ps);
     RunOptions { threads, sharing: Sharing::Always, islands, stop_at, hash: true, ..RunOptions::default() }

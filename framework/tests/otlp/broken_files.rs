@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use counterpoint_framework::telemetry::sinks::otlp::{Outbox, Saved, save};
 
-use crate::{trace, tree};
+use crate::otlp::{trace, tree};
 
 /// The error for a file with this text.
 fn problem(text: &str) -> String {

@@ -8,8 +8,8 @@ use counterpoint_framework::time::SimTime;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::trace::v1::{Span, Status};
 
-use crate::receiver::{Receiver, number, take, text};
-use crate::{EPOCH, TRACE, send_to, service, setting, span, trace, tree};
+use crate::otlp::receiver::{Receiver, number, take, text};
+use crate::otlp::{EPOCH, TRACE, send_to, service, setting, span, trace, tree};
 
 fn attribute(key: &str, value: Value) -> KeyValue {
     KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }), key_strindex: 0 }

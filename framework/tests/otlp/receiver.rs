@@ -141,7 +141,6 @@ impl Receiver {
         format!("http://{}", self.address)
     }
 
-    /// The requests that it has taken.
     pub(crate) fn taken(&self) -> Vec<ExportTraceServiceRequest> {
         self.shelf.taken.lock().unwrap().clone()
     }
@@ -177,7 +176,6 @@ impl Drop for Receiver {
     }
 }
 
-/// The text of an attribute.
 pub(crate) fn text<'a>(attributes: &'a [KeyValue], key: &str) -> &'a str {
     match value(attributes, key) {
         Some(Value::StringValue(text)) => text,
@@ -185,7 +183,6 @@ pub(crate) fn text<'a>(attributes: &'a [KeyValue], key: &str) -> &'a str {
     }
 }
 
-/// The number of an attribute.
 pub(crate) fn number(attributes: &[KeyValue], key: &str) -> u64 {
     match value(attributes, key) {
         Some(Value::IntValue(number)) => u64::try_from(*number).unwrap(),

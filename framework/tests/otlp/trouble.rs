@@ -11,8 +11,8 @@ use counterpoint_framework::telemetry::sinks::otlp::{
 use hyper::StatusCode;
 use opentelemetry_proto::tonic::resource::v1::Resource;
 
-use crate::receiver::{Answer, REASON, Receiver, take};
-use crate::{quick, send_to, trace, tree};
+use crate::otlp::receiver::{Answer, REASON, Receiver, take};
+use crate::otlp::{quick, send_to, trace, tree};
 
 /// Writes the unsent rest to a file and looks at it.
 fn saved(outbox: &dyn Outbox, skip: usize, path: &Path) -> Saved {

@@ -10,7 +10,6 @@ impl Driver<'_> {
         self.sim.open_span(level, parent, name.into(), Lane::Only)
     }
 
-    /// Begins the span of the whole run.
     pub(crate) fn begin_run(&mut self) -> SpanId {
         let run = self.begin(None, Level::Phases, format!("run {}", self.application.name));
         *self.run.insert(run)
@@ -26,7 +25,6 @@ impl Driver<'_> {
         self.sim.close_span(span, attributes);
     }
 
-    /// Ends the span of a transfer of `bytes` bytes.
     pub(super) fn end_transfer(&self, span: SpanId, bytes: u64) {
         self.sim.close_span(span, vec![("bytes", Attribute::Amount(bytes))]);
     }

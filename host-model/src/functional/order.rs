@@ -45,12 +45,10 @@ impl Order {
         Order { clocks: vec![nothing.clone(); lanes.len()], host: nothing, lanes, events: BTreeMap::new() }
     }
 
-    /// The lane of a stream.
     fn lane(&self, device: u32, stream: u32) -> Option<Lane> {
         self.lanes.iter().position(|lane| *lane == (device, stream)).map(Lane)
     }
 
-    /// The stream of a lane.
     pub(super) fn stream(&self, lane: Lane) -> u32 {
         self.lanes[lane.0].1
     }
@@ -78,7 +76,6 @@ impl Order {
         Some(Epoch { lane, number })
     }
 
-    /// An event is recorded.
     pub(super) fn record(&mut self, event: EventId, device: u32, stream: u32) {
         if let Some(Epoch { lane, .. }) = self.send(device, stream) {
             self.events.insert(event, self.clocks[lane.0].clone());

@@ -39,7 +39,6 @@ struct Command {
 pub(super) struct Name {
     /// Its part that is common to several commands, such as the launches of a kernel.
     pub(super) title: String,
-    /// In full.
     pub(super) full: String,
 }
 
@@ -102,7 +101,6 @@ impl Races {
         races
     }
 
-    /// Forgets what can race no more.
     fn forget(&mut self) {
         let Races { order, open, host_works, .. } = self;
         open.retain_mut(|command| {

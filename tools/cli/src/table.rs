@@ -30,7 +30,6 @@ pub(crate) fn grouped(number: u64) -> String {
     out
 }
 
-/// Prints a summary.
 pub(crate) fn print(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     let RunSummary { report, figures, .. } = summary;
     writeln!(out, "{} on {}", summary.application, summary.machine)?;

@@ -13,7 +13,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The library's own name.
 const LIBRARY: &str = "libcounterpoint_cuda.so";
 /// The function that a program calls when it ends.
 const END: &str = "__cudaUnregisterFatBinary";

@@ -47,7 +47,6 @@ pub(crate) struct Jaeger {
 }
 
 impl Jaeger {
-    /// Starts them.
     pub(crate) fn start() -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("the servers did not start: {error}");
         let runtime = Runtime::new().map_err(failed)?;

@@ -47,7 +47,6 @@ fn call(counterpoint: &Path, arguments: &[&str]) -> Result<(), String> {
     Err(format!("`counterpoint {}` failed: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr)))
 }
 
-/// A folder for results.
 fn folder() -> Result<tempfile::TempDir, String> {
     tempfile::tempdir().map_err(|error| format!("no folder for the results: {error}"))
 }

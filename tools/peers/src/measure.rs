@@ -67,7 +67,6 @@ impl Workload {
 /// One run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
-    /// The work done.
     pub(crate) work: Work,
     /// Processor time of the process, in seconds.
     pub(crate) seconds: f64,

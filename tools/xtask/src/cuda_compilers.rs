@@ -86,7 +86,6 @@ fn lay_out(headers: &Path, root: &Path) -> io::Result<()> {
     std::fs::write(root.join("version.txt"), VERSION)
 }
 
-/// A link, in the place of what is there.
 fn link(to: &Path, at: &Path) -> io::Result<()> {
     match std::fs::remove_file(at) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -11,7 +11,6 @@ use std::time::Instant;
 
 use super::report;
 
-/// The pages.
 const PAGES: &[&str] = &[
     "README.md",
     "tools/GUIDE.md",

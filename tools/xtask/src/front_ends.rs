@@ -16,9 +16,7 @@ const PYTHON_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/front_ends
 
 /// Compilers that the user has named.
 pub(crate) struct Compilers<'a> {
-    /// A clang.
     pub(crate) clang: Option<&'a str>,
-    /// An nvcc.
     pub(crate) nvcc: Option<&'a str>,
     /// An NVRTC that knows sm_70.
     pub(crate) nvrtc: Option<&'a Path>,

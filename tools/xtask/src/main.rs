@@ -22,8 +22,10 @@ mod profile;
 mod ptx;
 mod ptxas;
 mod quick;
+mod slow;
 mod speeds;
 mod starter;
+mod tests;
 mod times;
 mod tree;
 mod tutorial;
@@ -73,7 +75,10 @@ enum Chore {
     /// Counts lines of Rust by crate: product, comments, tests.
     Lines,
     Quick(quick::Quick),
+    Slow(slow::Slow),
     Speeds(speeds::Speeds),
+    /// Times every test, and writes the table of the slowest fifty.
+    Tests,
     Times(times::Times),
     /// Counts instructions of the host by part of the simulator, and writes the page. Needs Valgrind.
     Profile,
@@ -99,7 +104,9 @@ fn main() -> ExitCode {
         Chore::Faults(chore) => chore.run(),
         Chore::Lines => lines::run(),
         Chore::Quick(chore) => chore.run(),
+        Chore::Slow(chore) => chore.run(),
         Chore::Speeds(chore) => chore.run(),
+        Chore::Tests => tests::run(),
         Chore::Times(chore) => chore.run(),
         Chore::Profile => profile::run(),
         Chore::Pgo => pgo::run(),

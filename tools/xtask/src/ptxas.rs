@@ -17,7 +17,13 @@ pub(crate) struct Ptxas {
 impl Ptxas {
     /// Runs the test that needs the assembler.
     pub(crate) fn run(self) -> Result<(), String> {
-        assemble(self.ptxas, if self.slices { "slice_committed" } else { "committed" })
+        assemble(
+            self.ptxas,
+            match self.slices {
+                false => "committed::ptxas_accepts_every_module_before_and_after",
+                true => "slice_committed::ptxas_accepts_slices",
+            },
+        )
     }
 }
 
@@ -25,7 +31,8 @@ fn assemble(program: PathBuf, test: &str) -> Result<(), String> {
     // The test runs in the folder of its crate.
     let program = std::path::absolute(&program).ok().filter(|path| path.exists()).unwrap_or(program);
     let mut command = Command::new(env!("CARGO"));
-    command.args(["test", "-p", "counterpoint-ptx", "--test", test, "--", "--ignored", "--nocapture"]);
+    command.args(["test", "-p", "counterpoint-ptx", "--test", "ptx", "--"]);
+    command.args(["--ignored", "--nocapture", "--exact", test]);
     let status = command.env("PTXAS", program).status().map_err(|error| format!("cargo: {error}"))?;
     if status.success() { Ok(()) } else { Err("ptxas refuses a module".to_owned()) }
 }

@@ -17,7 +17,6 @@ pub(crate) struct Quick {
 }
 
 impl Quick {
-    /// Does it.
     pub(crate) fn run(self) -> Result<(), String> {
         let since = match self.since {
             Some(commit) => commit,

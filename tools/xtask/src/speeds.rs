@@ -18,7 +18,6 @@ pub(crate) struct Speeds {
 }
 
 impl Speeds {
-    /// Does it.
     pub(crate) fn run(self) -> Result<(), String> {
         measure(self.record, &self.programs)
     }

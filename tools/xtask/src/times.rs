@@ -11,7 +11,6 @@ use clap::ValueEnum;
 use crate::report;
 use crate::tree::{git, root};
 
-/// The page of the times.
 const PAGE: &str = "experiments/benches/times.md";
 /// The page of the steps of the check, which `.ci/run` leaves in its target folder.
 const STEPS: (&str, &str) = ("target/checks.md", "experiments/benches/checks.md");
@@ -49,7 +48,6 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// Does it.
     pub(crate) fn run(self) -> Result<(), String> {
         let root = root()?;
         let place = std::env::temp_dir().join(format!("counterpoint-times-{}", std::process::id()));

@@ -69,7 +69,6 @@ impl IssueSlots {
         }
     }
 
-    /// Adds `amount` slots of this kind.
     #[inline]
     pub(super) fn add(&self, slot: IssueSlot, amount: u64) {
         self.counter(slot).add(amount);
@@ -91,7 +90,6 @@ pub(super) fn attributes_of(counts: &SlotCounts) -> Attributes {
     attributes(|slot| counts.get(slot))
 }
 
-/// Those that there are.
 fn attributes(count: impl Fn(IssueSlot) -> u64) -> Attributes {
     let named = |slot| {
         let name = match slot {

@@ -51,7 +51,6 @@ struct Cut {
 /// The packets of messages by whether they carry values, and by sectors.
 type Cuts = [[Cut; SECTORS + 1]; 2];
 
-/// Sectors of a line.
 const SECTORS: usize = (LINE_BYTES / SECTOR_BYTES) as usize;
 
 /// Statistics of a direction of a crossbar.

@@ -113,7 +113,6 @@ impl CopyEngineStats {
 
 /// A chunk of a copy under way.
 struct Chunk {
-    /// The number of its copy.
     copy: u64,
     /// The device address of its lines under way.
     device: u64,
@@ -166,7 +165,6 @@ struct Active {
     /// Bytes for which a chunk has been begun, and the number of these chunks.
     begun: u64,
     parts: u64,
-    /// Chunks that are not done.
     chunks: u32,
     span: Option<SpanId>,
 }

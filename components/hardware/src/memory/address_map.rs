@@ -235,7 +235,6 @@ fn mix(number: u64) -> u64 {
 /// Bits of an address within a line.
 const LINE_BITS: u32 = counterpoint_protocols::memory::LINE_BYTES.trailing_zeros();
 
-/// The low `bits` bits.
 const fn low(bits: u32) -> u64 {
     (1 << bits) - 1
 }

@@ -33,7 +33,6 @@ impl Polynomial {
         Some(Polynomial { parities, degree })
     }
 
-    /// The remainder of a number.
     #[inline]
     pub(super) fn remainder(&self, number: u64) -> u64 {
         let bit = |(place, mask): (usize, &u64)| u64::from((number & mask).count_ones() & 1) << place;

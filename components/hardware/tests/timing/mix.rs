@@ -4,7 +4,6 @@ use super::programs::{Memory, kernel, launch};
 use super::sm::{FETCHED, LOOKUP, MEMORY, block, run, run_blocks};
 use super::*;
 
-/// The names of all classes.
 const CLASSES: [&str; 19] = [
     "int",
     "fp32",

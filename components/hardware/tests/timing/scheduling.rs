@@ -26,7 +26,6 @@ struct Scheduled {
     given: Vec<Vec<(u64, Given)>>,
     /// When launches were done.
     done: Numbers,
-    /// Counts of those that are counted.
     counts: Vec<(u32, CtaCounts)>,
     stats: Vec<StatRow>,
 }
@@ -361,7 +360,6 @@ fn a_block_that_fits_nowhere_holds_those_of_later_kernels() {
     assert_eq!(found.given, [vec![(5, (1, 0)), (107, (2, 0)), (209, (3, 0))]]);
 }
 
-/// A launch on a stream.
 fn on_stream(stream: u32, id: u32, grid: u32) -> Arc<Launch> {
     Arc::new(Launch { stream, ..(*simple(id, grid, 32)).clone() })
 }
@@ -416,7 +414,6 @@ const COUNTS: CtaCounts = CtaCounts {
     slots: SlotCounts::NONE.with(IssueSlot::Used, 9).with(IssueSlot::Memory, 40),
 };
 
-/// A count of a part.
 fn count_at(stats: &[StatRow], path: &str, name: &str) -> u64 {
     let row = stats.iter().find(|row| row.path == path && row.label.name == name);
     match row.map(|row| row.value) {

@@ -104,7 +104,6 @@ struct Raw<'a> {
     scope: usize,
 }
 
-/// A declared name.
 #[derive(Clone, Copy)]
 struct Declared {
     /// Number of registers, if the name is the prefix of a range.

@@ -344,7 +344,6 @@ impl Access {
     }
 }
 
-/// The word that starts at a byte.
 #[inline(always)]
 fn word(bytes: &[u8], start: usize) -> u32 {
     match bytes.get(start..start + 4) {

@@ -15,7 +15,6 @@ use crate::isa::narrow::{
 use crate::isa::{integer, packed, table};
 use crate::program::{Action, CONSTANT, Instruction, Row};
 
-/// Places of operands.
 #[derive(Clone, Copy)]
 pub(crate) struct Operands {
     /// The warp's rows.

@@ -69,7 +69,6 @@ impl Surface {
         inside.then(|| self.elements + x + self.row_bytes() * (y + height * (z + depth * layer)))
     }
 
-    /// The nearest place within the surface.
     fn nearest(&self, place: Place, bytes: u8) -> Place {
         let mut last = self.last(bytes);
         last[0] -= last[0] % i64::from(bytes);

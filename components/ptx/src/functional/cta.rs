@@ -97,7 +97,6 @@ impl<'a> Cta<'a> {
         }
     }
 
-    /// Begins the CTA that `env` names.
     pub(super) fn begin(&mut self, env: &CtaEnvironment) {
         for (index, warp) in self.warps.iter_mut().enumerate() {
             warp.restart(self.kernel, env, index as u32);

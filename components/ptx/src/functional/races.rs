@@ -56,7 +56,6 @@ impl Mark {
         (self.0 >> Self::PC & 31) as u32
     }
 
-    /// Its warp.
     pub(super) fn warp(self) -> usize {
         (self.0 >> (Self::PC + 5) & 31) as usize
     }
@@ -156,7 +155,6 @@ impl Races {
         self.arrived[barrier as usize] = [0; WARPS];
     }
 
-    /// A warp has ended.
     pub(super) fn end(&mut self, warp: usize) {
         learn(&mut self.ended, &self.clocks[warp]);
     }
@@ -296,7 +294,6 @@ fn remember(marks: &mut [Mark; 2], mut mark: Mark, clock: &Clock) {
     }
 }
 
-/// The bytes that a lane accesses.
 fn bytes(access: &Access, lane: u32) -> impl Iterator<Item = u64> {
     let start = access.addresses[lane as usize];
     start..start.saturating_add(access.width.into())

@@ -27,7 +27,6 @@ pub(crate) enum StackOp {
     Restore,
 }
 
-/// An access to a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SurfaceAccess {
     Load,
@@ -138,7 +137,6 @@ macro_rules! rows {
     };
 }
 
-/// The rows.
 pub(crate) static FORM_ROWS: &[FormRow] = rows! {
     // 9.7.8 and 9.7.9 Predicates and addresses.
     Form::Predicate(PredicateOp::And), Sp IntOther "9.7.8.1" "and.pred", "d, a, b";

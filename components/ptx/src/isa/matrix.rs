@@ -130,7 +130,6 @@ pub(crate) enum Layout {
     Runs,
 }
 
-/// A product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Product {
     pub(crate) m: u32,

@@ -3,7 +3,6 @@
 
 use super::float::{self, Mode};
 
-/// A format.
 pub(crate) trait Format {
     /// Bits behind the leading one.
     const FRACTION: u64;

@@ -68,7 +68,6 @@ pub(crate) fn vote(op: WarpOp, truth: u32, group: u32) -> bool {
     }
 }
 
-/// The lanes of a group whose value is that of `lane`.
 pub(crate) fn equal_lanes(values: &[u64; 32], lane: usize, group: u32) -> u32 {
     let equal = values.iter().enumerate().map(|(other, value)| u32::from(*value == values[lane]) << other);
     equal.fold(0, |all, bit| all | bit) & group

@@ -54,9 +54,7 @@ pub(super) type Shape = (Polynomial, BTreeMap<usize, Vec<bool>>);
 struct Extent {
     low: Number,
     high: Number,
-    /// There is no value at all.
     missed: Truth,
-    /// Unknown.
     unknown: Truth,
 }
 
@@ -122,7 +120,6 @@ impl<'a> Boundaries<'a> {
         Boundaries { values, counted: Vec::new(), slots: 0 }
     }
 
-    /// The bounds of an array.
     pub(super) fn of_array(&mut self, groups: &BTreeMap<Shape, Group>) -> Bounds {
         let mut all: Option<(Number, Number)> = None;
         for ((varying, _), group) in groups {

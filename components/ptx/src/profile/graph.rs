@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 use crate::analysis::affine::Relation;
 
-/// A number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Number(pub(super) u32);
 

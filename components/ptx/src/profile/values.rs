@@ -7,7 +7,6 @@ use crate::analysis::affine::{Affine, Condition, Relation};
 use crate::analysis::polynomial::{Atom, Operation, Polynomial};
 use crate::analysis::ranges::{Variable, Variables, bound_variables, is_behind};
 
-/// Values of variables.
 pub(super) type Assignment = BTreeMap<Variable, Number>;
 
 /// A value, and whether it may be invalid: no launch that is in order divides by zero, but a bound must not

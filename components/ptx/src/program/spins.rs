@@ -13,14 +13,20 @@ pub(crate) fn mark(kernel: &mut Kernel) {
     if !instructions.iter().any(is_strong) {
         return;
     }
-    let flow = Flow::of(instructions);
-    let backs = (0..instructions.len()).filter(|&last| {
-        let Instruction { action, target, .. } = instructions[last];
-        action == Action::Branch && target as usize <= last
-    });
     let registers = usize::from(kernel.scoreboard_registers);
-    let spins: Vec<usize> =
-        backs.filter(|&last| waits(instructions, &flow.round(instructions, last), registers)).collect();
+    let mut spins = Vec::new();
+    for round in rounds(instructions) {
+        let goes_back = |&last: &usize| {
+            let Instruction { action, target, .. } = instructions[last];
+            // A target among the others is one from which the branch can be reached.
+            let target = target as usize;
+            action == Action::Branch && target <= last && round.binary_search(&target).is_ok()
+        };
+        let backs: Vec<usize> = round.iter().copied().filter(goes_back).collect();
+        if !backs.is_empty() && waits(instructions, &round, registers) {
+            spins.extend(backs);
+        }
+    }
     for last in spins {
         kernel.instructions[last].spins = true;
     }
@@ -62,43 +68,52 @@ fn waits(instructions: &[Instruction], round: &[usize], registers: usize) -> boo
     round.iter().filter(loads).any(|&at| writes(&decides, at))
 }
 
-/// The instructions from which each can be reached in one step.
-struct Flow {
-    before: Vec<Vec<u32>>,
-}
-
-impl Flow {
-    fn of(instructions: &[Instruction]) -> Self {
-        let mut before = vec![Vec::new(); instructions.len()];
-        for (at, instruction) in instructions.iter().enumerate() {
-            for next in after(instruction, at).into_iter().flatten() {
-                if let Some(before) = before.get_mut(next) {
-                    before.push(at as u32);
+/// The instructions in parts, each in order, whose members all reach each other: what lies on a way from the target of a branch
+/// back to it is the part of both, or nothing where they are in two. By Tarjan (1972), without recursion, in one pass over all.
+fn rounds(instructions: &[Instruction]) -> Vec<Vec<usize>> {
+    const NEW: usize = usize::MAX;
+    let count = instructions.len();
+    // The number of an instruction in the order of the walk, and the lowest number that it reaches among those on the stack.
+    let (mut numbers, mut low) = (vec![NEW; count], vec![NEW; count]);
+    let (mut stack, mut is_on_stack) = (Vec::new(), vec![false; count]);
+    let (mut found, mut next) = (Vec::new(), 0);
+    for start in 0..count {
+        if numbers[start] != NEW {
+            continue;
+        }
+        // Instructions on the way here, with how many of their successors have been seen.
+        let mut way = vec![(start, 0)];
+        while let Some(&mut (at, ref mut seen)) = way.last_mut() {
+            if *seen == 0 {
+                (numbers[at], low[at]) = (next, next);
+                next += 1;
+                stack.push(at);
+                is_on_stack[at] = true;
+            }
+            let successor =
+                after(&instructions[at], at).into_iter().flatten().filter(|to| *to < count).nth(*seen);
+            *seen += 1;
+            match successor {
+                Some(to) if numbers[to] == NEW => way.push((to, 0)),
+                Some(to) if is_on_stack[to] => low[at] = low[at].min(numbers[to]),
+                Some(_) => {}
+                None => {
+                    way.pop();
+                    if let Some((before, _)) = way.last() {
+                        low[*before] = low[*before].min(low[at]);
+                    }
+                    if low[at] == numbers[at] {
+                        let first = stack.iter().rposition(|it| *it == at).unwrap_or(0);
+                        let mut part = stack.split_off(first);
+                        part.iter().for_each(|it| is_on_stack[*it] = false);
+                        part.sort_unstable();
+                        found.push(part);
+                    }
                 }
             }
         }
-        Flow { before }
     }
-
-    /// The instructions that lie on a way from the target of a branch back to it.
-    fn round(&self, instructions: &[Instruction], last: usize) -> Vec<usize> {
-        let reached = |from: usize, next: &dyn Fn(usize, &mut Vec<usize>)| {
-            let (mut seen, mut open) = (vec![false; instructions.len()], vec![from]);
-            while let Some(at) = open.pop() {
-                if seen.get(at) == Some(&false) {
-                    seen[at] = true;
-                    next(at, &mut open);
-                }
-            }
-            seen
-        };
-        let forth = reached(instructions[last].target as usize, &|at, open| {
-            open.extend(after(&instructions[at], at).into_iter().flatten());
-        });
-        let back =
-            reached(last, &|at, open| open.extend(self.before[at].iter().map(|before| *before as usize)));
-        (0..instructions.len()).filter(|&at| forth[at] && back[at]).collect()
-    }
+    found
 }
 
 /// The instructions that may follow one.

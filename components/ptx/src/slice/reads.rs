@@ -229,7 +229,6 @@ pub(super) fn callee(instruction: &Instruction) -> Option<&str> {
     names.next().filter(|_| calls)
 }
 
-/// The tokens of a part of a module.
 pub(super) fn tokens(module: &Module, span: Span) -> &[Token] {
     let at = |byte: u32| module.tokens.partition_point(|token| token.start < byte);
     module.tokens.get(at(span.start)..at(span.end)).unwrap_or_default()

@@ -1,6 +1,11 @@
 //! Shared parts of the tests of committed PTX files.
 
+pub(crate) mod ptxas;
+
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+use counterpoint_ptx::{Kernel, decode, parser};
 
 /// The committed files, in order: those of this crate's tests, of the applications, and the corpus.
 pub(crate) fn files() -> Vec<PathBuf> {
@@ -24,4 +29,15 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
             found.push(path);
         }
     }
+}
+
+/// The kernels of a module by name, all decoded at once; each is supported.
+pub(crate) fn compiled(text: &str) -> BTreeMap<String, Kernel> {
+    let kernels = parser::parse(text).and_then(|module| decode::decode(&module));
+    let kernels = kernels.unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    let named = kernels.into_iter().map(|kernel| {
+        assert!(kernel.unsupported().is_empty(), "{:?}", kernel.unsupported());
+        (kernel.name().to_owned(), kernel)
+    });
+    named.collect()
 }

@@ -1,6 +1,6 @@
 //! `wmma`, `ldmatrix`, `stmatrix` and `movmatrix`.
 
-use crate::numbers::{bytes, list, numbers, product, read, run_warp, width};
+use crate::matrices::numbers::{bytes, list, numbers, product, read, run_warp, width};
 
 /// Loads, multiplies and stores with `wmma`, with matrices in either order and lines that are longer than needed.
 fn check_wmma([m, n, k]: [usize; 3], kinds: [&str; 4], orders: [bool; 4], words: &str) {

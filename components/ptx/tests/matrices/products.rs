@@ -3,7 +3,7 @@
 use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{FlatMemory, Options, run};
 
-use crate::numbers::{bits_of, bytes, list, numbers, product, read, run_warp, value_of, width};
+use crate::matrices::numbers::{bits_of, bytes, list, numbers, product, read, run_warp, value_of, width};
 
 /// `mma` of 8 or 16 rows, its factors by `ldmatrix`, its sums where the manual places them.
 fn check_mma(m: usize, kinds: [&str; 4], k: usize, words: &str) {

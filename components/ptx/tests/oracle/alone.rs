@@ -6,8 +6,8 @@
 use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{FlatMemory, Options, run};
 
-use crate::random::{UNTESTED, edge};
-use crate::scalar::{Opcode, Outcome, PREDICATE, Type, evaluate};
+use crate::oracle::random::{UNTESTED, edge};
+use crate::oracle::scalar::{Opcode, Outcome, PREDICATE, Type, evaluate};
 
 /// A register that holds a value of a type, and the type of the access that moves it.
 fn holder(ty: Type, index: usize) -> (String, u32) {
@@ -54,15 +54,18 @@ pub(crate) fn alone(op: &Opcode<'_>, table: u64) -> String {
     )
 }
 
-/// Runs it in 256 threads a launch.
-pub(crate) fn run_alone(source: &str, inputs: &[[u64; 5]], baseline: bool) -> Vec<[u64; 2]> {
-    let kernel = Kernel::compile(source, None).unwrap_or_else(|errors| panic!("{errors:#?}\n{source}"));
+pub(crate) fn compile(source: &str) -> Kernel {
+    Kernel::compile(source, None).unwrap_or_else(|errors| panic!("{errors:#?}\n{source}"))
+}
+
+/// Runs such a kernel in a thread for each input.
+pub(crate) fn run_alone(kernel: &Kernel, inputs: &[[u64; 5]], baseline: bool) -> Vec<[u64; 2]> {
     let mut memory = FlatMemory::new(0);
     let from = memory.push(&inputs.iter().flatten().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>());
     let to = memory.push(&vec![0; 16 * inputs.len()]);
     let parameters: Vec<u8> = [from, to].into_iter().flat_map(u64::to_le_bytes).collect();
     let options = Options { baseline, ..Options::default() };
-    run(&kernel, [1; 3], [inputs.len() as u32, 1, 1], &parameters, &mut memory, &options).expect("it runs");
+    run(kernel, [1; 3], [inputs.len() as u32, 1, 1], &parameters, &mut memory, &options).expect("it runs");
     let bytes = &memory.bytes[(to - memory.base) as usize..];
     let words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")));
     let words: Vec<u64> = words.take(2 * inputs.len()).collect();
@@ -101,8 +104,8 @@ fn every_instruction_does_what_the_interpreter_does() {
                     words
                 })
                 .collect();
-            let source = alone(&op, table);
-            let (fast, plain) = (run_alone(&source, &inputs, false), run_alone(&source, &inputs, true));
+            let kernel = compile(&alone(&op, table));
+            let (fast, plain) = (run_alone(&kernel, &inputs, false), run_alone(&kernel, &inputs, true));
             for (index, words) in inputs.iter().enumerate() {
                 let mut carry = words[4] != 0;
                 let want = match evaluate(&op, &words[..sources.len()], &mut carry) {

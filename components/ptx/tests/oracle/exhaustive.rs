@@ -4,20 +4,20 @@
 use rustc_apfloat::ieee::{BFloat, Double, Half};
 use rustc_apfloat::{Float, FloatConvert};
 
-use crate::alone::{alone, run_alone};
-use crate::scalar::{Class, Opcode, Outcome, evaluate};
+use crate::oracle::alone::{alone, compile, run_alone};
+use crate::oracle::scalar::{Class, Opcode, Outcome, evaluate};
 
 /// Threads of a launch.
 const THREADS: usize = 1024;
 
 /// The results of all sources of 16 bits; a source of 32 has a second number in its high half.
 fn results(op: &Opcode<'_>, baseline: bool) -> Vec<(u64, u64)> {
-    let source = alone(op, 0);
+    let kernel = compile(&alone(op, 0));
     let wide = op.signature().expect("a function of registers").1[0].bits == 32;
     let all: Vec<u64> = (0..1 << 16).map(|low| if wide { low | (low ^ 0x1234) << 16 } else { low }).collect();
     let launches = all.chunks(THREADS).flat_map(|bits| {
         let inputs: Vec<[u64; 5]> = bits.iter().map(|bits| [*bits, 0, 0, 0, 0]).collect();
-        run_alone(&source, &inputs, baseline)
+        run_alone(&kernel, &inputs, baseline)
     });
     let found: Vec<u64> = launches.map(|words| words[0]).collect();
     all.into_iter().zip(found).collect()

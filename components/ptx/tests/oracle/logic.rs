@@ -1,6 +1,6 @@
 //! `lop3` with a predicate (PTX ISA 9.7.8.6): whether any bit of its result is set, combined with another predicate.
 
-use crate::alone::run_alone;
+use crate::oracle::alone::{compile, run_alone};
 
 /// The instruction up to its destination, its last operand, and the register and predicate that follow from the exact
 /// result and the predicate of the fourth source.
@@ -16,7 +16,7 @@ fn run(text: &str, inputs: &[[u64; 5]], baseline: bool) -> Vec<[u64; 2]> {
          setp.ne.u32 %q, %r3, 0; setp.ne.u32 %p, %r3, 0; setp.eq.u32 %g, %r3, 7; mov.b32 %r4, 77;\n{text}\n\
          selp.u32 %r5, 1, 0, %p; st.global.b32 [%b], %r4; st.global.b32 [%b+8], %r5;\nret; }}"
     );
-    run_alone(&kernel, inputs, baseline)
+    run_alone(&compile(&kernel), inputs, baseline)
 }
 
 #[test]

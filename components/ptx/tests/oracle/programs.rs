@@ -6,8 +6,8 @@ use counterpoint_ptx::functional::{FlatMemory, Options, run};
 use counterpoint_ptx::{Kernel, parser};
 use proptest::prelude::*;
 
-use crate::random::{Catalogue, INPUT, OUTPUT, Random, SLOT, edge, random, text};
-use crate::scalar::{Class, Launch, Type};
+use crate::oracle::random::{Catalogue, INPUT, OUTPUT, Random, SLOT, edge, random, text};
+use crate::oracle::scalar::{Class, Launch, Type};
 
 /// Global memory before the launch: input, slots, output, and the sums with a word for each thread behind them.
 fn memory(program: &Random) -> (Vec<u8>, [usize; 4]) {
@@ -81,15 +81,31 @@ fn place(at: usize, starts: &[usize; 4]) -> String {
     format!("{} of the {name} of thread {}", (at - start) % size, (at - start) / size)
 }
 
+/// The number of programs, unless the environment says otherwise.
+fn config(cases: u32) -> ProptestConfig {
+    let said = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig { cases: said.unwrap_or(cases), failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(200),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(config(50))]
 
     #[test]
     fn random_programs_do_what_the_interpreter_does(program in random()) {
         compare(&program, &Catalogue::new());
+    }
+}
+
+mod slow {
+    use super::*;
+
+    proptest! {
+        #![proptest_config(config(400))]
+
+        #[test]
+        #[ignore = "slow: cargo xtask slow"]
+        fn many_random_programs_do_what_the_interpreter_does(program in random()) {
+            compare(&program, &Catalogue::new());
+        }
     }
 }

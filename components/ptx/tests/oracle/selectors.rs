@@ -1,6 +1,6 @@
 //! Video instructions whose operands select parts of registers (PTX ISA 9.7.18), by hand.
 
-use crate::alone::run_alone;
+use crate::oracle::alone::{compile, run_alone};
 
 /// Instructions on %r0, %r1 and %r2, and the %r7 that they write.
 const ROWS: [(&str, u32); 15] = [
@@ -37,6 +37,7 @@ fn operands_select_parts_of_registers() {
              ld.global.b32 %r0, [%a]; ld.global.b32 %r1, [%a+8]; ld.global.b32 %r2, [%a+16];\n{text}\n\
              st.global.b32 [%b], %r7;\nret; }}"
         );
+        let kernel = compile(&kernel);
         for baseline in [false, true] {
             let found = run_alone(&kernel, &[SOURCES], baseline)[0][0];
             assert_eq!(found, want.into(), "{text}: {found:#x}, not {want:#x}");

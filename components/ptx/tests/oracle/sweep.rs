@@ -4,8 +4,8 @@
 
 use Bound::{Absolute, Relative, Units};
 
-use crate::alone::{alone, run_alone};
-use crate::scalar::Opcode;
+use crate::oracle::alone::{alone, compile, run_alone};
+use crate::oracle::scalar::Opcode;
 
 /// Tolerance of a result, from the exact value.
 #[derive(Clone, Copy)]
@@ -78,7 +78,7 @@ const LAUNCHES: u32 = 8;
 /// The results of a sweep, each behind its source.
 fn results(sweep: &Sweep, baseline: bool) -> Vec<(f32, f32)> {
     let (opcode, first, last, ..) = sweep;
-    let source = alone(&Opcode::new(opcode), 0);
+    let kernel = compile(&alone(&Opcode::new(opcode), 0));
     let (first, last) = (first.to_bits(), last.to_bits());
     let step = (last - first) / (THREADS * LAUNCHES);
     let mut all = Vec::new();
@@ -92,7 +92,7 @@ fn results(sweep: &Sweep, baseline: bool) -> Vec<(f32, f32)> {
                 false => [u64::from(*bits), 0, 0, 0, 0],
             })
             .collect();
-        let found = run_alone(&source, &inputs, baseline);
+        let found = run_alone(&kernel, &inputs, baseline);
         let floats = found.iter().map(|words| f32::from_bits(words[0] as u32));
         all.extend(bits.iter().map(|bits| f32::from_bits(*bits)).zip(floats));
     }

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{BFloat, Float8E4M3FN, Float8E5M2, Half};
 
-use crate::alone::{alone, run_alone};
-use crate::random::UNTESTED;
-use crate::scalar::{Class, Opcode, Outcome, Type, evaluate};
+use crate::oracle::alone::{alone, compile, run_alone};
+use crate::oracle::random::UNTESTED;
+use crate::oracle::scalar::{Class, Opcode, Outcome, Type, evaluate};
 
 const TABLES: [(&str, &str); 10] = [
     ("integer.txt", include_str!("values/integer.txt")),
@@ -214,9 +214,9 @@ fn check(spelling: &str, rows: &[Row]) -> Vec<String> {
                 words
             })
             .collect();
-        let source = alone(&op, group[0].sources.get(3).copied().unwrap_or(0));
+        let kernel = compile(&alone(&op, group[0].sources.get(3).copied().unwrap_or(0)));
         for baseline in [false, true] {
-            for (row, found) in group.iter().zip(run_alone(&source, &inputs, baseline)) {
+            for (row, found) in group.iter().zip(run_alone(&kernel, &inputs, baseline)) {
                 if found[0] != row.result || row.second.is_some_and(|second| found[1] != second) {
                     wrong.push(format!("{spelling}: {found:x?} (baseline: {baseline}), but {}", row.place));
                 }
@@ -287,6 +287,7 @@ fn registers_wider_than_the_type_are_cut_and_filled() {
              ld.param.u64 %a, [in]; ld.param.u64 %b, [out]; ld.global.b64 %d0, [%a];\n{text}\n\
              st.global.b64 [%b], %d1;\nret; }}"
         );
+        let kernel = compile(&kernel);
         for baseline in [false, true] {
             let found = run_alone(&kernel, &[[source, 0, 0, 0, 0]], baseline)[0][0];
             assert_eq!(found, want, "{text}: {found:#x}, not {want:#x}");

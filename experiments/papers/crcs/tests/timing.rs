@@ -1,7 +1,5 @@
 //! CRCS and PPCS, to the cycle: when the MMU grants pages, and which kernel an idle SM takes.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::ops::Range;
 use std::sync::Arc;
 

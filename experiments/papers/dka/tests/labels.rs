@@ -1,7 +1,5 @@
 //! L2 lines with the labels of task pipelines: the last writer, and the lines written back, dropped and kept.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use counterpoint_dka::labels::{Flush, TaskLabel};
 use counterpoint_framework::testing::BenchReport;
 use counterpoint_hardware::memory::l2_slice::L2Slice;

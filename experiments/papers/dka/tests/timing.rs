@@ -1,8 +1,6 @@
 //! Task pipelines: the policies `dka` and `task-split` of the CTA scheduler, its messages, the kernel
 //! allocator, and the left-over policy that DKA is compared with.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::Arc;
 
 use counterpoint_dka::allocator::Allocator;

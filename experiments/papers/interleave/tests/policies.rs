@@ -1,7 +1,5 @@
 //! The policies `spatial` and `interleaved` in the CTA scheduler, to the cycle.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Outcome;

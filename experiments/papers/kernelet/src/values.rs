@@ -9,7 +9,6 @@ use counterpoint_simulation::run_value::RunValue;
 use crate::runtime::{CO_SCHEDULE, PROFILES, QUEUE};
 use crate::schedule::Card;
 
-/// All of them.
 pub(crate) const ALL: [RunValue; 29] = [
     // The reference of PUR: the most warp instructions that all SMs issue in a cycle of the machine's.
     RunValue { name: "kernelet_peak", unit: "instructions/cycle", of: |run| Some(known(&run.machine)?.peak) },

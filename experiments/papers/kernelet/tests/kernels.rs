@@ -1,7 +1,5 @@
 //! The kernels: their results, with time and without, their repeatability, and their blocks per SM.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::path::PathBuf;
 
 use counterpoint_framework::model::Registry;

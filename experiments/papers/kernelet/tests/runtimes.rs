@@ -1,7 +1,5 @@
 //! Queues under each runtime, on a small machine: results, launches and their slices, and refusals.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::collections::BTreeMap;
 
 use counterpoint_framework::model::Registry;

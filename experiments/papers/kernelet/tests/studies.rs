@@ -1,17 +1,18 @@
 //! The studies at their smallest scale.
 
-use counterpoint_tests::points::assert_sound;
+use counterpoint_tests::points::{Sound, assert_sound};
+
+const PROFILE: &[&str] = &["pur", "mur", "occupancy"];
+const RATES: &[&str] = &["measured", "predicted", "queue_time", "profile_pur", "profile_mur"];
+/// Of one kernel, and of all.
+const ONE: [Sound; 2] =
+    [("kernelet-table-4", "C2050 / PC", 1, PROFILE), ("kernelet-kernels", "C2050 / PC", 2, RATES)];
+const ALL: [Sound; 2] = [("kernelet-table-4", "/", 16, PROFILE), ("kernelet-kernels", "C2050", 16, RATES)];
 
 #[test]
 fn every_study_can_be_run_and_its_points_are_sound() {
+    assert_sound(&ONE);
     assert_sound(&[
-        ("kernelet-table-4", "/", 16, &["pur", "mur", "occupancy"]),
-        (
-            "kernelet-kernels",
-            "C2050",
-            16,
-            &["measured", "predicted", "queue_time", "profile_pur", "profile_mur"],
-        ),
         ("kernelet-pairs", "C2050 / PC/TEA", 8, &["queue_time"]),
         (
             "kernelet-figure-4",
@@ -21,4 +22,14 @@ fn every_study_can_be_run_and_its_points_are_sound() {
         ),
         ("kernelet-figure-6", "C2050 / SAD", 9, &["queue_time"]),
     ]);
+}
+
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn studies_of_all_kernels_are_sound() {
+        assert_sound(&ALL);
+    }
 }

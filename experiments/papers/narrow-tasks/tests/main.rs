@@ -27,7 +27,6 @@ fn registry() -> Registry {
     registry_with(&[counterpoint_narrow_tasks::register])
 }
 
-/// Runs.
 fn run_request(request: &RunRequest) -> RunSummary {
     run_with(request, registry())
 }

@@ -12,7 +12,7 @@ const DIALECTS: [&str; 4] = ["nvrtc-sm_35", "nvrtc-sm_70", "clang-sm_20", "clang
 const ROWS: u32 = 32;
 const SHAPE: Shape = Shape { columns: 1, rows: ROWS };
 /// Instructions in which the block has long done all tasks and polls.
-const LIMIT: u64 = 3_000_000;
+const LIMIT: u64 = 800_000;
 
 const KERNELS: [&str; 2] = [task_entry::MASTER_KERNEL, task_entry::MASTER_KERNEL_BY_LANES];
 

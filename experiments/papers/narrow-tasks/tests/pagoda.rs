@@ -58,19 +58,28 @@ fn tasks_compute_what_they_do_one_after_another() {
     verified(&pagoda("tiny", "", &["app.blocks=40", "app.threads=32", "app.tasks=2"]));
 }
 
-#[test]
-fn every_application_of_narrow_tasks_computes_what_it_should() {
+/// Runs every application of narrow tasks with those of two settings that are chosen by the place of the application and of the setting.
+fn run_applications(chosen: impl Fn(usize, usize) -> bool) {
     let entries = std::fs::read_dir(root().join("experiments/applications")).unwrap();
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.retain(|name| name.starts_with("narrow-"));
     assert!(names.len() >= 12, "the walk found {names:?} only");
-    for name in names {
-        for runtime in ["pagoda", "{ pagoda: { rows: 2, spawners: 5, pool: 16 KiB } }"] {
+    names.sort();
+    for (place, name) in names.into_iter().enumerate() {
+        let runtimes =
+            ["pagoda", "{ pagoda: { rows: 2, spawners: 5, pool: 16 KiB } }"].into_iter().enumerate();
+        for (_, runtime) in runtimes.filter(|(setting, _)| chosen(place, *setting)) {
             let runtime = format!("host.cpu.runtime={runtime}");
             verified(&request("tiny", &name, &["app.size=small", &runtime]));
         }
     }
+}
+
+#[test]
+fn every_application_of_narrow_tasks_computes_what_it_should() {
+    // The settings take turns.
+    run_applications(|application, setting| application % 2 == setting);
 }
 
 #[test]
@@ -168,12 +177,17 @@ fn whoever_waits_for_one_task_after_another_has_their_entries_copied_back_one_by
     assert!(pauses <= 3, "most are known to be done together: {results:?}");
 }
 
-#[test]
-fn the_master_kernel_owns_the_titan_x() {
-    let summary = run_request(&of_blocks(pagoda("titanx-maxwell", "", &[])));
+/// The MasterKernel has two blocks on each of the SMs of a Titan X with these settings.
+fn owns(sms: usize, sets: &[&str]) {
+    let summary = run_request(&of_blocks(pagoda("titanx-maxwell", "", sets)));
     assert_verified(&summary);
-    assert_eq!(blocks(&summary).len(), 48, "two on each of 24 SMs");
+    assert_eq!(blocks(&summary).len(), 2 * sms, "two on each of {sms} SMs");
     assert_eq!(starts(&summary, "task exchange").len() as u64, count(&summary, "tasks"), "each has a span");
+}
+
+#[test]
+fn the_master_kernel_owns_a_part_of_the_titan_x() {
+    owns(4, &["gpu.sms=4"]);
 }
 
 /// The states of two entries in the CPU's table and in the GPU's, each as (ready, sched), before the first write and behind each that
@@ -233,7 +247,16 @@ fn both_tables_go_through_the_states_of_the_walk_through() {
         [(0, 0), (0, 0), (0, 0), (0, 0)],
     ];
     assert_eq!(states(&summary), figure);
-    // A watched buffer changes nothing.
+}
+
+#[test]
+fn a_watched_table_changes_nothing() {
+    let request = RunRequest {
+        watch: vec!["TaskTable of exchange on device 0".to_owned()],
+        ..pagoda("tiny", "spawners: 1", &["app.tasks=1"])
+    };
+    let summary = verified(&request);
+    assert!(!summary.writes.is_empty());
     let blind = verified(&RunRequest { watch: Vec::new(), hash: true, ..request.clone() });
     let watched = verified(&RunRequest { hash: true, threads: 2, ..request });
     assert_eq!((blind.report.hash, blind.writes.len()), (watched.report.hash, 0));
@@ -256,9 +279,9 @@ fn on_bus(protocol: &str, reordering: &str, seed: u64) -> RunSummary {
     run_request(&RunRequest { overlays, seed, ..request("tiny", "narrow-filter-bank", &sets) })
 }
 
-#[test]
-fn a_task_that_starts_with_its_own_entry_meets_parameters_of_another_where_packets_pass_each_other() {
-    for seed in 0..3 {
+/// A task meets parameters of another with these seeds, and only where packets pass each other and entries are sent at once.
+fn meets_parameters(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
         let relaxed = on_bus("pipelined", "40 us", seed);
         assert_verified(&relaxed);
         assert!(total(&relaxed, "io/pcie-link", "overtaking") > 100, "packets passed each other");
@@ -269,6 +292,11 @@ fn a_task_that_starts_with_its_own_entry_meets_parameters_of_another_where_packe
         // Values and places of the task before in the entry, or none.
         assert_wrong(&on_bus("single-copy", "40 us", seed));
     }
+}
+
+#[test]
+fn a_task_that_starts_with_its_own_entry_meets_parameters_of_another_where_packets_pass_each_other() {
+    meets_parameters(0..1);
 }
 
 /// The reason why a run ended.
@@ -362,4 +390,26 @@ kernels:
     let request = request("tiny", &path.display().to_string(), &["host.cpu.runtime=pagoda"]);
     let why = refusal(&request);
     assert!(why.contains("has no `master_kernel`") && why.contains("pagoda.h"), "{why}");
+}
+
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn every_application_of_narrow_tasks_computes_what_it_should_with_both_settings() {
+        run_applications(|_, _| true);
+    }
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn the_master_kernel_owns_the_titan_x() {
+        owns(24, &[]);
+    }
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn other_seeds_let_packets_pass_each_other_too() {
+        meets_parameters(1..3);
+    }
 }

@@ -19,7 +19,6 @@ const HIGHEST: u64 = 1 << 46;
 const ALIGNMENT: u64 = 256;
 
 impl Reader<'_> {
-    /// A fixed address.
     pub(super) fn fixed_address(&mut self, node: &Node) -> Option<u64> {
         let text = self.text(node)?;
         let address = match text.strip_prefix("0x") {

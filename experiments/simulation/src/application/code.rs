@@ -73,7 +73,6 @@ impl Reader<'_> {
         found.map_err(|message| self.diagnostics.report(told(message))).ok()
     }
 
-    /// Reads `code:`.
     pub(super) fn read_code(&mut self, node: Option<&Node>) -> Codes {
         let Some(node) = node else { return Codes::default() };
         let Some(entries) = node.as_map() else {

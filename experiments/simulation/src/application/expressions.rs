@@ -136,7 +136,6 @@ impl Reader<'_> {
         Some(value.map_err(|error| self.diagnostics.report(error.diagnostic(node.span, inset))).ok())
     }
 
-    /// A number.
     pub(super) fn number(&mut self, node: &Node) -> Option<Number> {
         if let Some(number) = self.whole_expression(node) {
             return number;

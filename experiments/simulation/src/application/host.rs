@@ -41,7 +41,6 @@ const KINDS: [(&str, &Section); 3] =
     [("read", &READ_STEP), ("compute", &COMPUTE_STEP), ("write", &WRITE_STEP)];
 
 impl Reader<'_> {
-    /// Reads `prelude:`.
     pub(super) fn read_prelude(&mut self, node: Option<&Node>) {
         for step in self.list(node, "steps") {
             let step = self.host_step(step, "a step of the prelude", "read", Part::Before);
@@ -49,7 +48,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads `postlude:`.
     pub(super) fn read_postlude(&mut self, node: Option<&Node>) {
         for step in self.list(node, "steps") {
             let step = self.host_step(step, "a step of the postlude", "write", Part::Later);

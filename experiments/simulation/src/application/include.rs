@@ -78,7 +78,6 @@ impl Reader<'_> {
     }
 }
 
-/// The path of a key below a path.
 fn below(path: &str, key: &Key) -> String {
     if path.is_empty() { key.name.clone() } else { format!("{path}.{}", key.name) }
 }

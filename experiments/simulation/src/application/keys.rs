@@ -52,7 +52,6 @@ use Shape::{
     Tables, ValueOrList,
 };
 
-/// A key.
 pub(super) struct Key {
     pub(super) name: &'static str,
     pub(super) shape: Shape,

@@ -136,7 +136,6 @@ impl Reader<'_> {
         Some(Step::Swap(a, b))
     }
 
-    /// A launch.
     pub(super) fn launch(&mut self, node: &Node, codes: &mut Codes) -> Option<LaunchStep> {
         let name = self.required(node, "launch", "a launch")?;
         let (code, kernel) = self.kernel(name, codes).unzip();

@@ -244,7 +244,6 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The buffer that a node names.
     pub(super) fn buffer(&mut self, node: &Node) -> Option<BufferId> {
         let name = self.text(node)?;
         let found = self.application.buffers.iter().position(|buffer| buffer.name == name);

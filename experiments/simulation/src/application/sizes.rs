@@ -12,7 +12,6 @@ const SIZE: &str = "size";
 /// Values of parameters.
 pub(super) type Values<'n> = &'n [(Key, Node)];
 
-/// The sizes by name.
 pub(super) type Sizes<'n> = Vec<(&'n str, Values<'n>)>;
 
 impl Reader<'_> {

@@ -58,7 +58,6 @@ impl StreamNames {
         EventId(index as u32)
     }
 
-    /// The use of a stream that has a name.
     fn named(&mut self, number: u32) -> Option<&mut StreamUse> {
         (number as usize).checked_sub(1).and_then(|index| self.streams.get_mut(index))
     }
@@ -113,7 +112,6 @@ impl Reader<'_> {
         Some((self.names.event(name), event.span, stream))
     }
 
-    /// A record.
     pub(super) fn record(&mut self, node: &Node) -> Option<Step> {
         let (event, span, stream) = self.event_on_stream(node)?;
         self.names.events[event.0 as usize].recorded.push((span, stream));

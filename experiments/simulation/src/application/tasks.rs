@@ -56,7 +56,6 @@ impl Reader<'_> {
         Some(kinds)
     }
 
-    /// A task.
     fn task(&mut self, node: &Node, codes: &mut Codes) -> Option<Task> {
         let copy_in = self.parts(node, "copy_in");
         let launch = self.launch(node, codes);

@@ -32,7 +32,6 @@ pub(super) struct Guest {
     pub(super) path: String,
     /// Settings that its file gives it.
     pub(super) sets: Vec<String>,
-    /// Where it is named.
     pub(super) span: Span,
 }
 
@@ -162,7 +161,6 @@ impl Reader<'_> {
         self.diagnostics.report(diagnostic.suggest(guest, guests.iter().map(|guest| guest.name.as_str())));
     }
 
-    /// A text of the command line as a place.
     pub(super) fn command_line(&mut self, text: &str) -> Span {
         let file = self.sources.add(COMMAND_LINE, text);
         self.sources.whole(file)
@@ -295,7 +293,6 @@ impl Joined {
 struct Own<'a> {
     name: &'a str,
     stream: u32,
-    /// Number of buffers before its own.
     buffers: u32,
 }
 

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use super::{BUILT_IN, CACHE_VARIABLE, PATH_VARIABLE, Sort};
 
-/// The sorts that have places of their own.
 const SORTS: [Sort; 6] =
     [Sort::Machine, Sort::Module, Sort::Overlay, Sort::Application, Sort::Study, Sort::Validation];
 

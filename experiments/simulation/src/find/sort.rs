@@ -82,7 +82,6 @@ impl Sort {
         }
     }
 
-    /// The file of a name in a folder of its sort.
     fn file(self, folder: &str, name: &str) -> String {
         match self {
             Sort::Application => format!("{folder}/{name}/{name}.yaml"),

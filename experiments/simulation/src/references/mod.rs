@@ -149,7 +149,6 @@ impl ReferenceInput<'_> {
     }
 }
 
-/// The bytes of f32.
 fn bytes_of_f32s(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }

@@ -2,7 +2,6 @@
 
 use super::{ReferenceInput, bytes_of_tasks};
 
-/// A complex number.
 type Complex = (f64, f64);
 
 /// The reference as applications name it: parameters `sensors`, `samples`, `beams` and `taps` beside those of all narrow tasks, input
@@ -32,7 +31,6 @@ fn strengths(signals: &[Complex], filters: &[Complex], samples: usize, taps: usi
     sums.iter().map(|(re, im)| libm::sqrt(re * re + im * im) as f32).collect()
 }
 
-/// Adds a signal behind a filter.
 fn add(sums: &mut [Complex], signal: &[Complex], filter: &[Complex]) {
     for (at, (x, y)) in signal.iter().enumerate() {
         for ((re, im), (a, b)) in sums[at..].iter_mut().zip(filter) {

@@ -98,7 +98,6 @@ fn infeasible(Launched { span, launch, cooperative, .. }: &Launched, rooms: &[Ro
     Some(diagnostic.help(has))
 }
 
-/// The machine's CPU.
 fn cpu(machine: &Machine, registry: &Registry) -> Option<CpuParams> {
     let cpu = machine.instances.iter().find(|one| one.kind == "host/cpu")?;
     CpuParams::read(&cpu.params, &mut Reader::new(registry.families(), &mut Diagnostics::default()))

@@ -179,7 +179,6 @@ fn done(snapshot: &Snapshot) -> f64 {
     snapshot.ctas as f64 + 0.5 * snapshot.under_way as f64
 }
 
-/// Number of launches of a kernel that have ended when `done` blocks are done.
 fn launches_ended(blocks: &[(String, u64)], kernel: &str, done: f64) -> u64 {
     let mut end = 0.0;
     let ended = blocks.iter().take_while(|(_, count)| {

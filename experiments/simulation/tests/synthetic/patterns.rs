@@ -22,7 +22,6 @@ fn places(settings: &str) -> BTreeSet<usize> {
     written(settings).into_iter().map(|(word, _)| 4 * word).collect()
 }
 
-/// All words of a range.
 fn words(range: std::ops::Range<usize>) -> BTreeSet<usize> {
     range.step_by(4).collect()
 }

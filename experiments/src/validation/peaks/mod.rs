@@ -135,7 +135,8 @@ fn of_machine(
         found.extend(rates::rates(&loaded.machine, machine, extent, folder, registry)?);
     }
     if !wanted.iter().all(of_rate) {
-        found.extend(latencies(machine, &[], folder, registry)?);
+        let is_stated = |name: &str| QUANTITIES.iter().any(|quantity| quantity.measured == name);
+        found.extend(latencies(machine, &[], &is_stated, folder, registry)?);
     }
     let follows = loaded.machine.follows.map(Follows::as_str);
     let mut peaks = Vec::new();

@@ -17,7 +17,6 @@ pub struct Quantity {
     pub name: &'static str,
     /// Its unit.
     pub unit: &'static str,
-    /// Its name where it is measured.
     pub(super) measured: &'static str,
 }
 

@@ -10,7 +10,6 @@ use crate::topology::machine::{Link, Machine};
 #[derive(Default)]
 pub(super) struct Joint {
     links: Vec<usize>,
-    /// Number of each sort.
     sorts: BTreeMap<Sort, usize>,
 }
 

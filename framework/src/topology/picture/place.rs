@@ -5,7 +5,6 @@
 pub(super) struct Slot {
     /// Its upper edge if it were alone.
     pub(super) wanted: f64,
-    /// Its weight.
     pub(super) weight: f64,
     /// Its height with the space to the next.
     pub(super) height: f64,

@@ -73,7 +73,6 @@ impl List {
     }
 }
 
-/// The choices of a parameter.
 fn choices(registry: &Registry, kind: &str, parameter: &str) -> String {
     let fields: Vec<Field> = registry.catalogue.get(kind).map(|kind| (kind.fields)()).unwrap_or_default();
     let family = fields.iter().find(|field| field.name == parameter).and_then(|field| field.kind.family);

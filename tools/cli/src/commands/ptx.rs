@@ -45,7 +45,6 @@ enum What {
     Synth(Synth),
 }
 
-/// There is no such kernel, and which there are.
 pub(super) fn no_kernel(place: &str, name: &str, known: &[String]) -> Vec<String> {
     let help = match nearest(name, known.iter().map(String::as_str)) {
         Some(near) => format!("  help: did you mean `{near}`?"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::{Called, Place, called};
+use crate::installed::{Called, Place, called};
 
 /// The command in the checkout that it comes from.
 fn in_checkout(place: &Place, arguments: &[&str]) -> Called {

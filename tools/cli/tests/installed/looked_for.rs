@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::{Place, called};
+use crate::installed::{Place, called};
 
 const MACHINE: &str = "counterpoint: 1
 machine: own

@@ -1,6 +1,6 @@
 //! Starters of `counterpoint new` run as they are.
 
-use crate::Place;
+use crate::installed::Place;
 
 /// The command lines that a starter names to go on with.
 fn next(printed: &str) -> Vec<Vec<String>> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::{out, run};
+use crate::real::{out, run};
 
 /// Runs to its end; gives the status, and what it says on standard error.
 fn ended(output: &Output) -> (Option<i32>, String) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};
 use std::time::Duration;
 
-use crate::studies::{POINTS, files, finished, study, write_study};
+use crate::real::studies::{POINTS, files, finished, study, write_study};
 
 /// A part of the study.
 fn part(file: &Path, out: &Path, part: &str) -> Command {

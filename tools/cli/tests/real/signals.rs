@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use counterpoint_simulation::output::RECORDS;
 
-use crate::{out, run};
+use crate::real::{out, run};
 
 /// Hotspot on the tiny machine for as long as nobody ends it, under way.
 fn start(folder: &Path, options: &[&str]) -> Child {

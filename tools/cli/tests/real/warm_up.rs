@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use crate::run;
+use crate::real::run;
 
 /// The lines of what a run prints that do not depend on how fast it was.
 fn results(options: &[&str]) -> Vec<String> {

@@ -289,7 +289,6 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The number of the file with these contents.
     fn file(&mut self, contents: Vec<u8>) -> io::Result<u64> {
         if let Some(&number) = self.files.get(&contents) {
             return Ok(number);
@@ -433,7 +432,6 @@ fn copied(steps: &[Step]) -> Vec<&str> {
     names
 }
 
-/// Steps as lines.
 fn lines(steps: Vec<Step>) -> Vec<Item> {
     steps.into_iter().map(|step| Item::Line(text::step(step))).collect()
 }

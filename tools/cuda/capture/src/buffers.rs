@@ -7,7 +7,6 @@ use counterpoint_ptx::{Kernel, Symbol, VariableBases, decode, parser};
 
 use crate::record::{Entry, Module, Region, Texels};
 
-/// A buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Buffer {
     pub(crate) name: String,
@@ -31,7 +30,6 @@ const fn element(name: &'static str, bytes: u64, floats: bool) -> Element {
     Element { name, bytes, floats }
 }
 
-/// Bytes as they are.
 pub(crate) const BYTE: Element = element("u8", 1, false);
 
 /// Types by the suffix of an access, from the one that tells most to the one that tells least.

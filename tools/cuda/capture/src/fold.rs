@@ -104,7 +104,6 @@ impl Item {
     }
 }
 
-/// The numbers of a round.
 fn numbers(round: &[Item]) -> Vec<i128> {
     let mut pieces = Vec::new();
     round.iter().for_each(|item| item.pieces(&mut pieces));

@@ -14,7 +14,6 @@ pub(crate) const LEAST_FOUND: usize = 16;
 
 /// A file that the program reads or writes.
 struct ProgramFile {
-    /// Its bytes, if it is still there.
     bytes: Option<Vec<u8>>,
     /// Ranges that went to the device as they are, by their beginnings.
     direct: BTreeMap<u64, u64>,
@@ -22,7 +21,6 @@ struct ProgramFile {
     name: Option<String>,
 }
 
-/// All of them, by path.
 pub(crate) struct Paths {
     files: BTreeMap<String, ProgramFile>,
     /// By entry of a copy to the device, the file that its bytes come from, and where they begin there.

@@ -9,7 +9,6 @@ use crate::buffers::{Buffer, Buffers, Code};
 use crate::fold::{Item, Linear, Piece};
 use crate::record::{Dim, Entry, Region, Way};
 
-/// Pieces of a line.
 #[derive(Default)]
 struct Line(Vec<Piece>);
 
@@ -253,7 +252,6 @@ pub(crate) fn quoted(text: &str) -> String {
     out
 }
 
-/// `code:`.
 pub(crate) fn code(yaml: &mut String, codes: &[Code]) {
     if codes.is_empty() {
         return;
@@ -272,7 +270,6 @@ pub(crate) fn code(yaml: &mut String, codes: &[Code]) {
     }
 }
 
-/// `buffers:`.
 pub(crate) fn buffers(yaml: &mut String, buffers: &Buffers, scratch: u64) {
     yaml.push_str("buffers:\n");
     for Buffer { name, address, bytes, variable, element } in buffers.iter() {

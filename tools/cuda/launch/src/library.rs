@@ -9,7 +9,6 @@ use etcetera::BaseStrategy;
 /// The library with the functions.
 pub(crate) const LIBRARY: &str = "libcounterpoint_cuda.so";
 
-/// Libraries by name.
 static LIBRARIES: [(&str, &[u8]); 4] = [
     (LIBRARY, include_bytes!(concat!(env!("OUT_DIR"), "/libcounterpoint_cuda.so"))),
     ("libcudart.so.11.0", include_bytes!(concat!(env!("OUT_DIR"), "/libcudart.so.11.0"))),

@@ -63,7 +63,6 @@ pub(crate) struct Channel {
     begun: Instant,
     /// Its functions by number.
     pub(crate) names: Vec<String>,
-    /// It has gone.
     pub(crate) gone: Arc<AtomicBool>,
 }
 

@@ -26,7 +26,6 @@ pub(crate) struct Allocation {
     pub(crate) is_buffer: bool,
 }
 
-/// A launch.
 pub(crate) struct Launch<'a> {
     pub(crate) kernel: &'a Kernel,
     pub(crate) variables: VariableBases,
@@ -221,7 +220,6 @@ impl Device {
         Ok(())
     }
 
-    /// Fills a region with a value.
     pub(crate) fn fill(&mut self, region: Region, value: &[u8]) -> Result {
         if !region.width.is_multiple_of(value.len() as u64) {
             return Err(Error::INVALID_VALUE);

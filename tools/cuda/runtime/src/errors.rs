@@ -73,7 +73,6 @@ impl Error {
         self.row().map_or(NOT_KNOWN, |(_, _, text)| text)
     }
 
-    /// All names and texts.
     pub(crate) fn texts() -> impl Iterator<Item = &'static CStr> {
         TABLE.iter().flat_map(|(_, name, text)| [*name, *text]).chain([NOT_KNOWN])
     }

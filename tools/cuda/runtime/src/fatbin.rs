@@ -25,14 +25,12 @@ const MOST_BYTES: u64 = 1 << 30;
 pub(crate) struct Ptx {
     /// Generation of the GPU that it is for, such as 75.
     pub(crate) generation: u32,
-    /// The text.
     pub(crate) text: String,
 }
 
 /// The entries of a fat binary that matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Contents {
-    /// Its PTX.
     pub(crate) ptx: Vec<Ptx>,
     /// Generations of its machine code.
     pub(crate) machine_code: Vec<u32>,

@@ -48,7 +48,6 @@ pub(crate) fn look_into(process: c_int) {
     PROCESS.set(process);
 }
 
-/// The process.
 pub(crate) fn process() -> c_int {
     PROCESS.get()
 }

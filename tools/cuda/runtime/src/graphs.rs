@@ -110,7 +110,6 @@ impl Graph {
         Ok(())
     }
 
-    /// A node of it.
     pub(crate) fn node(&mut self, number: u64) -> Result<&mut Node> {
         self.nodes.iter_mut().find(|node| node.number == number).ok_or(Error::INVALID_VALUE)
     }

@@ -14,7 +14,6 @@ use crate::fatbin::{Contents, Ptx};
 /// A kernel as the program knows it.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
-    /// The number of its binary.
     pub(crate) binary: usize,
     /// Its name in the PTX.
     pub(crate) name: String,
@@ -23,7 +22,6 @@ pub(crate) struct Function {
 /// A variable as the program knows it.
 #[derive(Clone, Debug)]
 pub(crate) struct Variable {
-    /// The number of its binary.
     pub(crate) binary: usize,
     /// Its name in the PTX.
     pub(crate) name: String,
@@ -38,14 +36,12 @@ pub(crate) struct Placed {
 
 /// A module on the device.
 pub(crate) struct Module {
-    /// Its text.
     pub(crate) text: String,
     pub(crate) bases: VariableBases,
     kernels: BTreeMap<String, Arc<Kernel>>,
 }
 
 impl Module {
-    /// A kernel of it.
     pub(crate) fn kernel(&self, name: &str) -> Option<Arc<Kernel>> {
         self.kernels.get(name).map(Arc::clone)
     }
@@ -55,7 +51,6 @@ impl Module {
         (self.bases.globals, self.kernels.values().next().map_or(0, |kernel| kernel.global_bytes()))
     }
 
-    /// A variable of it.
     pub(crate) fn variable(&self, name: &str) -> Option<Placed> {
         let mut variables = self.kernels.values().next()?.variables(self.bases);
         let (symbol, address) = variables.find(|(symbol, _)| symbol.name == name)?;
@@ -170,7 +165,6 @@ fn not_understood(errors: &[PtxError]) -> Unusable {
     (Error::INVALID_PTX, format!("the PTX is not understood:{}", lines.collect::<String>()))
 }
 
-/// The newest PTX of each part that has any.
 fn newest(parts: &[Contents]) -> impl Iterator<Item = &Ptx> {
     parts.iter().filter_map(|part| part.ptx.iter().max_by_key(|ptx| ptx.generation))
 }

@@ -58,7 +58,6 @@ pub(crate) struct Note {
     pub(crate) written: AtomicU64,
 }
 
-/// The page.
 #[repr(C)]
 pub(crate) struct Page {
     turn: AtomicU32,

@@ -38,7 +38,6 @@ impl Pages {
         if program.unmap(start, here.len() as u64) { Ok(()) } else { Err(Error::INVALID_VALUE) }
     }
 
-    /// The bytes at an address.
     pub(crate) fn at(&mut self, address: u64, bytes: u64) -> Result<&mut [u8]> {
         let (start, here) = self.0.range_mut(..=address).next_back().ok_or(Error::INVALID_VALUE)?;
         let from = (address - start) as usize;

@@ -42,13 +42,11 @@ impl Recorder {
         self.write(entry);
     }
 
-    /// Writes an entry.
     pub(crate) fn write(&mut self, entry: &Entry) {
         let written = self.journal.as_mut().map_or(Ok(()), |journal| journal.entry(entry));
         self.stop_on(written);
     }
 
-    /// Keeps bytes.
     pub(crate) fn keep(&mut self, bytes: &[u8]) -> Blob {
         let kept = self.journal.as_mut().map_or_else(|| Ok(Blob::default()), |journal| journal.keep(bytes));
         let kept = kept.map_err(|error| self.stop_on(Err(error)));

@@ -45,7 +45,6 @@ struct Block {
 
 /// A `__managed__` variable, as it is registered.
 pub(crate) struct Managed {
-    /// The number of its binary.
     pub(crate) binary: usize,
     /// Its name in the PTX.
     pub(crate) name: String,

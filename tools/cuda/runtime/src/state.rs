@@ -74,7 +74,6 @@ pub(crate) struct State {
 /// What a thread of the program has of its own.
 #[derive(Default)]
 pub(crate) struct Thread {
-    /// Its last error.
     pub(crate) last: Error,
     /// The launches that it has begun and not yet made.
     pub(crate) configurations: Vec<Configuration>,

@@ -22,7 +22,6 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Does it.
     pub(crate) fn run(self) -> Result<(), String> {
         let program = match self.counterpoint {
             Some(program) => {

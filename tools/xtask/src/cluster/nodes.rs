@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use super::write;
 
-/// Names of the nodes.
 pub(super) const NODES: [&str; 2] = ["n1", "n2"];
 /// Time in which the nodes must be there.
 const READY: Duration = Duration::from_secs(60);
@@ -20,7 +19,6 @@ pub(super) struct Cluster {
     nodes: [Node; 2],
 }
 
-/// A node.
 struct Node {
     name: &'static str,
     /// `slurmd`, or the process that has it as its only child.
@@ -123,7 +121,6 @@ fn spawn(command: &mut Command, log: &Path) -> Result<Child, String> {
 }
 
 impl Cluster {
-    /// Starts it.
     pub(super) fn start(folder: &Path) -> Result<Self, String> {
         installed()?;
         for name in ["spool", "spool/ctld", "spool/d.n1", "spool/d.n2", "log"] {

@@ -17,7 +17,6 @@ const TASKS: &str = "4";
 /// Time in which the study must be over.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// Compares both.
 pub(super) fn compare(program: &Path, folder: &Path) -> Result<(), String> {
     let application = application(folder, "hotspot")?;
     let study = folder.join("forty.yaml");

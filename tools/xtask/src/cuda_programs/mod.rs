@@ -97,7 +97,6 @@ enum Verdict {
 }
 
 impl CudaPrograms {
-    /// Does it.
     pub(crate) fn run(self) -> Result<(), String> {
         run(&self.options()?)
     }

@@ -11,7 +11,6 @@ use super::super::ptx::entries;
 /// Ends of the names of sources.
 const SOURCES: [&str; 4] = ["cu", "cpp", "cc", "c"];
 
-/// A program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Program {
     pub(super) name: String,

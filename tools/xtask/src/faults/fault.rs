@@ -18,7 +18,6 @@ impl Random {
     }
 }
 
-/// The fault.
 #[derive(Clone, Debug)]
 pub(super) enum Fault {
     /// A signal after some time.
@@ -44,7 +43,6 @@ impl Fault {
         }
     }
 
-    /// Its kind.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Fault::Signal(name, _) => name,

@@ -27,7 +27,6 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// Does it.
     pub(crate) fn run(&self) -> Result<(), String> {
         faults(self.times, self.seed)
     }

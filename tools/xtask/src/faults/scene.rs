@@ -13,7 +13,6 @@ use super::look;
 /// The user and group of the runs: not root.
 const USER: u32 = 65534;
 
-/// The job.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Job {
     Run,

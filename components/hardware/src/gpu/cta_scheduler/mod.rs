@@ -87,7 +87,6 @@ struct Scheduler {
     done: VecDeque<LaunchEvent>,
     /// Notes of gated launches, if they are wanted.
     page_log: Option<Arc<PageLog>>,
-    /// Which launches have rows of their own.
     rows: Arc<LaunchRows>,
     /// Tells how far the run is.
     meter: Arc<Meter>,

@@ -97,7 +97,6 @@ mod tests {
     const FERMI: &str = "{ register_unit: 64, warp_unit: 2, shared_unit: 128 B }";
     const KEPLER: &str = "{ register_unit: 256, warp_unit: 4, shared_unit: 256 B }";
 
-    /// The SM of a GTX 480.
     const GTX_480: SmResources = SmResources { threads: 1536, ctas: 8, registers: 32768, shared: 48 << 10 };
     /// The SM of a Tesla K20.
     const K20: SmResources = SmResources { threads: 2048, ctas: 16, registers: 65536, shared: 48 << 10 };

@@ -51,7 +51,6 @@ impl Resource {
     }
 }
 
-/// Number of resources.
 pub(super) const RESOURCES: usize = 11;
 
 /// An amount of each.

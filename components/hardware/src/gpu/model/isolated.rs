@@ -105,7 +105,6 @@ pub(super) struct Isolated<'a> {
 }
 
 impl<'a> Isolated<'a> {
-    /// This number of warps of a kernel with these steps.
     pub(super) fn new(kernel: &Kernel, steps: &'a [Step], costs: &'a Costs, warps: u32) -> Self {
         let ready = vec![0; kernel.scoreboard_registers().into()];
         let clock = Clock { ready, computed: vec![0; steps.len() + 1], ..Clock::default() };
@@ -155,7 +154,6 @@ impl Step {
         }
     }
 
-    /// Demands of computing `times` times.
     fn compute(&self, demands: &mut Demands, times: u64) {
         if times > 0 {
             self.pass_banks(demands, times);

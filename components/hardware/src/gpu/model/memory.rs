@@ -30,7 +30,6 @@ pub(super) struct CopyParams {
 /// The memory, and the answers on their way to the copy engine.
 pub(super) struct DeviceMemory {
     pub(super) flat: FlatMemory,
-    /// Allocations mapped in it.
     mapped: Option<Arc<Allocations>>,
     copies: CopyParams,
     /// The sector of the copy engine's port that is free next.

@@ -15,12 +15,10 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Number of points.
     pub(super) const fn points(self) -> u32 {
         1 + (1 << self.even) + (self.doublings << (self.even - 1))
     }
 
-    /// A point by its number.
     pub(super) fn point(self, number: u32) -> f64 {
         let even = 1 << self.even;
         let Some(beyond) = number.checked_sub(even) else {

@@ -15,7 +15,6 @@ use super::search::{Grid, first};
 /// Warps with the same demand in each cycle that they would need alone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demand<'a> {
-    /// Warps.
     pub(super) warps: f64,
     /// Demands of one of them.
     pub(super) demands: &'a Demands,

@@ -38,7 +38,6 @@ impl Resident {
     }
 }
 
-/// An SM.
 #[derive(Clone, Debug)]
 pub(super) struct Sm {
     capacity: Turns,

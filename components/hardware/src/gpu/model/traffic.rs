@@ -12,7 +12,6 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    /// Adds `more`, `times` times.
     pub(super) fn add(&mut self, more: &Traffic, times: f64) {
         self.messages += more.messages * times;
         self.sectors += more.sectors * times;

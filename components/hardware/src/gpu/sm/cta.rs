@@ -30,7 +30,6 @@ pub(super) struct Cta {
     pub(super) outstanding: u32,
     /// The barrier at which each warp waits.
     pub(super) waiting: Vec<Option<Waiting>>,
-    /// Its counts.
     pub(super) counts: CtaCounts,
     /// The cycle in which it began.
     pub(super) since: u64,

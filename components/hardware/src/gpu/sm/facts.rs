@@ -50,7 +50,6 @@ impl Fact {
 pub(super) struct Program {
     pub(super) kernel: Arc<Kernel>,
     facts: Box<[Fact]>,
-    /// Blocks that are there.
     blocks: u32,
 }
 

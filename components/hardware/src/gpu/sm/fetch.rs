@@ -24,7 +24,6 @@ pub(in crate::gpu) const FETCHED: u8 = 2;
 pub(super) struct Code {
     /// Where its instructions lie.
     pub(super) address: u64,
-    /// Their number.
     pub(super) instructions: u32,
     /// On whose behalf they are fetched.
     pub(super) label: Label,

@@ -68,7 +68,6 @@ impl Turns {
         ((u128::from(turn << 1) * u128::from(self.reciprocal)) >> 64) as u64
     }
 
-    /// The first turn of a cycle.
     #[inline]
     pub(super) fn first(self, cycle: u64) -> u64 {
         cycle * self.count
@@ -82,13 +81,11 @@ impl RegisterFile {
         RegisterFile { slots: [Slot::default(); WINDOW as usize], first, turns: Turns::new(turns.into()) }
     }
 
-    /// The first turn of a cycle.
     #[inline]
     pub(super) fn first_turn(&self, cycle: u64) -> u64 {
         self.turns.first(cycle)
     }
 
-    /// The cycle after that of a turn.
     #[inline]
     pub(super) fn cycle_after(&self, turn: u64) -> u64 {
         self.turns.cycle(turn) + 1

@@ -93,13 +93,11 @@ impl<T> ReadCache<T> {
         self.perfect
     }
 
-    /// A line, if it is here.
     pub(super) fn peek(&self, line: u64) -> Option<&Line> {
         let way = self.cache.find(line, line / LINE_BYTES)?;
         self.cache.holds(way, line).then(|| self.cache.data(way))
     }
 
-    /// Reads a line.
     #[inline]
     pub(super) fn look_up(&mut self, line: u64, label: Label, waiter: impl FnOnce() -> T) -> Lookup<'_> {
         if let Some(last) = self.last

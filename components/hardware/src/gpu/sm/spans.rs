@@ -11,7 +11,6 @@ use crate::gpu::issue_slots;
 #[derive(Default)]
 pub(super) struct Spans {
     block: Option<SpanId>,
-    /// Of its warps, by their number.
     warps: Vec<SpanId>,
 }
 

@@ -35,7 +35,6 @@ pub(super) enum State {
     AtPage,
 }
 
-/// A warp slot.
 pub(super) struct WarpSlot {
     pub(super) warp: Option<Warp>,
     pub(super) state: State,
@@ -289,7 +288,6 @@ impl Warps {
         self.programs.begin(kernel, &self.units, registers)
     }
 
-    /// A block whose warps are in these slots has ended.
     pub(super) fn end_block(&mut self, slots: u64) {
         self.programs.end(self.numbers[slots.trailing_zeros() as usize % SLOTS]);
         for (slot, warp) in self.slots.iter_mut().enumerate().filter(|(slot, _)| slots >> slot & 1 != 0) {

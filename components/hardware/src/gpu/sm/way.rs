@@ -125,7 +125,6 @@ pub(super) struct Exit {
     /// Cycles from which on each unit takes an instruction, if it had one that keeps it for several; the first and the last of them.
     free: [u64; MOST],
     all_free: (u64, u64),
-    /// Number of units.
     units: u32,
     /// The number of the first unit among all of the part of the SM.
     first_unit: u32,

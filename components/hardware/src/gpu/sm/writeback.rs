@@ -38,7 +38,6 @@ struct Node {
     next: u8,
 }
 
-/// The ring.
 pub(super) struct WritebackRing {
     /// The newest result of each cycle.
     heads: [u8; SLOTS as usize],

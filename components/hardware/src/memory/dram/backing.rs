@@ -39,7 +39,6 @@ pub struct Backing {
     pages: Vec<Option<Box<Page>>>,
     /// The lines that somebody has written to, in chunks of [`CHUNK`].
     kept: Vec<Space>,
-    /// Their number.
     count: usize,
     lines: u64,
     before: Option<Before>,

@@ -28,7 +28,6 @@ pub(super) enum Space {
     Local,
 }
 
-/// An operation.
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
     pub(super) reads: Vec<Name>,
@@ -61,7 +60,6 @@ impl Operation {
     }
 }
 
-/// A block.
 pub(super) struct Block {
     pub(super) operations: Vec<Operation>,
     /// Registers whose values are used behind it.

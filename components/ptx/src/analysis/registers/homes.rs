@@ -2,7 +2,6 @@
 
 use crate::analysis::ssa::{Source, Ssa, Step, ValueId};
 
-/// The place of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Home {
     /// A register of the thread's own.

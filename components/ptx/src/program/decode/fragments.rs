@@ -156,7 +156,6 @@ impl<'s> Line<'_, 's, '_> {
         Ok(Address { register, form, offset: std::mem::take(&mut self.out.offset) })
     }
 
-    /// The address of the element at a place behind a base.
     fn element_address(&mut self, base: u16, place: u16, element: Element) -> Result<u16, PtxError> {
         let span = self.span.place;
         if element.bits() < 8 {

@@ -10,7 +10,6 @@ use crate::syntax::types::element_size;
 /// Register ids fit 15 bits, because the sixteenth marks constants.
 pub(crate) const MOST_REGISTERS: usize = 0x7ff0;
 
-/// The kind of a register's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RegisterType {
     Predicate,

@@ -82,7 +82,6 @@ impl<'a> Words<'a> {
         Ok(found)
     }
 
-    /// The operation of a reduction, which has types of its own, and its type.
     fn reduction(&self) -> Option<(AtomicOperation, AtomicType)> {
         use AtomicOperation::{Add, And, Max, Min, Or};
         let operation = self.operation?;

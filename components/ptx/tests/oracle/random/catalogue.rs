@@ -1,6 +1,6 @@
 //! The instructions that random programs are made of: every spelling of the table that is a function of registers.
 
-use crate::scalar::Opcode;
+use crate::oracle::scalar::Opcode;
 
 /// Spellings that are left out, with the reason.
 pub(crate) const UNTESTED: [(&str, &str); 8] = [

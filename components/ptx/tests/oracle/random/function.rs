@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::operands::REGISTERS;
 use super::writer::Writer;
 use super::{Catalogue, Node};
-use crate::scalar::{PREDICATE, Type};
+use crate::oracle::scalar::{PREDICATE, Type};
 
 /// Functions of a program; each calls those behind it only.
 pub(crate) const COUNT: usize = 3;
@@ -42,7 +42,6 @@ const LOCAL: &str = "mov.u64 %a4, mine; cvt.u32.u64 %t1, %a4; cvta.local.u64 %a3
     st.local.v2.b64 [mine], {0, 0}; st.local.v2.b64 [mine+16], {0, 0}; st.local.v2.b64 [mine+32], {0, 0};\n\
     st.local.v2.b64 [mine+48], {0, 0};\n";
 
-/// The kernel.
 pub(crate) fn kernel(nodes: &[Node], catalogue: &Catalogue) -> String {
     let mut text = format!(
         ".visible .entry k(.param .u64 in, .param .u64 slots, .param .u64 out, .param .u64 sums) {{\n{}",

@@ -1,7 +1,7 @@
 //! Registers and constants to choose from, and the values at which arithmetic has its edges.
 
 use super::Choices;
-use crate::scalar::{Class, PREDICATE, Type};
+use crate::oracle::scalar::{Class, PREDICATE, Type};
 
 /// Registers that programs compute in: type, name, how many.
 pub(crate) const REGISTERS: [(&str, &str, usize); 15] = [
@@ -78,7 +78,6 @@ impl<'c> Chooser<'c> {
         format!("{name}{}", self.below(count))
     }
 
-    /// A constant of this type.
     pub(crate) fn constant(&mut self, ty: Type) -> String {
         let bits = edge(ty, self.number());
         match (ty.class, ty.bits) {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::operands::Chooser;
 use super::{Catalogue, Choices, Node, function};
-use crate::scalar::{Class, Opcode, PREDICATE, Type};
+use crate::oracle::scalar::{Class, Opcode, PREDICATE, Type};
 
 /// Loops and branches nest no deeper.
 const DEEPEST: usize = 6;

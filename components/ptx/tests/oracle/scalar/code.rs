@@ -90,7 +90,6 @@ impl<'m> Code<'m> {
     }
 }
 
-/// The type of a variable's elements.
 pub(crate) fn element(variable: &Variable) -> Type {
     Type::parse(&variable.element).unwrap_or_else(|| panic!("`.{}` is no type", variable.element))
 }

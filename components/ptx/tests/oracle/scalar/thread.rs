@@ -62,7 +62,6 @@ impl Frame {
     }
 }
 
-/// A thread.
 pub(crate) struct Thread {
     pub(crate) state: State,
     pub(crate) count: u64,

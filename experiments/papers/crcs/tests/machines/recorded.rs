@@ -6,6 +6,11 @@ use super::{FIFO, PPCS, assert_right, on_crcs, run_request};
 
 #[test]
 fn a_recorded_program_is_overlapped_and_its_work_waits_where_it_must() {
+    is_overlapped(&[(FIFO, &[(150, 50)]), (PPCS, &[(50, 150)])]);
+}
+
+/// A recorded program is overlapped by policies, and longer work of the host before and behind it makes it longer by as much.
+fn is_overlapped(policies: &[(&str, &[(u32, u32)])]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("work.yaml").display().to_string();
     let program = root().join("experiments/applications/captured-stages");
@@ -37,7 +42,7 @@ fn a_recorded_program_is_overlapped_and_its_work_waits_where_it_must() {
     let us = |time: u32| u64::from(time) * 1_000_000;
     let (prelude, kernels, _, serial) = run(None, 50, 50);
     assert!(kernels.0 >= prelude.1);
-    for overlay in [FIFO, PPCS] {
+    for &(overlay, works) in policies {
         let (prelude, kernels, postlude, whole) = run(Some(overlay), 50, 50);
         assert!(
             kernels.0 < prelude.1 && whole < serial,
@@ -45,9 +50,19 @@ fn a_recorded_program_is_overlapped_and_its_work_waits_where_it_must() {
         );
         assert!(postlude.0 < kernels.1, "the thread waits for its results from the beginning");
         // The reading waits for the host, and the writing; nothing else has changed.
-        for (before, behind) in [(150, 50), (50, 150)] {
+        for &(before, behind) in works {
             let (.., longer) = run(Some(overlay), before, behind);
             assert_eq!(longer - whole, us(100), "{overlay} {before} {behind}");
         }
+    }
+}
+
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn work_before_and_behind_waits_under_both_policies() {
+        is_overlapped(&[(FIFO, &[(150, 50), (50, 150)]), (PPCS, &[(150, 50), (50, 150)])]);
     }
 }

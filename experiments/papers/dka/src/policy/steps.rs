@@ -32,12 +32,10 @@ impl Steps {
         launch.extra.get::<Task>().is_some_and(|task| self.current == Some(task.step))
     }
 
-    /// A launch begins on these SMs.
     pub(super) fn begin(&mut self, launch: &Launch, sms: Range<usize>) {
         self.turns.insert(launch.id, Turn::new(sms.clone(), sms.start));
     }
 
-    /// A launch has ended.
     pub(super) fn ended(&mut self, launch: &Launch) {
         self.turns.remove(&launch.id);
         self.left -= 1;

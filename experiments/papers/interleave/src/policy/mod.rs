@@ -97,7 +97,6 @@ impl Mapped {
         Box::new(Mapped { mapping, slots, among, tables: None, admitted: Vec::new(), stats: site.stats })
     }
 
-    /// Counts a mapping.
     fn count(&self) {
         let Some(tables) = &self.tables else { return };
         if self.admitted.is_empty() {

@@ -8,7 +8,6 @@ use super::*;
 /// An SM of the M2090.
 const SM: SmResources = SmResources { threads: 1536, ctas: 8, registers: 32768, shared: 48 << 10 };
 
-/// A block of `threads` threads with `registers` registers each.
 fn block(threads: u32, registers: u32) -> SmResources {
     SmResources { threads, ctas: 1, registers: threads * registers, shared: 0 }
 }

@@ -28,7 +28,6 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.add(Reference { name: "rodinia-path", compute: path::reference });
 }
 
-/// The bytes of f32.
 fn bytes_of_f32s(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }

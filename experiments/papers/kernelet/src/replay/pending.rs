@@ -8,7 +8,6 @@ pub(crate) struct Pending {
     instances: usize,
 }
 
-/// An instance.
 #[derive(Clone, Copy)]
 struct Instance {
     /// Its place in the order of arrival.

@@ -44,7 +44,6 @@ pub(super) struct Table<const COLUMNS: usize> {
     pub(super) rows: Vec<Row<COLUMNS>>,
 }
 
-/// A row.
 pub(super) struct Row<const COLUMNS: usize> {
     /// The whole line.
     pub(super) span: Span,

@@ -22,7 +22,6 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Its blocks.
     pub(super) fn blocks(&self) -> u64 {
         self.whole.ctas()
     }

@@ -9,9 +9,7 @@ use crate::schedule::slices::{Fill, feasible, most};
 /// The SMs of a run, and the needs of its kernels' blocks on them.
 #[derive(Clone, Debug)]
 pub(super) struct Room {
-    /// SMs.
     pub(super) sms: u32,
-    /// The resources of an SM.
     pub(super) offer: SmResources,
     /// Of a block of each kernel.
     pub(super) demands: Vec<SmResources>,

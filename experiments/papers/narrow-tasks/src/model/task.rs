@@ -54,7 +54,6 @@ impl Tasks {
         Ok((demand, device.execute(&code)?))
     }
 
-    /// A task function, by its position.
     fn function(&mut self, position: u32) -> Result<Arc<Kernel>, Fault> {
         if let Some(known) = self.functions.get(&position) {
             return Ok(Arc::clone(known));

@@ -99,7 +99,6 @@ impl Image {
         self.0.bytes(application.buffers[place].device, address, part.bytes as usize)
     }
 
-    /// Executes a launch.
     fn execute(&mut self, driver: &Driver<'_>, launch: &LaunchStep) -> Result<Statistics, Fault> {
         let wrong = |error: String| Fault::new(format!("{}: {error}", launch.kernel.name()));
         let application = driver.application();

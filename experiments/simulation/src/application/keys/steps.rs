@@ -27,7 +27,6 @@ pub(super) static STEPS: [&Section; 17] = [
 /// Steps that `preload` may hold.
 pub(super) static PRELOAD: [&Section; 6] = [&LOAD_STEP, &LAUNCH, &REPEAT, &LOOP, &MEMSET, &COPY];
 
-/// A launch.
 pub(in super::super) static LAUNCH: Section = Section {
     name: "a launch",
     keys: &[
@@ -65,7 +64,6 @@ pub(in super::super) static ELEMENT: Section = Section {
     ],
 };
 
-/// A value of some types.
 pub(in super::super) static TYPED: Section = Section {
     name: "typed values",
     keys: &[
@@ -198,7 +196,6 @@ pub(in super::super) static WITHIN: Section = Section {
     ],
 };
 
-/// A record.
 pub(in super::super) static RECORD: Section = Section {
     name: "a record",
     keys: &[key(
@@ -309,7 +306,6 @@ const COUNTING: usize = 4;
 /// Tasks, narrow ones.
 pub(in super::super) static TASKS: Section = Section { name: "tasks", keys: &TASKS_KEYS };
 
-/// A task.
 pub(in super::super) static TASK: Section = Section { name: "a task", keys: TASKS_KEYS.split_at(COUNTING).1 };
 
 /// Part of a buffer that is copied for a task.
@@ -332,7 +328,6 @@ pub(in super::super) static CONDITION: Section = Section {
     ],
 };
 
-/// A swap.
 pub(in super::super) static SWAP: Section = Section {
     name: "a swap",
     keys: &[key("swap", List, "Two buffers whose names exchange their meaning from here on.")],

@@ -64,7 +64,6 @@ pub(super) fn span_id(id: crate::telemetry::SpanId) -> u64 {
     id.0.wrapping_add(1 << 32)
 }
 
-/// A text.
 pub(super) fn text(text: impl Into<String>) -> Value {
     Value::StringValue(text.into())
 }

@@ -13,7 +13,6 @@ use crate::state::State;
 /// Handle of an event: its number.
 pub(super) type Event = *mut c_void;
 
-/// The number of an event.
 pub(crate) fn event_number(state: &State, handle: Event) -> Result<u32> {
     let number = u32::try_from(handle.addr()).map_err(|_| Error::INVALID_RESOURCE_HANDLE)?;
     state.events.get(&number).copied().ok_or(Error::INVALID_RESOURCE_HANDLE)
@@ -33,7 +32,6 @@ fn record(state: &mut State, event: Event, stream: Stream) -> Result {
 }
 
 impl State {
-    /// Records an event.
     pub(super) fn record(&mut self, event: u32, stream: u32) {
         self.graphs.watched_events.remove(&event);
         self.recorded.insert(event);

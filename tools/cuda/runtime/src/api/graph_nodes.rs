@@ -58,7 +58,6 @@ struct MemoryNode {
 plain!(KernelNode, FillNode, HostNode, MemoryNode);
 
 impl KernelNode {
-    /// The operation.
     fn operation(self, state: &mut State) -> Result<Operation> {
         let KernelNode { stub, grid, block, shared, arguments, extra } = self;
         if arguments.is_null() && !extra.is_null() {

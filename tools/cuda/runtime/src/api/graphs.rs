@@ -18,12 +18,10 @@ use crate::state::State;
 /// Handles of graphs, of their nodes, and of those that can be launched: numbers, each given once.
 pub(super) type Handle = *mut c_void;
 
-/// The number of a handle.
 pub(super) fn number(handle: Handle) -> u64 {
     handle.addr() as u64
 }
 
-/// The handle of a number.
 pub(super) fn handle(number: u64) -> Handle {
     std::ptr::without_provenance_mut(number as usize)
 }
@@ -75,7 +73,6 @@ impl Graphs {
         self.ready.get_mut(&number(ready)).ok_or(Error::INVALID_VALUE)
     }
 
-    /// The operation of a node of any graph.
     pub(super) fn operation(&mut self, node: Handle) -> Result<&mut Operation> {
         let node = self.graphs.values_mut().find_map(|graph| graph.node(number(node)).ok());
         node.map(|node| &mut node.operation).ok_or(Error::INVALID_VALUE)
@@ -102,7 +99,6 @@ impl State {
         Ok(address)
     }
 
-    /// Makes a graph ready; the result is its handle.
     fn make_ready(&mut self, graph: Handle) -> Result<Handle> {
         let plan = self.graphs.graph(graph)?.plan()?;
         let number = self.graphs.next();

@@ -195,7 +195,6 @@ entries! {
         state.launch(stub, Configuration { grid, block, shared, stream }, arguments, false)
     }
 
-    /// The name of a kernel, which is its stub.
     fn __cudaGetKernel(kernel: *mut *const c_void, stub: *const c_void) |state| {
         state.modules.function(stub.addr())?;
         put(kernel, stub)

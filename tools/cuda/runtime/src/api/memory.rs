@@ -282,7 +282,6 @@ pub(super) fn flat(bytes: usize) -> Shape {
     Shape { width: bytes as u64, rows: 1 }
 }
 
-/// The shape of rows.
 pub(super) fn plane(width: usize, rows: usize) -> Shape {
     Shape { width: width as u64, rows: rows as u64 }
 }
@@ -456,7 +455,6 @@ entries! {
     }
 }
 
-/// Attributes of a pointer.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct PointerAttributes {

@@ -39,7 +39,6 @@ pub(crate) struct Function {
     pub(crate) body: Body,
 }
 
-/// All functions.
 pub(crate) fn functions() -> impl Iterator<Item = &'static Function> {
     let all = [
         arrays::FUNCTIONS,

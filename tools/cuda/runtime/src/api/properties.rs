@@ -8,7 +8,6 @@ use crate::state::State;
 
 /// Bytes of the structure up to CUDA 11, in 12, and from 13 on.
 const SIZES: [usize; 3] = [728, 1032, 1008];
-/// Name of the device.
 const NAME: &[u8] = b"Counterpoint functional device";
 
 /// A property: the number of its attribute, where it lies in the structure before CUDA 13 and since, and its bytes there. Offset 0 means that
@@ -95,7 +94,6 @@ impl State {
         Device { limits: self.limits(), sms: self.settings.sms, memory: self.settings.memory }
     }
 
-    /// The value of an attribute.
     pub(super) fn attribute(&self, number: c_int) -> c_int {
         let device = self.properties();
         let found = PROPERTIES.iter().find(|property| number != 0 && property.attribute == number);

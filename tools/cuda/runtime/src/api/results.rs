@@ -35,7 +35,6 @@ entries! {
     /// The last error, which is then forgotten.
     fn cudaGetLastError() => Answer |state| { Ok(std::mem::take(&mut state.of_thread().last).0 as u64) }
 
-    /// The last error.
     fn cudaPeekAtLastError() => Answer |state| { Ok(state.of_thread().last.0 as u64) }
 
     fn cudaGetErrorString(error: c_int) => Answer |state| { state.address_of(Error(error).text()) }

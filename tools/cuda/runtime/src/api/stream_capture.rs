@@ -21,7 +21,6 @@ impl Graphs {
         found.map(|(number, _)| *number)
     }
 
-    /// Records an event on a stream that is watched.
     pub(super) fn watch_record(&mut self, event: u32, stream: u32) -> Result {
         let number = self.capture_of(stream).ok_or(Error::INVALID_VALUE)?;
         let ends = self.captures.get(&number).and_then(|capture| capture.ends.get(&stream)).cloned();

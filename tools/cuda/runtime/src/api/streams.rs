@@ -24,7 +24,6 @@ const PRIORITY: c_int = 8;
 pub(crate) type Stream = *mut c_void;
 
 impl State {
-    /// The number of a stream.
     pub(crate) fn stream(&self, handle: Stream) -> Result<u32> {
         // 0, 1 and 2 are CUDA's default streams.
         let number = match handle.addr() {

@@ -26,7 +26,6 @@ pub(super) struct ResourceDescription {
     pitch: usize,
 }
 
-/// Kinds of it.
 pub(super) const ARRAY: c_int = 0;
 const LINEAR: c_int = 2;
 const PITCHED: c_int = 3;

@@ -372,13 +372,11 @@ impl L1 {
         self.cache.end_miss(miss, mask, data)
     }
 
-    /// The bytes of a line that are here, and the line.
     pub(super) fn peek(&self, line: u64) -> Option<(ByteMask, &Line)> {
         let way = self.cache.find(line, line / LINE_BYTES)?;
         Some((self.cache.valid(way), self.cache.data(way)))
     }
 
-    /// Data of a way.
     pub(super) fn data(&self, way: WayId) -> &Line {
         self.cache.data(way)
     }

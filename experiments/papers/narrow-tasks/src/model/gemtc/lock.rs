@@ -47,7 +47,6 @@ pub(super) struct Spinner {
     pub(super) sm: usize,
 }
 
-/// The lock.
 #[derive(Debug)]
 pub(super) struct Lock {
     costs: LockCosts,
@@ -83,7 +82,6 @@ impl Lock {
         self.until = Some(self.since + alone.max(trips * self.looks()));
     }
 
-    /// Its holder.
     pub(super) fn holder(&self) -> Option<Spinner> {
         self.holder
     }

@@ -37,7 +37,6 @@ struct Super {
     queue: u64,
     entries: u64,
     done: u64,
-    /// Blocks that are there.
     blocks: u32,
 }
 
@@ -72,7 +71,6 @@ struct Block {
 pub(super) struct Supers {
     costs: SuperCosts,
     all: BTreeMap<LaunchId, Super>,
-    /// Their blocks, by a number each.
     blocks: BTreeMap<u32, Block>,
     next: u32,
 }
@@ -277,7 +275,6 @@ impl Block {
     }
 }
 
-/// The work of a block of this number.
 fn work(block: u32) -> Work {
     Work(block.into())
 }

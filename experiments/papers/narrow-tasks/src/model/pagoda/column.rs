@@ -43,7 +43,6 @@ pub(super) enum Row {
     Finds(State),
 }
 
-/// A column.
 pub(super) struct Column {
     pub(super) sm: usize,
     /// Its number in its MasterKernel.

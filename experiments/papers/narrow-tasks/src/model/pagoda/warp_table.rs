@@ -39,7 +39,6 @@ pub struct Slot {
 struct Placing {
     row: u32,
     demand: Demand,
-    /// The blocks that are placed.
     blocks: u32,
     /// The barrier and the memory that the next one has so far.
     barrier: Option<u32>,

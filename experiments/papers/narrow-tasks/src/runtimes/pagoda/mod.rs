@@ -297,7 +297,6 @@ const TABLE: u32 = 2;
 const RESULTS: u32 = 3;
 const INPUTS: u32 = 4;
 
-/// A whole buffer's range of bytes.
 fn part(buffer: BufferId, offset: u64, bytes: u64) -> Range {
     Range { buffer, offset, bytes }
 }

@@ -26,7 +26,6 @@ pub(super) struct Master {
 }
 
 impl Master {
-    /// Its launch.
     pub(super) fn launch(&self, params: &PagodaParams) -> LaunchStep {
         let word = |word: u32| Argument::Value(word.to_le_bytes().into());
         let pool = self.pool;

@@ -1,7 +1,5 @@
 //! The command as it is when it has been installed: in a folder that has nothing of the repository, and none of it above.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod checkout;
 mod looked_for;
 mod starters;

@@ -1,7 +1,5 @@
 //! The `counterpoint` command as people run it: a process of its own.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 #[cfg(target_os = "linux")]
 mod cuda;
 mod folders;

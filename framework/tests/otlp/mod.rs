@@ -1,7 +1,5 @@
 //! Spans on their way to a server, which is a real one: arrivals, and the fate of the rest on failure.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod broken_files;
 mod contents;
 mod receiver;
@@ -85,7 +83,6 @@ pub(crate) fn quick() -> Options {
     Options { timeout: Duration::from_secs(5), retries: 2, ..Options::default() }
 }
 
-/// Sends to a receiver.
 pub(crate) fn send_to(receiver: &Receiver, outbox: &dyn Outbox) -> Exported {
     send(outbox, &Endpoint::new(&receiver.url()).unwrap(), &quick())
 }

@@ -49,7 +49,6 @@ impl Launch<'_> {
     }
 }
 
-/// The words of a memory.
 pub(crate) fn words(memory: &FlatMemory) -> Vec<u32> {
     let words = memory.bytes.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap()));
     words.collect()

@@ -1,7 +1,5 @@
 //! Synthetic kernels are what their descriptions say: by the text of the PTX, and by what it does when it runs.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod machine;
 mod patterns;
 mod text;

@@ -1,7 +1,5 @@
 //! Small kernels of one CTA, for tests: a body, words in, words out.
 
-#![allow(dead_code, reason = "every test binary uses its own part of this")]
-
 use counterpoint_ptx::functional::{FlatMemory, Options, Statistics, run};
 use counterpoint_ptx::{ExecError, Kernel};
 
@@ -40,7 +38,15 @@ pub(crate) fn execute_in(
     input: &[u64],
     baseline: bool,
 ) -> Result<(Vec<u64>, Statistics), ExecError> {
-    let kernel = kernel(before, body);
+    run_kernel(&kernel(before, body), threads, input, baseline)
+}
+
+fn run_kernel(
+    kernel: &Kernel,
+    threads: u32,
+    input: &[u64],
+    baseline: bool,
+) -> Result<(Vec<u64>, Statistics), ExecError> {
     let mut memory = FlatMemory::new(0);
     let bytes: Vec<u8> = (0..threads as usize)
         .flat_map(|thread| input.get(thread % input.len().max(1)).copied().unwrap_or(0).to_le_bytes())
@@ -49,7 +55,7 @@ pub(crate) fn execute_in(
     let to = memory.push(&vec![0; 8 * threads as usize]);
     let params: Vec<u8> = [to, from].into_iter().flat_map(u64::to_le_bytes).collect();
     let options = Options { baseline, limit: 1_000_000, ..Options::default() };
-    let statistics = run(&kernel, [1, 1, 1], [threads, 1, 1], &params, &mut memory, &options)?;
+    let statistics = run(kernel, [1, 1, 1], [threads, 1, 1], &params, &mut memory, &options)?;
     let start = (to - memory.base) as usize;
     let words =
         memory.bytes[start..].chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("8 bytes")));
@@ -63,8 +69,9 @@ pub(crate) fn outputs(body: &str, threads: u32, input: &[u64]) -> Vec<u64> {
 
 /// The same with module items before the kernel.
 pub(crate) fn outputs_in(before: &str, body: &str, threads: u32, input: &[u64]) -> Vec<u64> {
-    let (fast, counted) = execute_in(before, body, threads, input, false).expect("it runs");
-    let (plain, counted_plain) = execute_in(before, body, threads, input, true).expect("it runs");
+    let kernel = kernel(before, body);
+    let (fast, counted) = run_kernel(&kernel, threads, input, false).expect("it runs");
+    let (plain, counted_plain) = run_kernel(&kernel, threads, input, true).expect("it runs");
     assert_eq!((&fast, counted), (&plain, counted_plain), "the two builds differ: {body}");
     fast
 }

@@ -1,0 +1,8 @@
+//! Kernelet: kernels, runtimes and what was measured, in one binary.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod kernels;
+mod measured;
+mod runtimes;
+mod studies;

@@ -1,0 +1,6 @@
+//! The command as a process of its own, in one binary.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod installed;
+mod real;
