@@ -25,7 +25,7 @@ mod quick;
 mod slow;
 mod speeds;
 mod starter;
-mod tests;
+mod test_times;
 mod times;
 mod tree;
 mod tutorial;
@@ -106,7 +106,7 @@ fn main() -> ExitCode {
         Chore::Quick(chore) => chore.run(),
         Chore::Slow(chore) => chore.run(),
         Chore::Speeds(chore) => chore.run(),
-        Chore::Tests => tests::run(),
+        Chore::Tests => test_times::run(),
         Chore::Times(chore) => chore.run(),
         Chore::Profile => profile::run(),
         Chore::Pgo => pgo::run(),

@@ -5,7 +5,7 @@
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::tests::{binaries, timed};
+use crate::test_times::{binaries, timed};
 
 /// What is no test, by name: arguments of Cargo.
 const CHORES: &[(&str, &[&str])] = &[(
