@@ -1,4 +1,4 @@
-//! The tests of this crate through what it exports, in one binary; `memory.rs` has its own, since it counts what the process allocates.
+//! The tests of this crate through what it exports, in one binary; `memory.rs` has its own, since it counts allocations of its process.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

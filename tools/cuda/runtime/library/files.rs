@@ -20,7 +20,7 @@ const TYPE_AND_SIZE: u32 = 0x201;
 /// Flags of `open`: a file is written alone, read and written, or appended to.
 const WRITTEN: c_int = 1 | 2;
 const APPEND: c_int = 0x400;
-/// Bits of a file's mode that say what it is, and those of a file of data.
+/// The file type bits of a mode, and their value for a regular file.
 const KIND: u64 = 0xf000;
 const DATA: u64 = 0x8000;
 /// Folders that have no data of programs.
@@ -146,7 +146,7 @@ fn next(cell: &AtomicUsize, name: &CStr) -> *mut c_void {
     found
 }
 
-/// Functions of the C library, with what is done here around the next one of that name.
+/// Functions that stand in front of the C library's: each calls the next one of its name, and notes the file.
 macro_rules! before {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty |$next:ident| $body:block)*) => {
         $(

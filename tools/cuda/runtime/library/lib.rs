@@ -49,7 +49,7 @@ struct Locked<T>(UnsafeCell<T>);
 unsafe impl<T> Sync for Locked<T> {}
 
 static LOCK: Locked<Mutex> = Locked(UnsafeCell::new(Mutex([0; 8])));
-/// Texts of the server: what is to be printed, and names of files; behind those the names and texts of errors.
+/// Texts of the server: kernel output and file names, and behind these the names and texts of errors.
 static TEXT: Locked<[u8; TEXT_BYTES + ERROR_BYTES]> = Locked(UnsafeCell::new([0; TEXT_BYTES + ERROR_BYTES]));
 
 /// Whether there is a server: not yet, or no more.

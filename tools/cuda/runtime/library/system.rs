@@ -1,4 +1,4 @@
-//! What the library uses of the C library.
+//! Declarations of the C library's functions.
 
 use core::ffi::{c_char, c_int, c_long, c_void};
 

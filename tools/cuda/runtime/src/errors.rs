@@ -59,7 +59,7 @@ table! {
     UNKNOWN = 999, c"cudaErrorUnknown", c"unknown error";
 }
 
-/// The name and text of what is not in the table.
+/// The name and text of an error that is not in the table.
 const NOT_KNOWN: &CStr = c"unrecognized error code";
 
 impl Error {

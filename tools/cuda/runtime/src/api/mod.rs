@@ -21,7 +21,7 @@ use crate::errors::Result;
 use crate::state::State;
 use crate::words::Words;
 
-/// What a function does with the words of a call.
+/// The handler of a function, which takes the words of a call.
 #[derive(Clone, Copy)]
 pub(crate) enum Body {
     /// Its result is an error number.
