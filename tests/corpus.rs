@@ -1,13 +1,14 @@
 //! Each application has one dialect of its kernels beside it, and the corpus has the others.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::launches::DIALECTS;
-use crate::support::root;
+use crate::support::{CORPUS, root};
 
-/// The PTX files of a folder, by name; none where there is no folder.
+/// The PTX files of a folder, by name.
 fn ptx(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let entries = std::fs::read_dir(folder).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.filter(|name| name.ends_with(".ptx")).collect();
     names.sort();
@@ -35,7 +36,9 @@ fn an_application_has_the_dialect_that_it_names_beside_it_and_the_corpus_has_the
         for named in words.filter(|word| word.ends_with(".ptx")) {
             assert!(folder.join(named).is_file(), "{name} names {named}");
         }
-        let (beside, others) = (ptx(&folder), ptx(&root().join("tests/corpus").join(name)));
+        let others: Vec<&str> =
+            CORPUS.names().filter_map(|file| file.strip_prefix(name.as_str())?.strip_prefix('/')).collect();
+        let beside = ptx(&folder);
         if !folder.join("kernel.cu").is_file() {
             assert!(beside.is_empty() && others.is_empty(), "{name} has no kernels of its own");
             continue;
@@ -46,11 +49,14 @@ fn an_application_has_the_dialect_that_it_names_beside_it_and_the_corpus_has_the
         if others.is_empty() && (name.starts_with("reference-") || name == "probe-pipeline") {
             alone += 1;
         } else {
-            let wanted: Vec<_> = all.iter().filter(|file| *file != own).collect();
-            assert_eq!(others.iter().collect::<Vec<_>>(), wanted, "the corpus of {name}");
+            let wanted: Vec<_> = all.iter().filter(|file| *file != own).map(String::as_str).collect();
+            assert_eq!(others, wanted, "the corpus of {name}");
         }
     }
-    let corpus = folders("tests/corpus");
-    assert!(corpus.iter().all(|name| applications.contains(name)), "{corpus:?} are applications");
+    let corpus: BTreeSet<&str> = CORPUS.names().map(|file| file.split('/').next().unwrap()).collect();
+    assert!(
+        corpus.iter().all(|name| applications.iter().any(|of| of == name)),
+        "{corpus:?} are applications"
+    );
     assert!(corpus.len() >= 46 && alone <= 18, "{} in the corpus, {alone} alone", corpus.len());
 }

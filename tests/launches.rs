@@ -26,7 +26,7 @@ impl Files for InDialect<'_> {
         }
         let application = || Path::new(path).parent()?.file_name()?.to_str();
         match application().filter(|_| path.ends_with(".ptx")) {
-            Some(application) => std::fs::read(kernels(application, self.0)),
+            Some(application) => kernels(application, self.0).ok_or_else(|| io::ErrorKind::NotFound.into()),
             None => std::fs::read(path),
         }
     }
@@ -38,7 +38,7 @@ pub fn applications() -> Vec<String> {
     let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap());
     let mut names: Vec<String> = entries
         .map(|entry| entry.file_name().into_string().unwrap())
-        .filter(|name| DIALECTS.iter().all(|dialect| kernels(name, dialect).is_file()))
+        .filter(|name| DIALECTS.iter().all(|dialect| kernels(name, dialect).is_some()))
         .collect();
     names.sort();
     assert!(names.len() >= 22);
@@ -57,7 +57,8 @@ pub fn load_in_dialect(name: &str, dialect: &str, sets: &[&str]) -> LoadedApplic
 /// An application in a dialect, and the text of its kernels.
 pub fn load_application(name: &str, dialect: &str, sets: &[&str]) -> (LoadedApplication, String) {
     let loaded = load_in_dialect(name, dialect, sets);
-    (loaded, std::fs::read_to_string(kernels(name, dialect)).unwrap())
+    let text = kernels(name, dialect).expect("a dialect");
+    (loaded, String::from_utf8(text).expect("PTX is text"))
 }
 
 /// The memory of a device, and which buffer each name means.

@@ -3,6 +3,7 @@
 use counterpoint::{FAILURE, SUCCESS};
 use counterpoint_tests::command::call_extended;
 use counterpoint_tests::points::{Sound, assert_sound, assert_sound_on_four_sms, table};
+use counterpoint_tests::support::kernels;
 
 use crate::cli::{Called, call};
 
@@ -63,8 +64,8 @@ expect: [ { buffer: b, file: b.f32 }, { buffer: c, file: c.f32 } ]
 fn steps_between_kernels_run_under_every_runtime_that_can_take_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    let kernel = crate::support::kernels("vecadd", "nvrtc-sm_35").display().to_string();
-    std::fs::write(path("steps.yaml"), STEPS.replace("KERNEL", &kernel)).unwrap();
+    std::fs::write(path("vecadd.ptx"), kernels("vecadd", "nvrtc-sm_35").expect("a dialect")).unwrap();
+    std::fs::write(path("steps.yaml"), STEPS.replace("KERNEL", "vecadd.ptx")).unwrap();
     // First i + 2; then that and i, or 100 in the part that was copied.
     let first = |i: u16| f32::from(i) + 2.0;
     let second = |i: u16| first(i) + if (32..48).contains(&i) { 100.0 } else { f32::from(i) };
@@ -88,11 +89,11 @@ fn steps_between_kernels_run_under_every_runtime_that_can_take_them() {
     let plain = STEPS[..kernels].to_owned()
         + "kernels: [ { launch: k.vecadd, grid: 1, block: 64, arguments: [a, a, c, 64] } ]\ncopy_out: [c]\nexpect: [ { buffer: c, \
            file: double.f32 } ]\n";
-    std::fs::write(path("steps.yaml"), plain.replace("KERNEL", &kernel)).unwrap();
+    std::fs::write(path("steps.yaml"), plain.replace("KERNEL", "vecadd.ptx")).unwrap();
     write("double.f32", &|i| 2.0 * f32::from(i));
     let called = run("crcs-64sm-pcie3-ssd", &[&crcs[..], &["crcs-fifo"]].concat());
     assert_eq!(called.status, SUCCESS, "{}", called.err);
-    std::fs::write(path("steps.yaml"), STEPS.replace("KERNEL", &kernel)).unwrap();
+    std::fs::write(path("steps.yaml"), STEPS.replace("KERNEL", "vecadd.ptx")).unwrap();
     for runtime in ["dka", "preemptive", "pagoda", "gemtc", "hyperq", "fusion", "streams", "serial"] {
         let called = run("tiny", &["--runtime", runtime]);
         assert_eq!(called.status, SUCCESS, "{runtime}: {}", called.err);

@@ -1,8 +1,9 @@
 //! The common part of the system tests: runs by name, and small machines made from the real ones.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use counterpoint_archive::Archive;
 use counterpoint_framework::kernel::Sharing;
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::topology::Machine;
@@ -23,11 +24,19 @@ pub fn request(machine: &str, application: &str, sets: &[&str]) -> RunRequest {
     RunRequest { folder: root(), sets, sharing, ..RunRequest::new(machine, application) }
 }
 
-/// The kernels of an application in a dialect: beside it, or in the corpus.
-pub fn kernels(application: &str, dialect: &str) -> PathBuf {
+/// The kernels of the applications in other dialects than their own.
+pub static CORPUS: LazyLock<Archive> = LazyLock::new(|| modules("corpus"));
+
+/// The packed modules of a folder beside this file.
+pub fn modules(folder: &str) -> Archive {
+    Archive::open(&root().join("tests").join(folder).join("modules.tar.lz4")).expect("a committed archive")
+}
+
+/// The kernels of an application in a dialect, if there are any: beside it, or in the corpus.
+pub fn kernels(application: &str, dialect: &str) -> Option<Vec<u8>> {
     let file = format!("{application}/kernel.{dialect}.ptx");
-    let beside = root().join("experiments/applications").join(&file);
-    if beside.is_file() { beside } else { root().join("tests/corpus").join(file) }
+    let beside = std::fs::read(root().join("experiments/applications").join(&file));
+    beside.ok().or_else(|| CORPUS.read(&file).map(<[u8]>::to_owned))
 }
 
 /// A named machine with overlays and settings, from a registry.
@@ -40,8 +49,9 @@ pub fn machine(name: &str, overlays: &[&str], sets: &[&str], registry: &Registry
 pub fn in_dialect(folder: &Path, application: &str, dialect: &str) -> String {
     let source = root().join("experiments/applications").join(application);
     let text = std::fs::read_to_string(source.join(format!("{application}.yaml"))).unwrap();
-    let kernel = kernels(application, dialect).display().to_string();
+    let kernel = format!("{application}.{dialect}.ptx");
     assert!(text.contains("kernel.nvrtc-sm_35.ptx"), "{application} has another dialect by itself");
+    std::fs::write(folder.join(&kernel), kernels(application, dialect).expect("a dialect")).unwrap();
     let path = folder.join(format!("{application}-{dialect}.yaml"));
     std::fs::write(&path, text.replace("kernel.nvrtc-sm_35.ptx", &kernel)).unwrap();
     path.display().to_string()

@@ -1,19 +1,19 @@
 //! Properties of every committed PTX file: it is printed back byte for byte, stays a sound module when it is
 //! changed, and is the same program to the executor and to the analyses.
 
-use std::path::Path;
-
 use counterpoint_ptx::analysis::access::KernelAccesses;
 use counterpoint_ptx::ast::{Function, Module, Span};
 use counterpoint_ptx::rewrite::{Edit, print, print_with};
 use counterpoint_ptx::{Kernel, parser};
 
 use crate::common::ptxas::Assembler;
-use crate::common::{compiled, files};
+use crate::common::{compiled, modules};
 
-fn module(path: &Path) -> Module {
-    let text = std::fs::read_to_string(path).unwrap();
-    parser::parse(&text).unwrap_or_else(|errors| panic!("{}: {errors:?}", path.display()))
+fn parsed() -> impl Iterator<Item = (String, Module)> {
+    modules().into_iter().map(|(name, text)| {
+        let module = parser::parse(&text).unwrap_or_else(|errors| panic!("{name}: {errors:?}"));
+        (name, module)
+    })
 }
 
 fn kernels(module: &Module) -> impl Iterator<Item = &Function> {
@@ -38,22 +38,20 @@ fn with_a_parameter(module: &Module) -> String {
 
 #[test]
 fn every_file_is_printed_back() {
-    for path in files() {
-        let module = module(&path);
-        assert_eq!(print(&module), module.source, "{}", path.display());
+    for (name, module) in parsed() {
+        assert_eq!(print(&module), module.source, "{name}");
     }
 }
 
 #[test]
 fn kernels_with_one_more_parameter_are_what_they_were() {
-    for path in files() {
-        let plain = module(&path);
+    for (name, plain) in parsed() {
         let text = with_a_parameter(&plain);
         let [old, new] = [&plain.source, &text].map(|text| compiled(text));
         for kernel in kernels(&plain) {
             let (old, new) = (&old[&kernel.name], &new[&kernel.name]);
             assert_eq!(new.params().len(), old.params().len() + 1);
-            assert_eq!(new.instructions().len(), old.instructions().len() + 1, "{}", path.display());
+            assert_eq!(new.instructions().len(), old.instructions().len() + 1, "{name}");
         }
     }
 }
@@ -61,15 +59,14 @@ fn kernels_with_one_more_parameter_are_what_they_were() {
 #[test]
 fn analyses_number_instructions_as_the_decoder_does() {
     let mut seen = 0;
-    for path in files() {
-        let module = module(&path);
+    for (name, module) in parsed() {
         let decoded = compiled(&module.source);
         for kernel in kernels(&module) {
             let decoded = &decoded[&kernel.name];
             for access in KernelAccesses::new(&module, kernel).accesses {
                 let instruction = &decoded.instructions()[access.pc as usize];
-                assert_eq!(instruction.line, access.line, "{}, pc {}", path.display(), access.pc);
-                assert!(instruction.is_memory(), "{}: {}", path.display(), access.opcode);
+                assert_eq!(instruction.line, access.line, "{name}, pc {}", access.pc);
+                assert!(instruction.is_memory(), "{name}: {}", access.opcode);
                 seen += 1;
             }
         }
@@ -83,12 +80,11 @@ fn analyses_number_instructions_as_the_decoder_does() {
 fn ptxas_accepts_every_module_before_and_after() {
     let assembler = Assembler::new();
     println!("{:<62} {:>9} {:>6}", "registers a thread", "estimated", "ptxas");
-    for path in files() {
-        let module = module(&path);
+    for (name, module) in parsed() {
         let assemble = |text: &str| assembler.assemble(&module, text).unwrap_or_else(|said| panic!("{said}"));
         assemble(&with_a_parameter(&module));
-        let folder = path.parent().unwrap().file_name().unwrap().to_string_lossy();
-        let file = path.file_stem().unwrap().to_string_lossy();
+        let parts: Vec<&str> = name.trim_end_matches(".ptx").rsplit('/').collect();
+        let (folder, file) = (parts[1], parts[0]);
         for (kernel, registers) in assemble(&module.source) {
             let decoded = Kernel::compile(&module.source, Some(&kernel)).unwrap();
             let name = format!("{folder} {file} {kernel}");

@@ -10,7 +10,7 @@ use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ctas};
 use counterpoint_ptx::profile::{self, ProfiledKernel, Semi, profile};
 use counterpoint_ptx::{Kernel, RangeAction, RangeCall, VariableBases, parser};
 
-use crate::common::{compiled, files};
+use crate::common::{compiled, modules};
 
 /// Numbers that look random.
 struct Draw(u64);
@@ -101,8 +101,7 @@ fn compare(
 fn what_is_told_is_what_the_analysis_says() {
     let mut draw = Draw(7);
     let (mut compared, mut drawn, mut kernels, mut semi) = (0, 0, 0, 0);
-    for path in &files() {
-        let text = std::fs::read_to_string(path).unwrap();
+    for (name, text) in modules() {
         let module = parser::parse(&text).unwrap();
         let profiled = profile(&module, &profile::Options { semi: Semi::Enumerate, kernel: None }).unwrap();
         let (plain, changed) = (compiled(&text), compiled(&profiled.text));
@@ -113,7 +112,7 @@ fn what_is_told_is_what_the_analysis_says() {
             let accesses = KernelAccesses::new(&module, function);
             kernels += 1;
             semi += u32::from(kernel.class != counterpoint_ptx::analysis::access::Class::Regular);
-            let words = format!("{} {}", path.display(), kernel.name);
+            let words = format!("{name} {}", kernel.name);
             for _ in 0..4 {
                 let (equal, all) = compare(&accesses, (kernel, plain, pre), &mut draw, &words);
                 (compared, drawn) = (compared + equal, drawn + all);

@@ -6,7 +6,6 @@ use counterpoint_ptx::ast::Module;
 use counterpoint_ptx::slice::{Carry, Dimensions, Options, Sliced, is_sliced, slice, sliced};
 use counterpoint_ptx::{Kernel, PtxError, decode, parser};
 
-use crate::common::files;
 use crate::common::ptxas::Assembler;
 
 /// Kernels that have no slices, with the reason: none of the committed ones.
@@ -23,10 +22,7 @@ const WAYS: [(Dimensions, Carry); 5] = [
 
 /// All modules with their paths.
 fn modules() -> impl Iterator<Item = (String, Module)> {
-    files().into_iter().map(|path| {
-        let module = parser::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
-        (path.display().to_string(), module)
-    })
+    crate::common::modules().into_iter().map(|(path, text)| (path, parser::parse(&text).unwrap()))
 }
 
 fn sliced_module(module: &Module, (dimensions, carry): (Dimensions, Carry)) -> Sliced {

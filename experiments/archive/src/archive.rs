@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
+use std::path::Path;
 
 /// Files in memory, by name: paths with `/` between their parts.
 #[derive(Clone, Debug)]
@@ -12,7 +13,16 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// The archive of what [`pack`](crate::pack()) wrote.
+    /// The archive of a file.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is no archive; the error names it.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        std::fs::read(path).and_then(|bytes| Archive::new(&bytes)).map_err(named)
+    }
+
+    /// The archive of what [`pack`](crate::pack()) or [`archive`](crate::archive()) wrote.
     ///
     /// # Errors
     /// If the bytes are no archive.

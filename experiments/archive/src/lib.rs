@@ -6,4 +6,4 @@ mod archive;
 mod pack;
 
 pub use archive::Archive;
-pub use pack::{ARCHIVE, PACKED, pack, packed};
+pub use pack::{ARCHIVE, PACKED, archive, pack, packed};

@@ -40,7 +40,6 @@ pub fn pack(base: &str, folders: &[&str]) -> io::Result<()> {
 /// # Errors
 /// As [`pack`].
 pub fn packed(base: &Path, folders: &[&str]) -> io::Result<(Vec<u8>, Vec<PathBuf>)> {
-    let mut archive = tar::Builder::new(Vec::new());
     let mut all = Vec::new();
     for folder in folders {
         let files = files(&base.join(folder))?;
@@ -48,20 +47,27 @@ pub fn packed(base: &Path, folders: &[&str]) -> io::Result<(Vec<u8>, Vec<PathBuf
             let ends = PACKED.join(", ");
             return Err(io::Error::other(format!("{}: no file ends in {ends}", base.join(folder).display())));
         }
-        for path in files {
-            let contents = std::fs::read(&path)?;
-            // Without owner, rights and time, so that the same files give the same bytes.
-            let mut header = tar::Header::new_gnu();
-            header.set_size(contents.len() as u64);
-            archive.append_data(
-                &mut header,
-                path.strip_prefix(base).map_err(io::Error::other)?,
-                &*contents,
-            )?;
-            all.push(path);
-        }
+        all.extend(files);
     }
-    Ok((lz4_flex::compress_prepend_size(&archive.into_inner()?), all))
+    let bytes = archive(base, &all)?;
+    Ok((bytes, all))
+}
+
+/// The archive of files below `base`, which have their paths there as names.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn archive(base: &Path, files: &[PathBuf]) -> io::Result<Vec<u8>> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for path in files {
+        let contents = std::fs::read(path)?;
+        // Without owner, rights and time, so that the same files give the same bytes.
+        let mut header = tar::Header::new_gnu();
+        header.set_size(contents.len() as u64);
+        let name = path.strip_prefix(base).map_err(io::Error::other)?;
+        archive.append_data(&mut header, name, &*contents)?;
+    }
+    Ok(lz4_flex::compress_prepend_size(&archive.into_inner()?))
 }
 
 /// The files to pack in a folder and below, in order.

@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
+use counterpoint_archive::Archive;
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::telemetry::Meter;
 use counterpoint_host_model::Journal;
@@ -23,11 +25,15 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../applications")
 }
 
-/// The kernels of an application in a dialect: beside it, or in the corpus.
-fn kernels(name: &str, dialect: &str) -> PathBuf {
+/// The kernels of the applications in other dialects than their own.
+static CORPUS: LazyLock<Archive> =
+    LazyLock::new(|| Archive::open(&folder().join("../../tests/corpus/modules.tar.lz4")).unwrap());
+
+/// The kernels of an application in a dialect, if there are any: beside it, or in the corpus.
+fn kernels(name: &str, dialect: &str) -> Option<Vec<u8>> {
     let file = format!("{name}/kernel.{dialect}.ptx");
-    let beside = folder().join(&file);
-    if beside.is_file() { beside } else { folder().join("../../tests/corpus").join(file) }
+    let beside = std::fs::read(folder().join(&file));
+    beside.ok().or_else(|| CORPUS.read(&file).map(<[u8]>::to_owned))
 }
 
 /// The applications by name.
@@ -50,7 +56,7 @@ impl Files for Committed {
         }
         let name = Path::new(path).parent().and_then(|folder| folder.file_name()?.to_str());
         match self.0.zip(name.filter(|_| path.ends_with(".ptx"))) {
-            Some((dialect, name)) => std::fs::read(kernels(name, dialect)),
+            Some((dialect, name)) => kernels(name, dialect).ok_or_else(|| io::ErrorKind::NotFound.into()),
             None => std::fs::read(path),
         }
     }
@@ -69,7 +75,7 @@ fn small(name: &str, dialect: &'static str) -> LoadedApplication {
 
 /// The dialects of an application: all of them, or only the one that another simulator ran.
 fn dialects(name: &str) -> &'static [&'static str] {
-    let has = |dialect: &str| kernels(name, dialect).is_file();
+    let has = |dialect: &str| kernels(name, dialect).is_some();
     if has(DIALECTS[0]) && !DIALECTS[1..].iter().any(|dialect| has(dialect)) {
         &DIALECTS[..1]
     } else {

@@ -4,11 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::corpora::{CORPORA, packed};
+
 /// Seconds after which one text counts as a hang.
 const HANG: u32 = 25;
-/// The folder of the committed PTX files.
-const SOURCES: [&str; 4] =
-    ["components/ptx/tests", "experiments/applications", "tests/corpus", "tests/front_ends"];
+/// The folders of the committed PTX files that are not packed.
+const SOURCES: [&str; 2] = ["components/ptx/tests", "experiments/applications"];
 
 /// Feeds texts to a target of `tools/fuzz`. Needs a nightly compiler and cargo-fuzz.
 #[derive(clap::Args)]
@@ -34,6 +35,14 @@ fn fuzz(target: &str, minutes: u32) -> Result<(), String> {
     }
     let (corpus, seeds) = (format!("target/fuzz/corpus/{target}"), "target/fuzz/seeds");
     collect_seeds(&root, &root.join(seeds)).map_err(|error| format!("{seeds}: {error}"))?;
+    for corpus in CORPORA {
+        let modules = packed(&root, corpus)?;
+        for name in modules.names() {
+            let seed = root.join(seeds).join(format!("{corpus}/{name}").replace('/', "-"));
+            let written = std::fs::write(&seed, modules.read(name).unwrap_or_default());
+            written.map_err(|error| format!("{}: {error}", seed.display()))?;
+        }
+    }
     std::fs::create_dir_all(root.join(&corpus)).map_err(|error| format!("{corpus}: {error}"))?;
     let mut command = Command::new("cargo");
     command.current_dir(&root).args(["+nightly", "fuzz", "run", "--fuzz-dir", "tools/fuzz"]);

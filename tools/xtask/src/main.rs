@@ -6,6 +6,7 @@ use clap::Parser;
 
 mod bench_peers;
 mod cluster;
+mod corpora;
 mod cuda_compilers;
 mod cuda_programs;
 mod documented;

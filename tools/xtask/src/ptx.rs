@@ -1,15 +1,18 @@
 //! Compiles every `kernel.cu` of `experiments/applications` and of papers' `applications` to PTX again, in the dialects of the compilers at hand. The dialect
-//! that an application names in its YAML lies beside it, the others in `tests/corpus`. Then the kernels of `tests/front_ends` follow
-//! (`front_ends.rs`).
+//! that an application names in its YAML lies beside it, the others in the archive of `tests/corpus` (`corpora.rs`). Then the kernels of
+//! `tests/front_ends` follow (`front_ends.rs`).
 //!
 //! No compiler is part of this repository: the user names those at hand. The
 //! dialects, and the versions that made the committed files, are described in
 //! `experiments/applications/README.md` and `tests/front_ends/README.md`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::corpora::{self, CORPORA};
 use crate::front_ends::Compilers;
+use crate::tree::root;
 
 /// No part of the CUDA SDK is needed: `cuda.h` beside the applications has the declarations that the kernels
 /// use.
@@ -34,7 +37,7 @@ pub(crate) const NVRTC_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/
 #[derive(clap::Args)]
 pub(crate) struct Ptx {
     /// A clang.
-    #[arg(long, value_name = "PROGRAM", required_unless_present_any = ["nvrtc", "nvcc", "python"])]
+    #[arg(long, value_name = "PROGRAM", required_unless_present_any = ["nvrtc", "nvcc", "python", "unpack"])]
     clang: Option<String>,
     /// A library of NVRTC; several give several dialects.
     #[arg(long, value_name = "LIBRARY")]
@@ -48,12 +51,31 @@ pub(crate) struct Ptx {
     /// The only folder of kernels.
     #[arg(long, value_name = "FOLDER")]
     only: Option<String>,
+    /// Leaves the archives as they are, and fails if a module of theirs differs from what the compilers write.
+    #[arg(long)]
+    check: bool,
+    /// Only writes the modules of the archives into their folders, for a look or a run.
+    #[arg(long, conflicts_with_all = ["clang", "nvrtc", "nvcc", "python", "check"])]
+    unpack: bool,
 }
 
 impl Ptx {
     /// Compiles.
     pub(crate) fn run(&self) -> Result<(), String> {
-        compile_all(self)
+        let root = root()?;
+        corpora::unpack(&root)?;
+        if self.unpack {
+            return Ok(());
+        }
+        compile_all(self)?;
+        if !self.check {
+            return corpora::pack(&root);
+        }
+        let different = corpora::differences(&root)?;
+        if different.is_empty() {
+            return corpora::remove(&root);
+        }
+        Err(format!("the compilers write other modules than are packed:\n{}", different.join("\n")))
     }
 }
 
@@ -73,7 +95,7 @@ fn compile_all(request: &Ptx) -> Result<(), String> {
                 ));
                 continue;
             }
-            for (folder, target) in targets(&folders, &format!("clang-{architecture}"), enter)? {
+            for (folder, target) in made(targets(&folders, &format!("clang-{architecture}"), enter)?)? {
                 compile(clang, architecture, folder, &target)?;
             }
         }
@@ -94,7 +116,7 @@ fn compile_all(request: &Ptx) -> Result<(), String> {
             modern = Some(library.as_path());
         }
         // A process for each: the library numbers the calls of all that it compiles.
-        for (folder, target) in targets(&folders, &dialect, enter)? {
+        for (folder, target) in made(targets(&folders, &dialect, enter)?)? {
             let mut command = nvrtc();
             command.arg(folder.join("kernel.cu")).arg(target);
             succeed(command, &format!("{what} in {}", folder.display()))?;
@@ -134,27 +156,36 @@ pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
 }
 
-/// The folders whose kernels are kept in a dialect, each with the file. An application without a folder in the corpus has
-/// one dialect only, unless it is to `enter` the corpus.
+/// The folders whose kernels are kept in a dialect, each with the file. An application that is not in the corpus has one
+/// dialect only, unless it is to `enter` the corpus.
 fn targets<'a>(
     folders: &'a [PathBuf],
     dialect: &str,
     enter: bool,
 ) -> Result<Vec<(&'a Path, PathBuf)>, String> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
+    let root = root()?;
+    let corpus = corpora::packed(&root, CORPORA[0])?;
+    let packed: BTreeSet<&str> = corpus.names().filter_map(|name| Some(name.split_once('/')?.0)).collect();
     let file = format!("kernel.{dialect}.ptx");
     let mut targets = Vec::new();
     for folder in folders {
-        let name = folder.file_name().unwrap_or_default();
+        let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let yaml = folder.join(name).with_extension("yaml");
         let text = std::fs::read_to_string(&yaml).map_err(|error| format!("{}: {error}", yaml.display()))?;
-        let others = corpus.join(name);
+        let others = root.join(CORPORA[0]).join(name);
         if text.contains(&file) {
             targets.push((folder.as_path(), folder.join(&file)));
-        } else if enter || others.is_dir() {
-            std::fs::create_dir_all(&others).map_err(|error| format!("{}: {error}", others.display()))?;
+        } else if enter || packed.contains(name) {
             targets.push((folder.as_path(), others.join(&file)));
         }
+    }
+    Ok(targets)
+}
+
+/// The same with the folders of the files, which are made if they are not there.
+fn made(targets: Vec<(&Path, PathBuf)>) -> Result<Vec<(&Path, PathBuf)>, String> {
+    for folder in targets.iter().filter_map(|(_, target)| target.parent()) {
+        std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     Ok(targets)
 }

@@ -35,8 +35,8 @@ fn build(root: &Path, target: &Path, command: &Path, folder: &Path) -> Result<()
     let manifest = own.join("Cargo.toml");
     let wrong = |error: std::io::Error| format!("{}: {error}", manifest.display());
     let text = std::fs::read_to_string(&manifest).map_err(wrong)?;
-    std::fs::write(&manifest, text.replace("default-features = false }", &format!("{FEATURES} }}")))
-        .map_err(wrong)?;
+    let text = text.replace(r#"tools/cli", default-features = false"#, &format!(r#"tools/cli", {FEATURES}"#));
+    std::fs::write(&manifest, text).map_err(wrong)?;
     let cargo = |arguments: &[&str]| {
         let mut cargo = Command::new("cargo");
         output(cargo.current_dir(&own).args(arguments).env("CARGO_TARGET_DIR", target))

@@ -3,30 +3,44 @@
 pub(crate) mod ptxas;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use counterpoint_archive::Archive;
 use counterpoint_ptx::{Kernel, decode, parser};
 
-/// The committed files, in order: those of this crate's tests, of the applications, and the corpus.
-pub(crate) fn files() -> Vec<PathBuf> {
+/// The committed modules by name, in order: files of this crate's tests and of the applications, and the corpus.
+pub(crate) fn modules() -> BTreeMap<String, String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut found = Vec::new();
-    for folder in ["tests", "../../experiments/applications", "../../tests/corpus"] {
+    let corpus = corpus();
+    let packed = corpus.names().map(|name| (name.to_owned(), text(&corpus, name)));
+    let mut found: BTreeMap<String, String> = packed.collect();
+    for folder in ["tests", "../../experiments/applications"] {
         collect(&here.join(folder), &mut found);
     }
-    assert!(found.len() >= 200, "the walk found {} files only", found.len());
-    found.sort();
+    assert!(found.len() >= 200, "the walk found {} modules only", found.len());
     found
 }
 
+/// The kernels of the applications in other dialects.
+pub(crate) fn corpus() -> Archive {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/modules.tar.lz4");
+    Archive::open(Path::new(path)).unwrap()
+}
+
+/// The text of a module of an archive.
+pub(crate) fn text(archive: &Archive, name: &str) -> String {
+    let bytes = archive.read(name).unwrap_or_else(|| panic!("{name} is not in the archive"));
+    String::from_utf8(bytes.to_owned()).unwrap()
+}
+
 /// The PTX files of a folder and of those within it.
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+fn collect(folder: &Path, found: &mut BTreeMap<String, String>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             collect(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "ptx") {
-            found.push(path);
+            found.insert(path.display().to_string(), std::fs::read_to_string(&path).unwrap());
         }
     }
 }

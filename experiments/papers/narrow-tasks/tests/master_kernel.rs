@@ -1,11 +1,10 @@
 //! The MasterKernel without time and without a host: one block of it, and a table that is full when it begins.
 
-use std::path::Path;
-
 use counterpoint_narrow_tasks::runtimes::pagoda::entry;
 use counterpoint_narrow_tasks::task_entry::{self, Demand, ENABLED, FREE, PRESENT, Parameters, Shape, State};
 use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options};
+use counterpoint_tests::support::kernels;
 
 /// The dialect beside the application, then those of the corpus.
 const DIALECTS: [&str; 4] = ["nvrtc-sm_35", "nvrtc-sm_70", "clang-sm_20", "clang-sm_35"];
@@ -22,15 +21,13 @@ fn some() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// Dialects, and the MasterKernels that each has.
-fn kernels() -> impl Iterator<Item = (&'static str, &'static str)> {
+fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     DIALECTS.into_iter().flat_map(|dialect| KERNELS.map(|name| (dialect, name)))
 }
 
 fn master_kernel(dialect: &str, name: &str) -> Kernel {
-    let folder = if dialect == DIALECTS[0] { "experiments/applications" } else { "tests/corpus" };
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join(folder);
-    let path = path.join(format!("narrow-exchange/kernel.{dialect}.ptx"));
-    let text = std::fs::read_to_string(&path).expect("the PTX of an application");
+    let text = kernels("narrow-exchange", dialect).expect("the PTX of an application");
+    let text = String::from_utf8(text).expect("PTX is text");
     Kernel::compile(&text, Some(name)).unwrap_or_else(|errors| panic!("{dialect}: {errors:?}"))
 }
 
@@ -180,7 +177,7 @@ fn each_task_starts_the_one_before_it_and_the_last_one_waits() {
 
 #[test]
 fn the_stop_word_ends_the_kernel() {
-    for kernel in kernels() {
+    for kernel in all() {
         let (_, ended) = run(kernel, &[], &[], 32 << 10, true);
         assert!(ended, "{kernel:?}");
     }
@@ -192,8 +189,8 @@ mod slow {
     #[test]
     #[ignore = "slow: cargo xtask slow"]
     fn both_master_kernels_of_every_dialect_run_all_tasks() {
-        run_full_column(kernels());
-        run_with_a_smaller_pool(kernels());
-        run_chain(kernels());
+        run_full_column(all());
+        run_with_a_smaller_pool(all());
+        run_chain(all());
     }
 }
