@@ -51,7 +51,7 @@ pub(crate) struct Ptx {
     /// The only folder of kernels.
     #[arg(long, value_name = "FOLDER")]
     only: Option<String>,
-    /// Leaves the archives as they are, and fails if a module of theirs differs from what the compilers write.
+    /// Leaves all committed modules as they are, and fails if one differs from what the compilers write.
     #[arg(long)]
     check: bool,
     /// Only writes the modules of the archives into their folders, for a look or a run.
@@ -67,11 +67,19 @@ impl Ptx {
         if self.unpack {
             return Ok(());
         }
+        let beside = if self.check { beside()? } else { Vec::new() };
         compile_all(self)?;
         if !self.check {
             return corpora::pack(&root);
         }
-        let different = corpora::differences(&root)?;
+        let mut different = corpora::differences(&root)?;
+        for (path, text) in beside {
+            let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+            if std::fs::read(&path).map_err(wrong)? != text {
+                std::fs::write(&path, text).map_err(wrong)?;
+                different.push(path.display().to_string());
+            }
+        }
         if different.is_empty() {
             return corpora::remove(&root);
         }
@@ -129,6 +137,18 @@ fn compile_all(request: &Ptx) -> Result<(), String> {
         python: request.python.as_deref(),
     };
     crate::front_ends::run(&front_ends, &compilers)
+}
+
+/// The modules beside applications, with their texts.
+fn beside() -> Result<Vec<(PathBuf, Vec<u8>)>, String> {
+    let mut found = Vec::new();
+    for path in folders(None)?.iter().map(|folder| entries(folder)).collect::<Result<Vec<_>, _>>()?.concat() {
+        if path.extension().is_some_and(|end| end == "ptx") {
+            let text = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            found.push((path, text));
+        }
+    }
+    Ok(found)
 }
 
 /// The applications that have CUDA C, those of papers too, or the one that is asked for.
