@@ -34,12 +34,10 @@ pub(crate) fn start(filter: &str, colours: bool) -> Result<Option<Logs>, String>
 fn read(filter: &str) -> Result<(String, Option<Logs>), String> {
     let (mut targets, mut logs) = (Vec::new(), Logs::default());
     let mut base_of_target = None;
-    for directive in directives(filter) {
-        let (name, level) = match directive.rsplit_once('=') {
-            Some((name, level)) if !name.contains('{') || name.ends_with(']') => {
-                (name.trim(), Some(level.trim()))
-            }
-            _ => (directive, None),
+    for directive in filter.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (name, level) = match directive.split_once('=') {
+            Some((name, level)) => (name.trim(), Some(level.trim())),
+            None => (directive, None),
         };
         match level {
             // A bare level is that of everything.
@@ -69,18 +67,8 @@ fn read(filter: &str) -> Result<(String, Option<Logs>), String> {
     Ok((targets.join(","), Some(logs)))
 }
 
-/// The parts between commas that are not in brackets.
-fn directives(filter: &str) -> Vec<&str> {
-    let mut depth = 0_i32;
-    let parts = filter.split(|letter| {
-        depth += i32::from(matches!(letter, '[' | '{')) - i32::from(matches!(letter, ']' | '}'));
-        letter == ',' && depth <= 0
-    });
-    parts.map(str::trim).filter(|part| !part.is_empty()).collect()
-}
-
 fn is_target(name: &str) -> bool {
-    name.contains("::") || name.contains('{') || TARGETS.iter().any(|target| name.starts_with(target))
+    name.contains("::") || TARGETS.iter().any(|target| name.starts_with(target))
 }
 
 fn is_pattern(name: &str) -> bool {
@@ -107,12 +95,7 @@ mod tests {
 
     #[test]
     fn filters_without_components_stay_as_they_are() {
-        for filter in [
-            "debug",
-            "simulation=trace",
-            "counterpoint_framework::topology=warn,info",
-            "simulation[span{path=a,b}]=debug",
-        ] {
+        for filter in ["debug", "simulation=trace", "counterpoint_framework::topology=warn,info"] {
             assert_eq!(read(filter), Ok((filter.to_owned(), None)));
         }
     }

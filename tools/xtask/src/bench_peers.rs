@@ -2,12 +2,11 @@
 //!
 //! The crate is outside the workspace, so that nothing else here downloads or builds the peers.
 
-use std::path::Path;
 use std::process::Command;
 
 /// Prints the table and writes it to `framework/benches/peers.md`.
 pub(crate) fn run() -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = crate::tree::root()?;
     let status = Command::new(env!("CARGO"))
         .current_dir(root)
         .args([

@@ -44,7 +44,7 @@ enum Part {
 
 /// Runs all commands of all pages with the program that is given, or with the one for release.
 pub(crate) fn run(counterpoint: Option<&str>) -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().map_err(said)?;
+    let root = crate::tree::root()?;
     let program = root.join(counterpoint.unwrap_or("target/release/counterpoint"));
     let folder = std::env::temp_dir().join(format!("counterpoint-documented-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("bin")).map_err(said)?;

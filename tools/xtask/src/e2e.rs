@@ -11,7 +11,7 @@ const PICTURES: &str = "target/e2e/pictures";
 
 /// Has `tools/e2e` look at the command's exports: the given command, or one that is built for it.
 pub(crate) fn run(counterpoint: Option<&str>) -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = crate::tree::root()?;
     if counterpoint.is_none() {
         cargo(&root, &["build", "--package", "counterpoint"])?;
     }

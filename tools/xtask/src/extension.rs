@@ -5,15 +5,14 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{starter, tutorial};
+use crate::tree::root;
 
 /// Lines of a file at most.
 const MOST_LINES: usize = 60;
 
 pub(crate) fn run() -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let root = root.canonicalize().map_err(|error| format!("{}: {error}", root.display()))?;
-    // With the workspace's lock file, profile and target folder, most libraries are those that its tests have built.
-    let (folder, target) = (root.join("tools/extension"), root.join("target"));
+    let root = root()?;
+    let folder = root.join("tools/extension");
     for part in ["src", "machines", "overlays", "studies"] {
         let entries = std::fs::read_dir(folder.join(part)).map_err(|error| format!("{part}: {error}"))?;
         for entry in entries {
@@ -27,12 +26,65 @@ pub(crate) fn run() -> Result<(), String> {
         }
     }
     // Clippy in the compiler's place: `cargo clippy` would read all that the crate depends on a second time.
-    let mut command = Command::new("cargo");
-    command.current_dir(&folder).arg("test").env("CARGO_TARGET_DIR", &target);
-    let status = command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").status();
+    let mut command = cargo(&root, "test")?;
+    let status = command.current_dir(&folder).env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").status();
     if !status.map_err(|error| format!("cargo did not start: {error}"))?.success() {
         return Err("the extension: cargo test failed".to_owned());
     }
-    starter::run(&root, &target, &target.join("debug/example-extension"))?;
-    tutorial::run(&root, &target)
+    starter::run(&root, &root.join("target/release/example-extension"))?;
+    tutorial::run(&root)
+}
+
+/// A command of Cargo for a crate outside the workspace, with the workspace's target folder and release profile, so that libraries of others are those
+/// that the release build has built. Crates of the project are built once more, as their names depend on the workspace: quickly, without optimising.
+pub(crate) fn cargo(root: &Path, command: &str) -> Result<Command, String> {
+    let read =
+        |name: &str| std::fs::read_to_string(root.join(name)).map_err(|error| format!("{name}: {error}"));
+    let profile = profile(&read("Cargo.toml")?, &read("tools/extension/Cargo.lock")?);
+    let file = root.join("target/outside.toml");
+    std::fs::write(&file, profile).map_err(|error| format!("{}: {error}", file.display()))?;
+    let mut cargo = Command::new("cargo");
+    cargo
+        .arg(command)
+        .arg("--release")
+        .arg("--config")
+        .arg(file)
+        .env("CARGO_TARGET_DIR", root.join("target"));
+    Ok(cargo)
+}
+
+/// The release profile of a manifest, with no optimisation of the packages that have no source in a lock file.
+fn profile(manifest: &str, lock: &str) -> String {
+    let mut profile = String::new();
+    let mut within = false;
+    for line in manifest.lines().filter(|line| !line.starts_with("counterpoint")) {
+        if line.starts_with('[') {
+            within = line.starts_with("[profile.release");
+        }
+        if within && !line.starts_with('#') {
+            profile += &format!("{line}\n");
+        }
+    }
+    let packages = lock.split("[[package]]").filter(|package| !package.contains("\nsource = "));
+    let own =
+        packages.filter_map(|package| package.trim_start().strip_prefix("name = \"")?.split('"').next());
+    own.for_each(|name| profile += &format!("[profile.release.package.{name}]\nopt-level = 0\n"));
+    profile
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_libraries_of_others_are_optimised() {
+        let release = "[profile.release]\nlto = \"off\"\n\n[profile.release.package]\n";
+        let manifest = format!(
+            "[workspace]\nmembers = []\n{release}counterpoint-a = {{ opt-level = 3 }}\n[profile.dist]\nlto = \"thin\"\n"
+        );
+        let lock = "version = 4\n\n[[package]]\nname = \"counterpoint-a\"\nversion = \"1.0.0\"\n\n[[package]]\nname = \"b\"\n\
+                    source = \"somewhere\"\n";
+        let own = "[profile.release.package.counterpoint-a]\nopt-level = 0\n";
+        assert_eq!(profile(&manifest, lock), format!("{release}{own}"));
+    }
 }

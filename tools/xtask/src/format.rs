@@ -17,7 +17,7 @@ const ALONE: [&str; 1] = ["tools/cuda/runtime/library/lib.rs"];
 
 /// Formats, or with `check` fails if something is not formatted.
 pub(crate) fn run(check: bool) -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = crate::tree::root()?;
     let mut listed = Vec::new();
     visit(&root, &mut listed)?;
     if listed.is_empty() {

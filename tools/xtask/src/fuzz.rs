@@ -29,7 +29,7 @@ impl Fuzz {
 }
 
 fn fuzz(target: &str, minutes: u32) -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = crate::tree::root()?;
     if !root.join("tools/fuzz/fuzz_targets").join(format!("{target}.rs")).is_file() {
         return Err(format!("there is no target {target}; targets: {}", targets(&root)));
     }

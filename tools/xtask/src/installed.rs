@@ -32,7 +32,7 @@ const CALLS: &[(&str, &str)] = &[
 ];
 
 pub(crate) fn run() -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = crate::tree::root()?;
     let place = std::env::temp_dir().join(format!("counterpoint-installed-{}", std::process::id()));
     let result = install(&root, &place).and_then(|()| calls(&place));
     let removed = std::fs::remove_dir_all(&place);

@@ -18,8 +18,7 @@ const COMPARED: [&str; 2] = ["crcs-64sm-pcie3-ssd", "hotspot"];
 
 /// Builds, runs and builds again.
 pub(crate) fn run() -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize();
-    let root = root.map_err(|error| error.to_string())?;
+    let root = crate::tree::root()?;
     let compiler = Compiler::of(&output(Command::new("rustc").arg("-vV"))?)?;
     let merge = profdata(&compiler)?;
     let place = root.join("target/pgo");

@@ -57,8 +57,7 @@ const GROUPS: [(&str, &[&str]); 19] = [
 
 /// Counts, and writes the page.
 pub(crate) fn run() -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize();
-    let root = root.map_err(|error| error.to_string())?;
+    let root = crate::tree::root()?;
     let command = |name: &str, arguments: &[&str]| {
         let mut command = Command::new(name);
         command.current_dir(&root).args(arguments);

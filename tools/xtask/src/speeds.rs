@@ -2,7 +2,6 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 const TABLE: &str = "experiments/benches/speeds.md";
@@ -25,7 +24,7 @@ impl Speeds {
 
 /// Prints the rows, and appends them to the table.
 fn measure(record: bool, programs: &[String]) -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = crate::tree::root()?;
     let git = |arguments: &[&str]| output(Command::new("git").current_dir(&root).args(arguments));
     if record && !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() {
         return Err("a row names a commit, and the tree differs from it: commit first".to_owned());

@@ -3,45 +3,43 @@
 use std::path::Path;
 use std::process::Command;
 
+use super::extension::cargo;
 use super::speeds::output;
 
 /// The name of the component.
 const NAME: &str = "starter";
 
-/// The features that the extension's tests have the command with, in a manifest.
-pub(crate) const FEATURES: &str = r#"default-features = false, features = ["papers"]"#;
+/// The features that the release build has the command with, in a manifest.
+pub(crate) const FEATURES: &str = "default-features = true";
 
-/// Writes the crate with a command that is there, builds it on a checkout, and runs its machine. `target` has the libraries built if the
-/// extension has been.
-pub(crate) fn run(root: &Path, target: &Path, command: &Path) -> Result<(), String> {
+/// Writes the crate with a command that is there, builds it on a checkout, and runs its machine.
+pub(crate) fn run(root: &Path, command: &Path) -> Result<(), String> {
     // The same folder each time for a checkout, so that what is built of the crate takes the place of what was.
     let name = format!("counterpoint-starter{}", root.display().to_string().replace('/', "-"));
     let folder = std::env::temp_dir().join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let result = build(root, target, command, &folder);
+    let result = build(root, command, &folder);
     let removed = std::fs::remove_dir_all(&folder);
     result.and(removed.map_err(|error| format!("{}: {error}", folder.display())))
 }
 
-fn build(root: &Path, target: &Path, command: &Path, folder: &Path) -> Result<(), String> {
+fn build(root: &Path, command: &Path, folder: &Path) -> Result<(), String> {
     let mut new = Command::new(command);
     output(new.current_dir(folder).args(["new", "component", NAME, "--checkout"]).arg(root))?;
     let own = folder.join(NAME);
-    // With the extension's lock file the libraries are of the versions that it has.
+    // As it is written, all its versions and features are found.
+    output(Command::new("cargo").current_dir(&own).args(["metadata", "--format-version", "1"]))?;
+    // With the extension's lock file and the features of the release build, no library is built a second time.
     std::fs::copy(root.join("tools/extension/Cargo.lock"), own.join("Cargo.lock"))
         .map_err(|error| format!("tools/extension/Cargo.lock: {error}"))?;
-    // And with the features of its tests, so that nothing is built a second time.
     let manifest = own.join("Cargo.toml");
     let wrong = |error: std::io::Error| format!("{}: {error}", manifest.display());
     let text = std::fs::read_to_string(&manifest).map_err(wrong)?;
     let text = text.replace(r#"tools/cli", default-features = false"#, &format!(r#"tools/cli", {FEATURES}"#));
     std::fs::write(&manifest, text).map_err(wrong)?;
-    let cargo = |arguments: &[&str]| {
-        let mut cargo = Command::new("cargo");
-        output(cargo.current_dir(&own).args(arguments).env("CARGO_TARGET_DIR", target))
-    };
-    cargo(&["test"])?;
-    let printed = cargo(&["run", "--", "run", NAME, "vecadd", "--set", "app.n=1000"])?;
+    output(cargo(root, "test")?.current_dir(&own))?;
+    let words = ["--", "run", NAME, "vecadd", "--set", "app.n=1000"];
+    let printed = output(cargo(root, "run")?.current_dir(&own).args(words))?;
     if printed.contains("verified") { Ok(()) } else { Err(format!("the starter's machine: {printed}")) }
 }

@@ -1,7 +1,6 @@
 //! Runs every test with the seconds that it takes, and writes the table of the slowest: `cargo xtask tests`.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 const TABLE: &str = "experiments/benches/slowest-tests.md";
@@ -24,7 +23,7 @@ pub(crate) struct Timed {
 pub(crate) fn run() -> Result<(), String> {
     let mut tests = timed(&[], false)?;
     tests.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then_with(|| a.name.cmp(&b.name)));
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = crate::tree::root()?;
     std::fs::write(root.join(TABLE), table(&tests)).map_err(|error| format!("{TABLE}: {error}"))?;
     crate::report(&format!("{} tests: {TABLE}", tests.len()));
     Ok(())

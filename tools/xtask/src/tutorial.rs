@@ -1,31 +1,30 @@
 //! The crate of `components/TUTORIAL.md`, made of the page's own blocks in a temporary folder, where it is tested and run.
 
 use std::path::Path;
-use std::process::Command;
 
+use super::extension::cargo;
 use super::starter::FEATURES;
 
 const PAGE: &str = "components/TUTORIAL.md";
 /// The checkout, as the page's `Cargo.toml` names it.
 const CHECKOUT: &str = "../counterpoint/";
 
-/// Makes the crate, tests it, and runs its command on the page's machine. `target` has the libraries built if the extension has been.
-pub(crate) fn run(root: &Path, target: &Path) -> Result<(), String> {
+/// Makes the crate, tests it, and runs its command on the page's machine.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
     let page = std::fs::read_to_string(root.join(PAGE)).map_err(|error| format!("{PAGE}: {error}"))?;
     // The same folder each time for a checkout, so that a build of the crate replaces the one before.
     let name = format!("counterpoint-tutorial{}", root.display().to_string().replace('/', "-"));
     let folder = std::env::temp_dir().join(name);
     let result = make(&page, root, &folder).and_then(|()| {
         let manifest = folder.join("Cargo.toml").display().to_string();
-        cargo(root, target, &["test", "--manifest-path", &manifest])?;
-        let explained =
-            cargo(root, target, &["run", "--manifest-path", &manifest, "--", "explain", "io/retimer"])?;
+        called(root, "test", &["--manifest-path", &manifest])?;
+        let explained = called(root, "run", &["--manifest-path", &manifest, "--", "explain", "io/retimer"])?;
         if !blocks(&page, "text").any(|block| block == explained) {
             return Err(format!("{PAGE} does not show what the command says:\n{explained}"));
         }
         let out = folder.join("out").display().to_string();
         let run = ["run", "tests/tutorial/retimed.yaml", "vecadd", "--set", "app.n=1000", "--out", &out];
-        cargo(root, target, &[&["run", "--manifest-path", &manifest, "--"], &run[..]].concat()).map(drop)
+        called(root, "run", &[&["--manifest-path", &manifest, "--"], &run[..]].concat()).map(drop)
     });
     let removed = std::fs::remove_dir_all(&folder);
     result.and(removed.map_err(|error| format!("{}: {error}", folder.display())))
@@ -66,17 +65,15 @@ fn make(page: &str, root: &Path, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs cargo from the repository and returns its output. Its profile is the extension's, for the same reason
-/// as its versions.
-fn cargo(root: &Path, target: &Path, arguments: &[&str]) -> Result<String, String> {
-    let mut command = Command::new("cargo");
+/// Runs cargo from the repository and returns its output.
+fn called(root: &Path, name: &str, arguments: &[&str]) -> Result<String, String> {
+    let mut command = cargo(root, name)?;
     command.current_dir(root).args(arguments).stderr(std::process::Stdio::inherit());
-    command.env("CARGO_TARGET_DIR", target).env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
     let output = command.output().map_err(|error| format!("cargo did not start: {error}"))?;
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.success() {
         Ok(printed)
     } else {
-        Err(format!("the tutorial's crate: cargo {} failed\n{printed}", arguments.join(" ")))
+        Err(format!("the tutorial's crate: cargo {name} {} failed\n{printed}", arguments.join(" ")))
     }
 }

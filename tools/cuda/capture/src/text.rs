@@ -236,20 +236,9 @@ fn after(before: f64, mut line: Vec<Piece>) -> Vec<Piece> {
     line
 }
 
-/// A text in quotation marks.
+/// A text in quotation marks, as JSON has it, which is YAML too.
 pub(crate) fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => out.extend(['\\', character]),
-            character if character.is_control() => {
-                let _ = write!(out, "\\u{:04x}", character as u32);
-            }
-            character => out.push(character),
-        }
-    }
-    out.push('"');
-    out
+    serde_json::Value::from(text).to_string()
 }
 
 pub(crate) fn code(yaml: &mut String, codes: &[Code]) {

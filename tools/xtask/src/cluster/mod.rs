@@ -39,7 +39,7 @@ impl Cluster {
 
 /// The release build of this tree.
 fn released() -> Result<PathBuf, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = crate::tree::root()?;
     let build =
         Command::new(env!("CARGO")).current_dir(&root).args(["build", "--release", "--quiet"]).status();
     if !build.is_ok_and(|status| status.success()) {

@@ -102,7 +102,7 @@ impl CudaPrograms {
     }
 
     fn options(self) -> Result<Options, String> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let root = crate::tree::root()?;
         let (compiler, default) = match (self.nvcc, self.clang, self.cuda) {
             (None, Some(clang), Some(cuda)) => (Compiler::Clang(clang, cuda), "sm_35"),
             (nvcc, ..) => (Compiler::Nvcc(nvcc.unwrap_or_default()), "sm_75"),

@@ -9,7 +9,6 @@ mod fault;
 mod look;
 mod scene;
 
-use std::path::Path;
 use std::process::Command;
 
 use fault::{Fault, Random};
@@ -33,7 +32,7 @@ impl Faults {
 }
 
 fn faults(times: u64, seed: u64) -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = crate::tree::root()?;
     let build =
         Command::new(env!("CARGO")).current_dir(&root).args(["build", "--release", "--quiet"]).status();
     if !build.is_ok_and(|status| status.success()) {
