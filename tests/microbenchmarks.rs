@@ -47,7 +47,6 @@ fn longer(begin: &str, chain: &str, with: u32, sets: &[&str]) -> f64 {
     long - short
 }
 
-/// Instructions of a chain.
 const CHAIN: u64 = 64;
 
 #[test]

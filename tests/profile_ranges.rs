@@ -21,7 +21,6 @@ struct Regular {
     post: Kernel,
 }
 
-/// The regular kernels of a module.
 fn kernels(text: &str) -> BTreeMap<String, Regular> {
     let module = parser::parse(text).unwrap();
     let profiled = profile(&module, &Default::default()).unwrap();

@@ -30,7 +30,6 @@ impl Folder {
         std::fs::read_to_string(self.path("out").join(name)).expect(name)
     }
 
-    /// Runs the study of this text.
     fn study(&self, text: &str, options: &[&str]) -> Called {
         let file = self.path("study.yaml");
         let head = format!(

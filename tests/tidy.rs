@@ -105,7 +105,7 @@ const CRATES: [&[&str]; 9] = [
     &["counterpoint-experiments", "counterpoint-library", PAPERS],
     &["counterpoint"],
     &["counterpoint-tests"],
-    &["counterpoint-xtask"],
+    &["xtask"],
 ];
 
 /// Any crate below `experiments/papers`.

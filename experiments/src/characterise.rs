@@ -123,7 +123,6 @@ pub fn write_csv(kernels: &[Character], out: &mut dyn io::Write) -> io::Result<(
     table.flush()
 }
 
-/// Counts of one launch.
 #[derive(Default)]
 struct Launch<'a> {
     kernel: &'a str,

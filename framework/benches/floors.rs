@@ -14,15 +14,27 @@ use super::graph::{
 #[derive(Clone, Copy)]
 enum Event {
     /// A token arrives at a component of the ring.
-    Hop { node: u32, token: u32 },
+    Hop {
+        node: u32,
+        token: u32,
+    },
     /// A stage of the pipeline has finished its item.
-    Done { stage: u32 },
-    /// A token arrives at a process of PHOLD.
-    Arrive { process: u32, token: u32 },
+    Done {
+        stage: u32,
+    },
+    Arrive {
+        process: u32,
+        token: u32,
+    },
     /// A process of PHOLD lets a token go.
-    Leave { process: u32, token: u32 },
+    Leave {
+        process: u32,
+        token: u32,
+    },
     /// A clocked component's next cycle.
-    Wake { component: u32 },
+    Wake {
+        component: u32,
+    },
 }
 
 /// Events in the order of (time, insertion).
@@ -201,7 +213,6 @@ fn pipeline(mut queue: impl Queue, items: u64) -> Work {
 /// The pipeline's state, for kernels whose events act on shared state.
 #[derive(Debug)]
 pub(crate) struct Line {
-    /// In front of each stage.
     buffers: [VecDeque<u64>; STAGES],
     /// What each stage works on, or cannot hand over.
     held: [Option<u64>; STAGES],

@@ -17,13 +17,11 @@ pub(crate) const RING: usize = 64;
 pub(crate) const STAGES: usize = 9;
 /// Items that fit between two stages.
 pub(crate) const BUFFER: usize = 4;
-/// Processes of PHOLD.
 pub(crate) const PROCESSES: usize = 1_024;
 /// Outputs of a process of PHOLD.
 pub(crate) const OUTPUTS: usize = 8;
 /// Tokens that start at each process of PHOLD.
 pub(crate) const TOKENS_EACH: usize = 16;
-/// Tokens of PHOLD.
 pub(crate) const TOKENS: usize = PROCESSES * TOKENS_EACH;
 /// Ticks of a unit of PHOLD: the mean time for which a process holds a token.
 pub(crate) const UNIT: u64 = 1_000;

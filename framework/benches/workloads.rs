@@ -20,7 +20,6 @@ use super::graph::{
     output, xorshift,
 };
 
-/// Which clocks the components have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clocks {
     /// 1 GHz everywhere, as in kernels that know no clocks.

@@ -62,7 +62,6 @@ struct Ran {
 }
 
 impl Ran {
-    /// The numbers alone.
     fn numbers(&self) -> Vec<u64> {
         self.log.iter().map(|(_, number)| *number).collect()
     }

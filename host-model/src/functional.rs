@@ -71,7 +71,6 @@ pub struct FunctionalHost<'a> {
     journal: &'a Journal,
     meter: &'a Meter,
     options: Options,
-    /// Per buffer what the host holds.
     host: Vec<Space>,
     memories: Memories,
     /// Current meaning of each buffer's name.
@@ -331,7 +330,6 @@ impl<'a> FunctionalHost<'a> {
         self.found.push(Found::BetweenStreams(race));
     }
 
-    /// Notes what a step orders.
     fn order(&mut self, step: &Step) {
         let Some(Races { order, .. }) = &mut self.races else { return };
         let device = |stream| self.application.device_of(stream);

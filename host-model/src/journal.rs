@@ -28,7 +28,6 @@ pub struct Printed {
 }
 
 impl Journal {
-    /// Notes a result.
     pub(crate) fn result(&self, buffer: BufferId, values: Bytes) {
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner).insert(buffer, values);
     }

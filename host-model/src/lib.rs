@@ -28,7 +28,6 @@ pub use journal::{Journal, Printed};
 use counterpoint_framework::model::Registry;
 
 counterpoint_framework::components! {
-    /// Registers the components of the host.
     fn register_components;
 
     pub mod cpu::Cpu;

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 
-/// The strength of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Strength {
     Weak,
@@ -15,7 +14,6 @@ pub(super) enum Strength {
     AcqRel(Scope),
 }
 
-/// The participants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     Cta,
@@ -48,7 +46,6 @@ pub(super) enum Op {
         sc: bool,
         scope: Scope,
     },
-    /// A barrier of the block.
     Barrier,
 }
 
@@ -157,7 +154,6 @@ impl Relation {
     }
 }
 
-/// The outcomes that the model allows.
 pub(super) fn allowed(threads: &[Thread], locations: usize, registers: usize) -> BTreeSet<Outcome> {
     let mut events = Vec::new();
     for (thread, Thread { ops, .. }) in threads.iter().enumerate() {

@@ -72,7 +72,6 @@ struct Loads<'a> {
 enum Source {
     /// All those of one slice.
     OneSlice,
-    /// Each those of another slice.
     OwnSlice,
     /// All those of all slices.
     AllSlices,
@@ -202,7 +201,6 @@ fn what_all_sms_lose_between_all_slices_they_lose_at_the_heads_of_queues() {
     assert!((0.5..whole).contains(&in_packets), "{in_packets} of what the slices deliver, and {whole}");
 }
 
-/// DRAM as a machine has it.
 struct Dram {
     machine: Configured,
     timing: Timing,

@@ -3,7 +3,6 @@
 
 use counterpoint_tests::probe::{Configured, MODEL, Probe, STEPPED, cycles, lines};
 
-/// Steps of a chain.
 const STEPS: usize = 64;
 
 /// Cycles of one step of a chain of a warp, on one SM of a Titan X. The first step of all, which may miss, is in both chains.

@@ -22,7 +22,6 @@ const SETS: [&str; 5] = [
 enum To {
     /// The next line of the same row.
     Column,
-    /// The next bank.
     Bank,
     /// The next row of the same bank.
     Row,

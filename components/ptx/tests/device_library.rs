@@ -62,7 +62,6 @@ struct Device {
     pointers: u64,
 }
 
-/// The heap of these tests.
 const HEAP: u64 = 64 << 10;
 
 impl Device {

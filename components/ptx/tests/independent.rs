@@ -48,7 +48,6 @@ fn words(threads: u32, body: &str) -> Vec<u32> {
     run_on(70, threads, "", body).unwrap_or_else(|error| panic!("{error}\n{body}"))
 }
 
-/// The words of the threads.
 fn own(threads: u32, body: &str) -> Vec<u32> {
     words(threads, body).split_off(64)
 }

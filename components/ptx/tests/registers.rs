@@ -9,22 +9,23 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use counterpoint_archive::Archive;
 use counterpoint_ptx::Kernel;
 
-use crate::common::compiled;
+use crate::common::{compiled, corpus, text};
 
 /// Facts: `ptxas -v` on committed modules; `cargo xtask ptxas` runs it again. The older assembler knows `sm_35`, the newer one counts
 /// older modules as of `sm_75`.
 const OLDER: &str = include_str!("registers/ptxas-11.8.txt");
 const NEWER: &str = include_str!("registers/ptxas-13.5.txt");
 
-fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-}
-
 /// A module's text, made for an assembler's oldest architecture if its own is older.
-fn text(path: &str, oldest: u32) -> String {
-    let text = std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+fn module(path: &str, oldest: u32, corpus: &Archive) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = match path.strip_prefix("tests/corpus/") {
+        Some(name) => text(corpus, name),
+        None => std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}")),
+    };
     let (before, rest) = text.split_once(".target sm_").unwrap();
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let number: u32 = rest[..digits].parse().unwrap();
@@ -33,11 +34,11 @@ fn text(path: &str, oldest: u32) -> String {
 
 /// The share of kernels whose estimates are within 20 % of an assembler's numbers, and the median of the ratios.
 fn compared(table: &str, oldest: u32) -> (f64, f64) {
-    let mut modules = BTreeMap::new();
+    let (corpus, mut modules) = (corpus(), BTreeMap::new());
     let (mut ratios, mut near) = (Vec::new(), 0);
     for line in table.lines().filter(|line| !line.starts_with('#')) {
         let [path, kernel, registers] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        let kernels = modules.entry(path).or_insert_with(|| compiled(&text(path, oldest)));
+        let kernels = modules.entry(path).or_insert_with(|| compiled(&module(path, oldest, &corpus)));
         let estimate = kernels[kernel].registers_per_thread();
         assert!((4..=255).contains(&estimate), "{line}: {estimate}");
         let ratio = f64::from(estimate) / registers.parse::<f64>().unwrap();

@@ -11,7 +11,6 @@ use crate::common::ptxas::Assembler;
 /// Kernels that have no slices, with the reason: none of the committed ones.
 const REFUSED: [(&str, &str); 0] = [];
 
-/// The ways to slice.
 const WAYS: [(Dimensions, Carry); 5] = [
     (Dimensions::One, Carry::Subtract),
     (Dimensions::Two, Carry::Subtract),

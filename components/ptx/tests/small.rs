@@ -3,7 +3,6 @@
 use counterpoint_ptx::functional::{FlatMemory, Options, Statistics, run};
 use counterpoint_ptx::{ExecError, Kernel};
 
-/// The head of a module.
 pub(crate) const HEAD: &str = ".version 7.8\n.target sm_35\n.address_size 64\n";
 
 /// A kernel around these instructions; `before` precedes it.

@@ -12,7 +12,6 @@ const HEAD: &str = ".version 7.8\n.target sm_70\n.address_size 64\n\
 /// The line of an instruction behind the head.
 const LINE: u32 = 8;
 
-/// The errors of one instruction.
 fn errors(instruction: &str) -> Vec<String> {
     match Kernel::compile(&format!("{HEAD}{instruction}\nret; }}"), None) {
         Ok(_) => Vec::new(),

@@ -56,7 +56,6 @@ fn permuted(from: u64, bits: u32, table: &[u8]) -> u64 {
 const HALF_KEY: u64 = (1 << 28) - 1;
 /// How far the halves of the key turn before each round.
 const SHIFTS: [u32; 16] = [1, 1, 2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 1];
-/// The initial permutation.
 const INITIAL: [u8; 64] = [
     58, 50, 42, 34, 26, 18, 10, 2, 60, 52, 44, 36, 28, 20, 12, 4, 62, 54, 46, 38, 30, 22, 14, 6, 64, 56, 48,
     40, 32, 24, 16, 8, 57, 49, 41, 33, 25, 17, 9, 1, 59, 51, 43, 35, 27, 19, 11, 3, 61, 53, 45, 37, 29, 21,

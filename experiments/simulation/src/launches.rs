@@ -45,7 +45,6 @@ pub(crate) fn kernel_time(schedulers: &[&Instance], rows: &[StatRow], spans: &[S
 /// Times of a run, each with its beginning and its end, in order and apart from each other.
 pub(crate) type Periods = Vec<Range<u64>>;
 
-/// The time of a span.
 pub(crate) fn period(span: &Span) -> Range<u64> {
     span.start.as_ps()..span.end.as_ps()
 }
@@ -68,7 +67,6 @@ pub(crate) fn length(periods: &Periods) -> u64 {
     periods.iter().map(|period| period.end - period.start).sum()
 }
 
-/// The CTA schedulers of a machine.
 pub(crate) fn schedulers(machine: &Machine) -> Vec<&Instance> {
     machine.instances.iter().filter(|one| one.kind == SCHEDULER).collect()
 }

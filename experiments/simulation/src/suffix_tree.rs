@@ -7,7 +7,6 @@
 //! one. Nodes are numbered level by level from the root, which is node 0, so that the nodes at the beginning
 //! of every walk lie together.
 
-/// Words of a node.
 pub(crate) const WORDS: usize = 8;
 
 #[derive(Clone, Default)]

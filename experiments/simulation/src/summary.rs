@@ -136,7 +136,6 @@ pub(crate) const SM: &str = "gpu/sm";
 /// The kinds whose clock counts a machine's cycles.
 pub(crate) const SMS: &[&str] = &[SM, "gpu/throughput-model"];
 
-/// DRAM channels.
 const DRAM: &[&str] = &["memory/dram-controller"];
 
 /// How the values of several components become one.
@@ -315,7 +314,6 @@ pub(crate) mod tests {
     use counterpoint_framework::time::{Hertz, Quantity};
     use counterpoint_framework::topology::Instance;
 
-    /// A span of the host for tests.
     pub(crate) fn span(
         id: u64,
         parent: Option<u64>,

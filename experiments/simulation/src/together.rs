@@ -54,7 +54,6 @@ fn intersection(a: &Periods, b: &Periods) -> Periods {
     common
 }
 
-/// How much of a period lies in others.
 fn within(period: &Range<u64>, others: &Periods) -> u64 {
     let first = others.partition_point(|other| other.end <= period.start);
     let those = others[first..].iter().take_while(|other| other.start < period.end);

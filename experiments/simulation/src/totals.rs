@@ -74,7 +74,6 @@ fn by_path(rows: &[StatRow]) -> BTreeMap<&str, &[StatRow]> {
     rows.chunk_by(|a, b| a.path == b.path).map(|rows| (rows[0].path.as_str(), rows)).collect()
 }
 
-/// A run as it is summed up.
 struct Run<'a> {
     machine: &'a Machine,
     stats: &'a [StatRow],
@@ -252,7 +251,6 @@ fn add(sums: &mut Vec<StatRow>, rows: &[StatRow]) {
     }
 }
 
-/// The value of a statistic.
 fn value(rows: &[StatRow], name: &str) -> Option<StatValue> {
     rows.iter().find(|row| row.label.name == name).map(|row| row.value)
 }

@@ -20,7 +20,6 @@ pub(super) struct RunFolder {
     pub(super) records: Option<Records>,
 }
 
-/// Records of a run.
 pub(super) struct Records {
     pub(super) statistics: Vec<Statistic>,
     pub(super) exposed: Vec<ExposedSpan>,

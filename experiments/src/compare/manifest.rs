@@ -37,7 +37,6 @@ const CIRCUMSTANCES: &[&str] = &[
 /// The hash of all events, which a run has only if it was asked for.
 const HASH: &str = "hash";
 
-/// Compares two manifests.
 pub(super) fn compare(a: &Node, b: &Node) -> ManifestChanges {
     let circumstance = |change: &Change| {
         let one_sided = change.a.is_none() || change.b.is_none();

@@ -93,7 +93,6 @@ fn texts(row: &Row, ended: &PointResult, only: &[String]) -> BTreeMap<String, St
     values.chain(ends.map(|(name, text)| (name.to_owned(), text))).collect()
 }
 
-/// A study with its results.
 struct Side {
     study: Study,
     results: Results,

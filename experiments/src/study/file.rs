@@ -121,7 +121,6 @@ impl Parameter for OneOrMore {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Choices(pub(super) Vec<Labelled>);
 
-/// One of them.
 #[derive(Clone, Debug)]
 pub(super) struct Labelled {
     /// How tables and figures call it.

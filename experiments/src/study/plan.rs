@@ -189,10 +189,8 @@ fn read(
     })
 }
 
-/// Settings of a scale.
 #[derive(Default)]
 struct Scale {
-    /// Settings of applications.
     settings: Vec<String>,
     /// Settings with several values.
     varied: Vec<Varied>,

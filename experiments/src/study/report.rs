@@ -14,7 +14,6 @@ use super::{Study, index};
 
 /// The page.
 pub const PAGE: &str = "report.html";
-/// The folder of the figures.
 const FIGURES: &str = "figures";
 
 /// Draws the results that are in the folder of a study, and gives the page's path.
@@ -50,7 +49,6 @@ fn write(folder: &Path, study: &Study, results: &Results, charts: &[Chart]) -> R
     Folder::at(folder)?.write(PAGE, |out| out.write_all(page.html().as_bytes()))
 }
 
-/// A sentence on the study.
 fn facts(study: &Study, results: &Results) -> String {
     let mut facts = vec![format!("{} of {} points are finished", results.rows.len(), study.points.len())];
     if let Some(paper) = &study.paper {

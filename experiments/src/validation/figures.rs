@@ -121,7 +121,6 @@ pub fn kernel(
     Ok(KernelRun { figures, cpu_seconds: (seconds - seconds_before) / f64::from(runs) })
 }
 
-/// The end of each launch.
 fn ends(summary: &RunSummary) -> Vec<SimTime> {
     let launches = summary.report.trace.spans.iter().filter(|span| is_launch(span));
     let mut ends: Vec<SimTime> = launches.map(|span| span.end).collect();

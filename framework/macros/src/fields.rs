@@ -2,7 +2,6 @@
 
 use syn::{Attribute, Data, DeriveInput, Error, Expr, ExprLit, Field, Fields, Lit, LitStr, Meta, Result};
 
-/// The named fields of a struct.
 pub(crate) fn named(input: &DeriveInput) -> Result<Vec<&Field>> {
     match &input.data {
         Data::Struct(data) => match &data.fields {

@@ -35,7 +35,6 @@ enum Stage<'a> {
     Empty,
     /// For the first thread.
     Given(Box<Parcel<'a>>),
-    /// Back for its own.
     Returned(Box<Parcel<'a>>),
     /// The run is over, or the first thread died.
     Over,

@@ -38,7 +38,6 @@ impl State {
 /// ends the run.
 pub struct Held {
     state: State,
-    /// The requested time.
     time: u64,
     commands: Option<Sender<Command>>,
     news: Receiver<News>,

@@ -122,7 +122,6 @@ impl Cost {
     }
 }
 
-/// How a process ended.
 pub(crate) struct Ending {
     pub(crate) time: u64,
     /// The process's position in the machine.
@@ -131,7 +130,6 @@ pub(crate) struct Ending {
     pub(crate) daemon: bool,
 }
 
-/// An island with its processes.
 pub(crate) struct Island {
     pub(crate) state: Rc<IslandState>,
     domains: Vec<Rc<Domain>>,

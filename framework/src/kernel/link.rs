@@ -284,7 +284,6 @@ pub(crate) struct Outlet<M> {
     others: Others,
     /// The latency of the usual link, exactly.
     span: Cell<Span>,
-    /// Any other link.
     far: Frame<Option<Box<Far<M>>>>,
     /// Messages that the link holds at most.
     pub(crate) capacity: Cell<u32>,

@@ -13,7 +13,6 @@ const PATIENCE: u64 = 4;
 
 /// Looks for a livelock. Every thread has one, and all see the same.
 pub(crate) struct LivelockGuard {
-    /// Length of an interval.
     length: u64,
     /// The interval that goes on.
     begin: u64,

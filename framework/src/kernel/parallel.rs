@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 /// Threads that read each other's reports, and threads below one at most: few enough to read one after another.
 const GROUP: usize = 4;
 
-/// Levels of the tree.
 pub(super) fn levels(threads: usize) -> u32 {
     let (mut levels, mut reached) = (0, 1);
     while reached < threads {
@@ -161,7 +160,6 @@ impl Report {
     }
 }
 
-/// Words of a report.
 const WORDS: usize = 10;
 
 /// A report for other threads, on cache lines of its own.

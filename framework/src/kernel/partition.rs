@@ -106,17 +106,14 @@ pub(super) mod cost {
     pub(in crate::kernel) const CROSSING: f64 = 80.0;
 }
 
-/// A cut.
 pub(crate) struct Partition {
     /// Per process its island, numbered in the order of their first processes.
     pub(crate) island: Vec<usize>,
-    /// Per island its thread.
     pub(crate) thread: Vec<usize>,
     /// Per island what it costs per simulated microsecond.
     pub(crate) load: Vec<f64>,
     /// No message between islands takes less than this many picoseconds.
     pub(crate) lookahead: u64,
-    /// Threads that have an island.
     pub(crate) threads: usize,
     /// Per thread the shortest latency between two of its islands, `u64::MAX` where no link joins any.
     pub(crate) step: Vec<u64>,

@@ -45,7 +45,6 @@ pub struct Process {
     pub(crate) slot: Slot,
     /// It is inside [`Process::concurrently`].
     concurrent: Cell<bool>,
-    /// One of its inputs is watched.
     pub(crate) watches: Cell<bool>,
     /// See [`Process::set_acts`].
     pub(crate) acts: Cell<bool>,
@@ -338,7 +337,6 @@ pub struct Wait<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> {
     /// It does not end before this time.
     earliest: u64,
     sources: I,
-    /// The sources are to wake the process.
     armed: bool,
 }
 

@@ -12,7 +12,6 @@ use super::parallel::Report;
 use super::queue::NEVER;
 use super::watchdog::Stuck;
 
-/// A command of the holder.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Command {
     /// Go on up to this time, in picoseconds.
@@ -29,7 +28,6 @@ pub(super) enum News {
     Stuck(Stuck),
     /// A component hangs, and nobody wants to wait for it.
     Abandoned(Stuck),
-    /// It is over.
     Ended,
 }
 

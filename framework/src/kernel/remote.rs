@@ -141,7 +141,6 @@ pub(crate) trait Incoming {
     fn fetch(&self);
 }
 
-/// Messages from another thread.
 pub(crate) struct IncomingMessages<M> {
     pub(crate) batch: Arc<Batch<(u64, M)>>,
     pub(crate) inbox: Rc<Inbox<M>>,
@@ -160,7 +159,6 @@ impl<M> Incoming for IncomingMessages<M> {
     }
 }
 
-/// Credits from another thread.
 pub(crate) struct IncomingCredits<M> {
     pub(crate) batch: Arc<Batch<u64>>,
     pub(crate) outlet: Rc<Outlet<M>>,

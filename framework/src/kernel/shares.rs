@@ -115,7 +115,6 @@ impl<'a> Shape<'a> {
         self.share(&island, &self.loads(&island), thread, cut.threads)
     }
 
-    /// Per process its load in these islands.
     fn loads(&self, island: &[usize]) -> Vec<f64> {
         let mut sizes = vec![0; count(island)];
         for &island in island {
@@ -130,7 +129,6 @@ impl<'a> Shape<'a> {
         loads.collect()
     }
 
-    /// The cut whose islands have these threads.
     fn share(&self, island: &[usize], loads: &[f64], thread: Vec<usize>, threads: usize) -> Partition {
         let mut load = vec![0.0; thread.len()];
         let mut kinds = vec![vec![0.0; threads]; self.count];

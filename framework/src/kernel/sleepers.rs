@@ -42,7 +42,6 @@ pub(crate) struct Woken<'a> {
 
 /// The order of many sleepers.
 struct Rows {
-    /// Words of a row.
     width: usize,
     words: Box<[Cell<u64>]>,
     occupied: [Cell<u64>; ROWS / BITS],
@@ -117,7 +116,6 @@ impl Sleepers {
         }
     }
 
-    /// Whether a sleeper is to wake.
     pub(crate) fn is_scheduled(&self, slot: Slot) -> bool {
         self.wakes[slot as usize].get() != NEVER
     }

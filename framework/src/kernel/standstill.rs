@@ -20,7 +20,6 @@ pub(crate) struct Unfinished {
 /// Messages that wait or travel, and when the first of them arrived or will arrive.
 pub(crate) type Backlog = (usize, Option<u64>);
 
-/// Known state of a link.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct LinkState {
     /// The sender waits for a credit: the number of credits of the link.

@@ -67,7 +67,6 @@ impl Default for Watchdog {
 pub(crate) struct Pulse {
     /// Counts the begins and ends of windows: odd while one goes on.
     windows: AtomicU64,
-    /// The island that runs.
     island: AtomicU32,
     /// When its last batch of processes was called upon.
     time: AtomicU64,

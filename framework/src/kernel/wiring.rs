@@ -32,7 +32,6 @@ impl Crossings {
 pub(crate) struct Crossing<'a> {
     pub(crate) crossings: &'a Crossings,
     pub(crate) number: usize,
-    /// The post to the other thread.
     pub(crate) post: &'a Rc<Post>,
 }
 
@@ -64,7 +63,6 @@ pub(crate) trait AnyInbox {
     fn disconnect(&self);
     /// Backlog of all senders, if the owner waits for a message.
     fn idle(&self) -> Option<Backlog>;
-    /// Backlog from one sender.
     fn backlog_of(&self, sender: u32) -> Backlog;
     /// See [`Inbox::level`].
     fn level(&self, sender: u32, now: u64) -> (usize, usize, Option<u64>);

@@ -15,13 +15,11 @@ impl Wish {
         self.0.set(owner.wait_number());
     }
 
-    /// Withdraws it.
     #[inline(always)]
     pub(crate) fn disarm(&self) {
         self.0.set(0);
     }
 
-    /// Whether it holds.
     #[inline(always)]
     pub(crate) fn holds(&self, owner: &Process) -> bool {
         self.0.get() == owner.wait_number()

@@ -75,7 +75,6 @@ pub(super) enum Passed {
     On,
     /// Nothing is left to happen before the time of the hold.
     Held,
-    /// The run is over.
     Over,
 }
 

@@ -9,7 +9,6 @@ pub(super) fn values(show: impl FnOnce(&mut dyn StatVisitor), into: &mut Vec<u64
     show(&mut Walk { part: String::new(), each: &mut |_, _, value| into.push(value) });
 }
 
-/// The names of these numbers.
 pub(super) fn names(path: &str, show: impl FnOnce(&mut dyn StatVisitor)) -> Vec<CounterName> {
     let mut names = Vec::new();
     let mut each = |part: &str, label, _| names.push(CounterName { path: format!("{path}{part}"), label });

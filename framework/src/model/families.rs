@@ -230,7 +230,6 @@ pub(crate) struct Described<'a> {
 }
 
 impl<'a> Described<'a> {
-    /// At the beginning.
     pub(crate) fn new(families: &'a Families) -> Self {
         Described { families, around: None }
     }
@@ -247,7 +246,6 @@ impl<'a> Described<'a> {
         Some(Described { families: self.families, around: Some((family, self)) })
     }
 
-    /// The families themselves.
     pub(crate) fn families(&self) -> &'a Families {
         self.families
     }

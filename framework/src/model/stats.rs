@@ -93,7 +93,6 @@ impl Stat for Setting {
         }
     }
 
-    /// A given value stays.
     fn absorb(&self, other: &Self) {
         self.0.set(self.0.get().or(other.0.get()));
     }
@@ -205,7 +204,6 @@ impl StatVisitor for Rows<'_> {
 mod tests {
     use super::*;
 
-    /// The shown value of a distribution.
     fn value(distribution: &Distribution) -> StatValue {
         let label = StatLabel { name: "wait", unit: "", doc: "" };
         let rows = Rows::of("sm", &mut |visitor| distribution.visit(label, visitor));

@@ -49,7 +49,6 @@ impl Trace {
     }
 }
 
-/// The span of the whole run.
 fn whole(spans: &[Span]) -> Option<usize> {
     spans.iter().position(|span| span.parent.is_none() && span.level == Level::Phases)
 }

@@ -54,7 +54,6 @@ pub(crate) struct Collector {
 struct Spans {
     open: Vec<Open>,
     closed: Vec<Span>,
-    /// Fine spans that began.
     fine: usize,
     beyond: Fold,
     tracks: Vec<Rc<BusyTrack>>,

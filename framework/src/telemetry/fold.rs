@@ -7,7 +7,6 @@ use super::{Attribute, Lane, Span, SpanId};
 /// The common properties of spans that are shown as one.
 type Key = (String, String, Option<SpanId>);
 
-/// Sums of spans.
 #[derive(Default)]
 pub(crate) struct Fold(BTreeMap<Key, Span>);
 

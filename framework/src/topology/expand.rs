@@ -106,7 +106,6 @@ pub(super) struct Part {
     pub replaced: Option<Span>,
 }
 
-/// One element of a part.
 #[derive(Clone, Debug)]
 pub(super) enum Element {
     /// The index of a component instance.
@@ -328,7 +327,6 @@ impl Expander<'_> {
         environment
     }
 
-    /// Whether a value suits a parameter.
     fn parameter(&mut self, entry: &ParameterEntry, value: &Node, environment: &Environment) -> bool {
         let kind = entry.kind.as_ref().and_then(Node::as_scalar).unwrap_or(ANY);
         let check = match check_of(kind) {

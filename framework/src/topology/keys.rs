@@ -1,6 +1,5 @@
 //! The keys of machine files: one table for each map, from which the parser, `explain` and the schema read.
 
-/// A key of a map.
 #[derive(Clone, Copy)]
 pub(super) struct KeyDoc {
     /// Its name.
@@ -113,7 +112,6 @@ pub(super) const COMPONENT: [KeyDoc; 3] = [
 const COUNT: KeyDoc =
     key("count", "a number", "Length, for an array: its elements are `name[0]`, `name[1]` and so on.");
 
-/// The keys of a module as a part.
 pub(super) const USE: [KeyDoc; 3] = [
     key("module", "a name", "Name of an included module."),
     COUNT,

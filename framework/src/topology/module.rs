@@ -84,22 +84,15 @@ pub(super) struct ComponentEntry {
 /// The body of an entry of `components:`.
 #[derive(Clone, Debug)]
 pub(super) enum Body {
-    /// A component of a kind.
     Kind {
-        /// The name of the kind.
         kind: Node,
-        /// The name of its clock.
         clock: Option<Node>,
-        /// Its parameters.
         parameters: Vec<(Key, Node)>,
         /// The whole entry.
         span: Span,
     },
-    /// A module.
     Module {
-        /// Its name.
         module: Node,
-        /// Settings in it.
         set: Vec<(Key, Node)>,
     },
     /// Not known: the entry is faulty, which was reported.
@@ -152,7 +145,6 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// The text of a scalar.
     pub(super) fn of(node: &Node) -> Option<Text> {
         let Value::Scalar { text, quoted } = &node.value else { return None };
         let inset = usize::from(*quoted) + text.len() - text.trim_start().len();

@@ -8,7 +8,6 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
     numerator: i128,
-    /// Positive.
     denominator: i128,
 }
 

@@ -18,7 +18,6 @@ pub(super) const TYPES: [(&str, Check); 9] = [
     ("rate", check::<BytesPerSecond>),
 ];
 
-/// The check of a type of this name.
 pub(super) fn check_of(name: &str) -> Option<Check> {
     TYPES.iter().find(|(known, _)| *known == name).map(|(_, check)| *check)
 }

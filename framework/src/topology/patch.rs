@@ -397,7 +397,6 @@ impl Merger<'_> {
     }
 }
 
-/// The two ends of a link.
 fn ends(link: &LinkEntry) -> impl Iterator<Item = &Text> {
     [&link.from, &link.to].into_iter()
 }

@@ -140,7 +140,6 @@ struct Reader<'a> {
 /// The reason for reading a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
-    /// It is the machine.
     Machine,
     /// The command line names it.
     Named,

@@ -25,7 +25,6 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// As they are written.
     pub(crate) fn plain(plan: &Plan) -> Order {
         Order { actors: (0..plan.actors.len()).collect(), joints: (0..plan.wires.len()).collect() }
     }
@@ -93,7 +92,6 @@ pub(crate) fn finish(plan: &Plan, options: &RunOptions) -> Finished {
     machine(plan, &Order::plain(plan), &logs).run(options)
 }
 
-/// Starts a plan and holds it.
 pub(crate) fn start(plan: &Plan, options: &RunOptions) -> Held {
     let logs: Vec<Log> = plan.actors.iter().map(|_| Log::default()).collect();
     machine(plan, &Order::plain(plan), &logs).start(options)

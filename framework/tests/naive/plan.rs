@@ -35,7 +35,6 @@ pub(crate) enum Act {
     SendAfter(u8, u64),
     /// Waits for a credit for at most this many picoseconds and sends.
     SendWithin(u8, u64),
-    /// Sends if there is a credit.
     TrySend(u8),
     /// Waits for a credit, keeps it for some cycles and sends.
     HoldAndSend(u8, u8),
@@ -66,7 +65,6 @@ pub(crate) enum Act {
 /// A part of a program.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Op {
-    /// One step.
     Act(Act),
     /// The same again and again.
     Loop(u8, Vec<Op>),
@@ -77,13 +75,11 @@ pub(crate) enum Op {
 /// A program without loops: the input of both simulators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// One step.
     Act(Act),
     /// Passes over some steps if the values seen so far add up to something even.
     SkipIfEven(usize),
 }
 
-/// A process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Actor {
     pub(crate) hertz: u64,
@@ -91,7 +87,6 @@ pub(crate) struct Actor {
     pub(crate) program: Vec<Op>,
 }
 
-/// A latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delay {
     Cycles(u64),
@@ -148,11 +143,9 @@ pub(crate) struct Entry {
     pub(crate) cycle: u64,
     /// The step; the length of the program when it has ended.
     pub(crate) step: usize,
-    /// The result.
     pub(crate) value: u64,
 }
 
-/// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Finished(u64),

@@ -91,7 +91,6 @@ struct Worker {
 /// Result of a run of the naive simulator.
 pub(crate) struct Naive {
     pub(crate) end: End,
-    /// The log of each process.
     pub(crate) logs: Vec<Vec<Entry>>,
 }
 
@@ -109,7 +108,6 @@ struct World {
     now: u64,
 }
 
-/// Runs a plan.
 pub(crate) fn simulate(plan: &Plan) -> Naive {
     let joints = plan.joints();
     let links: Vec<Link> =

@@ -6,7 +6,6 @@ use counterpoint_framework::telemetry::sinks::otlp::{Outbox, Saved, save};
 
 use crate::otlp::{trace, tree};
 
-/// The error for a file with this text.
 fn problem(text: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("spans");

@@ -136,7 +136,6 @@ impl Receiver {
         Receiver { address, shelf, end: Some(end), thread: Some(thread) }
     }
 
-    /// Its address.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }

@@ -222,11 +222,16 @@ fn a_server_that_speaks_something_else_is_left_with_its_words() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
+        // Kept open: what a closed one has sent may be lost.
+        let mut open = Vec::new();
         for stream in listener.incoming() {
-            stream.unwrap().write_all(b"220 mail ready\r\n").unwrap();
+            let mut stream = stream.unwrap();
+            stream.write_all(b"220 mail ready\r\n").unwrap();
+            open.push(stream);
         }
     });
     let exported = send(&trace(&tree(10)), &Endpoint::new(&url).unwrap(), &quick());
     assert_eq!((exported.sent, exported.failed), (0, 10));
-    assert!(exported.error.unwrap().contains("HTTP"));
+    let error = exported.error.unwrap();
+    assert!(error.contains("HTTP"), "{error}");
 }

@@ -41,7 +41,6 @@ impl Parameters {
     /// Launches that have places of their own: more than any device has under way.
     const PLACES: u64 = 64;
 
-    /// Where those of a launch begin.
     pub(super) fn of(&self, launch: LaunchId) -> u64 {
         self.base + u64::from(launch.0) % Parameters::PLACES * self.bytes
     }

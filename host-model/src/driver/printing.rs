@@ -17,7 +17,6 @@ use crate::program::DEFAULT_STREAM;
 /// The ring of a device.
 pub(super) struct Printing {
     pub(super) ring: Ring,
-    /// Where it lies on the device.
     pub(super) device_address: u64,
     /// The place in host memory to which it is copied.
     pub(super) host_address: u64,

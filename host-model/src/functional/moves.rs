@@ -10,7 +10,6 @@ use super::{Files, FunctionalHost};
 use crate::program::{HostStep, Moved, Range, Rows, Transfer};
 
 impl FunctionalHost<'_> {
-    /// Copies a part of a buffer.
     pub(super) fn copy(&mut self, direction: Direction, part: Range, stream: u32) -> Result<(), Fault> {
         let (host, device) = (part.into(), part.into());
         self.move_rows(&Moved::Copy { direction, host, device }, stream)

@@ -13,7 +13,6 @@ use counterpoint_ptx::functional::{Conflict, Touched};
 
 use super::order::{Epoch, Order};
 
-/// An allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// On a device, by its address.
@@ -34,7 +33,6 @@ struct Command {
     touches: Touches,
 }
 
-/// Name of a command.
 #[derive(Clone)]
 pub(super) struct Name {
     /// Its part that is common to several commands, such as the launches of a kernel.
@@ -49,7 +47,6 @@ pub(super) enum Rival {
     Stream(u32),
     /// A task of a step, from 0.
     Task(u32),
-    /// The host.
     Host,
 }
 

@@ -7,7 +7,6 @@ mod together;
 mod walk;
 
 counterpoint_framework::variants! {
-    /// Registers the runtimes.
     pub(crate) fn register, of dyn Runtime;
 
     mod serial::Serial;

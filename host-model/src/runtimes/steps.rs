@@ -160,7 +160,6 @@ impl Sender {
         Ok(id)
     }
 
-    /// A command has been sent.
     fn sent(&mut self, device: u32, stream: u32, id: CommandId) {
         let state = self.devices.entry(device).or_default();
         state.last.insert(stream, id);

@@ -200,7 +200,6 @@ impl Side<'_> {
         Ok(())
     }
 
-    /// A round has been sent.
     async fn end_round(&mut self, sender: &mut Sender, driver: &mut Driver<'_>) -> Result<(), Fault> {
         self.rounds += 1;
         if self.rounds == 1 {

@@ -4,7 +4,6 @@ use counterpoint_framework::model::{LogLevel, Logs};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 
-/// The target of components.
 const COMPONENTS: &str = "simulation";
 
 /// Prefixes of targets of `tracing`: our own and those of the libraries that log.

@@ -27,7 +27,6 @@ const COLOURS: [(&str, &str); 7] = [
     ("#f0e442", "#fdfbe6"),
 ];
 
-/// Around the picture.
 const BORDER: f64 = 10.0;
 /// How far the boxes of an array's further elements look out.
 const STACK: f64 = 4.0;

@@ -10,7 +10,6 @@ use crate::table::amount;
 
 /// How often the line is drawn.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(200);
-/// Steps of the bar.
 pub(crate) const STEPS: u64 = 1000;
 
 /// Does something while, if `shown`, a line on standard error tells how far it is.

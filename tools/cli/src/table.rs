@@ -93,7 +93,6 @@ pub(crate) fn print(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()>
     Ok(())
 }
 
-/// Where the time went.
 fn times(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     let RunSummary { report, phases, .. } = summary;
     let total = report.outcome.time().as_ps();

@@ -13,11 +13,9 @@ pub(crate) type Screen = (u32, u32);
 /// Milliseconds of the page's own time after which it has drawn everything.
 const PATIENCE: u32 = 20_000;
 
-/// The browser of this computer.
 pub(crate) struct Browser(&'static str);
 
 impl Browser {
-    /// Looks for one.
     pub(crate) fn find() -> Result<Self, String> {
         let runs =
             |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|it| it.status.success());
@@ -33,7 +31,6 @@ impl Browser {
         Ok(readable(&String::from_utf8_lossy(&output.stdout)))
     }
 
-    /// A picture of a page.
     pub(crate) fn picture(&self, url: &str, screen: Screen, path: &Path) -> Result<(), String> {
         // One that an earlier run left would hide that there is none now.
         let _ = std::fs::remove_file(path);

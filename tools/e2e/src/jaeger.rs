@@ -63,7 +63,6 @@ impl Jaeger {
         Ok(Jaeger { runtime, state, pages: addresses.0, otlp: addresses.1 })
     }
 
-    /// The address of the pages.
     pub(crate) fn pages(&self) -> String {
         format!("http://{}", self.pages)
     }

@@ -10,7 +10,6 @@ pub(crate) const COMPONENTS: usize = 256;
 /// A workload; each is described in `graph.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Workload {
-    /// Tokens in a ring.
     Ring,
     /// A pipeline with back-pressure.
     Pipeline,
@@ -64,7 +63,6 @@ impl Workload {
     }
 }
 
-/// One run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     pub(crate) work: Work,

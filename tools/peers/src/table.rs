@@ -36,7 +36,6 @@ impl Table {
         self.rates[row][workload as usize] = rates;
     }
 
-    /// For a terminal.
     pub(crate) fn text(&self) -> String {
         let mut text =
             format!("{:<48}{:>9}{:>9}{:>9}{:>9}", "M operations/s (ours / it)", "B1", "B2", "B3", "B4");

@@ -14,7 +14,6 @@ pub(crate) const CORPORA: [&str; 2] = ["tests/corpus", "tests/front_ends"];
 /// The name of the archive in the folder of a corpus.
 const ARCHIVE: &str = "modules.tar.lz4";
 
-/// The packed modules of a corpus.
 pub(crate) fn packed(root: &Path, corpus: &str) -> Result<Archive, String> {
     Archive::open(&root.join(corpus).join(ARCHIVE)).map_err(|error| error.to_string())
 }

@@ -31,7 +31,6 @@ const STARTS: [(&str, &str); 2] =
 /// Scales that take hours, or many minutes.
 const LARGE: [&str; 3] = ["paper", "hundreds", "thousands"];
 
-/// Part of a page.
 #[derive(Debug, PartialEq)]
 enum Part {
     /// A command line, by its number in the page.

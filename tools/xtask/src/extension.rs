@@ -7,7 +7,6 @@ use std::process::Command;
 use super::{starter, tutorial};
 use crate::tree::root;
 
-/// Lines of a file at most.
 const MOST_LINES: usize = 60;
 
 pub(crate) fn run() -> Result<(), String> {

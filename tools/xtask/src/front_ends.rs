@@ -25,9 +25,8 @@ pub(crate) struct Compilers<'a> {
 }
 
 /// The folders of kernels, or the one that is asked for, if it is there.
-pub(crate) fn folders(only: Option<&str>) -> Result<Vec<PathBuf>, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/front_ends");
-    let mut folders = crate::ptx::entries(&root)?;
+pub(crate) fn folders(root: &Path, only: Option<&str>) -> Result<Vec<PathBuf>, String> {
+    let mut folders = crate::ptx::entries(&root.join("tests/front_ends"))?;
     folders.retain(|folder| folder.is_dir());
     if let Some(name) = only {
         folders.retain(|folder| folder.file_name().is_some_and(|file| file == name));
@@ -36,7 +35,6 @@ pub(crate) fn folders(only: Option<&str>) -> Result<Vec<PathBuf>, String> {
     Ok(folders)
 }
 
-/// Compiles the kernels of some folders.
 pub(crate) fn run(folders: &[PathBuf], compilers: &Compilers<'_>) -> Result<(), String> {
     for folder in folders {
         for source in SOURCES.map(|name| folder.join(name)).iter().filter(|source| source.is_file()) {
@@ -106,9 +104,10 @@ mod tests {
 
     #[test]
     fn the_committed_modules_are_those_that_sources_name() {
-        let packed = crate::corpora::packed(&crate::tree::root().unwrap(), "tests/front_ends").unwrap();
+        let root = crate::tree::root().unwrap();
+        let packed = crate::corpora::packed(&root, "tests/front_ends").unwrap();
         let mut all = 0;
-        for folder in folders(None).unwrap() {
+        for folder in folders(&root, None).unwrap() {
             let sources = SOURCES.map(|name| folder.join(name));
             let sources = sources.iter().filter(|source| source.is_file());
             let mut named: Vec<String> = sources.flat_map(|source| modules(source).unwrap()).collect();
@@ -127,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_compiler_that_is_not_there_is_an_error_and_one_that_is_not_given_none() {
-        let source = folders(Some("softmax")).unwrap()[0].join("kernel.cu");
+        let source = folders(&crate::tree::root().unwrap(), Some("softmax")).unwrap()[0].join("kernel.cu");
         let none = Compilers { clang: None, nvcc: None, nvrtc: None, python: None };
         assert_eq!(compile(&source, "nvcc-sm_80", &none), Ok(()));
         assert!(compile(&source, "icc-sm_80", &none).unwrap_err().contains("no compiler icc"));

@@ -22,7 +22,6 @@ pub(crate) struct Fuzz {
 }
 
 impl Fuzz {
-    /// Runs the target.
     pub(crate) fn run(&self) -> Result<(), String> {
         fuzz(&self.target, self.minutes)
     }

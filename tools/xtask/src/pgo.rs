@@ -57,7 +57,6 @@ pub(crate) fn run() -> Result<(), String> {
     Ok(())
 }
 
-/// Facts of the compiler.
 #[derive(Debug, PartialEq, Eq)]
 struct Compiler {
     host: String,

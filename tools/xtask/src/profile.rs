@@ -9,7 +9,6 @@ use crate::speeds::output;
 
 mod callgrind;
 
-/// The page that is written.
 const PAGE: &str = "experiments/benches/profile.md";
 
 /// The programs, on one machine: its parts do most of the work of other machines' parts.

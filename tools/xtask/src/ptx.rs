@@ -12,7 +12,7 @@ use std::process::Command;
 
 use crate::corpora::{self, CORPORA};
 use crate::front_ends::Compilers;
-use crate::tree::root;
+use crate::tree::{git, root};
 
 /// No part of the CUDA SDK is needed: `cuda.h` beside the applications has the declarations that the kernels
 /// use.
@@ -60,36 +60,47 @@ pub(crate) struct Ptx {
 }
 
 impl Ptx {
-    /// Compiles.
     pub(crate) fn run(&self) -> Result<(), String> {
         let root = root()?;
+        if self.check {
+            return self.compare(&root);
+        }
         corpora::unpack(&root)?;
         if self.unpack {
             return Ok(());
         }
-        let beside = if self.check { beside()? } else { Vec::new() };
-        compile_all(self)?;
-        if !self.check {
-            return corpora::pack(&root);
+        compile_all(self, &root)?;
+        corpora::pack(&root)
+    }
+
+    /// Compiles in a copy, so that whoever reads the committed modules meanwhile finds them.
+    fn compare(&self, root: &Path) -> Result<(), String> {
+        let copy = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let folders = ["experiments/applications", "experiments/papers"];
+        let files = git(&[&["ls-files", "-co", "--exclude-standard"], &folders[..], &CORPORA[..]].concat())?;
+        for file in &files {
+            let to = copy.path().join(file);
+            let made = std::fs::create_dir_all(to.parent().unwrap_or(&to));
+            made.and_then(|()| std::fs::copy(root.join(file), &to))
+                .map_err(|error| format!("{file}: {error}"))?;
         }
-        let mut different = corpora::differences(&root)?;
-        for (path, text) in beside {
-            let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
-            if std::fs::read(&path).map_err(wrong)? != text {
-                std::fs::write(&path, text).map_err(wrong)?;
-                different.push(path.display().to_string());
-            }
-        }
+        corpora::unpack(copy.path())?;
+        compile_all(self, copy.path())?;
+        let mut different = corpora::differences(copy.path())?;
+        let [before, after] =
+            [root, copy.path()].map(|root| move |file: &String| std::fs::read(root.join(file)).ok());
+        let beside = files.iter().filter(|file| file.ends_with(".ptx"));
+        different.extend(beside.filter(|file| before(file) != after(file)).cloned());
         if different.is_empty() {
-            return corpora::remove(&root);
+            return Ok(());
         }
-        Err(format!("the compilers write other modules than are packed:\n{}", different.join("\n")))
+        Err(format!("the compilers write other modules than are committed:\n{}", different.join("\n")))
     }
 }
 
-fn compile_all(request: &Ptx) -> Result<(), String> {
-    let front_ends = crate::front_ends::folders(request.only.as_deref())?;
-    let folders = match (folders(request.only.as_deref()), &front_ends[..]) {
+fn compile_all(request: &Ptx, root: &Path) -> Result<(), String> {
+    let front_ends = crate::front_ends::folders(root, request.only.as_deref())?;
+    let folders = match (folders(root, request.only.as_deref()), &front_ends[..]) {
         (Err(error), []) => return Err(error),
         (folders, _) => folders.unwrap_or_default(),
     };
@@ -103,7 +114,7 @@ fn compile_all(request: &Ptx) -> Result<(), String> {
                 ));
                 continue;
             }
-            for (folder, target) in made(targets(&folders, &format!("clang-{architecture}"), enter)?)? {
+            for (folder, target) in made(targets(root, &folders, &format!("clang-{architecture}"), enter)?)? {
                 compile(clang, architecture, folder, &target)?;
             }
         }
@@ -124,7 +135,7 @@ fn compile_all(request: &Ptx) -> Result<(), String> {
             modern = Some(library.as_path());
         }
         // A process for each: the library numbers the calls of all that it compiles.
-        for (folder, target) in made(targets(&folders, &dialect, enter)?)? {
+        for (folder, target) in made(targets(root, &folders, &dialect, enter)?)? {
             let mut command = nvrtc();
             command.arg(folder.join("kernel.cu")).arg(target);
             succeed(command, &format!("{what} in {}", folder.display()))?;
@@ -139,21 +150,9 @@ fn compile_all(request: &Ptx) -> Result<(), String> {
     crate::front_ends::run(&front_ends, &compilers)
 }
 
-/// The modules beside applications, with their texts.
-fn beside() -> Result<Vec<(PathBuf, Vec<u8>)>, String> {
-    let mut found = Vec::new();
-    for path in folders(None)?.iter().map(|folder| entries(folder)).collect::<Result<Vec<_>, _>>()?.concat() {
-        if path.extension().is_some_and(|end| end == "ptx") {
-            let text = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            found.push((path, text));
-        }
-    }
-    Ok(found)
-}
-
 /// The applications that have CUDA C, those of papers too, or the one that is asked for.
-fn folders(only: Option<&str>) -> Result<Vec<PathBuf>, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+fn folders(root: &Path, only: Option<&str>) -> Result<Vec<PathBuf>, String> {
+    let root = root.join("experiments");
     let papers = entries(&root.join("papers"))?.into_iter().map(|paper| paper.join("applications"));
     let mut folders = entries(&root.join("applications"))?;
     for applications in papers.filter(|folder| folder.is_dir()) {
@@ -170,7 +169,6 @@ fn folders(only: Option<&str>) -> Result<Vec<PathBuf>, String> {
     Ok(folders)
 }
 
-/// The contents of a folder.
 pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
@@ -179,12 +177,12 @@ pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
 /// The folders whose kernels are kept in a dialect, each with the file. An application that is not in the corpus has one
 /// dialect only, unless it is to `enter` the corpus.
 fn targets<'a>(
+    root: &Path,
     folders: &'a [PathBuf],
     dialect: &str,
     enter: bool,
 ) -> Result<Vec<(&'a Path, PathBuf)>, String> {
-    let root = root()?;
-    let corpus = corpora::packed(&root, CORPORA[0])?;
+    let corpus = corpora::packed(root, CORPORA[0])?;
     let packed: BTreeSet<&str> = corpus.names().filter_map(|name| Some(name.split_once('/')?.0)).collect();
     let file = format!("kernel.{dialect}.ptx");
     let mut targets = Vec::new();
@@ -258,16 +256,18 @@ mod tests {
 
     #[test]
     fn only_what_exists_is_compiled() {
-        assert_eq!(folders(Some("vecadd")).unwrap().len(), 1);
-        assert!(folders(Some("vekadd")).is_err());
-        assert!(folders(None).unwrap().len() >= 19);
+        let root = root().unwrap();
+        assert_eq!(folders(&root, Some("vecadd")).unwrap().len(), 1);
+        assert!(folders(&root, Some("vekadd")).is_err());
+        assert!(folders(&root, None).unwrap().len() >= 19);
     }
 
     #[test]
     fn what_an_application_names_lies_beside_it_and_the_rest_in_the_corpus() {
+        let root = root().unwrap();
         let target = |name: &str, dialect: &str| {
-            let folders = folders(Some(name)).unwrap();
-            let targets = targets(&folders, dialect, false).unwrap();
+            let folders = folders(&root, Some(name)).unwrap();
+            let targets = targets(&root, &folders, dialect, false).unwrap();
             targets.into_iter().next().map(|(_, target)| target.display().to_string())
         };
         let own = target("vecadd", "nvrtc-sm_35").unwrap();

@@ -6,7 +6,6 @@ use std::process::Command;
 use super::extension::cargo;
 use super::speeds::output;
 
-/// The name of the component.
 const NAME: &str = "starter";
 
 /// The features that the release build has the command with, in a manifest.

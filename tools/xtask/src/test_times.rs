@@ -5,13 +5,11 @@ use std::process::{Command, Stdio};
 
 const TABLE: &str = "experiments/benches/slowest-tests.md";
 
-/// The rows of the table.
 const ROWS: usize = 50;
 
 /// Names the crate of a test binary before its output. Times are an unstable option of the binary: the build must not see the variable.
 const RUNNER: &str = r#"target.'cfg(all())'.runner = ["sh", "-c", "echo crate $CARGO_PKG_NAME; RUSTC_BOOTSTRAP=1 exec \"$0\" \"$@\""]"#;
 
-/// A test that ran.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Timed {
     pub(crate) package: String,

@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use crate::speeds::output;
 
-/// A crate of the workspace.
 pub(crate) struct Crate {
     pub(crate) name: String,
     /// Its folder, relative to the root.
@@ -17,7 +16,6 @@ pub(crate) struct Crate {
     uses: BTreeSet<String>,
 }
 
-/// The root of the repository.
 pub(crate) fn root() -> Result<PathBuf, String> {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().map_err(|error| error.to_string())
 }

@@ -30,7 +30,6 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     result.and(removed.map_err(|error| format!("{}: {error}", folder.display())))
 }
 
-/// The blocks of a page in one language.
 fn blocks<'a>(page: &'a str, language: &str) -> impl Iterator<Item = &'a str> {
     let fence = format!("```{language}\n");
     let starts: Vec<&str> = page.split(fence.as_str()).skip(1).collect();

@@ -142,7 +142,6 @@ impl CommandProcessor {
         })
     }
 
-    /// The queue in which a command waits.
     fn queue_of(&self, command: &Command) -> usize {
         let (all, own) = (self.params.queues as usize, self.params.copy_queues as usize);
         match &command.work {
@@ -232,7 +231,6 @@ impl CommandProcessor {
         }
     }
 
-    /// A page has been copied.
     fn page_copied(&mut self, copy: Copy) -> Result<(), Fault> {
         match copy.direction {
             Direction::HostToDevice => self.tell(PageCommand::Arrived(copy)),

@@ -79,7 +79,6 @@ impl IssueSlots {
         ALL.into_iter().for_each(|slot| self.add(slot, counts.get(slot)));
     }
 
-    /// The slots as attributes of a span.
     pub(super) fn attributes(&self) -> Attributes {
         attributes(|slot| self.counter(slot).get())
     }

@@ -15,7 +15,6 @@ use super::sm::params::SmParams;
 /// The SMs of a GPU, and how they allot what they have to blocks.
 #[derive(Debug)]
 pub struct Room {
-    /// The path of the GPU.
     gpu: String,
     occupancy: Occupancy,
     sms: Vec<SmResources>,

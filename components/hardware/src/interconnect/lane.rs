@@ -84,9 +84,7 @@ struct Sink<W> {
     free: u64,
     /// The cycle from which on its channel can send another flit.
     channel: u64,
-    /// Inputs whose head wants it.
     wanted: Inputs<W>,
-    /// The input that has its turn.
     turn: usize,
 }
 

@@ -85,7 +85,6 @@ pub struct CopyEngineStats {
 }
 
 impl CopyEngineStats {
-    /// Counts what begins.
     fn count(&self, queued: &Queued) {
         let (bytes, pages) = (queued.rows.total(), u64::from(queued.origin.is_page()));
         match (queued.rows.from, queued.rows.to) {
@@ -134,7 +133,6 @@ enum Destination {
     Device(u64),
 }
 
-/// The origin of a copy.
 #[derive(Clone, Copy)]
 enum Origin {
     Command(CommandId),
@@ -148,7 +146,6 @@ impl Origin {
     }
 }
 
-/// A copy that is to be made.
 struct Queued {
     origin: Origin,
     rows: Move,
@@ -179,7 +176,6 @@ fn way(rows: &Move) -> &'static str {
 }
 
 impl Active {
-    /// Attributes of its span.
     fn attributes(&self) -> Attributes {
         vec![
             ("bytes", Attribute::Amount(self.rows.total())),
@@ -207,7 +203,6 @@ fn row_at(first: u64) -> Rows {
 #[derive(Default)]
 struct Engine {
     queue: VecDeque<Queued>,
-    /// The number of the next copy.
     next: u64,
     /// The copies under way, oldest first: one, or pages.
     active: VecDeque<Active>,
@@ -236,7 +231,6 @@ pub struct CopyEngine {
 }
 
 impl CopyEngine {
-    /// Takes a copy in.
     fn queue(&mut self, queued: Queued) {
         let engine = queued.rows.direction() as usize % self.engines.len();
         self.engines[engine].queue.push_back(queued);
@@ -372,7 +366,6 @@ impl CopyEngine {
         }
     }
 
-    /// Takes what the host says.
     fn take_host_message(
         &mut self,
         message: BusMessage,
@@ -427,7 +420,6 @@ impl CopyEngine {
     }
 }
 
-/// The chunk that an answer is for.
 fn find(chunks: &mut [Option<Chunk>], tag: Tag) -> Result<&mut Chunk, Fault> {
     let chunk = chunks.get_mut(tag.0 as usize).and_then(Option::as_mut);
     chunk.ok_or_else(|| Fault::new(format!("an answer to chunk {}, which is not under way", tag.0)))

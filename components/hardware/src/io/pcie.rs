@@ -75,7 +75,6 @@ pub struct PcieLink {
 /// Statistics counted in each busy period of a direction.
 const TRACKED: &[&str] = &["messages", "bytes"];
 
-/// The counters of one direction.
 struct Direction<'a> {
     name: &'static str,
     messages: &'a Counter,

@@ -164,7 +164,6 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// Does what a request asks.
     fn serve(request: StorageRequest, disk: &Disk, stats: &StorageStats) -> Result<StorageReply, Fault> {
         match request {
             StorageRequest::Read { tag, file, offset, bytes } => {

@@ -43,7 +43,6 @@ impl<S: Stats> ByLabel<S> {
         self.site.get_or_init(|| (rows.unwrap_or_default(), path.to_owned()));
     }
 
-    /// The statistics of a label.
     #[inline]
     pub(super) fn of(&self, label: Label) -> Rc<S> {
         match &*self.last.borrow() {

@@ -110,7 +110,6 @@ pub struct Cache<T> {
     polynomial: Option<Polynomial>,
     /// The line in each way: by themselves, because a look-up reads those of a whole set.
     lines: Vec<u64>,
-    /// How many there are.
     held: usize,
     tags: Vec<Way>,
     data: Vec<Line>,

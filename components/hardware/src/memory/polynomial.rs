@@ -4,10 +4,8 @@
 /// Irreducible polynomials of degree 2 to 10, the smallest primitive one of each.
 const IRREDUCIBLE: [u64; 9] = [0x7, 0xb, 0x13, 0x25, 0x43, 0x83, 0x11d, 0x211, 0x409];
 
-/// The degree of the largest.
 const DEGREE: usize = IRREDUCIBLE.len() + 1;
 
-/// An irreducible polynomial.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Polynomial {
     /// By bit of the remainder, the bits of a number that decide about it; as many as the degree.

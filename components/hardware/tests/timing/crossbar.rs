@@ -5,7 +5,6 @@ use counterpoint_protocols::memory::{MemReply, MemRequest, MemResult};
 
 use super::*;
 
-/// Lines are one packet each way.
 const LINES: &str = "{ requests: { flit: 32 B, packet: 128 B }, replies: { flit: 32 B, packet: 128 B },
     map: { slices: 2, interleave: 256 B } }";
 

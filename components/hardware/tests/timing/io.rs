@@ -174,7 +174,6 @@ struct Copies {
     done: Probe<CommandId>,
     host: Arc<Mutex<Vec<u8>>>,
     memory: Arc<Mutex<Memory>>,
-    /// Requests to the memory.
     requests: Vec<(u64, MemRequest)>,
 }
 

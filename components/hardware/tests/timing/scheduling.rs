@@ -20,11 +20,9 @@ type Given = (u32, u32);
 /// Numbers, each with the cycle in which it was sent.
 type Numbers = Vec<(u64, u32)>;
 
-/// Result of a schedule.
 struct Scheduled {
     /// Blocks given to each SM, and when.
     given: Vec<Vec<(u64, Given)>>,
-    /// When launches were done.
     done: Numbers,
     counts: Vec<(u32, CtaCounts)>,
     stats: Vec<StatRow>,
@@ -84,7 +82,6 @@ fn a_small_grid_is_spread_and_placed_at_once() {
     assert_eq!(done, [(6 + 1 + 100 + 1, 1)]);
 }
 
-/// Blocks that one SM holds at a time.
 fn resident(offer: SmResources, block: u32) -> usize {
     let (logs, _) = schedule(&[offer], 1000, vec![(5, simple(1, 40, block))]);
     logs[0].iter().filter(|(cycle, _)| *cycle < 1000).count()

@@ -52,7 +52,6 @@ impl Bits {
 pub(crate) struct Allocation {
     /// Slot of each register within its class.
     pub(crate) slots: Vec<u16>,
-    /// Slots of each class.
     pub(crate) slot_counts: Vec<u16>,
     /// The largest sum of weights that live at once.
     pub(crate) pressure: u32,

@@ -82,7 +82,6 @@ pub enum Verdict {
 /// The reason why nothing is proven of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unproven {
-    /// It may end.
     Open,
     /// Something is not known now.
     Later,

@@ -98,7 +98,6 @@ impl Textures {
     }
 }
 
-/// Faces of a cube.
 const FACES: u32 = 6;
 
 /// Whether a texture and its layers give what an instruction wants.

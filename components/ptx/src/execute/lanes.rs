@@ -59,7 +59,6 @@ pub(crate) fn best() -> LaneFunction {
     baseline::run
 }
 
-/// The source of an operand.
 trait Source {
     type Value;
     type Place: Copy;
@@ -117,7 +116,6 @@ struct F;
 struct Z;
 /// `f64`.
 struct D;
-/// A predicate.
 struct P;
 
 #[inline(always)]

@@ -38,7 +38,6 @@ pub(super) struct Paths {
     passed: u32,
     /// Lanes have left others behind at the point where they should have met.
     loosened: bool,
-    /// Paths have given way to each other.
     impatient: bool,
     /// Rounds that the path has gone while another one could have.
     rounds: u32,

@@ -8,7 +8,6 @@ use super::{ExecError, Warp, blend, fault};
 use crate::isa::forms::StackOp;
 use crate::program::{Instruction, Kernel};
 
-/// Alignment of the stack's end.
 const END_ALIGNMENT: u32 = 16;
 
 impl Warp {

@@ -23,7 +23,6 @@ impl Copies {
         self.group = 0;
     }
 
-    /// A copy that has read these words.
     pub(super) fn add(&mut self, access: &Access, words: &[Row; 4]) {
         let mut store = Access {
             addresses: access.values[0].0.map(u64::from),

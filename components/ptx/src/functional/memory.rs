@@ -49,7 +49,6 @@ impl LibraryMemory {
     }
 }
 
-/// An allocation.
 #[derive(Clone, Debug)]
 struct Piece {
     name: String,
@@ -412,7 +411,6 @@ impl FlatMemory {
         self.pieces.partition_point(|piece| piece.range.start <= offset).checked_sub(1)
     }
 
-    /// The allocation in which an address lies.
     #[inline]
     pub(super) fn allocation(&mut self, address: u64) -> Option<Found<'_>> {
         let index = self.piece(address)?;

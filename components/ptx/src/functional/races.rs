@@ -46,7 +46,6 @@ impl Mark {
         self.0 == 0
     }
 
-    /// The instruction.
     pub(super) fn pc(self) -> u32 {
         (self.0 & ((1 << Self::PC) - 1)) as u32
     }

@@ -23,7 +23,6 @@ pub(super) enum Progress {
     Slice,
 }
 
-/// A block that pauses.
 struct Paused<'a> {
     ctaid: [u32; 3],
     cta: Cta<'a>,

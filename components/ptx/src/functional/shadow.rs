@@ -175,7 +175,6 @@ impl Shadow {
         has
     }
 
-    /// A range has been written.
     fn know(&mut self, range: Range<usize>) {
         if range.start <= self.known.end && self.known.start <= range.end {
             self.known = self.known.start.min(range.start)..self.known.end.max(range.end);

@@ -151,7 +151,6 @@ impl Bytes {
         self.word(byte / 64) >> (byte % 64) & 1 != 0
     }
 
-    /// The words that there are.
     fn span(&self) -> Range<usize> {
         self.from..self.from + self.words.len()
     }

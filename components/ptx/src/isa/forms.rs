@@ -9,7 +9,6 @@ use super::space::Base;
 use super::warp::{Reduction, WarpOp};
 use super::{Latency, Unit};
 
-/// Predicate logic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PredicateOp {
     Mov,
@@ -40,7 +39,6 @@ pub(crate) enum Form {
     Load,
     Store,
     Atomic,
-    /// Logic of predicates.
     Predicate(PredicateOp),
     /// `cvta`: `None` for the windows that are generic addresses already.
     ToGeneric(Option<Base>),
@@ -111,7 +109,6 @@ pub(crate) enum Form {
     LogicOr,
 }
 
-/// One row.
 #[derive(Debug)]
 pub(crate) struct FormRow {
     pub(crate) form: Form,

@@ -14,7 +14,6 @@
 
 use super::narrow::{self, Brain, E4M3, E5M2, Half, Rounding, Tensor};
 
-/// The type of a matrix' elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Element {
     F16,
@@ -33,7 +32,6 @@ pub(crate) enum Element {
 }
 
 impl Element {
-    /// The type of this name.
     pub(crate) fn of(name: &str) -> Option<Self> {
         Some(match name {
             "f16" => Element::F16,
@@ -64,7 +62,6 @@ impl Element {
         }
     }
 
-    /// Elements of one register.
     pub(crate) fn packed(self) -> u32 {
         (32 / self.bits()).max(1)
     }
@@ -145,7 +142,6 @@ pub(crate) struct Product {
 /// The most elements of a matrix: the bits of `m16n8k256`.
 const MOST: usize = 16 * 256;
 
-/// A matrix operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     A,

@@ -200,7 +200,6 @@ fn canonical32(value: f32) -> u32 {
     if value.is_nan() { 0x7fff_ffff } else { value.to_bits() }
 }
 
-/// The modifiers of one memory instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Modifiers {
     /// The space named, or `None` for a generic address.

@@ -103,7 +103,6 @@ pub enum Latency {
 pub(crate) enum LaneType {
     /// A number of this many bits; up to 32 live in one row, 64 in two.
     Bits(u8),
-    /// A predicate.
     Predicate,
     /// A predicate for each half of a pair.
     Predicates,
@@ -205,7 +204,6 @@ macro_rules! declare {
         #[repr(u16)]
         pub(crate) enum LaneOp { $($op),* }
 
-        /// The table.
         pub(crate) static LANE_ROWS: &[LaneRow] = &[$(LaneRow {
             op: LaneOp::$op,
             spellings: $spellings,

@@ -12,7 +12,6 @@ pub(crate) trait Format {
     const MOST: f64;
     /// The NaN that arithmetic makes.
     const NAN: u32;
-    /// Position of the sign.
     const SIGN: u32;
     /// The bits of infinity; those of NaN where the format has no infinity.
     const INFINITY: u32;
@@ -47,7 +46,6 @@ formats! {
     E5M2 2 -14 0x40ec_0000_0000_0000 0x7f 7 0x7c;
 }
 
-/// Rounding of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rounding {
     /// To the nearest, ties to even, `.rn`.

@@ -38,7 +38,6 @@ pub(crate) enum Second {
     Max,
 }
 
-/// A video instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Video {
     pub(crate) op: VideoOp,
@@ -144,7 +143,6 @@ fn extend(value: u64, bits: u32, signed: bool) -> i64 {
     if signed { (value << shift) as i64 >> shift } else { (value << shift >> shift) as i64 }
 }
 
-/// A register with one of its parts replaced.
 fn insert(register: u64, part: u64, bits: u32, at: u32) -> u64 {
     let mask = ((1 << bits) - 1) << (at * bits);
     register & !mask | part << (at * bits) & mask

@@ -10,9 +10,7 @@ use crate::analysis::ssa::{Source, Ssa, Step};
 
 /// A branch at which threads part, some of them to the end, and a barrier to which the others come.
 pub(super) struct Parting {
-    /// The branch.
     pub(super) pc: u32,
-    /// Line of the barrier.
     pub(super) barrier: u32,
 }
 

@@ -46,7 +46,6 @@ pub(super) enum Op {
     Xor,
 }
 
-/// The origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Node {
     Constant(i64),
@@ -145,12 +144,10 @@ impl Graph {
         self.facts[number.0 as usize].near
     }
 
-    /// The origin of a number.
     pub(super) fn number(&self, number: Number) -> Node {
         self.nodes[number.0 as usize]
     }
 
-    /// The origin of a truth.
     pub(super) fn truth(&self, truth: Truth) -> Node {
         self.nodes[truth.0 as usize]
     }
@@ -183,7 +180,6 @@ impl Graph {
         Truth(self.make(Node::Known(value)))
     }
 
-    /// A number as another one and a constant.
     fn split(&self, number: Number) -> (Option<Number>, i64) {
         match self.number(number) {
             Node::Constant(value) => (None, value),
@@ -398,7 +394,6 @@ fn fold(op: Op, a: i64, b: i64) -> Option<i64> {
 
 #[cfg(test)]
 impl Graph {
-    /// The value of a number for these leaves.
     pub(super) fn evaluate(&self, number: Number, leaf: &dyn Fn(Leaf) -> i64) -> i64 {
         match self.number(number) {
             Node::Constant(value) => value,

@@ -15,7 +15,6 @@ use crate::syntax::types::extent;
 pub(super) enum Extent {
     /// All of the array that a parameter points to.
     Whole(Number),
-    /// Addresses.
     Between {
         /// The array's.
         start: Number,
@@ -25,15 +24,9 @@ pub(super) enum Extent {
         high: Number,
     },
     /// All of a variable of the module.
-    Variable {
-        /// Its name.
-        name: String,
-        /// Its size.
-        bytes: u64,
-    },
+    Variable { name: String, bytes: u64 },
 }
 
-/// An array of a kernel.
 pub(super) struct ArrayPlan {
     pub(super) name: String,
     pub(super) extent: Extent,

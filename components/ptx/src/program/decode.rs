@@ -348,7 +348,6 @@ impl<'m> Decoder<'m> {
         }
     }
 
-    /// Adds an instruction.
     fn push(&mut self, mut instruction: Instruction, effects: Effects) {
         let numbers = |ids: &mut dyn Iterator<Item = u16>| -> Vec<u8> {
             ids.filter_map(|id| self.numbers[usize::from(id)]).collect()

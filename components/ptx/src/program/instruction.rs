@@ -162,7 +162,6 @@ pub(crate) enum Action {
 /// The parts of a texture fetch. Coordinates are the first sources, the layer is the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fetch {
-    /// Coordinates are floats.
     pub(crate) floats: bool,
     pub(crate) result_floats: bool,
     /// The texture is an array of layers, or of cubes.
@@ -211,7 +210,6 @@ pub(crate) struct FramePart {
     pub(crate) size: u32,
 }
 
-/// A call as the caller sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct CallSite {
     /// Index in [`Kernel::functions`]; `None` if the address is in the first source.
@@ -227,7 +225,6 @@ pub(crate) struct MatrixSite {
     pub(crate) registers: [Vec<u16>; 4],
 }
 
-/// The parts of a memory instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemoryForm {
     /// `None` is generic.

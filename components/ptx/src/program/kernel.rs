@@ -92,7 +92,6 @@ pub struct Kernel {
     pub(crate) stack: Option<u16>,
     pub(crate) predicates: u16,
     pub(crate) scoreboard_registers: u16,
-    /// The place of each register of the scoreboard.
     pub(crate) places: Vec<RegisterPlace>,
 }
 

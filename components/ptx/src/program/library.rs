@@ -18,7 +18,6 @@ pub(crate) const BAD_FREE: &str = "$bad_free";
 const HEAP: &str = "$device_heap";
 const PRINTF: &str = "$printf_buffer";
 
-/// A part of the library.
 struct Part {
     text: &'static str,
     functions: &'static [Member],

@@ -10,7 +10,6 @@ pub struct RegisterSet {
 }
 
 impl RegisterSet {
-    /// The most ids that a set holds.
     pub(crate) const MOST: usize = 6;
 
     /// The ids.

@@ -21,7 +21,6 @@ pub(super) struct Style<'a> {
 }
 
 impl Style<'_> {
-    /// The register that holds a value.
     fn register(&self, value: Value) -> String {
         let stem = self.stem;
         match value {
@@ -77,7 +76,6 @@ pub(super) fn takes_whole(instruction: &Instruction) -> bool {
     four && instruction.opcode.starts_with("mov.v4.") && matches!(from.kind, OperandKind::Name(_))
 }
 
-/// A twin in the making.
 struct Twin<'a> {
     module: &'a Module,
     function: &'a Function,
@@ -102,7 +100,6 @@ impl Twin<'_> {
         name.expect("a function has a name")
     }
 
-    /// The edit that adds parameters.
     fn parameters(&self) -> Edit {
         let added: Vec<String> = if self.function.entry {
             parameters(&self.function.name).iter().map(|name| format!("\t.param .u32 {name}")).collect()

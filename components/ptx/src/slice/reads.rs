@@ -18,7 +18,6 @@ pub(super) enum Number {
     Extent(u8),
 }
 
-/// The value of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Value {
     Number(Number),
@@ -207,7 +206,6 @@ impl<'a> Reads<'a> {
     }
 }
 
-/// The numbers in a special register.
 pub(super) fn numbers(special: Special) -> impl Iterator<Item = Number> {
     let values = match special {
         Special::One(value) => vec![value],

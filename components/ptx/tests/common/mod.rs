@@ -27,7 +27,6 @@ pub(crate) fn corpus() -> Archive {
     Archive::open(Path::new(path)).unwrap()
 }
 
-/// The text of a module of an archive.
 pub(crate) fn text(archive: &Archive, name: &str) -> String {
     let bytes = archive.read(name).unwrap_or_else(|| panic!("{name} is not in the archive"));
     String::from_utf8(bytes.to_owned()).unwrap()

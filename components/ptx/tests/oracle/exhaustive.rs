@@ -7,7 +7,6 @@ use rustc_apfloat::{Float, FloatConvert};
 use crate::oracle::alone::{alone, compile, run_alone};
 use crate::oracle::scalar::{Class, Opcode, Outcome, evaluate};
 
-/// Threads of a launch.
 const THREADS: usize = 1024;
 
 /// The results of all sources of 16 bits; a source of 32 has a second number in its high half.

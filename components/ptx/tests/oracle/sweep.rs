@@ -12,7 +12,6 @@ use crate::oracle::scalar::Opcode;
 enum Bound {
     /// Times the exact value.
     Relative(f64),
-    /// Unchanged.
     Absolute(f64),
     /// Units in the last place of single precision.
     Units(f64),
@@ -69,10 +68,8 @@ const R14_7: f64 = 3.757_029e-5;
 /// The dividend of the sweeps of `div`.
 const DIVIDEND: f64 = 0.7;
 
-/// Threads of a launch.
 const THREADS: u32 = 1024;
 
-/// Launches of a sweep.
 const LAUNCHES: u32 = 8;
 
 /// The results of a sweep, each behind its source.

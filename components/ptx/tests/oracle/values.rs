@@ -83,7 +83,6 @@ const OTHERS: [&str; 54] = [
     "mov.v4",
 ];
 
-/// One row for one spelling.
 struct Row {
     place: String,
     sources: Vec<u64>,

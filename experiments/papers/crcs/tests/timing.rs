@@ -18,7 +18,6 @@ use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, MemAccess, MemReply, 
 use counterpoint_protocols::pages::{PageCommand, PageEvent};
 use counterpoint_protocols::translation::{Change, MmuReply, MmuRequest, RangeClaim};
 
-/// A launch whose pages are tracked.
 fn tracked(id: u32, precedence: Precedence, source: &str, grid: u32) -> Arc<Launch> {
     let launch = testing::launch(id, source, grid, 32);
     Arc::new(Launch { precedence, ..Launch::clone(&launch) })
@@ -28,7 +27,6 @@ fn kernel(id: u32, grid: u32) -> Arc<Launch> {
     tracked(id, Precedence::Gated, &testing::kernel("st.shared.u32 [scratch], %r1;"), grid)
 }
 
-/// A note of the host to the scheduler.
 fn note(progress: Progress) -> ToScheduler {
     ToScheduler::Note(Note::new(progress))
 }

@@ -91,7 +91,6 @@ impl Cost {
         (bytes, bytes as f64 / self.l2 as f64)
     }
 
-    /// The sum in a table.
     fn table(&self) -> Table {
         let tables = format!(
             "({} tables + 1) x {} entries x {} bits: {}",

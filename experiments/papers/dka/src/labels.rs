@@ -10,7 +10,6 @@ use counterpoint_framework::model::{Choice, Equipped, Params, Ports, Registry, S
 use counterpoint_hardware::memory::line_rule::LineRule;
 use counterpoint_protocols::extra::LineTag;
 
-/// Registers the rule.
 pub(crate) fn register(registry: &mut Registry) {
     registry.equipped::<dyn LineRule, Labels>();
 }

@@ -48,7 +48,6 @@ fn run_request(request: &RunRequest) -> RunSummary {
     run_with(request, registry_with(&[counterpoint_dka::register]))
 }
 
-/// Times of kernels.
 fn kernels(summary: &RunSummary) -> f64 {
     let (start, end) = phase(summary, "kernels");
     end.saturating_sub(start).as_ps() as f64

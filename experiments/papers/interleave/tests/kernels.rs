@@ -57,7 +57,6 @@ impl Observer for Counting<'_> {
 struct Launched {
     counts: Counts,
     blocks: u64,
-    /// Warps of a block.
     warps: u64,
 }
 
@@ -113,7 +112,6 @@ fn launched(application: &str) -> Launched {
 struct Paper {
     name: &'static str,
     blocks: u64,
-    /// Warps of a block.
     warps: u64,
     alu: u64,
     memory: u64,

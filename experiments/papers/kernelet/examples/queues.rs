@@ -92,7 +92,6 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The results of a mix.
 fn print(
     mix: &str,
     kernels: &[usize],

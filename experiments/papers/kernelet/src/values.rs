@@ -138,7 +138,6 @@ fn number(launch: &Span) -> Option<u64> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Side {
     ctas: f64,
-    /// Warp instructions.
     instructions: f64,
 }
 

@@ -116,7 +116,6 @@ fn grids_of_size_paper_are_the_papers() {
     }
 }
 
-/// Of a block.
 fn threads(launch: &LaunchStep) -> u32 {
     launch.block.iter().product()
 }

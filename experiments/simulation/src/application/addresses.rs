@@ -15,7 +15,6 @@ use crate::element::Element;
 const LOWEST: u64 = 1 << 16;
 /// Above all memory lie the windows of shared and local memory.
 const HIGHEST: u64 = 1 << 46;
-/// Alignment of an allocation.
 const ALIGNMENT: u64 = 256;
 
 impl Reader<'_> {

@@ -11,7 +11,6 @@ use super::reader::Reader;
 use crate::element::Element;
 
 impl Reader<'_> {
-    /// One argument for each parameter.
     pub(super) fn arguments(
         &mut self,
         kernel: &Kernel,

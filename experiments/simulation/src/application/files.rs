@@ -20,7 +20,6 @@ use crate::verify::Tolerance;
 pub(super) struct Wanted {
     /// The buffer that it fills, or a part of which it fills.
     pub(super) buffer: BufferId,
-    /// How many.
     pub(super) bytes: u64,
     /// It must have as many, and not more.
     pub(super) exactly: bool,

@@ -28,7 +28,6 @@ impl State {
 type Uses = BTreeMap<Span, BufferId>;
 
 impl Reader<'_> {
-    /// A release.
     pub(super) fn free(&mut self, node: &Node) -> Option<Step> {
         let name = self.buffer(node)?;
         self.refuse_variable(node, name, "freed");

@@ -188,7 +188,6 @@ impl Reader<'_> {
         }
     }
 
-    /// A duration.
     fn time(&mut self, node: &Node) -> Option<SimTime> {
         let text = self.text(node)?;
         text.parse::<SimTime>()

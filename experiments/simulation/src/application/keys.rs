@@ -9,7 +9,6 @@ pub(super) use steps::{
 };
 use steps::{PRELOAD, STEPS};
 
-/// Shape of a key's value.
 pub(super) enum Shape {
     /// A single value, which may be or contain `${…}`.
     Single,
@@ -17,9 +16,7 @@ pub(super) enum Shape {
     SingleOr(&'static Section),
     /// A single value or a list of them.
     ValueOrList,
-    /// Arguments of a launch.
     Arguments,
-    /// A list of single values.
     List,
     /// A list of single values, or of maps with the keys of a section.
     ListOr(&'static Section),
@@ -29,7 +26,6 @@ pub(super) enum Shape {
     Names,
     /// A map from names to single values or maps with the keys of a section.
     NamesOr(&'static Section),
-    /// A map with the keys of a section.
     One(&'static Section),
     /// A map from names to maps from names to single values.
     Tables,
@@ -41,7 +37,6 @@ pub(super) enum Shape {
     OneOrMoreOr(&'static Section),
     /// A list of maps, each with the keys of one of these sections.
     Steps(&'static [&'static Section]),
-    /// One of the generators with its parameters.
     Generator,
     /// The parameters of a synthetic kernel.
     Synthetic,
@@ -58,7 +53,6 @@ pub(super) struct Key {
     pub(super) doc: &'static str,
 }
 
-/// Keys of one map.
 pub(super) struct Section {
     /// With its article, as messages name it.
     pub(super) name: &'static str,
@@ -245,11 +239,9 @@ pub(super) static SURFACE: Section = Section {
 /// Steps of the host: in `prelude` and `postlude`, and among those of `kernels`.
 static HOST_STEPS: [&Section; 3] = [&READ_STEP, &COMPUTE_STEP, &WRITE_STEP];
 
-/// A step that reads a file.
 pub(super) static READ_STEP: Section =
     Section { name: "a read", keys: &[key("read", One(&READ), "Reads a file into a buffer of the host.")] };
 
-/// A step in which the CPU computes.
 pub(super) static COMPUTE_STEP: Section = Section {
     name: "a computation",
     keys: &[key(
@@ -310,7 +302,6 @@ pub(super) static READ: Section = Section {
     ],
 };
 
-/// A step that writes a file.
 pub(super) static WRITE_STEP: Section =
     Section { name: "a write", keys: &[key("write", One(&WRITE), "Writes a buffer of the host to a file.")] };
 

@@ -8,7 +8,6 @@ use super::keys::CONDITION;
 use super::reader::Reader;
 
 impl Reader<'_> {
-    /// A loop.
     pub(super) fn until(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
         let written = node.get("until")?;
         self.looked_at(written.span);

@@ -39,7 +39,6 @@ impl Reader<'_> {
         Some(Step::Move { moved: Moved::Copy { direction, host, device }, stream })
     }
 
-    /// A fill.
     pub(super) fn memset(&mut self, step: &Node, node: &Node) -> Option<Step> {
         self.looked_at(node.span);
         let (rows, value) = if node.as_map().is_none() {
@@ -60,7 +59,6 @@ impl Reader<'_> {
         Some(Step::Move { moved: Moved::Fill { rows, value }, stream })
     }
 
-    /// A copy on a device.
     pub(super) fn copy_within(&mut self, step: &Node, node: &Node) -> Option<Step> {
         self.section(node, &WITHIN)?;
         let from = self.required(node, "from", WITHIN.name).and_then(|name| self.buffer(name));

@@ -8,7 +8,6 @@ use super::launches::MOST_INDEXED;
 use super::reader::Reader;
 
 impl Reader<'_> {
-    /// A task pipeline.
     pub(super) fn pipeline(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
         let batches = node.get("pipeline").and_then(|node| self.count(node, "pipeline", 1, MOST_INDEXED));
         let inner = self.required(node, "do", "a pipeline");

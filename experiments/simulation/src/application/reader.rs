@@ -41,7 +41,6 @@ pub(super) struct Reader<'a> {
     pub(super) fixed: Vec<(String, Span)>,
     /// Where the releases, the copies and the conditions of loops stand, in the order of the steps.
     pub(super) places: Vec<Span>,
-    /// Where launches stand.
     pub(super) launched: Vec<Launched>,
     /// The streams and events that the steps name.
     pub(super) names: StreamNames,
@@ -220,7 +219,6 @@ impl<'a> Reader<'a> {
         Some(entries)
     }
 
-    /// A map with the keys of a section.
     pub(super) fn section<'n>(&mut self, node: &'n Node, section: &Section) -> Option<&'n [(Key, Node)]> {
         let known: Vec<&str> = section.keys.iter().map(|key| key.name).collect();
         self.keys(node, &known, section.name)

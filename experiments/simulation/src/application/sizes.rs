@@ -9,7 +9,6 @@ use super::reader::Reader;
 /// The word behind `app.` that chooses a size.
 const SIZE: &str = "size";
 
-/// Values of parameters.
 pub(super) type Values<'n> = &'n [(Key, Node)];
 
 pub(super) type Sizes<'n> = Vec<(&'n str, Values<'n>)>;

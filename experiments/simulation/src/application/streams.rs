@@ -118,7 +118,6 @@ impl Reader<'_> {
         Some(Step::Record(event, stream))
     }
 
-    /// A wait of a stream.
     pub(super) fn wait(&mut self, node: &Node) -> Option<Step> {
         let (event, span, stream) = self.event_on_stream(node)?;
         self.names.waits.push(Wait { span, event, stream: Some(stream), again: self.rounds > 0 });

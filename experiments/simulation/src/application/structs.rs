@@ -12,7 +12,6 @@ use crate::element::Element;
 /// Bytes of an address.
 const ADDRESS: u32 = 8;
 
-/// How to write the types of a struct.
 const TYPES: &str = "write types: [{ f32: [1, 2] }, { s32: 7 }], or all bytes in the order of memory: { bytes: \"0000803f\" }";
 
 /// A value that an argument is put together of.
@@ -29,7 +28,6 @@ struct Layout {
 }
 
 impl Layout {
-    /// Puts a value at an offset.
     fn put(&mut self, at: u32, member: Member) {
         let bytes = match member {
             Member::Bytes(bytes) => bytes,
@@ -58,7 +56,6 @@ impl Layout {
 }
 
 impl Reader<'_> {
-    /// An argument that is a list.
     pub(super) fn listed(
         &mut self,
         node: &Node,

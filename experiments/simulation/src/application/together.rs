@@ -26,9 +26,7 @@ pub const SEPARATOR: &str = " + ";
 
 /// An application that is to run together with others.
 pub(super) struct Guest {
-    /// Its name among them.
     pub(super) name: String,
-    /// Its file.
     pub(super) path: String,
     /// Settings that its file gives it.
     pub(super) sets: Vec<String>,

@@ -22,7 +22,6 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// The word for it in messages.
     pub(super) fn word(self) -> &'static str {
         match self {
             Sort::Machine => "machine",

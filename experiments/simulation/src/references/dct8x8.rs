@@ -4,7 +4,6 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use super::{ReferenceInput, bytes_of_f32s, bytes_of_tasks};
 
-/// Side of a block.
 const SIDE: usize = 8;
 
 /// The reference as applications name it: parameters `width`, `height` and `step`, input buffer `image`.

@@ -2,7 +2,6 @@
 
 use super::{ReferenceInput, bytes_of_f32s};
 
-/// Columns of a panel.
 const PANEL: usize = 16;
 
 /// The reference as applications name it: parameters `n` and `panels`, input buffer `matrix`.

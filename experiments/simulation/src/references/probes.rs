@@ -5,7 +5,6 @@ use super::{ReferenceInput, bytes_of_u32s};
 /// Threads of the warp that runs the chains.
 const WARP: usize = 32;
 
-/// How a chain goes on from a value.
 type Chain = fn(f64, f64) -> f64;
 
 /// The chains in the order of their launches; each runs in two lengths. The last one, through shared memory, begins at the

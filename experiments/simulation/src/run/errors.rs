@@ -82,7 +82,6 @@ impl RunErrors {
         causes.collect()
     }
 
-    /// An error of one sentence.
     pub(super) fn usage(message: impl Into<String>) -> Self {
         RunErrors(vec![RunError::Usage(message.into())])
     }

@@ -36,7 +36,6 @@ struct Manifest<'a> {
     policy: Option<&'a String>,
     seed: u64,
     threads: usize,
-    /// Absent where there were as many.
     #[serde(skip_serializing_if = "Option::is_none")]
     ran_on_threads: Option<String>,
     islands: usize,
@@ -105,7 +104,6 @@ fn number(value: f64) -> Number {
     if whole as f64 == value { whole.into() } else { Number::from_f64(value).unwrap_or_else(|| 0.into()) }
 }
 
-/// The manifest as text.
 pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf], failed: &[WriteError]) -> String {
     let Facts { request, report, loaded, .. } = facts;
     let unwritten = failed.iter().filter_map(|error| error.path.file_name()?.to_str());
@@ -168,7 +166,6 @@ pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf], failed: &[WriteEr
     }
 }
 
-/// Settings of its run in a manifest.
 #[derive(Deserialize, PartialEq)]
 struct Settings {
     #[serde(default)]

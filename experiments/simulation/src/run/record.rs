@@ -69,7 +69,6 @@ pub(super) fn results(loaded: &LoadedApplication, disk: &Disk) -> Vec<(String, B
     loaded.outputs.iter().enumerate().map(contents).collect()
 }
 
-/// Facts in the manifest.
 pub(super) struct Facts<'a> {
     pub(super) request: &'a RunRequest,
     pub(super) machine: &'a Loaded,

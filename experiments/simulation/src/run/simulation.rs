@@ -76,15 +76,18 @@ pub struct Simulation {
     pub(super) watching: Watching,
 }
 
-/// How far a simulation is.
 pub(super) enum Course {
-    /// It runs with time.
-    Timed { held: Held, options: Box<RunOptions> },
+    Timed {
+        held: Held,
+        options: Box<RunOptions>,
+    },
     /// It runs without time when it is finished, on devices that hold this.
-    Untimed { contents: Contents, options: Box<Options> },
+    Untimed {
+        contents: Contents,
+        options: Box<Options>,
+    },
     /// It ended before anything happened.
     Failed(Box<RunReport>),
-    /// It has ended.
     Ended(Box<RunReport>),
     /// A component hangs, and the observer did not want to wait for it. Statistics and spans are on its
     /// thread.
@@ -289,7 +292,6 @@ impl Simulation {
         }
     }
 
-    /// The view for a test.
     fn look_for(&mut self, test: &Test<'_>) -> Look {
         let Test::Launches(_) = test else { return self.look() };
         Look {

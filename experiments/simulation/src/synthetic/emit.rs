@@ -53,7 +53,6 @@ struct Writer<'a> {
     out: String,
 }
 
-/// A line of PTX.
 macro_rules! line {
     ($writer:expr, $($text:tt)*) => {{
         // Writing to a String cannot fail.
@@ -227,7 +226,6 @@ impl Writer<'_> {
         }
     }
 
-    /// The loop.
     fn round(&mut self) {
         line!(self, "\tmov.u32 %round, 0;\nROUND:\n\tadd.u32 %round, %round, 1;");
         let (plan, strands) = (self.plan, self.strands as usize);

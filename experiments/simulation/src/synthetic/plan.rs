@@ -12,13 +12,11 @@ pub(super) enum Row {
     Advance(Access),
     /// From the state its place in the region.
     Place(Access),
-    /// From the place its address.
     Address(Access),
     /// The number that belongs to a place, made so that it waits for the strand's value.
     Number,
 }
 
-/// A global access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Access {
     pub(super) store: bool,
@@ -34,7 +32,6 @@ pub(super) struct Plan {
     pub(super) rows: Vec<Row>,
     /// Branches and barriers, which belong to no strand and lie between the others' instructions.
     pub(super) between: Vec<Class>,
-    /// Of a strand.
     pub(super) counts: Counts,
     pub(super) walk: Walk,
     /// Bytes of a block's shared memory.

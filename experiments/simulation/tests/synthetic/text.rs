@@ -2,7 +2,6 @@
 
 use counterpoint_simulation::synthetic::Class;
 
-/// An instruction of the loop.
 pub(crate) struct Instruction {
     opcode: String,
     writes: Option<String>,

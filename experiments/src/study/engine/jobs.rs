@@ -43,9 +43,7 @@ pub(super) struct Job {
     pub(super) retried: bool,
 }
 
-/// End of a job.
 pub(super) enum End {
-    /// It was there.
     Stored,
     /// Another study had it.
     TakenOver,
@@ -277,7 +275,6 @@ impl Crew<'_> {
     }
 }
 
-/// The reason in a log.
 pub(in crate::study) fn reason(text: &str) -> String {
     text.lines().nth(1).unwrap_or_default().to_owned()
 }

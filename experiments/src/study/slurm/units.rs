@@ -8,7 +8,6 @@ use counterpoint_framework::model::diagnostics::nearest;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Limit(pub u64);
 
-/// The units of a time limit.
 const TIMES: [(&str, u64); 4] = [("s", 1), ("min", 60), ("h", 3600), ("d", 86400)];
 
 impl FromStr for Limit {
@@ -82,7 +81,6 @@ fn with_unit(text: &str, units: &[(&str, u64)]) -> Result<Option<u64>, String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Memory(pub u64);
 
-/// The units of memory.
 const SIZES: [(&str, u64); 2] = [("MiB", 1), ("GiB", 1024)];
 
 impl FromStr for Memory {

@@ -12,7 +12,6 @@ use std::sync::{Mutex, PoisonError};
 use super::PointKey;
 use super::worker::{Presence, Verdict, Watch};
 
-/// The folder of claims.
 pub(super) const CLAIMS: &str = "claims";
 
 /// A claim of this process, which ends when it is dropped.
@@ -32,7 +31,6 @@ pub enum Claimed {
     By(Verdict),
 }
 
-/// The path of a claim.
 fn place(folder: &Path, key: &PointKey, generation: u32) -> PathBuf {
     folder.join(CLAIMS).join(format!("{key}.{generation}"))
 }
@@ -168,12 +166,14 @@ mod tests {
 
     #[test]
     fn the_claim_of_a_dead_process_is_taken_over_by_one() {
-        let scene = Scene::new(Duration::from_millis(50));
+        // Longer than a busy machine keeps a thread from going on.
+        let stale_after = Duration::from_millis(500);
+        let scene = Scene::new(stale_after);
         for text in ["gone", ""] {
             fs::write(place(scene.root.path(), &PointKey("0a".to_owned()), 1), text).unwrap();
             let own: Vec<Presence> = (0..4).map(|_| scene.presence()).collect();
             assert!(own.iter().all(|own| matches!(scene.claim(own), Claimed::By(Verdict::Open))));
-            std::thread::sleep(Duration::from_millis(60));
+            std::thread::sleep(stale_after + Duration::from_millis(10));
             let claims = Mutex::new(Vec::new());
             let others = AtomicUsize::new(0);
             std::thread::scope(|scope| {

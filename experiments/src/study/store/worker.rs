@@ -59,7 +59,6 @@ impl std::fmt::Display for Worker {
 }
 
 impl Worker {
-    /// This process.
     pub(super) fn own(study: &str, part: Option<String>) -> Self {
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let process = std::process::id();
@@ -140,7 +139,6 @@ impl Presence {
         &self.token
     }
 
-    /// Counts a point.
     pub(super) fn count(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }

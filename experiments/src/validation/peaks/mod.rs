@@ -119,7 +119,6 @@ pub fn peaks(
     Ok(peaks)
 }
 
-/// Measures one machine.
 fn of_machine(
     machine: &str,
     stated: &Stated,

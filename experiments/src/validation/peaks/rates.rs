@@ -73,7 +73,6 @@ const STREAM: u64 = 8 << 20;
 /// Bytes that such a block reads in a round of a stream.
 const ROUND: u64 = 16 * 1024;
 
-/// Sizes of a run.
 struct Sizes {
     blocks: u64,
     threads: u64,

@@ -12,7 +12,6 @@ pub mod stats;
 
 pub use number::{number, rounded, signed_percent};
 
-/// A text as a JSON string.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

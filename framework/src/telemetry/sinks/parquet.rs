@@ -23,7 +23,6 @@ const GROUP: usize = 1 << 16;
 enum Sort {
     /// UTF-8.
     Text,
-    /// A double.
     Real,
     /// A whole number of 64 bits without a sign.
     Count,
@@ -132,7 +131,6 @@ fn texts<'a>(
     column::<ByteArrayType>(group, &texts)
 }
 
-/// Writes the next column.
 fn column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     values: &[T::T],

@@ -117,7 +117,6 @@ fn write_paths(rows: &[StatRow], out: &mut dyn Write) -> io::Result<()> {
 /// The unit of a statistic without another.
 const COUNT: &str = "count";
 
-/// The unit of a statistic.
 pub(super) fn unit(label: &StatLabel) -> &'static str {
     if label.unit.is_empty() { COUNT } else { label.unit }
 }
@@ -129,7 +128,6 @@ pub(super) struct Number {
     pub(super) unit: &'static str,
 }
 
-/// The numbers of a statistic.
 pub(super) fn numbers(row: &StatRow) -> Vec<Number> {
     let own = unit(&row.label);
     let number = |name: &str, value: String| Number { suffix: format!("::{name}"), value, unit: own };

@@ -25,7 +25,6 @@ pub(super) struct Way {
     pub(super) label: Option<[f64; 2]>,
 }
 
-/// The items of a level.
 pub(super) struct Level {
     vertices: Vec<Vertex>,
     layers: Vec<Vec<usize>>,

@@ -23,7 +23,6 @@ use crate::{Console, FAILURE, NOT_VERIFIED, SUCCESS};
 pub(crate) struct Compare {
     /// The folder of a run, such as `out/tiny/hotspot`, or of a study, such as `out/studies/NAME`.
     a: PathBuf,
-    /// The folder to compare it with.
     b: PathBuf,
     /// Compare only statistics with this name, such as `gpu.l2[*].misses`, where `*` matches anything but a
     /// point; of studies, only such values. May be given several times.
@@ -63,7 +62,6 @@ impl Compare {
         }
     }
 
-    /// Says what is compared.
     fn head(&self, console: &mut Console<'_>) -> io::Result<()> {
         writeln!(console.out, "A  {}\nB  {}", self.a.display(), self.b.display())
     }

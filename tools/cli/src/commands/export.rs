@@ -118,7 +118,6 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    /// Sends them.
     pub(super) fn of(summary: &RunSummary, target: Target, console: &Console<'_>) -> Self {
         let Target { endpoint, scale, identity } = target;
         let options = patience(console);

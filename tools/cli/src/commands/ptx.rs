@@ -29,7 +29,6 @@ pub(crate) struct Ptx {
 enum What {
     /// Print kernels with their instructions, blocks, edges and reconvergence points.
     Show {
-        /// The PTX file.
         file: PathBuf,
         /// Only this kernel.
         #[arg(long)]

@@ -84,7 +84,6 @@ impl Slice {
     }
 }
 
-/// Why a kernel cannot be sliced.
 fn why(place: &str, kernel: &SlicedKernel) -> Vec<String> {
     let Some(why) = &kernel.refused else { return Vec::new() };
     vec![

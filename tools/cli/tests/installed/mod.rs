@@ -14,7 +14,6 @@ pub(crate) struct Place {
     root: TempDir,
 }
 
-/// Result of a call.
 #[derive(Debug)]
 pub(crate) struct Called {
     pub(crate) status: Option<i32>,

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use crate::real::studies::{POINTS, files, finished, study, write_study};
 
-/// A part of the study.
 fn part(file: &Path, out: &Path, part: &str) -> Command {
     let mut command = study(file, out);
     command.args(["--part", part]);

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Points of the study.
 pub(crate) const POINTS: usize = 24;
 
 /// A study of 24 points, whose applications lie in the folder, too.

@@ -62,7 +62,6 @@ pub(crate) const SCRATCH: &str = "host";
 /// processes, which a call that runs a kernel mostly ends with, and of first calls of functions.
 pub(crate) const LITTLE: f64 = 50_000.0;
 
-/// A step of the application.
 pub(crate) enum Step {
     /// The host computes or reads what it puts into a buffer.
     Into { buffer: String, part: Option<Part>, source: Source, time: f64, whole: bool },
@@ -93,7 +92,6 @@ pub(crate) struct Part {
     pub(crate) pitch: u64,
 }
 
-/// Writer of an application.
 pub(crate) struct Writer<'a> {
     recorded: &'a Recorded,
     folder: &'a Path,
@@ -308,7 +306,6 @@ impl Writer<'_> {
         }
     }
 
-    /// The YAML.
     fn finish(mut self, name: &str) -> io::Result<String> {
         let steps = std::mem::take(&mut self.steps);
         let [prelude, copy_in, kernels, copy_out, postlude] = phases(steps);

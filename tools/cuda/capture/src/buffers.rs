@@ -73,7 +73,6 @@ pub(crate) fn fills(region: Region, value: &[u8], element: Element) -> Vec<(Regi
     fills
 }
 
-/// Code of the program.
 pub(crate) struct Code {
     pub(crate) module: Module,
     pub(crate) kernels: BTreeMap<String, Kernel>,
@@ -84,7 +83,6 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// Reads a module.
     pub(crate) fn new(module: Module, text: &str) -> Option<Self> {
         let parsed = parser::parse(text).ok()?;
         let kernels = decode::decode(&parsed).ok()?;
@@ -121,7 +119,6 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// The buffers of a record.
     pub(crate) fn new(entries: &[Entry], codes: &[Code]) -> Self {
         let mut all: BTreeMap<u64, Buffer> = BTreeMap::new();
         for entry in entries {

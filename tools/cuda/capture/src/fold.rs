@@ -19,12 +19,10 @@ impl From<i128> for Linear {
     }
 }
 
-/// A piece of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Piece {
     /// Text that never differs.
     Text(String),
-    /// A number.
     Number(Linear),
     /// A measured time in nanoseconds: that of a round is the mean of all.
     Time(f64),
@@ -149,7 +147,6 @@ fn fold_rounds(items: Vec<Item>, length: usize) -> (Vec<Item>, bool) {
     (folded, changed)
 }
 
-/// The rounds that items begin with.
 fn rounds_from(items: &[Item], length: usize) -> usize {
     if items.len() < 2 * length {
         return 1;
@@ -171,7 +168,6 @@ fn rounds_from(items: &[Item], length: usize) -> usize {
     if grows && rounds < LEAST_GROWING { 1 } else { rounds }
 }
 
-/// The loop of rounds.
 fn as_loop(items: &[Item], length: usize) -> Item {
     let rounds = items.len() / length;
     let mut round = items[..length].to_vec();

@@ -134,7 +134,6 @@ fn sizes(line: Line, sizes: Dim) -> Line {
     }
 }
 
-/// An argument of a launch.
 fn argument(line: Line, buffers: &Buffers, param: &Param, bytes: &[u8]) -> Line {
     let word = bytes.iter().rev().take(8).fold(0_u64, |word, byte| word << 8 | u64::from(*byte));
     let hex = || bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
@@ -186,7 +185,6 @@ fn float(value: f64, digits: String) -> String {
     }
 }
 
-/// A step as a line.
 pub(crate) fn step(step: Step) -> Vec<Piece> {
     match step {
         Step::Into { buffer, part, source: Source::File(file, at), time, .. } => {
@@ -210,7 +208,6 @@ pub(crate) fn step(step: Step) -> Vec<Piece> {
     }
 }
 
-/// The host reads a piece of a file.
 pub(crate) fn scratch_read(file: &str, at: u64, bytes: u64) -> Vec<Piece> {
     let line = Line::default().text(format!("{{ read: {{ file: {}, into: {SCRATCH}", quoted(file)));
     line.text(", elements: ").number(bytes).text(", offset: ").number(at).text(" } }").0
@@ -277,7 +274,6 @@ pub(crate) fn buffers(yaml: &mut String, buffers: &Buffers, scratch: u64) {
     }
 }
 
-/// A list of names.
 pub(crate) fn names(yaml: &mut String, key: &str, names: &[&str]) {
     if !names.is_empty() {
         let _ = writeln!(yaml, "{key}: [{}]", names.join(", "));

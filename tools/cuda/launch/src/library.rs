@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
 
-/// The library with the functions.
 pub(crate) const LIBRARY: &str = "libcounterpoint_cuda.so";
 
 static LIBRARIES: [(&str, &[u8]); 4] = [

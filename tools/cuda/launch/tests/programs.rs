@@ -12,7 +12,6 @@ use counterpoint_cuda_launch::{Captured, Ended, Needs, Request, RunError, inspec
 
 use support::compile;
 
-/// A folder with the program.
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| support::build("program.c"))

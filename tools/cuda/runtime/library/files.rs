@@ -32,7 +32,6 @@ const TAKEN: u64 = 1;
 /// Marks the key of a descriptor; that of a stream is its address.
 const DESCRIPTOR: u64 = 1 << 63;
 
-/// An open file.
 struct Open {
     key: AtomicU64,
     path: AtomicPtr<c_char>,
@@ -118,7 +117,6 @@ pub(crate) fn note_all(page: &Page) {
     OPEN[..USED.load(Acquire)].iter().for_each(|open| note(open, page));
 }
 
-/// The program closes a file.
 fn closed(key: u64) {
     // Between `vfork` and `exec` a process has the memory of its parent.
     if crate::is_forked() {

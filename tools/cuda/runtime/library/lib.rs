@@ -120,7 +120,6 @@ fn is_forked() -> bool {
     connected != 0 && connected != process()
 }
 
-/// Whether a file is the socket.
 fn is_own(file: c_int) -> bool {
     file >= 0 && file == SOCKET.load(Relaxed) && !is_forked()
 }

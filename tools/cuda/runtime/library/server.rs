@@ -147,7 +147,6 @@ unsafe extern "C" fn forked() {
     }
 }
 
-/// Wakes the server.
 pub(crate) fn wake(socket: c_int) {
     // SAFETY: one byte.
     unsafe { send(socket, (&raw const COMMAND[0]).cast(), 1, NO_SIGNAL) };

@@ -107,7 +107,6 @@ pub(crate) fn thread() -> u32 {
     (unsafe { syscall(CLOSE_AND_THREAD[1]) }) as u32
 }
 
-/// The calling process.
 pub(crate) fn process() -> u32 {
     // SAFETY: it takes nothing.
     (unsafe { getpid() }) as u32

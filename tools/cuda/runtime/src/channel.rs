@@ -42,7 +42,6 @@ impl Shared {
     }
 }
 
-/// A call as it came.
 pub(crate) struct Call {
     /// The number of its function, or one of the page's other words.
     pub(crate) function: u32,
@@ -58,7 +57,6 @@ pub(crate) struct Call {
 pub(crate) struct Channel {
     page: Shared,
     socket: UnixStream,
-    /// Where it takes texts.
     text: u64,
     begun: Instant,
     /// Its functions by number.

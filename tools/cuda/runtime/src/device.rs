@@ -79,7 +79,6 @@ impl Device {
         (self.bytes - self.used, self.bytes)
     }
 
-    /// Allocates a buffer.
     pub(crate) fn allocate(&mut self, bytes: u64) -> Result<u64> {
         if bytes > self.bytes - self.used {
             return Err(Error::MEMORY_ALLOCATION);
@@ -131,7 +130,6 @@ impl Device {
         self.next = self.next.next_multiple_of(page);
     }
 
-    /// Frees a buffer.
     pub(crate) fn free(&mut self, address: u64) -> Result {
         let bytes = self.retire(address)?;
         self.freed.entry(bytes).or_default().push(address);
@@ -149,7 +147,6 @@ impl Device {
         Ok(bytes)
     }
 
-    /// Whether the device has memory at an address.
     pub(crate) fn holds(&self, address: u64) -> bool {
         self.allocation(address).is_some()
     }

@@ -6,7 +6,6 @@ use std::ffi::CStr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Error(pub(crate) i32);
 
-/// The result of a call.
 pub(crate) type Result<T = ()> = std::result::Result<T, Error>;
 
 /// Number, name and text of each; numbers, names and texts are those of CUDA's `driver_types.h` and `cudaGetErrorString`.

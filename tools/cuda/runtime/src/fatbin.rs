@@ -32,7 +32,6 @@ pub(crate) struct Ptx {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Contents {
     pub(crate) ptx: Vec<Ptx>,
-    /// Generations of its machine code.
     pub(crate) machine_code: Vec<u32>,
 }
 
@@ -84,7 +83,6 @@ pub(crate) fn contents(binary: &[u8]) -> Result<Contents, BadBinary> {
     Ok(found)
 }
 
-/// The text of an entry of PTX.
 fn text(entry: &[u8], stored: &[u8]) -> Result<String, BadBinary> {
     let (packed, flags, bytes) = (word(entry, 16, 4)? as usize, word(entry, 40, 8)?, word(entry, 56, 8)?);
     let mut unpacked = if flags & (LZ4 | ZSTD) == 0 {

@@ -108,7 +108,6 @@ pub(crate) fn put<T: Plain>(place: *mut T, value: T) -> Result {
     unsafe { transfer((&raw mut value).cast(), place.addr() as u64, size_of::<T>(), true) }
 }
 
-/// A value of the program.
 pub(crate) fn get<T: Plain>(place: *const T) -> Result<T> {
     let mut value = MaybeUninit::<T>::uninit();
     // SAFETY: all bytes of a value come from the program, and any are one.

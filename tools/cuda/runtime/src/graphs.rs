@@ -82,7 +82,6 @@ impl Operation {
     }
 }
 
-/// An operation of a graph.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     pub(crate) number: u64,
@@ -194,7 +193,6 @@ pub(crate) struct Step {
     pub(crate) is_awaited: bool,
 }
 
-/// A graph that can be launched.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Plan {
     pub(crate) steps: Vec<Step>,
@@ -203,7 +201,6 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The operation of a node.
     pub(crate) fn operation(&mut self, number: u64) -> Result<&mut Operation> {
         let step = self.steps.iter_mut().find(|step| step.node.number == number);
         step.map(|step| &mut step.node.operation).ok_or(Error::INVALID_VALUE)
@@ -240,7 +237,6 @@ impl Capture {
         Capture { graph: Graph::default(), origin, ends: BTreeMap::from([(origin, BTreeSet::new())]) }
     }
 
-    /// Adds a node to a stream.
     pub(crate) fn add(&mut self, stream: u32, number: u64, operation: Operation) -> Result {
         let behind: Vec<u64> = self.ends.get(&stream).into_iter().flatten().copied().collect();
         self.graph.add(number, &behind, operation)?;

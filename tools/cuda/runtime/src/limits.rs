@@ -59,7 +59,6 @@ const REGISTERS_OF_WARP: u32 = 256;
 const SHARED: u64 = 256;
 
 impl State {
-    /// The limits of the device.
     pub(crate) fn limits(&self) -> Limits {
         let newest = || self.modules.generation();
         Limits::of(self.settings.capability.or_else(newest).unwrap_or(75))

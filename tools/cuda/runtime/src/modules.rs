@@ -15,7 +15,6 @@ use crate::fatbin::{Contents, Ptx};
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub(crate) binary: usize,
-    /// Its name in the PTX.
     pub(crate) name: String,
 }
 
@@ -23,7 +22,6 @@ pub(crate) struct Function {
 #[derive(Clone, Debug)]
 pub(crate) struct Variable {
     pub(crate) binary: usize,
-    /// Its name in the PTX.
     pub(crate) name: String,
 }
 
@@ -34,7 +32,6 @@ pub(crate) struct Placed {
     pub(crate) bytes: u64,
 }
 
-/// A module on the device.
 pub(crate) struct Module {
     pub(crate) text: String,
     pub(crate) bases: VariableBases,
@@ -58,7 +55,6 @@ impl Module {
     }
 }
 
-/// A fat binary.
 enum Binary {
     /// Nobody has used it yet: its parts, which are linked then.
     Registered(Vec<Contents>),
@@ -92,7 +88,6 @@ impl Modules {
         self.functions.insert(stub, function);
     }
 
-    /// Notes a variable.
     pub(crate) fn register_variable(&mut self, host: usize, variable: Variable) {
         self.variables.insert(host, variable);
     }
@@ -114,7 +109,6 @@ impl Modules {
         self.functions.get(&stub).cloned().ok_or(Error::INVALID_DEVICE_FUNCTION)
     }
 
-    /// The variable behind one of the host.
     pub(crate) fn host_variable(&self, host: usize) -> Result<Variable> {
         self.variables.get(&host).cloned().ok_or(Error::INVALID_SYMBOL)
     }

@@ -50,7 +50,6 @@ pub(crate) struct Hello {
 /// The progress of a file.
 #[repr(C)]
 pub(crate) struct Note {
-    /// Address of its path.
     pub(crate) path: AtomicU64,
     pub(crate) from: AtomicU64,
     pub(crate) to: AtomicU64,
@@ -66,9 +65,7 @@ pub(crate) struct Page {
     /// Nanoseconds that a side looks before it sleeps: longer where that has been of use, and none if there is one processor.
     pub(crate) patience: [AtomicU32; 2],
     pub(crate) function: AtomicU32,
-    /// Kind of the answer.
     pub(crate) kind: AtomicU32,
-    /// The calling thread.
     pub(crate) thread: AtomicU32,
     pub(crate) notes: AtomicU32,
     /// Processor time of the program since it called last.

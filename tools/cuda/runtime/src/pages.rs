@@ -32,7 +32,6 @@ impl Pages {
         Ok(true)
     }
 
-    /// Gives pages back.
     pub(crate) fn unmap(&mut self, start: u64, program: &Channel) -> Result {
         let here = self.0.remove(&start).ok_or(Error::INVALID_VALUE)?;
         if program.unmap(start, here.len() as u64) { Ok(()) } else { Err(Error::INVALID_VALUE) }

@@ -8,7 +8,6 @@ use counterpoint_cuda_capture::{Blob, Entry, Journal};
 /// Work of the host that is too short to be noted.
 const LEAST_NANOSECONDS: u64 = 500;
 
-/// Writes the record.
 pub(crate) struct Recorder {
     journal: Option<Journal>,
     /// Processor time of the program since the last entry.
@@ -53,7 +52,6 @@ impl Recorder {
         kept.unwrap_or_default()
     }
 
-    /// Writes a file of the record.
     pub(crate) fn file(&mut self, name: &str, contents: &str) {
         let written = self.journal.as_ref().map_or(Ok(()), |journal| journal.file(name, contents.as_bytes()));
         self.stop_on(written);

@@ -25,7 +25,6 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads them.
     pub(crate) fn from_environment() -> Self {
         let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
         let usual = Settings::default();

@@ -46,7 +46,6 @@ struct Block {
 /// A `__managed__` variable, as it is registered.
 pub(crate) struct Managed {
     pub(crate) binary: usize,
-    /// Its name in the PTX.
     pub(crate) name: String,
     /// Where the program wants the variable's address.
     pub(crate) host: u64,
@@ -58,7 +57,6 @@ impl SharedMemory {
         self.blocks.get(&address).copied().ok_or(Error::INVALID_VALUE)
     }
 
-    /// Notes a managed variable.
     pub(crate) fn register(&mut self, variable: Managed) {
         self.waiting.push(variable);
     }
@@ -175,7 +173,6 @@ impl State {
         Ok(())
     }
 
-    /// Frees a block.
     pub(crate) fn free_shared(&mut self, address: u64) -> Result {
         let block = self.shared.block(address)?;
         if block.variable {

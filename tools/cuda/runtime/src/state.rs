@@ -28,7 +28,6 @@ const MOST_MEMORY: u64 = 1 << 40;
 /// All that is known of a program.
 pub(crate) struct State {
     pub(crate) channel: Channel,
-    /// The thread that calls.
     pub(crate) thread: u32,
     threads: BTreeMap<u32, Thread>,
     /// A function of the program that is to be called before the call is over.
@@ -51,7 +50,6 @@ pub(crate) struct State {
     /// Streams that exist, by their numbers; the default stream is number 0.
     pub(crate) streams: BTreeSet<u32>,
     pub(crate) next_stream: u32,
-    /// Events that exist.
     pub(crate) events: BTreeSet<u32>,
     pub(crate) next_event: u32,
     pub(crate) graphs: Graphs,
@@ -62,7 +60,6 @@ pub(crate) struct State {
     pub(crate) registered: BTreeMap<u64, usize>,
     /// Limits that the program has set, by CUDA's numbers.
     pub(crate) limits_set: BTreeMap<i32, usize>,
-    /// Those that have been recorded.
     pub(crate) recorded: BTreeSet<u32>,
     /// A kernel has failed: every later call fails the same way, as on a GPU.
     pub(crate) failed: Option<Error>,
@@ -125,7 +122,6 @@ impl State {
         }
     }
 
-    /// What the calling thread has.
     pub(crate) fn of_thread(&mut self) -> &mut Thread {
         self.threads.entry(self.thread).or_default()
     }
@@ -182,7 +178,6 @@ impl State {
         self.recorder.write(&Entry::Refused { call: "code".to_owned(), reason: message });
     }
 
-    /// The program ends.
     pub(crate) fn end(&mut self) {
         if !std::mem::replace(&mut self.ended, true) {
             self.write_files();

@@ -63,9 +63,7 @@ impl Words {
     }
 }
 
-/// A type of arguments.
 pub(crate) trait Argument: Sized {
-    /// Takes the next one.
     fn take(words: &mut Words) -> Result<Self>;
 }
 

@@ -9,7 +9,6 @@ use crate::graph::{
 };
 use crate::measure::{COMPONENTS, Run, Workload};
 
-/// Times one workload.
 pub(crate) fn run(workload: Workload, size: u64) -> Run {
     match workload {
         Workload::Ring => ring(size),

@@ -10,13 +10,11 @@ mod ours;
 mod systemc;
 mod tokio;
 
-/// The answer to a request for a run.
 pub(crate) type Answer = Result<Option<Run>, String>;
 
 /// Runs a workload of a size. `None` where the kernel has no version of it.
 pub(crate) type Runner = Box<dyn Fn(Workload, u64) -> Answer>;
 
-/// A kernel to be measured.
 pub(crate) struct Kernel {
     /// Its row in the table.
     pub(crate) name: String,

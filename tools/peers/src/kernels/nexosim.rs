@@ -21,7 +21,6 @@ use crate::measure::{COMPONENTS, Run, Workload};
 const TICK: Duration = Duration::from_nanos(1);
 const LATER: &str = "an event is scheduled for later";
 
-/// Times one workload.
 pub(crate) fn run(workload: Workload, size: u64) -> Run {
     match workload {
         Workload::Ring => ring(size),

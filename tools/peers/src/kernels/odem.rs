@@ -21,7 +21,6 @@ struct Model {
     work: Cell<Work>,
 }
 
-/// Times one workload.
 pub(crate) fn run(workload: Workload, size: u64) -> Run {
     Run::time(|| {
         let model = match workload {

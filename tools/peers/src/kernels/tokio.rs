@@ -19,7 +19,6 @@ use crate::measure::{COMPONENTS, Run, Workload};
 const TICK: Duration = Duration::from_millis(1);
 const OPEN: &str = "the receiver outlives its senders";
 
-/// Times one workload.
 pub(crate) fn run(workload: Workload, size: u64) -> Run {
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
     let runtime = runtime.expect("a runtime needs nothing but memory");

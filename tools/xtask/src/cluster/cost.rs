@@ -16,7 +16,6 @@ const MOST_KIB: f64 = 16.0;
 /// Clock ticks of `/proc` in a second: the kernel's USER_HZ.
 const TICKS: f64 = 100.0;
 
-/// The cost of a process.
 struct Cost {
     /// Processor seconds.
     cpu: f64,

@@ -81,7 +81,6 @@ fn application(folder: &Path, name: &str) -> Result<PathBuf, String> {
     Ok(to.join(file))
 }
 
-/// Writes a file.
 fn write(path: &Path, text: &str) -> Result<(), String> {
     std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -99,7 +99,6 @@ fn installed() -> Result<(), String> {
     }
 }
 
-/// Ports that nobody has.
 fn ports<const N: usize>() -> Result<[u16; N], String> {
     // All are held until all are known, so that none comes twice.
     let listeners: Vec<TcpListener> = (0..N)
@@ -179,7 +178,6 @@ impl Cluster {
         }
     }
 
-    /// A command that finds this cluster.
     pub(super) fn command(&self, name: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(name);
         command.env("SLURM_CONF", configuration(&self.folder));

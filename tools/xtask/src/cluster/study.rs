@@ -8,7 +8,6 @@ use super::nodes::{Cluster, NODES};
 use super::{application, finished, write};
 use crate::report;
 
-/// Points of the study.
 const POINTS: usize = 40;
 /// Points that are finished when a node is killed, at least.
 const BEFORE: usize = 8;

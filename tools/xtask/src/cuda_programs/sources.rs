@@ -24,7 +24,6 @@ pub(super) struct Program {
     pub(super) openmp: bool,
 }
 
-/// A source and its text.
 struct Source {
     path: PathBuf,
     text: String,
@@ -118,7 +117,6 @@ pub(super) fn is_source(path: &Path) -> bool {
     path.extension().is_some_and(|end| SOURCES.iter().any(|source| end == *source))
 }
 
-/// Whether a source has to do with CUDA.
 fn is_cuda(source: &Source) -> bool {
     source.path.extension().is_some_and(|end| end == "cu")
         || includes(&source.text).any(|header| header.contains("cuda") || header.ends_with(".cu"))

@@ -8,7 +8,6 @@ use super::scene::Whole;
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    /// One below a limit.
     pub(super) fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -29,7 +29,6 @@ pub(super) struct Whole {
     pub(super) files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-/// The end of a process.
 pub(super) struct Ended {
     pub(super) status: Option<i32>,
     pub(super) err: String,

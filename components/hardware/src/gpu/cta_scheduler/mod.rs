@@ -9,7 +9,6 @@ pub(super) mod running;
 mod stats;
 
 counterpoint_framework::variants! {
-    /// Registers the policies.
     pub(crate) fn register, of dyn CtaPolicy;
 
     mod fifo::Fifo;
@@ -93,7 +92,6 @@ struct Scheduler {
 }
 
 impl Scheduler {
-    /// Takes a launch in.
     fn arrive(&mut self, launch: Arc<Launch>, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
         let demand = self.occupancy.demand(&launch);
         sim.debug(|| {

@@ -15,7 +15,6 @@ use counterpoint_framework::model::Params;
 use counterpoint_framework::time::Bytes;
 use counterpoint_protocols::launch::{Launch, SmResources};
 
-/// Threads of a warp.
 const WARP: u32 = 32;
 
 /// In which units SMs allot their resources to blocks.

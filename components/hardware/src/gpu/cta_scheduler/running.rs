@@ -66,7 +66,6 @@ pub(in crate::gpu) fn capacity<'a>(sms: impl ExactSizeIterator<Item = &'a SmReso
     Capacity { sms: count, warps: sms.map(|sm| sm.threads / 32).max().unwrap_or(0) }
 }
 
-/// Minimum of these SMs' resources.
 pub(in crate::gpu) fn least<'a>(sms: impl Iterator<Item = &'a SmResources>) -> SmResources {
     let least = |a: SmResources, b: SmResources| SmResources {
         threads: a.threads.min(b.threads),

@@ -60,7 +60,6 @@ impl CtaSchedulerStats {
         }
     }
 
-    /// A block has ended.
     pub(super) fn add_block(&self, counts: &CtaCounts) {
         self.thread_insn.add(counts.thread_insn);
         self.warp_cycles.add(counts.warp_cycles);
@@ -68,10 +67,8 @@ impl CtaSchedulerStats {
     }
 }
 
-/// The row of a launch.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum LaunchKey {
-    /// Its own.
     Own(LaunchName),
     /// That of all beyond the limit of rows.
     Others,
@@ -217,7 +214,6 @@ impl Work {
         self.active_cycles.add(active);
     }
 
-    /// A block has ended.
     pub(super) fn add_block(&self, counts: &CtaCounts) {
         self.ctas_ended.add(1);
         self.warp_insn.add(counts.warp_insn);

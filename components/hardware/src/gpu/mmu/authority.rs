@@ -12,7 +12,6 @@ use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::memory::{Label, MemAccess, MemRequest, Tag};
 use counterpoint_protocols::translation::{MmuReply, RangeClaim};
 
-/// Registers the authorities.
 pub(crate) fn register(registry: &mut Registry) {
     registry.variant::<dyn Authority, Any>();
 }

@@ -41,7 +41,6 @@ pub(super) struct CostParams {
     begin: Cycles,
 }
 
-/// The costs of an SM.
 pub(super) struct Costs {
     pub(super) units: Units,
     pub(super) pairs: bool,

@@ -53,13 +53,11 @@ impl Resource {
 
 pub(super) const RESOURCES: usize = 11;
 
-/// An amount of each.
 pub(super) type Turns = [f64; RESOURCES];
 
 /// Demands of a warp for each resource: in all, or in each cycle that it would need alone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demands {
-    /// Turns that it takes.
     pub(super) turns: Turns,
     /// How often it comes for them.
     pub(super) visits: Turns,
@@ -93,7 +91,6 @@ impl Demands {
         Demands { turns, visits: turns, squares: turns, traffic: Vec::new() }
     }
 
-    /// One message more to a slice.
     #[inline]
     pub(super) fn message(&mut self, slice: usize, sectors: u64) {
         if self.traffic.len() <= slice {

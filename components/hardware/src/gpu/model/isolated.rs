@@ -38,9 +38,7 @@ struct Clock {
     /// The cycle of its last issue, and its way if no other instruction was issued in it.
     issued: u64,
     single: Option<usize>,
-    /// From when on it may issue.
     open: u64,
-    /// Its instruction buffer.
     buffer: Buffer,
     /// By register, when its value is there.
     ready: Vec<u64>,
@@ -59,7 +57,6 @@ struct Clock {
 struct Buffer {
     /// The instruction behind the last one that the warp issued.
     next: u32,
-    /// Instructions left in the buffer.
     left: u8,
 }
 
@@ -189,7 +186,6 @@ impl Clock {
         at
     }
 
-    /// Instructions from one on that compute.
     #[inline]
     fn compute(&mut self, steps: &[Step], first: usize, count: usize, costs: &Costs) {
         for (pc, step) in (first..).zip(&steps[first..first + count]) {

@@ -16,7 +16,6 @@ use super::search::{Grid, first};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demand<'a> {
     pub(super) warps: f64,
-    /// Demands of one of them.
     pub(super) demands: &'a Demands,
 }
 

@@ -59,13 +59,11 @@ pub(super) struct Sm {
     now: u64,
     /// Speeds are those of the residents.
     known: bool,
-    /// How long visits wait here.
     visits: Waits,
     /// When the next one will have done its work, if nothing has changed since that was found.
     due: Option<Due>,
 }
 
-/// Load of an SM on the network.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Load {
     /// Its traffic to each slice in a cycle.

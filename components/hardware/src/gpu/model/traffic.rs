@@ -42,7 +42,6 @@ pub(super) struct Wait {
 }
 
 impl Wait {
-    /// A part of the way to another.
     pub(super) fn towards(self, other: &Wait, part: f64) -> Wait {
         let between = |from: f64, to: f64| from + (to - from) * part;
         Wait { head: between(self.head, other.head), answer: between(self.answer, other.answer) }

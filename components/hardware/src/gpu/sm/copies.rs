@@ -10,7 +10,6 @@ use super::Sm;
 use super::cta::Cta;
 use super::order::Pause;
 
-/// The copies of a warp.
 #[derive(Default)]
 pub(super) struct Copies {
     /// Groups with copies under way, oldest first, and how many.
@@ -35,7 +34,6 @@ impl Copies {
         self.group
     }
 
-    /// A copy of a group has landed.
     pub(super) fn end(&mut self, group: u32) {
         if let Some(at) = self.open.iter().position(|(open, _)| *open == group) {
             self.open[at].1 -= 1;

@@ -22,7 +22,6 @@ pub(super) struct Cta {
     pub(super) index: u32,
     pub(super) environment: CtaEnvironment,
     pub(super) shared: Vec<u8>,
-    /// Slots of its warps.
     pub(super) warps: u64,
     /// Warps that have not ended.
     pub(super) live: u32,
@@ -51,7 +50,6 @@ struct Barrier {
     count: Option<u32>,
     /// Slots of the warps that wait.
     waiting: u64,
-    /// How those that have arrived voted.
     votes: Votes,
 }
 

@@ -7,7 +7,6 @@ use counterpoint_ptx::{Class, Instruction, Kernel, Reach, RegisterSet};
 use super::operands::{Operands, RegisterFile};
 use super::units::Units;
 
-/// Facts of an instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fact {
     /// The registers that it reads or writes, and those that it writes: bits of their scoreboard ids modulo 64.
@@ -18,7 +17,6 @@ pub(super) struct Fact {
     pub(super) cycles: (u16, u16),
     /// Its place in the kernel.
     pub(super) pc: u32,
-    /// The way that it takes.
     pub(super) way: u8,
     /// Its class in the instruction mix.
     pub(super) class: Class,
@@ -92,7 +90,6 @@ impl Programs {
         number as u16
     }
 
-    /// A block of a program has ended.
     pub(super) fn end(&mut self, number: u16) {
         self.0[usize::from(number)].blocks -= 1;
     }

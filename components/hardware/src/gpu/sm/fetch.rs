@@ -25,7 +25,6 @@ pub(super) struct Code {
     /// Where its instructions lie.
     pub(super) address: u64,
     pub(super) instructions: u32,
-    /// On whose behalf they are fetched.
     pub(super) label: Label,
 }
 
@@ -149,7 +148,6 @@ impl Fetch {
         self.cache.wants_credit()
     }
 
-    /// Sends a request of the cache.
     #[inline]
     pub(super) fn send(&mut self, memory: &mut Out<MemRequest>) {
         self.cache.send(memory);
@@ -180,7 +178,6 @@ impl Fetch {
         }
     }
 
-    /// Fetches for a warp.
     #[inline]
     fn fetch(&mut self, slot: u32, stats: &ReadCacheStats) {
         if !self.cache.is_perfect() {

@@ -37,7 +37,6 @@ impl Sm {
         Ok(())
     }
 
-    /// Lets a scheduler issue.
     #[inline]
     fn issue_one(&mut self, scheduler: usize, cycle: u64, sim: &Context<SmStats>) -> Result<(), Fault> {
         let Scheduler { share, core, .. } = self.schedulers[scheduler];

@@ -43,7 +43,6 @@ const CLASSES: [(Class, &str, &str); Class::COUNT] = [
 ];
 
 impl InstructionMix {
-    /// An instruction of a class is issued.
     #[inline]
     pub(super) fn count(&self, class: Class) {
         self.0[class as usize].add(1);

@@ -102,7 +102,6 @@ impl RegisterFile {
         registers.iter().fold(0, |banks, &register| banks | self.bank(warp, register))
     }
 
-    /// The operands of an instruction.
     pub(super) fn operands(&self, file: FileAccesses) -> Operands {
         let (reads, writes) = (self.banks_of(0, file.reads()), self.banks_of(0, file.writes()));
         let count = (reads.count_ones() / self.first.count_ones()) as usize;

@@ -45,7 +45,6 @@ impl Drain {
         self.in_flight[usize::from(epoch & 1)] += 1;
     }
 
-    /// Something of an epoch has ended.
     #[inline]
     pub(super) fn end(&mut self, epoch: u8) {
         self.in_flight[usize::from(epoch & 1)] -= 1;
@@ -79,7 +78,6 @@ pub(super) enum Pause {
     AcquiringFence,
     /// Accesses before a release, which comes next.
     Release,
-    /// The value of an acquire.
     Acquire,
     /// The same, and the L1 is invalidated when it is there.
     AcquireFromDevice,

@@ -246,7 +246,6 @@ pub struct TensorParams {
 }
 
 impl TensorParams {
-    /// The way to the units.
     pub(super) fn way(&self) -> WayParams {
         let &TensorParams { units, issue_width, collectors, .. } = self;
         WayParams { units, issue_width, inputs: 1, collectors, outputs: 1, dispatch_width: 1 }

@@ -8,7 +8,6 @@ pub(super) const NEVER: u64 = u64::MAX;
 pub(super) struct Places {
     times: [u64; Places::MOST],
     count: u32,
-    /// Where they begin.
     first: u32,
     latest: u64,
 }
@@ -17,7 +16,6 @@ impl Places {
     /// The most places that there are of a sort (`params.rs`).
     const MOST: usize = 64;
 
-    /// Free places.
     pub(super) fn new(count: u32) -> Self {
         let none = if count == 0 { NEVER } else { 0 };
         Places { times: [none; Places::MOST], count, first: 0, latest: none }

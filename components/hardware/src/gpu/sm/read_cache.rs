@@ -10,9 +10,7 @@ use super::answer::Answer;
 use super::params::ReadCacheParams;
 use crate::memory::cache::{Cache, CacheParams, Found, SetIndex, WayId};
 
-/// Result of a lookup.
 pub(super) enum Lookup<'a> {
-    /// The line is there.
     Hit(&'a Line),
     /// It is not; the one who asked waits for it.
     Missed,
@@ -87,7 +85,6 @@ impl<T> ReadCache<T> {
         })
     }
 
-    /// Whether what is read is always there.
     #[inline]
     pub(super) fn is_perfect(&self) -> bool {
         self.perfect

@@ -7,7 +7,6 @@ use super::SmStats;
 use super::cta::Cta;
 use crate::gpu::issue_slots;
 
-/// The spans of a block.
 #[derive(Default)]
 pub(super) struct Spans {
     block: Option<SpanId>,
@@ -44,7 +43,6 @@ impl Spans {
         }
     }
 
-    /// The block has ended.
     pub(super) fn end(&self, cta: &Cta, sim: &Context<SmStats>) {
         let Some(block) = self.block else { return };
         let (launch, counts) = (&cta.launch, &cta.counts);

@@ -15,7 +15,6 @@ pub(super) struct Held {
     /// Those whose next instruction is for the load-store unit.
     pub(super) wants_memory: u64,
     pub(super) accessing: u64,
-    /// Those that wait for pages.
     pub(super) at_page: u64,
 }
 

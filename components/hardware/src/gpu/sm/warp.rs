@@ -25,9 +25,7 @@ pub(super) const PLACES: usize = 8;
 pub(super) enum State {
     /// The slot is empty, or its warp has ended.
     Ended,
-    /// It may go on.
     Running,
-    /// It waits at a barrier.
     AtBarrier,
     /// It waits for what its [`Pause`] says.
     AtFence,
@@ -38,7 +36,6 @@ pub(super) enum State {
 pub(super) struct WarpSlot {
     pub(super) warp: Option<Warp>,
     pub(super) state: State,
-    /// Instructions that it has issued.
     pub(super) issued: u64,
     /// Number of them after which the warp needs attention.
     pub(super) attention: u64,
@@ -172,7 +169,6 @@ pub(super) struct Warps {
     pub(super) held: u64,
     /// Per way through the SM, the warps whose next instruction takes it. There are fewer ways than places for them.
     wants: [u64; PLACES],
-    /// Facts of the next instruction.
     next: [Fact; SLOTS],
     /// The place of the warp's block, and the number of its program.
     places: [u8; SLOTS],

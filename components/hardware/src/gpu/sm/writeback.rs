@@ -9,7 +9,6 @@ use std::collections::BinaryHeap;
 const SLOTS: u64 = 64;
 /// Results in the ring; more wait in the heap, too.
 const NODES: usize = 128;
-/// The end of a list.
 const END: u8 = u8::MAX;
 
 /// The place of no instruction: of a result that writes no register.

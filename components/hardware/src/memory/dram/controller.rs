@@ -122,7 +122,6 @@ struct DramCounts {
 }
 
 impl DramCounts {
-    /// Counts a command.
     fn count(&self, issued: &Issued, timing: &Timing) {
         match issued.command {
             Command::Activate => self.n_act.add(1),
@@ -158,7 +157,6 @@ pub struct DramController {
     scheduler: Scheduler<u32>,
     /// Accesses that have no reply yet, by the number that the scheduler and the replies have for them.
     under_way: Table<Access>,
-    /// Accesses in its queue.
     queued: u64,
     /// Since when something has been queued.
     active: u64,

@@ -4,7 +4,6 @@
 //! extension, with a port through which it learns what nobody will read any more.
 
 counterpoint_framework::variants! {
-    /// Registers the rules.
     pub(crate) fn register, of dyn LineRule;
 
     mod none::NoRule;

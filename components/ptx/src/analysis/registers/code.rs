@@ -99,7 +99,6 @@ fn collect(homes: &Homes, source: &Source, found: &mut Vec<ValueId>, has_shared_
     }
 }
 
-/// The memory that a step touches.
 fn touch(step: &Step) -> Touch {
     let words: Vec<&str> = step.opcode.split('.').collect();
     let has = |word: &str| words.contains(&word);
@@ -137,7 +136,6 @@ pub(super) fn is_branch(step: &Step) -> bool {
     matches!(step.opcode.split('.').next(), Some("bra" | "ret" | "exit" | "brx"))
 }
 
-/// The values that a step uses as addresses.
 pub(super) fn addresses(homes: &Homes, step: &Step) -> Vec<ValueId> {
     let address = |source: &Source| match source {
         Source::Address(base, _) => match &**base {
@@ -155,7 +153,6 @@ pub(super) fn has_factor(homes: &Homes, step: &Step) -> bool {
     is_product && step.sources.iter().any(|source| homes.constant(source).is_some())
 }
 
-/// Values that something needs.
 pub(super) fn needed(ssa: &Ssa, homes: &Homes) -> Vec<bool> {
     let mut needed = vec![false; ssa.definitions.len()];
     let mut phis = BTreeMap::new();

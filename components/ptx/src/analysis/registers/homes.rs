@@ -6,7 +6,6 @@ use crate::analysis::ssa::{Source, Ssa, Step, ValueId};
 pub(super) enum Home {
     /// A register of the thread's own.
     Own,
-    /// The register of another value.
     Same(ValueId),
     /// A constant, a parameter, or a value that all threads of a block share: an immediate, a word of the constant bank, or a
     /// register of the warp.
@@ -18,7 +17,6 @@ pub(super) struct Homes {
     homes: Vec<Home>,
     /// The value that an address is made of by adding a constant; itself for most.
     bases: Vec<ValueId>,
-    /// Registers of each value.
     pub(super) weights: Vec<u32>,
     /// Values that are the same in all threads of a warp, as far as they come from integers.
     uniform: Vec<bool>,
@@ -116,7 +114,6 @@ impl Homes {
         is_uniform_source(&self.uniform, source)
     }
 
-    /// The value in whose register a value is.
     fn root(&self, value: ValueId) -> ValueId {
         match self.homes[value as usize] {
             Home::Same(root) => root,

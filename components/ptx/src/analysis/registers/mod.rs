@@ -42,7 +42,6 @@ pub(crate) const LEAST_WITH_CALLS: u32 = 24;
 /// The least bound that the assembler takes.
 pub(crate) const LEAST: u32 = 16;
 
-/// Registers of an SM.
 const REGISTERS: u32 = 1 << 16;
 
 /// Functions with more values times blocks than this have no estimate: their sets would grow too large.

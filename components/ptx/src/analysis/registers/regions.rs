@@ -15,7 +15,6 @@ const UNROLLED: u32 = 4;
 const LARGEST_PART: usize = 128;
 const LARGEST_WHOLE: usize = 512;
 
-/// The regions of a function.
 pub(super) struct Regions<'a> {
     ssa: &'a Ssa,
     homes: &'a Homes,
@@ -32,7 +31,6 @@ impl<'a> Regions<'a> {
         regions
     }
 
-    /// Registers of a name.
     pub(super) fn weight(&self, name: Name) -> u32 {
         let count = self.homes.weights.len();
         match (name % (count as Name + 2)) as usize {
@@ -59,7 +57,6 @@ impl<'a> Regions<'a> {
         code::is_rooted(step) || step.results.iter().any(is_made)
     }
 
-    /// The phis of a block that have registers.
     fn phis(&self, block: u32) -> impl Iterator<Item = &'a Phi> {
         self.ssa.phis[block as usize]
             .iter()

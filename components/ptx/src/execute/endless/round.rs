@@ -48,15 +48,12 @@ impl Words {
 /// A round that a warp goes forever.
 #[derive(Clone, Debug)]
 pub(super) struct Round {
-    /// Instructions of it.
     pub(super) period: u64,
     /// Lanes that execute it.
     pub(super) lanes: u32,
-    /// Its instructions.
     pub(super) pcs: Vec<u32>,
     /// Words that the warp reads, on the way to it and in it, or writes without changing them.
     pub(super) reads: Words,
-    /// Words that it changes.
     pub(super) writes: Words,
     /// Words that it reads in the round, and those that it changes in it.
     waits: Words,

@@ -53,7 +53,6 @@ pub struct Watch {
     pcs: Vec<u32>,
     lanes: u32,
     deciding: (usize, Deciding),
-    /// Memory has been changed.
     changes: bool,
     seen: Vec<Seen>,
 }

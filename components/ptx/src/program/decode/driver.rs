@@ -14,7 +14,6 @@ const RESERVED: &str = "reserved memory";
 /// Bytes that CUDA reserves of a block's shared memory from sm_80 on.
 const RESERVED_BYTES: u64 = 1024;
 
-/// Declares what a function needs.
 pub(super) fn declare(function: &Function, text: &str, storage: &mut Storage) -> Result<(), PtxError> {
     let variable = |name: &str, space: StorageSpace, bytes: u64| Variable {
         space,

@@ -84,7 +84,6 @@ impl Decoder<'_> {
     }
 }
 
-/// One line being decoded.
 pub(super) struct Line<'d, 's, 'm> {
     pub(super) decoder: &'d mut Decoder<'m>,
     pub(super) source: &'s ast::Instruction,

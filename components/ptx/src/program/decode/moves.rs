@@ -268,7 +268,6 @@ impl Line<'_, '_, '_> {
     }
 }
 
-/// The special register of this name.
 pub(super) fn special(name: &str) -> Option<Special> {
     let (head, axis) = match name.rsplit_once('.') {
         Some((head, axis)) => (head, ["x", "y", "z"].iter().position(|a| *a == axis)? as u8),

@@ -29,7 +29,6 @@ impl RegisterType {
     }
 }
 
-/// A register in use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Register {
     pub(crate) id: u16,
@@ -236,7 +235,6 @@ impl Decoder<'_> {
         Ok((self.constants.len() as u16 - 1) | CONSTANT)
     }
 
-    /// The operand for a constant.
     pub(super) fn constant(&mut self, value: u64, wide: bool, place: Place) -> Result<u16, PtxError> {
         let value = if wide { value } else { value & 0xffff_ffff };
         if let Some(&index) = self.constant_index.get(&(value, wide)) {

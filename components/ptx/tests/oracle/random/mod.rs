@@ -33,7 +33,6 @@ pub(crate) enum Node {
     Loop(Choices, Vec<Node>),
     /// An exit, or a jump out of a loop or to the end.
     Leave(Choices),
-    /// A call of a function.
     Call(Choices),
     /// A barrier, where all threads come by.
     Barrier,
@@ -48,7 +47,6 @@ pub(crate) struct Random {
     pub(crate) functions: Vec<Vec<Node>>,
     pub(crate) threads: u32,
     pub(crate) ctas: u32,
-    /// The seed of the input.
     pub(crate) seed: u64,
 }
 
@@ -81,7 +79,6 @@ fn nodes(count: usize) -> impl Strategy<Value = Vec<Node>> {
     prop::collection::vec(top, 0..count)
 }
 
-/// Any program.
 pub(crate) fn random() -> impl Strategy<Value = Random> {
     let functions = prop::collection::vec(nodes(14), function::COUNT);
     (nodes(40), functions, 1u32..70, 1u32..3, any::<u64>()).prop_map(
@@ -89,7 +86,6 @@ pub(crate) fn random() -> impl Strategy<Value = Random> {
     )
 }
 
-/// A program as PTX.
 pub(crate) fn text(program: &Random, catalogue: &Catalogue) -> String {
     let mut text =
         String::from(".version 7.8\n.target sm_80\n.address_size 64\n.shared .align 16 .b8 tile[8192];\n");

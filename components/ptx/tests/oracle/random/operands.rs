@@ -43,7 +43,6 @@ impl<'c> Chooser<'c> {
         self.number() % count
     }
 
-    /// One of these.
     pub(crate) fn of<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())]
     }

@@ -229,7 +229,6 @@ fn instruction(op: &Opcode<'_>, choose: &mut Chooser<'_>) -> String {
     choose.guard() + &operands(op, choose)
 }
 
-/// An instruction with operands.
 pub(crate) fn operands(op: &Opcode<'_>, choose: &mut Chooser<'_>) -> String {
     let (result, sources) = op.signature().expect("the catalogue has no others");
     let wider = op.takes_wider_registers();

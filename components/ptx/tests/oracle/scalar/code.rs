@@ -9,7 +9,6 @@ use super::opcode::Type;
 /// A function without its braces.
 pub(crate) struct Code<'m> {
     pub(crate) function: &'m Function,
-    /// Each instruction and its scope.
     pub(crate) steps: Vec<(usize, &'m Instruction)>,
     scopes: Vec<Scope<'m>>,
 }

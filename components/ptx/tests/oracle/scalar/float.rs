@@ -62,7 +62,6 @@ pub(crate) fn evaluate(op: &Opcode<'_>, ty: Type, sources: &[u64]) -> u64 {
     in_type!(ty, compute(op, sources))
 }
 
-/// The rounding of a result.
 fn rounding(op: &Opcode<'_>) -> Round {
     match op.one_of(&["rz", "rm", "rp", "rzi", "rmi", "rpi", "rna"]) {
         Some("rz" | "rzi") => Round::TowardZero,

@@ -83,7 +83,6 @@ impl Type {
         }
     }
 
-    /// Whether its values may be written as constants.
     pub(crate) fn has_constants(self) -> bool {
         match self.class {
             Class::Bits | Class::Unsigned | Class::Signed | Class::Predicate => true,
@@ -151,7 +150,6 @@ impl<'a> Opcode<'a> {
         Opcode { text, head, words, types }
     }
 
-    /// Whether this modifier is given.
     pub(crate) fn has(&self, word: &str) -> bool {
         self.words.contains(&word)
     }
@@ -229,7 +227,6 @@ impl<'a> Opcode<'a> {
         })
     }
 
-    /// Whether registers may be wider than the type.
     pub(crate) fn takes_wider_registers(&self) -> bool {
         self.head == "cvt"
     }

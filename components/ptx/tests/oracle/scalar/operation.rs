@@ -3,7 +3,6 @@
 use super::opcode::{Class, Opcode, Type};
 use super::{float, integer, video};
 
-/// A result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// A number of the result's type; higher bits mean nothing.

@@ -16,7 +16,6 @@ const LOCAL: usize = 1 << 14;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Runs,
-    /// At a barrier.
     Waits,
     /// At an instruction that the threads of its warp execute together.
     Meets,
@@ -77,7 +76,6 @@ enum Target {
     Memory(Room, u64),
     /// Parameters of a call, and the offset in them.
     Frame(Name, usize),
-    /// Parameters of the kernel.
     Kernel(usize),
 }
 

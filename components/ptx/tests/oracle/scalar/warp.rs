@@ -10,7 +10,6 @@ use super::thread::{State, Thread};
 
 const B32: &str = "b32";
 
-/// Whether an instruction is one of these.
 pub(super) fn is_together(op: &Opcode<'_>) -> bool {
     matches!(op.head, "vote" | "shfl" | "match" | "redux")
 }

@@ -24,10 +24,8 @@ struct List {
     blocks: Vec<u64>,
 }
 
-/// The cost of a change.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Cost {
-    /// Lines changed.
     pub(super) lines: u64,
     /// Those that have to be read first.
     pub(super) reads: Vec<u64>,

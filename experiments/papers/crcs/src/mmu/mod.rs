@@ -22,7 +22,6 @@ use crate::messages::{Irregular, PageMoved, Progress};
 use counts::Counts;
 use ownership::{Available, Consequence, EarlyRelease, Ownership, Tally};
 
-/// Registers the authority.
 pub(crate) fn register(registry: &mut Registry) {
     registry.equipped::<dyn Authority, Owners>();
 }
@@ -219,7 +218,6 @@ impl Owners {
         stats.skipped.add(now.skipped - told.skipped);
     }
 
-    /// A command of the command processor.
     fn obey(&mut self, command: PageCommand, outbox: &mut Outbox) -> Result<(), String> {
         let (mut ownership, mut out) = (self.ownership.borrow_mut(), Vec::new());
         match command {

@@ -65,7 +65,6 @@ struct Entry {
     writes: u32,
 }
 
-/// The state of a page.
 #[derive(Clone, Debug, Default)]
 struct Page {
     /// Bytes that the host copies here and that have not come: the ready bit, counted.
@@ -74,7 +73,6 @@ struct Page {
     is_input: bool,
     /// Something here goes to the host: the D2H bit.
     is_output: bool,
-    /// It has gone there.
     has_left: bool,
     has_been_handed_over: bool,
     /// The scheduler counts it.
@@ -113,7 +111,6 @@ pub struct Ownership {
     unprofiled: BTreeSet<LaunchId>,
     /// Kernels that may touch any page and have not ended.
     irregular: BTreeSet<LaunchId>,
-    /// The kernels that have been launched.
     kernels: BTreeSet<LaunchId>,
     /// More may come.
     is_open: bool,

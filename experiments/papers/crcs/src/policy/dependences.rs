@@ -21,7 +21,6 @@ pub(super) struct Dependences {
     first: Option<LaunchId>,
     /// Number of launches so far.
     launched: u32,
-    /// One of them was irregular.
     serialises: bool,
     /// No more will come.
     is_complete: bool,
@@ -86,7 +85,6 @@ impl Dependences {
         }
     }
 
-    /// A page has another owner.
     pub(super) fn moved(&mut self, moved: PageMoved) {
         self.available += u64::from(moved.appears);
         if let Some(pages) = moved.from.and_then(|from| self.owned.get_mut(&from)) {

@@ -8,7 +8,6 @@ mod ppcs;
 use counterpoint_framework::model::Registry;
 use counterpoint_hardware::gpu::cta_scheduler::CtaPolicy;
 
-/// Registers the policies.
 pub(crate) fn register(registry: &mut Registry) {
     registry.equipped::<dyn CtaPolicy, fifo::CrcsFifo>().equipped::<dyn CtaPolicy, ppcs::Ppcs>();
 }

@@ -17,7 +17,6 @@ pub(super) struct OwnerPorts {
     pages: Option<In<PageMoved>>,
 }
 
-/// The state.
 pub(super) struct Owners {
     ports: OwnerPorts,
     pub(super) dependences: Dependences,

@@ -6,7 +6,6 @@ mod profiled;
 use counterpoint_framework::model::Registry;
 use counterpoint_host_model::runtimes::Runtime;
 
-/// Registers the runtime.
 pub(crate) fn register(registry: &mut Registry) {
     registry.variant::<dyn Runtime, overlapped::Overlapped>();
 }

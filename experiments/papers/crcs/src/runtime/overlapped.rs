@@ -305,7 +305,6 @@ async fn one_after_another(driver: &mut Driver<'_>, run: SpanId) -> Result<(), F
     phases(driver, run, runtimes::Sender::in_one_stream).await
 }
 
-/// Checks that an application can be executed so.
 fn check(application: &Application) -> Result<(), Fault> {
     if !application.textures.is_empty() || !application.surfaces.is_empty() {
         return Err(Fault::new(
@@ -335,10 +334,8 @@ fn check(application: &Application) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The sender of the steps.
 struct Sender {
     profilers: Profilers,
-    /// The parent span of kernels.
     parent: SpanId,
 }
 

@@ -13,7 +13,6 @@ use super::overlapped::{Semi, key};
 /// Pre-profilers by kernel.
 pub(super) type Profilers = BTreeMap<String, Arc<Kernel>>;
 
-/// Kernels that have been rewritten.
 #[derive(Default)]
 struct Rewritten {
     /// By kernel, its profiled form.
@@ -47,7 +46,6 @@ pub(super) fn with_profilers(application: &Application, semi: Semi) -> Result<Ap
     Ok(changed)
 }
 
-/// The pre-profilers that an application has.
 pub(super) fn profilers_of(application: &Application) -> Profilers {
     let mut found = Profilers::new();
     for launch in Step::launches(&application.steps) {

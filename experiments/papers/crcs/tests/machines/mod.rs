@@ -32,7 +32,6 @@ fn run_request(request: &RunRequest) -> RunSummary {
     run_with(request, registry_with(&[counterpoint_crcs::register]))
 }
 
-/// Runs with the spans of blocks.
 fn with_blocks(request: RunRequest) -> RunSummary {
     run_request(&of_blocks(request))
 }

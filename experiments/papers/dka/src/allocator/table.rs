@@ -52,7 +52,6 @@ impl<R: Real> Table<R> {
         table
     }
 
-    /// The performance of a time.
     fn performance(&self, cycles: u64) -> R {
         let units = cycles.max(1) as f64 * f64::from(-self.scale).exp2();
         R::nearest(1.0) / R::nearest(units)

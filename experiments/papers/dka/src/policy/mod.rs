@@ -8,7 +8,6 @@ mod task_split;
 use counterpoint_framework::model::Registry;
 use counterpoint_hardware::gpu::cta_scheduler::CtaPolicy;
 
-/// Registers the policies.
 pub(crate) fn register(registry: &mut Registry) {
     registry
         .equipped::<dyn CtaPolicy, pairs::Pairs>()

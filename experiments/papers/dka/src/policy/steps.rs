@@ -11,7 +11,6 @@ use counterpoint_protocols::launch::{Launch, LaunchId};
 
 use crate::pipeline::Task;
 
-/// The step that runs.
 #[derive(Default)]
 pub(super) struct Steps {
     current: Option<u32>,

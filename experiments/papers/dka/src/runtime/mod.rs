@@ -8,7 +8,6 @@ mod schedule;
 use counterpoint_framework::model::Registry;
 use counterpoint_host_model::runtimes::Runtime;
 
-/// Registers the runtimes.
 pub(crate) fn register(registry: &mut Registry) {
     registry.variant::<dyn Runtime, pairs::Pairs>().variant::<dyn Runtime, preemptive::Preemptive>();
 }

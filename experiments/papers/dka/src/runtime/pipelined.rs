@@ -14,7 +14,6 @@ use counterpoint_protocols::extra::Extra;
 
 use super::schedule::{self, Width};
 
-/// The execution of pipelines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     /// Number of kernels that run together.
@@ -32,7 +31,6 @@ struct Pipelined {
     parent: SpanId,
 }
 
-/// Runs an application with its pipelines so.
 pub(super) async fn run(driver: &mut Driver<'_>, run: SpanId, plan: Plan) -> Result<(), Fault> {
     let sender = |parent| Pipelined { others: Sender::in_one_stream(parent), plan, parent };
     phases(driver, run, sender).await

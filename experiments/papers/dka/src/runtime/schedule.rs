@@ -8,13 +8,11 @@ use crate::pipeline::Task;
 /// Number of kernels that run together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
-    /// Two.
     Pair,
     /// As many as there are kernels, each batch one kernel behind the one before it.
     All,
 }
 
-/// A batch on its way.
 struct UnderWay {
     batch: u32,
     next: u32,

@@ -12,7 +12,6 @@ use counterpoint_protocols::launch::{Launch, LaunchId, SmResources};
 
 use tables::{Mapping, Tables};
 
-/// Registers the policies.
 pub(crate) fn register(registry: &mut Registry) {
     registry.equipped::<dyn CtaPolicy, Spatial>().equipped::<dyn CtaPolicy, Interleaved>();
 }
@@ -82,7 +81,6 @@ struct Mapped {
     among: u32,
     /// Made when the SMs are known.
     tables: Option<Tables>,
-    /// Launches that have a slot.
     admitted: Vec<LaunchId>,
     stats: Rc<MappingStats>,
 }

@@ -45,7 +45,6 @@ pub struct Entry {
 /// A row of the core status block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Core {
-    /// Its resources for blocks.
     offer: SmResources,
     /// Kernels that are assigned to it, or have blocks on it.
     queue: Vec<Entry>,

@@ -5,7 +5,6 @@ use counterpoint_simulation::references::ReferenceInput;
 
 use super::bytes_of_f32s;
 
-/// Faces of a cell.
 const FACES: usize = 4;
 /// Density, momentum in three directions, energy.
 const VARIABLES: usize = 5;
@@ -45,7 +44,6 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_f32s(&fluxes))
 }
 
-/// The state of a cell.
 struct State {
     variables: [f64; VARIABLES],
     velocity: [f64; 3],

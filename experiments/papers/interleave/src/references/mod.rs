@@ -13,7 +13,6 @@ mod track;
 use counterpoint_framework::model::Registry;
 use counterpoint_simulation::references::Reference;
 
-/// Registers the references.
 pub(crate) fn register(registry: &mut Registry) {
     for reference in described::REFERENCES {
         registry.add(reference);

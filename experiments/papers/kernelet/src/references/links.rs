@@ -2,7 +2,6 @@
 
 use counterpoint_simulation::references::ReferenceInput;
 
-/// Threads of a block.
 const THREADS: u32 = 256;
 /// 2^32 over the golden ratio: spreads the places where threads begin.
 const SPREAD: u32 = 2_654_435_769;

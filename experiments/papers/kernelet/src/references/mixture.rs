@@ -2,7 +2,6 @@
 
 use counterpoint_simulation::references::ReferenceInput;
 
-/// Threads of a block.
 const THREADS: usize = 256;
 
 /// The reference as applications name it: parameters `blocks`, `loads` and `work`, and the input buffer `words`.

@@ -9,7 +9,6 @@ mod voxels;
 use counterpoint_framework::model::Registry;
 use counterpoint_simulation::references::Reference;
 
-/// Registers the references.
 pub(crate) fn register(registry: &mut Registry) {
     registry.add(Reference { name: "kernelet-mriq", compute: voxels::reference });
     registry.add(Reference { name: "kernelet-pc", compute: links::reference });

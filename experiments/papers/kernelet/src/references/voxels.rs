@@ -6,7 +6,6 @@ use counterpoint_simulation::references::ReferenceInput;
 
 /// Threads of a block, and voxels.
 const THREADS: usize = 256;
-/// Samples that the kernel has.
 const SAMPLES: usize = 1024;
 
 /// The reference as applications name it: parameters `blocks` and `samples`, input buffers `x`, `y` and `z`, results `real` and

@@ -27,7 +27,6 @@ pub fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
 }
 
-/// A random plan.
 pub(super) fn by_chance(measured: &Measured, queue: &Queue, random: &mut SplitMix) -> Outcome {
     let Ok(outcome) = run::<Infallible>(measured, queue, |pending| Ok(choose(measured, pending, random)));
     outcome

@@ -38,12 +38,10 @@ pub enum Choice {
     },
 }
 
-/// Decisions as they are made.
 #[derive(Default)]
 pub(super) struct Decisions(BTreeMap<Choice, Used>);
 
 impl Decisions {
-    /// Adds one.
     pub(super) fn add(&mut self, choice: Choice, time: f64, blocks: [u64; 2]) {
         let used = self.0.entry(choice).or_insert(Used { choice, count: 0, time: 0.0, blocks: [0; 2] });
         used.count += 1;

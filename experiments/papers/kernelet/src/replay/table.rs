@@ -50,7 +50,6 @@ pub(super) struct Row<const COLUMNS: usize> {
     cells: [String; COLUMNS],
 }
 
-/// The numbers that a column may have.
 #[derive(Clone, Copy)]
 pub(super) enum Numbers {
     /// Above 0.
@@ -130,7 +129,6 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         table
     }
 
-    /// The text of a cell.
     pub(super) fn text<'a>(&self, row: &'a Row<COLUMNS>, column: &str) -> &'a str {
         let place = self.columns.iter().position(|name| *name == column);
         place.map_or("", |place| row.cells[place].as_str())

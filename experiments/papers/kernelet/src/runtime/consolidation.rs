@@ -43,7 +43,6 @@ impl Policy for ConsolidationParams {
     }
 }
 
-/// The decider.
 struct InOrder;
 
 impl Scheduler for InOrder {

@@ -30,7 +30,6 @@ pub(crate) const CO_SCHEDULE: &str = "co-schedule ";
 pub(super) struct Share {
     /// The place of its instance among those that are pending.
     pub(super) place: usize,
-    /// Blocks of a slice.
     pub(super) slice: u64,
     /// Streams over which slices are spread.
     pub(super) streams: u32,
@@ -43,7 +42,6 @@ pub(super) struct Decision {
     pub(super) shares: Vec<Share>,
     /// The next decision waits until all of it has ended.
     pub(super) waits: bool,
-    /// Attributes of its span.
     pub(super) attributes: Attributes,
 }
 
@@ -77,11 +75,9 @@ struct Started {
     kernel: usize,
     number: u32,
     commands: Vec<CommandId>,
-    /// Everything of it has been sent.
     sent: bool,
 }
 
-/// The executor of a queue.
 struct Executor<'d, 'a> {
     driver: &'d mut Driver<'a>,
     programs: Vec<Program>,

@@ -57,7 +57,6 @@ pub(super) struct GpuParams {
     occupancy: Occupancy,
 }
 
-/// The GPU of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Gpu {
     /// The model's knowledge of it.
@@ -71,7 +70,6 @@ pub(super) struct Gpu {
     occupancy: Occupancy,
 }
 
-/// The card with such SMs.
 fn with(sm: &SmResources) -> Result<Card, Fault> {
     let found = [Card::C2050, Card::GTX680].into_iter().find(|card| card.machine.offer.threads == sm.threads);
     found.ok_or_else(|| {

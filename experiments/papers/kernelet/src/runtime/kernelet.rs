@@ -118,7 +118,6 @@ fn shown(profile: &Profile) -> Attributes {
     ]
 }
 
-/// The decider.
 struct ByModel(Choices);
 
 impl Scheduler for ByModel {

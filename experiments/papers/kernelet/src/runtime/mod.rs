@@ -28,7 +28,6 @@ pub(crate) use executor::{CO_SCHEDULE, QUEUE};
 pub(crate) use kernelet::PROFILES;
 
 counterpoint_framework::variants! {
-    /// Registers the runtimes.
     pub(crate) fn register, of dyn Runtime;
 
     mod consolidation::Consolidation;

@@ -50,7 +50,6 @@ impl Policy for MonteCarloParams {
     }
 }
 
-/// The decider.
 struct ByChance(Room);
 
 impl ByChance {

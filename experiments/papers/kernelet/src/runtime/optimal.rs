@@ -81,7 +81,6 @@ fn of_table(name: &str) -> &str {
     APPLICATIONS.iter().find(|(application, _)| *application == name).map_or(name, |(_, kernel)| kernel)
 }
 
-/// The decider.
 struct ByRates {
     best: ByMeasurement,
     /// The kernels of the table.

@@ -39,7 +39,6 @@ struct Measured {
     time: SimTime,
 }
 
-/// Takes profiles.
 pub(super) struct Profiler<'p, 'd, 'a> {
     pub(super) params: &'p ProfilerParams,
     pub(super) driver: &'d mut Driver<'a>,
@@ -52,7 +51,6 @@ pub(super) struct Profiler<'p, 'd, 'a> {
 const STREAMS: u32 = 1 << 16;
 
 impl Profiler<'_, '_, '_> {
-    /// The profile of a kernel.
     pub(super) async fn profile(&mut self, program: &Program) -> Result<Profile, Fault> {
         let title = format!("profile {}", program.name);
         let span = self.driver.begin(Some(self.parent), Level::Phases, title);

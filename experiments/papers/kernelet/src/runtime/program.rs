@@ -11,7 +11,6 @@ use counterpoint_ptx::{Kernel, PtxError, parser};
 
 /// A kernel of the queue.
 pub(super) struct Program {
-    /// The name of its application.
     pub(super) name: String,
     /// The launch of all its blocks.
     pub(super) whole: LaunchStep,

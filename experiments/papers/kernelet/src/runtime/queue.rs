@@ -25,7 +25,6 @@ pub(super) struct QueueParams {
     pub(super) ahead: u32,
 }
 
-/// An instance of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Instance {
     /// The kernel's place among the kernels.
@@ -38,7 +37,6 @@ pub(super) struct Instance {
     pub(super) left: u64,
 }
 
-/// The instances of a queue.
 pub(super) struct Queue {
     /// Those that will come, the last one first.
     coming: Vec<Instance>,

@@ -22,7 +22,6 @@ use super::queue::QueueParams;
 pub(super) trait Policy: Params + Clone + Send + Sync + 'static {
     /// The runtime's name.
     const NAME: &'static str;
-    /// Its effect.
     const DOC: &'static str;
 
     /// Refuses parameters that contradict each other.

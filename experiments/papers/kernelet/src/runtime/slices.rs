@@ -67,7 +67,6 @@ impl Policy for SlicesParams {
     }
 }
 
-/// The decider.
 struct Given {
     params: SlicesParams,
     room: Room,

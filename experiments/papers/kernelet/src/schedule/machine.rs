@@ -7,7 +7,6 @@ use super::prune::{Thresholds, ratio};
 use crate::model::{Latency, Memory, Sm};
 use crate::paper;
 
-/// Threads of a warp.
 const WARP: u32 = 32;
 
 /// Memory of a card in cycles of its model: requests of 128 bytes per cycle; an uncoalesced access has one

@@ -12,7 +12,6 @@ const MACHINE: Machine = Machine {
     memory: Memory::constant(100.0),
 };
 
-/// A kernel whose blocks have a warp.
 fn kernel(instructions_per_block: f64, memory_fraction: f64, pur: f64, mur: f64) -> Profile {
     Profile {
         instructions_per_block,

@@ -20,7 +20,6 @@ pub(super) struct Batch {
     pub(super) queue: BufferId,
     /// Their contents.
     pub(super) bytes: Vec<u8>,
-    /// The kernel.
     pub(super) launch: LaunchStep,
 }
 
@@ -33,7 +32,6 @@ pub(super) trait DoesBatches {
     /// The times at which inputs and results of tasks are copied.
     fn copies(&self) -> Copies;
 
-    /// The kernel for some tasks of a step.
     fn batch(&self, driver: &Driver<'_>, key: &Key, step: &[Task], tasks: &[Task]) -> Result<Batch, Fault>;
 
     /// Looks at the memory that the kernel of a batch has left, besides the results of tasks.
@@ -71,7 +69,6 @@ struct Batches<'a> {
 }
 
 impl Batches<'_> {
-    /// Does the tasks of a batch.
     async fn batch(
         &self,
         driver: &mut Driver<'_>,

@@ -76,7 +76,6 @@ struct Shape {
 }
 
 impl Fusion {
-    /// The demand of a task in the kernel.
     fn demand(&self, task: &Task) -> Result<Demand, Fault> {
         let own = entry::demand(task)
             .map_err(|error| Fault::new(format!("task `{}`: {error}", task.launch.kernel.name())))?;

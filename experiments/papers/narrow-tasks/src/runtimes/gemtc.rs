@@ -70,7 +70,6 @@ impl GemtcParams {
         Ok(device.capacity.sms * each)
     }
 
-    /// Tasks of a batch.
     fn size<'a>(&self, step: impl IntoIterator<Item = &'a Task>) -> u32 {
         let threads = step.into_iter().map(|task| task.launch.block[0]).max().unwrap_or(1);
         if self.batch == 0 { (BATCH_THREADS / threads).max(1) } else { self.batch }

@@ -19,7 +19,6 @@ pub mod pagoda;
 use counterpoint_framework::model::Registry;
 use counterpoint_host_model::runtimes::Runtime;
 
-/// Registers the runtimes.
 pub(crate) fn register(registry: &mut Registry) {
     registry.equipped::<dyn Runtime, pagoda::Pagoda>();
     register_plain(registry);

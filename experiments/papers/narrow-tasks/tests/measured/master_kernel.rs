@@ -49,7 +49,6 @@ ret;
 /// Instructions of a warp of it that does not stop, by the lines above: `st` behind the first jump is passed by.
 const TASK_INSTRUCTIONS: f64 = 17.0;
 
-/// An entry of the table.
 #[derive(Clone, Copy)]
 struct Entry {
     state: State,
@@ -59,7 +58,6 @@ struct Entry {
 
 const ONE: Demand = Demand { blocks: 1, warps: 1, shared: 0, barrier: false };
 
-/// A task that may be scheduled.
 fn task(demand: Demand) -> Entry {
     Entry { state: ENABLED, demand, stops: false }
 }

@@ -65,7 +65,6 @@ fn block(summary: &RunSummary) -> &Span {
     summary.report.trace.spans.iter().find(|span| span.name == "cta 0").unwrap()
 }
 
-/// A count of a span.
 fn amount(span: &Span, name: &str) -> f64 {
     match span.attributes.iter().find(|(known, _)| *known == name) {
         Some((_, Attribute::Amount(amount))) => *amount as f64,

@@ -94,7 +94,6 @@ const STREAM: Key = key(
     "The stream, by a name of one's own; the default stream, which waits for all others and they for it, if not given.",
 );
 
-/// Values of a round.
 const LET: Key = key(
     "let",
     Names,
@@ -134,7 +133,6 @@ pub(in super::super) static ROWS: Section = Section {
     ],
 };
 
-/// A fill.
 pub(in super::super) static MEMSET: Section = Section {
     name: "a fill",
     keys: &[
@@ -164,7 +162,6 @@ pub(in super::super) static FILL: Section = Section {
     ],
 };
 
-/// A copy on a device.
 pub(in super::super) static COPY: Section = Section {
     name: "a copy on a device",
     keys: &[
@@ -205,7 +202,6 @@ pub(in super::super) static RECORD: Section = Section {
     )],
 };
 
-/// A wait on a device.
 pub(in super::super) static WAIT: Section = Section {
     name: "a wait",
     keys: &[key(
@@ -234,7 +230,6 @@ pub(in super::super) static SYNCHRONIZE: Section = Section {
     )],
 };
 
-/// A repetition.
 pub(in super::super) static REPEAT: Section = Section {
     name: "a repetition",
     keys: &[
@@ -259,7 +254,6 @@ pub(in super::super) static LOOP: Section = Section {
     ],
 };
 
-/// A task pipeline.
 pub(in super::super) static PIPELINE: Section = Section {
     name: "a pipeline",
     keys: &[
@@ -333,7 +327,6 @@ pub(in super::super) static SWAP: Section = Section {
     keys: &[key("swap", List, "Two buffers whose names exchange their meaning from here on.")],
 };
 
-/// A release.
 pub(in super::super) static FREE: Section = Section {
     name: "a release",
     keys: &[key(

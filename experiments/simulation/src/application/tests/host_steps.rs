@@ -17,7 +17,6 @@ fn application(lines: &str) -> LoadedApplication {
     loaded(&with(lines), &[]).unwrap_or_else(|report| panic!("{report}"))
 }
 
-/// The steps that lines become.
 fn steps(lines: &str) -> Vec<Step> {
     application(lines).application.steps
 }

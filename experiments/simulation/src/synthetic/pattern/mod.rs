@@ -3,7 +3,6 @@
 //! A pattern is one file with its parameters and one line in the list.
 
 counterpoint_framework::variants! {
-    /// Registers the patterns.
     pub(crate) fn register, of dyn Pattern;
 
     mod sequential::Sequential;

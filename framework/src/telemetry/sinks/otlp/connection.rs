@@ -10,6 +10,7 @@ use hyper_util::rt::TokioIo;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
 use prost::Message;
 use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
 
 use super::Endpoint;
 
@@ -46,7 +47,13 @@ struct RpcStatus {
 pub(super) struct Connection<'a> {
     endpoint: &'a Endpoint,
     headers: HeaderMap,
-    open: Option<SendRequest<Full<Bytes>>>,
+    open: Option<Open>,
+}
+
+struct Open {
+    sender: SendRequest<Full<Bytes>>,
+    /// Ends with the connection, and has the reason.
+    task: JoinHandle<hyper::Result<()>>,
 }
 
 impl<'a> Connection<'a> {
@@ -64,22 +71,27 @@ impl<'a> Connection<'a> {
     /// Sends an encoded request, and decodes the answer.
     pub(super) async fn post(&mut self, body: Bytes) -> Result<ExportTraceServiceResponse, Failure> {
         let again = |error: &dyn std::error::Error| Failure::retry(with_causes(error));
-        if self.open.as_ref().is_none_or(SendRequest::is_closed) {
+        if self.open.as_ref().is_none_or(|open| open.sender.is_closed()) {
             self.open = Some(self.connect().await?);
         }
-        let Some(open) = self.open.as_mut() else { return Err(Failure::retry("no connection".to_owned())) };
+        let Some(mut open) = self.open.take() else { return Err(Failure::retry("no connection".to_owned())) };
         let uri = self.endpoint.uri();
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
         let host = uri.authority().map_or("", |authority| authority.as_str());
         let request = Request::post(path).header(HOST, host).header(CONTENT_TYPE, PROTOBUF);
         let mut request = request.body(Full::new(body)).map_err(|error| again(&error))?;
         request.headers_mut().extend(self.headers.clone());
-        open.ready().await.map_err(|error| again(&error))?;
-        let response = open.send_request(request).await.map_err(|error| self.no_answer(&error))?;
+        if let Err(closed) = open.sender.ready().await {
+            // The connection knows why.
+            let reason = open.task.await.ok().and_then(Result::err).unwrap_or(closed);
+            return Err(self.no_answer(&reason));
+        }
+        let response = open.sender.send_request(request).await.map_err(|error| self.no_answer(&error))?;
+        self.open = Some(open);
         answer(response).await
     }
 
-    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, Failure> {
+    async fn connect(&self) -> Result<Open, Failure> {
         let uri = self.endpoint.uri();
         // An address of IPv6 has brackets in a URL only.
         let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
@@ -89,14 +101,12 @@ impl<'a> Connection<'a> {
         stream.set_nodelay(true).map_err(|error| Failure::retry(error.to_string()))?;
         let (sender, connection) =
             handshake(TokioIo::new(stream)).await.map_err(|error| self.no_answer(&error))?;
-        // Its end is noticed by the sender.
-        tokio::spawn(async move { drop(connection.await) });
-        Ok(sender)
+        Ok(Open { sender, task: tokio::spawn(connection) })
     }
 
     /// The failure of a server that does not answer in HTTP.
     fn no_answer(&self, error: &hyper::Error) -> Failure {
-        let problem = with_causes(error);
+        let problem = format!("no answer in HTTP: {}", with_causes(error));
         if self.endpoint.uri().port_u16() == Some(GRPC_PORT) {
             let hint = "port 4317 is usually OTLP/gRPC; spans are sent by OTLP/HTTP, usually port 4318";
             return Failure { problem: format!("{problem}: {hint}"), is_final: true };

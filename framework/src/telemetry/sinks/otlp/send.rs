@@ -101,7 +101,6 @@ struct Sender<'a> {
 }
 
 impl Sender<'_> {
-    /// The thread that sends.
     fn run(&self, batches: flume::Receiver<Batch>) -> Exported {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let mut exported = Exported::default();

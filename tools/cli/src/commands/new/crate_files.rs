@@ -12,7 +12,6 @@ pub(super) enum Source {
     Git(String),
 }
 
-/// The crate of the command.
 const COMMAND: &str = "counterpoint";
 /// The crates that it uses, and their folders in a checkout.
 const USED: [(&str, &str); 4] = [

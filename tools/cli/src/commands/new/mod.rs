@@ -118,7 +118,6 @@ const WORDS_OF_RUST: [&str; 22] = [
     "match", "mod", "move", "static", "std", "struct", "test", "trait", "type", "use",
 ];
 
-/// The mistake in a name.
 fn problem(name: &str, is_crate: bool) -> Option<String> {
     let expected = "expected a lower-case letter and then lower-case letters, digits and single `-`";
     let letters = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');

@@ -7,12 +7,10 @@ use std::sync::atomic::AtomicBool;
 
 use counterpoint_cuda_launch::{Captured, Request, cached, run};
 
-/// A file of these tests.
 pub(crate) fn here(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file)
 }
 
-/// Compiles and links.
 pub(crate) fn compile(what: &[OsString], program: &Path) {
     let mut compiler = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
     // A program names CUDA's library, whichever has the functions.

@@ -53,7 +53,6 @@ const LAYERED: c_uint = 1;
 const SURFACE: c_uint = 2;
 const CUBE: c_uint = 4;
 const GATHER: c_uint = 8;
-/// Faces of a cube.
 const FACES: usize = 6;
 
 /// Texels in device memory, x fastest.
@@ -79,7 +78,6 @@ impl Array {
         }
     }
 
-    /// Whether it was made for surfaces.
     pub(super) fn is_for_surfaces(&self) -> bool {
         self.flags & SURFACE != 0
     }
@@ -111,7 +109,6 @@ impl Array {
     }
 }
 
-/// Handle of an array.
 pub(super) type Handle = *mut c_void;
 
 /// Handles begin here, where no memory is.

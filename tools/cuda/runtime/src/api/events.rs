@@ -38,7 +38,6 @@ impl State {
         self.recorder.entry(&Entry::Record { event, stream });
     }
 
-    /// Makes an event.
     pub(super) fn new_event(&mut self) -> u32 {
         let number = self.next_event;
         self.next_event += 1;

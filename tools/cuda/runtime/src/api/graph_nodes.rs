@@ -36,7 +36,6 @@ struct FillNode {
     rows: usize,
 }
 
-/// A function of the host.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct HostNode {
@@ -95,7 +94,6 @@ fn flat_copy(to: *mut c_void, from: *const c_void, bytes: usize, kind: c_int) ->
     Operation::Copy { places: vec![(line(to), line(from))], shape: flat(bytes), kind }
 }
 
-/// Numbers of nodes.
 fn list(nodes: *const Handle, count: usize) -> Result<Vec<u64>> {
     (0..count).map(|index| get(nodes.wrapping_add(index)).map(number)).collect()
 }
@@ -113,7 +111,6 @@ fn add(
     put(node, handle(next))
 }
 
-/// Gives a node another operation of its kind.
 fn change(own: &mut Operation, new: Operation) -> Result {
     if own.kind() != new.kind() {
         return Err(Error::INVALID_VALUE);

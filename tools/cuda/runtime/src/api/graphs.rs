@@ -26,7 +26,6 @@ pub(super) fn handle(number: u64) -> Handle {
     std::ptr::without_provenance_mut(number as usize)
 }
 
-/// A graph that can be launched.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ready {
     pub(super) plan: Plan,
@@ -78,7 +77,6 @@ impl Graphs {
         node.map(|node| &mut node.operation).ok_or(Error::INVALID_VALUE)
     }
 
-    /// Takes a graph in.
     pub(super) fn keep(&mut self, graph: Graph) -> Handle {
         let number = self.next();
         self.graphs.insert(number, graph);

@@ -21,7 +21,6 @@ const MAPPED: c_uint = 2;
 /// A direction as programs name it: host to host, to the device, to the host, on the device, or as the addresses say.
 type Kind = c_int;
 
-/// Ends of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {
     HostToHost,
@@ -102,7 +101,6 @@ impl State {
         self.copy_now(places, shape, kind, stream, waits)
     }
 
-    /// Copies rows.
     pub(super) fn copy_now(
         &mut self,
         (to, from): (Place, Place),
@@ -492,7 +490,6 @@ pub(super) struct Extent {
     pub(super) depth: usize,
 }
 
-/// A copy of planes.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Copy3D {

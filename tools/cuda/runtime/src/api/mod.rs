@@ -26,7 +26,6 @@ use crate::words::Words;
 pub(crate) enum Body {
     /// Its result is an error number.
     Call(fn(&mut State, &mut Words) -> Result),
-    /// Its result is a word of another kind.
     Answer(fn(&mut State, &mut Words) -> Result<u64>),
     /// The same, and the program is not at work yet, or no more.
     Register(fn(&mut State, &mut Words) -> Result<u64>),

@@ -10,7 +10,6 @@ use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::{get, put};
 
-/// The handle of the pool.
 const POOL: usize = 1;
 
 type Pool = *mut c_void;

@@ -62,7 +62,6 @@ fn wrapped(wrapper: *const Wrapper) -> Result<Vec<Contents>, String> {
 }
 
 entries! {
-    /// Takes a fat binary in.
     fn __cudaRegisterFatBinary(wrapper: *const Wrapper) => Register |state| {
         let contents = wrapped(wrapper).map_err(|message| state.say_once(&message)).ok();
         Ok(state.modules.register(contents) as u64 + 1)

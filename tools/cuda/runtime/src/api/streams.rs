@@ -38,7 +38,6 @@ impl State {
         std::ptr::without_provenance_mut(FIRST_HANDLE + self.new_stream_number() as usize)
     }
 
-    /// Makes a stream.
     pub(super) fn new_stream_number(&mut self) -> u32 {
         let number = self.next_stream;
         self.next_stream += 1;

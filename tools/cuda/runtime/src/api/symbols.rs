@@ -11,7 +11,6 @@ use crate::modules::Placed;
 use crate::state::State;
 
 impl State {
-    /// The place of a variable.
     fn symbol(&mut self, host: *const c_void) -> Result<Placed> {
         let variable = self.modules.host_variable(host.addr())?;
         self.load(variable.binary)?;

@@ -44,7 +44,6 @@ struct TextureDescription {
 
 plain!(ResourceDescription, TextureDescription);
 
-/// The texels of a texture.
 #[derive(Clone, Copy)]
 struct Memory {
     address: u64,
@@ -67,7 +66,6 @@ const CLAMP: usize = 1;
 const BORDER: usize = 3;
 
 impl TextureDescription {
-    /// The edges of each axis.
     fn edges(&self, dimensions: usize) -> Result<[usize; 3]> {
         let mut edges = [CLAMP; 3];
         for (axis, found) in edges.iter_mut().enumerate() {

@@ -8,7 +8,6 @@ use super::queue::Work;
 
 /// An access to shared memory that has been issued and not been executed.
 pub(in crate::gpu::sm) enum Pending<'a> {
-    /// Any access.
     Access(&'a Access),
     /// A load of one word for all lanes, at this address.
     Poll(u32),

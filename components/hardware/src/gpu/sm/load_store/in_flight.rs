@@ -15,7 +15,6 @@ pub(super) struct InFlight {
     pub(super) since: Option<u64>,
     /// For textures: the lines that hold texels, and their data as they arrive.
     pub(super) texels: Vec<(u64, Line)>,
-    /// Transactions made.
     pub(super) made: u32,
     /// Of these, those that have not been served.
     pub(super) pending: u32,

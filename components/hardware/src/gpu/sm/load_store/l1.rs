@@ -43,7 +43,6 @@ pub(super) enum Outcome {
     NoCredit,
     /// It must wait for an answer, which frees a miss entry or a way.
     Blocked,
-    /// The values are there.
     Hit,
     /// The line is on its way already.
     Joined,
@@ -51,7 +50,6 @@ pub(super) enum Outcome {
     Missed,
     /// The request has left, past the cache.
     Bypassed,
-    /// The store has left.
     Stored,
     /// The store has been done here.
     Kept,

@@ -158,7 +158,6 @@ impl LoadStore {
         self.out_of_credit || self.l1.wants_credit() || caches
     }
 
-    /// Whether addresses are translated.
     pub(super) fn translates(&self) -> bool {
         self.tlb.is_some()
     }
@@ -227,7 +226,6 @@ impl LoadStore {
         self.l1.acquire();
     }
 
-    /// An access to be filled in.
     pub(super) fn empty_access(&mut self) -> Box<Access> {
         self.spare.pop().unwrap_or_default()
     }

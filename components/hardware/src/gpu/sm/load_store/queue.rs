@@ -15,7 +15,6 @@ use crate::gpu::sm::places::{NEVER, Places};
 pub(super) enum Work {
     /// A kernel parameter, whose value the register has, in this line; none if no lane takes part.
     Parameter(Option<u64>),
-    /// Shared memory.
     Shared(Box<Access>),
     /// A word of shared memory that all lanes load, at this address.
     Poll(u32),
@@ -28,16 +27,17 @@ pub(super) enum Work {
     Lines(u32, u32, u32),
 }
 
-/// Where an instruction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// In the pipeline register in front of the collectors.
     Issued,
     /// In a collector of memory instructions, or in a `shared` one that serves every sort; it may leave from this turn on.
-    Collecting { shared: bool, leaves: u64 },
+    Collecting {
+        shared: bool,
+        leaves: u64,
+    },
     /// In a pipeline register in front of the unit.
     Collected,
-    /// In the unit.
     InUnit,
 }
 

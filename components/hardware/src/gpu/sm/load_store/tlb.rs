@@ -27,7 +27,6 @@ pub(in crate::gpu::sm) struct TlbStats {
     requests: Counter,
 }
 
-/// The TLB of an SM.
 pub(super) struct Tlb {
     pages: Pages,
     shift: u32,

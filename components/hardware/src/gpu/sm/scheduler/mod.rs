@@ -3,7 +3,6 @@
 //! A policy is one file and one line in the list.
 
 counterpoint_framework::variants! {
-    /// Registers the policies.
     pub(crate) fn register, of dyn WarpPolicy;
 
     mod lrr::LooseRoundRobin;

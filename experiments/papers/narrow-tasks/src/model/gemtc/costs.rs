@@ -65,7 +65,6 @@ pub(super) struct SuperCosts {
     block: f64,
     /// Demands of the work around a task.
     of_around: Demands,
-    /// Demands of a look at the lock.
     look: Demands,
 }
 

@@ -50,7 +50,6 @@ pub(super) struct Spinner {
 #[derive(Debug)]
 pub(super) struct Lock {
     costs: LockCosts,
-    /// Those that wait.
     spinners: Vec<Spinner>,
     /// By SM, how many of them are there.
     waiting: Vec<u32>,

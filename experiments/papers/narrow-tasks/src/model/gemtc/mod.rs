@@ -29,7 +29,6 @@ const FRONT: u64 = 4;
 const REAR: u64 = 8;
 const DONE: u64 = 12;
 
-/// A SuperKernel.
 struct Super {
     tasks: Tasks,
     lock: Lock,
@@ -43,7 +42,6 @@ struct Super {
 /// The state of a block.
 #[derive(Clone, Copy, Debug)]
 enum Doing {
-    /// It begins.
     Begins,
     /// It has the lock for a task, or waits for it.
     Takes,
@@ -204,7 +202,6 @@ impl StateMachine for Supers {
 }
 
 impl Supers {
-    /// A block has ended.
     fn end(&mut self, number: u32, device: &Device<'_>) -> Option<Ended> {
         let Block { launch, index, since, mut counts, .. } = self.blocks.remove(&number)?;
         let cycles = device.cycle() - since;

@@ -37,7 +37,6 @@ pub(super) enum Target {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Row {
     Nothing,
-    /// A task that waits for another one.
     Waits,
     /// One that the scheduler warp can do something about.
     Finds(State),

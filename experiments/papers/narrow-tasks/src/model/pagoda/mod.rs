@@ -34,7 +34,6 @@ use costs::{MasterCosts, MasterParams};
 use device_table::DeviceTable;
 use warp_table::MasterBlock;
 
-/// A MasterKernel.
 struct Master {
     tasks: Tasks,
     table: u64,

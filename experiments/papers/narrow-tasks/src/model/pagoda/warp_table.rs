@@ -193,7 +193,6 @@ mod tests {
         block.slots().iter().flatten().count()
     }
 
-    /// The slots of a row.
     fn of_row(block: &MasterBlock, row: u32) -> Vec<usize> {
         let all = block.slots().iter().enumerate();
         all.filter(|(_, slot)| slot.is_some_and(|slot| slot.row == row)).map(|(at, _)| at).collect()

@@ -99,7 +99,6 @@ pub(super) enum Scan {
 }
 
 impl Scan {
-    /// The MasterKernel that does so.
     fn kernel(self) -> &'static str {
         match self {
             Scan::Rows => MASTER_KERNEL,

@@ -29,7 +29,6 @@ pub struct HostTable {
     known: BTreeSet<TaskId>,
     /// The task spawned last, unless it has been flushed.
     last: Option<TaskId>,
-    /// The column whose turn it is.
     column: u32,
 }
 
