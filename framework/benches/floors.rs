@@ -1,8 +1,8 @@
 //! The cost that no general kernel can go below: the four workloads as hand-written loops over one event enum.
 //!
-//! Each loop exists over a [`Heap`] (the standard library's) and over a [`Wheel`] with a bucket per tick.
+//! The queue is the standard library's heap.
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use super::graph::{
@@ -11,7 +11,7 @@ use super::graph::{
 };
 
 /// Everything that can happen in one of the workloads.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// A token arrives at a component of the ring.
     Hop {
@@ -37,144 +37,35 @@ enum Event {
     },
 }
 
-/// Events in the order of (time, insertion).
-trait Queue {
-    /// Adds an event `delay` ticks from now.
-    fn push(&mut self, delay: u64, event: Event);
-    /// Takes the next event, with its time, which becomes now.
-    fn pop(&mut self) -> Option<(u64, Event)>;
-}
-
-/// The standard library's heap, with a sequence number for ties.
+/// Events in the order of time and insertion.
 #[derive(Default)]
-struct Heap {
+struct Queue {
     now: u64,
     sequence: u64,
-    events: BinaryHeap<Entry>,
+    /// The time is in the upper half of the key, as one number is cheaper to compare than two.
+    events: BinaryHeap<Reverse<(u128, Event)>>,
 }
 
-/// An event in the heap: the largest entry is the next event.
-struct Entry {
-    time: u64,
-    sequence: u64,
-    event: Event,
-}
-
-impl Entry {
-    /// One number is cheaper to compare than two.
-    #[inline]
-    fn key(&self) -> u128 {
-        u128::from(self.time) << 64 | u128::from(self.sequence)
-    }
-}
-
-impl Ord for Entry {
-    #[inline]
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.key().cmp(&self.key())
-    }
-}
-
-impl PartialOrd for Entry {
-    #[inline]
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Entry {}
-
-impl Queue for Heap {
+impl Queue {
+    /// Adds an event `delay` ticks from now.
     #[inline]
     fn push(&mut self, delay: u64, event: Event) {
-        self.events.push(Entry { time: self.now + delay, sequence: self.sequence, event });
+        let key = u128::from(self.now + delay) << 64 | u128::from(self.sequence);
+        self.events.push(Reverse((key, event)));
         self.sequence += 1;
     }
 
+    /// Takes the next event, with its time, which becomes now.
     #[inline]
     fn pop(&mut self) -> Option<(u64, Event)> {
-        let Entry { time, event, .. } = self.events.pop()?;
-        self.now = time;
-        Some((time, event))
+        let Reverse((key, event)) = self.events.pop()?;
+        self.now = (key >> 64) as u64;
+        Some((self.now, event))
     }
 }
 
-/// A ring of buckets, one a tick, each first in, first out.
-struct Wheel {
-    now: u64,
-    /// Events of this tick that have been taken.
-    taken: usize,
-    waiting: usize,
-    buckets: Vec<Vec<Event>>,
-}
-
-impl Wheel {
-    /// A wheel for delays below `ticks`, a power of two.
-    fn new(ticks: usize) -> Self {
-        Wheel { now: 0, taken: 0, waiting: 0, buckets: vec![Vec::new(); ticks] }
-    }
-
-    #[inline]
-    fn bucket(&mut self, time: u64) -> &mut Vec<Event> {
-        let index = time as usize & (self.buckets.len() - 1);
-        &mut self.buckets[index]
-    }
-}
-
-impl Queue for Wheel {
-    #[inline]
-    fn push(&mut self, delay: u64, event: Event) {
-        debug_assert!(delay > 0 && delay < self.buckets.len() as u64, "the wheel is too small");
-        self.bucket(self.now + delay).push(event);
-        self.waiting += 1;
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<(u64, Event)> {
-        if self.waiting == 0 {
-            return None;
-        }
-        loop {
-            let (now, taken) = (self.now, self.taken);
-            let bucket = self.bucket(now);
-            if let Some(&event) = bucket.get(taken) {
-                self.taken += 1;
-                self.waiting -= 1;
-                return Some((now, event));
-            }
-            bucket.clear();
-            self.now += 1;
-            self.taken = 0;
-        }
-    }
-}
-
-/// A wheel that holds one unit of delay.
-fn small_wheel() -> Wheel {
-    Wheel::new(4)
-}
-
-/// A wheel that holds the longest possible hold.
-fn large_wheel() -> Wheel {
-    Wheel::new(1 << 16)
-}
-
-/// The ring for `hops` hops, a multiple of the square of its size, over a heap.
-pub(crate) fn ring_heap(hops: u64) -> Work {
-    ring(Heap::default(), hops)
-}
-
-pub(crate) fn ring_wheel(hops: u64) -> Work {
-    ring(small_wheel(), hops)
-}
-
-fn ring(mut queue: impl Queue, hops: u64) -> Work {
+pub(crate) fn ring(hops: u64) -> Work {
+    let mut queue = Queue::default();
     let mut work = Work::default();
     for node in 0..RING as u32 {
         queue.push(1, Event::Hop { node: (node + 1) % RING as u32, token: node });
@@ -191,15 +82,8 @@ fn ring(mut queue: impl Queue, hops: u64) -> Work {
     work
 }
 
-pub(crate) fn pipeline_heap(items: u64) -> Work {
-    pipeline(Heap::default(), items)
-}
-
-pub(crate) fn pipeline_wheel(items: u64) -> Work {
-    pipeline(small_wheel(), items)
-}
-
-fn pipeline(mut queue: impl Queue, items: u64) -> Work {
+pub(crate) fn pipeline(items: u64) -> Work {
+    let mut queue = Queue::default();
     let mut line = Line::new(items);
     line.start(|stage| queue.push(1, Event::Done { stage }));
     while let Some((_, event)) = queue.pop() {
@@ -297,15 +181,8 @@ impl Line {
 }
 
 /// PHOLD for about `events` hops over a heap.
-pub(crate) fn phold_heap(events: u64) -> Work {
-    phold(Heap::default(), events)
-}
-
-pub(crate) fn phold_wheel(events: u64) -> Work {
-    phold(large_wheel(), events)
-}
-
-fn phold(mut queue: impl Queue, events: u64) -> Work {
+pub(crate) fn phold(events: u64) -> Work {
+    let mut queue = Queue::default();
     let receivers: Vec<[u32; OUTPUTS]> = graph();
     let end = last_tick(events);
     let mut work = Work::default();
@@ -332,15 +209,8 @@ fn phold(mut queue: impl Queue, events: u64) -> Work {
     work
 }
 
-pub(crate) fn clocked_heap(components: usize, cycles: u64) -> Work {
-    clocked(Heap::default(), components, cycles)
-}
-
-pub(crate) fn clocked_wheel(components: usize, cycles: u64) -> Work {
-    clocked(small_wheel(), components, cycles)
-}
-
-fn clocked(mut queue: impl Queue, components: usize, cycles: u64) -> Work {
+pub(crate) fn clocked(components: usize, cycles: u64) -> Work {
+    let mut queue = Queue::default();
     let mut states: Vec<u64> = (1..=components as u64).collect();
     for component in 0..components as u32 {
         queue.push(1, Event::Wake { component });

@@ -24,22 +24,19 @@ const EVENTS: u64 = 200_000;
 const COMPONENTS: usize = 256;
 const CYCLES: u64 = 2_000;
 
-/// Times one workload: the two loops, and the kernel with one clock and with three. All four must do the same work;
+/// Times one workload: the loop, and the kernel with one clock and with three. All three must do the same work;
 /// with three clocks PHOLD's times, and so its work, are other ones.
 fn compare(
     group: &mut BenchmarkGroup<'_, WallTime>,
     name: &str,
-    heap: impl Fn() -> Work,
-    wheel: impl Fn() -> Work,
+    floor: impl Fn() -> Work,
     machine: impl Fn(Clocks) -> Machine,
 ) {
     let options = RunOptions::default();
-    let expected = heap();
-    assert_eq!(wheel(), expected, "{name}: the wheel differs from the heap");
+    let expected = floor();
     assert_eq!(workloads::work(machine(Clocks::Unit).run(&options)), expected, "{name}: the kernel differs");
     group.throughput(Throughput::Elements(expected.operations));
-    group.bench_function(format!("{name}/heap loop"), |bencher| bencher.iter(|| black_box(heap())));
-    group.bench_function(format!("{name}/wheel loop"), |bencher| bencher.iter(|| black_box(wheel())));
+    group.bench_function(format!("{name}/loop"), |bencher| bencher.iter(|| black_box(floor())));
     for clocks in [Clocks::Unit, Clocks::Mixed] {
         let operations = workloads::work(machine(clocks).run(&options)).operations;
         group.throughput(Throughput::Elements(operations));
@@ -55,29 +52,25 @@ fn kernel(criterion: &mut Criterion) {
     compare(
         &mut group,
         "ring",
-        || floors::ring_heap(HOPS),
-        || floors::ring_wheel(HOPS),
+        || floors::ring(HOPS),
         |clocks| workloads::ring(clocks, HOPS),
     );
     compare(
         &mut group,
         "pipeline",
-        || floors::pipeline_heap(ITEMS),
-        || floors::pipeline_wheel(ITEMS),
+        || floors::pipeline(ITEMS),
         |clocks| workloads::pipeline(clocks, ITEMS),
     );
     compare(
         &mut group,
         "phold",
-        || floors::phold_heap(EVENTS),
-        || floors::phold_wheel(EVENTS),
+        || floors::phold(EVENTS),
         |clocks| workloads::phold(clocks, EVENTS),
     );
     compare(
         &mut group,
         "clocked",
-        || floors::clocked_heap(COMPONENTS, CYCLES),
-        || floors::clocked_wheel(COMPONENTS, CYCLES),
+        || floors::clocked(COMPONENTS, CYCLES),
         |clocks| workloads::clocked(clocks, COMPONENTS, CYCLES),
     );
 }

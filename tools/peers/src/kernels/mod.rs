@@ -41,8 +41,7 @@ pub(crate) fn all() -> Vec<Kernel> {
     let mut kernels = vec![
         Kernel::new("Counterpoint, 1 GHz", 1, ours::unit),
         Kernel { own_times: true, ..Kernel::new(REFERENCE, 1, ours::mixed) },
-        Kernel::new("hand-written loop, timing wheel", 1, ours::wheel),
-        Kernel::new("hand-written loop, BinaryHeap", 1, ours::heap),
+        Kernel::new("hand-written loop, BinaryHeap", 1, ours::floor),
         Kernel::new(format!("desque {}", version("desque")), 1, desque::run),
         Kernel::new(format!("odem-rs {}", version("odem-rs")), 2, odem::run),
         Kernel::new(format!("NeXosim {}", version("nexosim")), 8, nexosim::run),
@@ -58,7 +57,7 @@ pub(crate) fn all() -> Vec<Kernel> {
 
 /// The work that every kernel must have done after a workload of a size.
 pub(crate) fn expected(workload: Workload, size: u64) -> Work {
-    ours::wheel(workload, size).work
+    ours::floor(workload, size).work
 }
 
 /// The version of a dependency, as locked.

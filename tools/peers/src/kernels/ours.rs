@@ -26,22 +26,12 @@ fn machine(clocks: Clocks, workload: Workload, size: u64) -> Run {
     Run::time(|| work(machine.run(&RunOptions::default())))
 }
 
-/// Loops over a heap.
-pub(crate) fn heap(workload: Workload, size: u64) -> Run {
+/// The hand-written loops.
+pub(crate) fn floor(workload: Workload, size: u64) -> Run {
     Run::time(|| match workload {
-        Workload::Ring => floors::ring_heap(size),
-        Workload::Pipeline => floors::pipeline_heap(size),
-        Workload::Phold => floors::phold_heap(size),
-        Workload::Clocked => floors::clocked_heap(COMPONENTS, size),
-    })
-}
-
-/// Loops over a timing wheel.
-pub(crate) fn wheel(workload: Workload, size: u64) -> Run {
-    Run::time(|| match workload {
-        Workload::Ring => floors::ring_wheel(size),
-        Workload::Pipeline => floors::pipeline_wheel(size),
-        Workload::Phold => floors::phold_wheel(size),
-        Workload::Clocked => floors::clocked_wheel(COMPONENTS, size),
+        Workload::Ring => floors::ring(size),
+        Workload::Pipeline => floors::pipeline(size),
+        Workload::Phold => floors::phold(size),
+        Workload::Clocked => floors::clocked(COMPONENTS, size),
     })
 }
