@@ -97,7 +97,7 @@ fn layers_do_not_reach_upwards() {
 /// The crates, from the lowest row on. Those in a row are beside each other; papers are a row of their own
 /// folder.
 const CRATES: [&[&str]; 9] = [
-    &["counterpoint-archive", "counterpoint-macros"],
+    &["counterpoint-archive", "counterpoint-kernel", "counterpoint-macros", "counterpoint-ptx-frontend"],
     &["counterpoint-framework", "counterpoint-ptx"],
     &["counterpoint-cuda-capture", "counterpoint-protocols", "counterpoint-report"],
     &["counterpoint-cuda-runtime", "counterpoint-hardware", "counterpoint-host-model"],
@@ -194,7 +194,7 @@ struct House {
     storeys: &'static [&'static [&'static str]],
 }
 
-const HOUSES: [House; 2] = [
+const HOUSES: [House; 3] = [
     House {
         source: "framework/src/",
         name: "counterpoint_framework",
@@ -209,16 +209,14 @@ const HOUSES: [House; 2] = [
         ],
     },
     House {
+        source: "components/ptx/frontend/src/",
+        name: "counterpoint_ptx_frontend",
+        storeys: &[&["syntax"], &["isa"], &["analysis"], &["profile", "program", "slice"]],
+    },
+    House {
         source: "components/ptx/src/",
         name: "counterpoint_ptx",
-        storeys: &[
-            &["syntax"],
-            &["isa"],
-            &["analysis"],
-            &["profile", "program", "slice"],
-            &["execute"],
-            &["functional"],
-        ],
+        storeys: &[&["isa"], &["analysis"], &["program"], &["execute"], &["functional"]],
     },
 ];
 
@@ -242,7 +240,7 @@ fn storeys_import_only_those_below() {
             }
             seen += 1;
         }
-        assert!(seen > 50, "the walk found {seen} files only of {source}");
+        assert!(seen > 40, "the walk found {seen} files only of {source}");
     }
 }
 

@@ -43,10 +43,13 @@
 // The derives name this crate by its full name, also from within.
 extern crate self as counterpoint_framework;
 
+#[doc(inline)]
+pub use counterpoint_kernel as kernel;
+#[doc(inline)]
+pub use counterpoint_kernel::time;
+
 pub mod guide;
-pub mod kernel;
 pub mod model;
 pub mod telemetry;
 pub mod testing;
-pub mod time;
 pub mod topology;

@@ -7,16 +7,10 @@
 //!
 //! The way of a kernel: [`lexer`] → [`parser`] → [`ast`] → [`decode`](decode::decode) → [`Kernel`] → [`Warp`].
 //!
-//! The crate has layers, a folder each, and each imports only those below it, which `tests/tidy.rs` checks:
+//! The crate has layers, and each imports only those below it, which `tests/tidy.rs` checks:
 //! `syntax` → [`isa`] → [`analysis`] → `program` → `execute` → [`functional`]. [`profile`] and [`mod@slice`]
-//! are beside `program`.
+//! are beside `program`. All up to `program` are `counterpoint-ptx-frontend`, which is compiled beside the others and for size.
 //!
-//! - `syntax`: tokens, the module as it is written, errors of the text, and printing it back.
-//! - [`isa`]: the instruction table, operations on lanes, state spaces.
-//! - [`analysis`]: control flow, liveness, values, and the addresses of accesses.
-//! - [`profile`]: modules whose kernels report the bytes that their blocks may touch.
-//! - [`mod@slice`]: kernels that run a part of a grid.
-//! - `program`: decoding, and kernels as it leaves them.
 //! - `execute`: a warp, its accesses, and reports on one that cannot continue.
 //! - [`functional`]: whole launches on a flat memory.
 //!
@@ -31,14 +25,11 @@
 //! assert_eq!((kernel.name(), kernel.param_bytes()), ("nothing", 4));
 //! ```
 
-pub mod analysis;
 mod execute;
 pub mod functional;
-pub mod isa;
-pub mod profile;
-mod program;
-pub mod slice;
-mod syntax;
+
+pub use counterpoint_ptx_frontend::{analysis, isa, profile, slice};
+use counterpoint_ptx_frontend::{program, syntax};
 
 pub use analysis::cfg::NO_PC;
 pub use execute::{

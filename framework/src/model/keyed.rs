@@ -28,13 +28,13 @@
 //! the keys. A component that counts often keeps the result of [`Keyed::of`]: it then counts without looking
 //! anything up.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::Deref;
 use std::rc::Rc;
 
 use super::stats::{Stat, StatLabel, StatVisitor, Stats};
-use crate::kernel::Local;
 
 /// The statistics of a part: `stats.txt` has them as `processor.part.number`.
 #[derive(Default)]
@@ -59,18 +59,18 @@ impl<S: Stats> Stat for Part<S> {
 }
 
 /// A set of statistics for each key, made when the key is first asked for.
-pub struct Keyed<K, S>(Local<BTreeMap<K, Rc<S>>>);
+pub struct Keyed<K, S>(RefCell<BTreeMap<K, Rc<S>>>);
 
 impl<K, S> Default for Keyed<K, S> {
     fn default() -> Self {
-        Keyed(Local::new(BTreeMap::new()))
+        Keyed(RefCell::default())
     }
 }
 
 impl<K: Ord, S: Stats> Keyed<K, S> {
     /// The statistics of a key.
     pub fn of(&self, key: K) -> Rc<S> {
-        self.0.with(|sets| Rc::clone(sets.entry(key).or_default()))
+        Rc::clone(self.0.borrow_mut().entry(key).or_default())
     }
 
     /// The keys so far, in their order, and their statistics.
@@ -78,7 +78,7 @@ impl<K: Ord, S: Stats> Keyed<K, S> {
     where
         K: Clone,
     {
-        self.0.with(|sets| sets.iter().map(|(key, set)| (key.clone(), Rc::clone(set))).collect())
+        self.0.borrow().iter().map(|(key, set)| (key.clone(), Rc::clone(set))).collect()
     }
 }
 
@@ -87,11 +87,9 @@ impl<K: Ord + Display + Clone, S: Stats> Stat for Keyed<K, S> {
         if !visitor.wants_everything() {
             return;
         }
-        self.0.with(|sets| {
-            for (key, stats) in sets.iter() {
-                visitor.part(&format!("{}[{key}]", label.name), &mut |part| stats.visit(part));
-            }
-        });
+        for (key, stats) in self.0.borrow().iter() {
+            visitor.part(&format!("{}[{key}]", label.name), &mut |part| stats.visit(part));
+        }
     }
 
     fn absorb(&self, other: &Self) {

@@ -1,10 +1,9 @@
 //! Statistics: counters that a component keeps for itself and that are read when the run is over.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use hdrhistogram::Histogram;
 
-use crate::kernel::Local;
 pub use crate::telemetry::{PERCENTILES, StatLabel, StatRow, StatValue};
 
 /// A component's statistics, as `derive(Stats)` implements it.
@@ -119,7 +118,7 @@ pub struct Distribution {
     sum: Cell<u64>,
     min: Cell<u64>,
     max: Cell<u64>,
-    values: Local<Histogram<u64>>,
+    values: RefCell<Histogram<u64>>,
 }
 
 /// Decimal digits of a value that a histogram distinguishes.
@@ -132,7 +131,7 @@ impl Default for Distribution {
             sum: Cell::new(0),
             min: Cell::new(u64::MAX),
             max: Cell::new(0),
-            values: Local::new(values),
+            values: RefCell::new(values),
         }
     }
 }
@@ -144,7 +143,7 @@ impl Distribution {
         self.sum.set(self.sum.get() + value);
         self.min.set(self.min.get().min(value));
         self.max.set(self.max.get().max(value));
-        self.values.with(|values| values.record(value)).expect("a histogram that grows takes every value");
+        self.values.borrow_mut().record(value).expect("a histogram that grows takes every value");
     }
 }
 
@@ -154,21 +153,19 @@ impl Stat for Distribution {
             return;
         }
         let (sum, max) = (self.sum.get(), self.max.get());
-        let value = self.values.with(|values| {
-            let count = values.len();
-            // A histogram names the end of the range that it cannot tell apart.
-            let percentiles = PERCENTILES.map(|(_, percent)| values.value_at_percentile(percent).min(max));
-            let min = if count == 0 { 0 } else { self.min.get() };
-            StatValue::Distribution { count, sum, min, max, percentiles }
-        });
-        visitor.stat(label, value);
+        let values = self.values.borrow();
+        let count = values.len();
+        // A histogram names the end of the range that it cannot tell apart.
+        let percentiles = PERCENTILES.map(|(_, percent)| values.value_at_percentile(percent).min(max));
+        let min = if count == 0 { 0 } else { self.min.get() };
+        visitor.stat(label, StatValue::Distribution { count, sum, min, max, percentiles });
     }
 
     fn absorb(&self, other: &Self) {
         self.sum.set(self.sum.get() + other.sum.get());
         self.min.set(self.min.get().min(other.min.get()));
         self.max.set(self.max.get().max(other.max.get()));
-        let sum = self.values.with(|values| other.values.with(|others| values.add(&*others)));
+        let sum = self.values.borrow_mut().add(&*other.values.borrow());
         sum.expect("a histogram that grows takes every value");
     }
 }

@@ -3,12 +3,11 @@
 //! Periods that touch are one. They become spans of level [`Level::Ctas`]; a run that keeps coarser ones has all of
 //! them as one, with the time that they take together.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use super::collector::Recording;
 use super::fold::Fold;
 use super::span::{Attribute, Attributes, Lane, Level, Span, SpanId};
-use crate::kernel::Local;
 use crate::time::SimTime;
 
 /// Most counts that a track has.
@@ -20,7 +19,7 @@ pub struct BusyTrack {
     name: &'static str,
     counts: &'static [&'static str],
     period: Cell<Option<Period>>,
-    done: Local<Done>,
+    done: RefCell<Done>,
 }
 
 #[derive(Clone, Copy)]
@@ -42,7 +41,7 @@ struct Done {
 impl BusyTrack {
     pub(super) fn new(recording: Recording, name: &'static str, counts: &'static [&'static str]) -> Self {
         assert!(counts.len() <= COUNTS, "a track has {COUNTS} counts at most");
-        BusyTrack { recording, name, counts, period: Cell::new(None), done: Local::default() }
+        BusyTrack { recording, name, counts, period: Cell::new(None), done: RefCell::default() }
     }
 
     fn is_wanted(&self) -> bool {
@@ -101,20 +100,19 @@ impl BusyTrack {
             aggregated: if one_by_one { 0 } else { 1 },
             attributes,
         };
-        self.done.with(|done| {
-            // A period that has not ended cannot be added up: its end is the run's, which others know.
-            if period.busy || one_by_one && done.periods.len() < self.recording.limit {
-                done.periods.push(span);
-            } else {
-                done.sum.add(span, None);
-            }
-        });
+        let mut done = self.done.borrow_mut();
+        // A period that has not ended cannot be added up: its end is the run's, which others know.
+        if period.busy || one_by_one && done.periods.len() < self.recording.limit {
+            done.periods.push(span);
+        } else {
+            done.sum.add(span, None);
+        }
     }
 
     /// The periods, without the component's path.
     pub(super) fn take(&self) -> Vec<Span> {
         self.period.take().into_iter().for_each(|period| self.finish(period));
-        let Done { mut periods, sum } = self.done.with(std::mem::take);
+        let Done { mut periods, sum } = self.done.take();
         periods.extend(sum.sums());
         periods
     }

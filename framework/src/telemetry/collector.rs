@@ -1,13 +1,12 @@
 //! Collects the spans of one component while it runs.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::busy::BusyTrack;
 use super::fold::Fold;
 use super::span::{Attributes, Lane, Level, Span, SpanId};
-use crate::kernel::Local;
 use crate::time::SimTime;
 
 /// The spans that a run keeps.
@@ -47,7 +46,7 @@ pub(crate) struct Collector {
     recording: Recording,
     index: u32,
     issued: Cell<u32>,
-    spans: Local<Spans>,
+    spans: RefCell<Spans>,
 }
 
 #[derive(Default)]
@@ -67,7 +66,7 @@ struct Open {
 
 impl Collector {
     pub(crate) fn new(recording: Recording, index: u32) -> Self {
-        Collector { recording, index, issued: Cell::new(0), spans: Local::default() }
+        Collector { recording, index, issued: Cell::new(0), spans: RefCell::default() }
     }
 
     pub(crate) fn wants(&self, level: Level) -> bool {
@@ -97,44 +96,41 @@ impl Collector {
                 aggregated: 0,
                 attributes: Vec::new(),
             };
-            self.spans.with(|spans| {
-                spans.fine += usize::from(level.is_fine());
-                // Spans that begin later come after these in the run's order, too.
-                let beyond = level.is_fine() && spans.fine > self.recording.limit;
-                spans.open.push(Open { span, beyond });
-            });
+            let mut spans = self.spans.borrow_mut();
+            spans.fine += usize::from(level.is_fine());
+            // Spans that begin later come after these in the run's order, too.
+            let beyond = level.is_fine() && spans.fine > self.recording.limit;
+            spans.open.push(Open { span, beyond });
         }
         id
     }
 
     pub(crate) fn close(&self, id: SpanId, end: SimTime, attributes: Attributes) {
-        self.spans.with(|spans| {
-            let Some(place) = spans.open.iter().rposition(|open| open.span.id == id) else { return };
-            let Open { mut span, beyond } = spans.open.swap_remove(place);
-            span.end = end;
-            span.partial = false;
-            span.attributes = attributes;
-            spans.keep(span, beyond);
-        });
+        let mut spans = self.spans.borrow_mut();
+        let Some(place) = spans.open.iter().rposition(|open| open.span.id == id) else { return };
+        let Open { mut span, beyond } = spans.open.swap_remove(place);
+        span.end = end;
+        span.partial = false;
+        span.attributes = attributes;
+        spans.keep(span, beyond);
     }
 
     /// The name of an open span that is kept.
     pub(crate) fn name(&self, id: SpanId) -> Option<Cow<'static, str>> {
-        self.spans.with(|spans| {
-            spans.open.iter().rfind(|open| open.span.id == id).map(|open| open.span.name.clone())
-        })
+        let spans = self.spans.borrow();
+        spans.open.iter().rfind(|open| open.span.id == id).map(|open| open.span.name.clone())
     }
 
     /// A track for the busy periods of something that the component has.
     pub(crate) fn track(&self, name: &'static str, counts: &'static [&'static str]) -> Rc<BusyTrack> {
         let track = Rc::new(BusyTrack::new(self.recording, name, counts));
-        self.spans.with(|spans| spans.tracks.push(Rc::clone(&track)));
+        self.spans.borrow_mut().tracks.push(Rc::clone(&track));
         track
     }
 
     /// Takes all spans. Those still open have no end: it is the run's, which others know.
     pub(crate) fn take(&self, path: &str) -> Vec<Span> {
-        let Spans { open, closed: mut spans, beyond, tracks, .. } = self.spans.with(std::mem::take);
+        let Spans { open, closed: mut spans, beyond, tracks, .. } = self.spans.take();
         spans.extend(open.into_iter().map(|open| open.span));
         for mut span in beyond.sums().chain(tracks.iter().flat_map(|track| track.take())) {
             span.id = self.next_id();

@@ -29,7 +29,7 @@ const GROUPS: [(&str, &[&str]); 19] = [
     ),
     ("SM: load-store unit, L1, shared memory", &["components/hardware/src/gpu/sm/load_store/"]),
     ("SM: warps, schedulers, fetch, blocks", &["components/hardware/src/gpu/sm/"]),
-    ("PTX: execution", &["components/ptx/src/execute", "components/ptx/src/isa"]),
+    ("PTX: execution", &["components/ptx/src/execute", "components/ptx/frontend/src/isa"]),
     ("PTX: the rest, such as programs and registers", &["components/ptx/"]),
     ("crossbar", &["components/hardware/src/interconnect/"]),
     ("caches: tags, data, misses of L1 and L2", &["components/hardware/src/memory/cache.rs"]),
@@ -41,11 +41,11 @@ const GROUPS: [(&str, &[&str]); 19] = [
     ("other components, protocols, host", &["components/", "host-model/"]),
     (
         "kernel: links and ports",
-        &["framework/src/kernel/link.rs", "framework/src/kernel/port.rs", "framework/src/kernel/ring.rs"],
+        &["framework/kernel/src/link.rs", "framework/kernel/src/port.rs", "framework/kernel/src/ring.rs"],
     ),
     (
         "kernel: processes, queues, time",
-        &["framework/src/kernel/", "framework/src/time/", "framework/src/model/component.rs"],
+        &["framework/kernel/src/", "framework/src/model/component.rs"],
     ),
     ("around the run: files, machine, statistics, comparison", &["framework/", "experiments/", "tools/"]),
     ("copies of messages and memory", &["./string/"]),

@@ -94,7 +94,15 @@ mod tests {
 
     use super::super::{Access, CtaEnvironment, Issue};
     use super::*;
-    use crate::program::polls::tests::kernel;
+
+    /// A kernel whose block has 64 words of shared memory.
+    fn kernel(body: &str) -> Kernel {
+        let text = format!(
+            ".version 7.0\n.target sm_35\n.address_size 64\n.visible .entry wait() {{\n.reg .b32 %r<9>; .reg .pred %p<9>;\n\
+             .shared .align 4 .b8 words[256];\nmov.u32 %r1, %tid.x;\nmov.u32 %r4, 0;\n{body}\nret;\n}}"
+        );
+        Kernel::compile(&text, Some("wait")).unwrap()
+    }
 
     /// Executes a kernel on shared memory whose word `k` becomes 1 after `k` loads; gives the instructions,
     /// with their lanes, the final registers, and the number of steps not executed.

@@ -1,0 +1,140 @@
+//! The device library: functions that a module may call without having them, because CUDA's libraries do: `malloc`, `free` and
+//! `vprintf`.
+//!
+//! They are PTX of ours, which is put behind the text of a module that declares one and does not define it. So they execute as the module's
+//! own functions do: their time, their traffic and the meeting of threads in them come from their instructions. They keep their state in
+//! memory that the driver gives a device: a heap, and a ring of printed records. A pointer to each is a variable of
+//! the module, which its loader fills.
+
+use super::{Kernel, Symbol, VariableBases};
+use crate::syntax::ast::{Function, Module, Variable};
+use crate::syntax::error::PtxError;
+use crate::syntax::parser::parse;
+use crate::syntax::types::extent;
+
+/// The function that the library calls for a pointer that is no block of the heap.
+pub const BAD_FREE: &str = "$bad_free";
+
+const HEAP: &str = "$device_heap";
+const PRINTF: &str = "$printf_buffer";
+
+struct Part {
+    text: &'static str,
+    functions: &'static [Member],
+}
+
+/// A function that a module may call: the bytes of its parameters and results, and its declaration.
+struct Member {
+    name: &'static str,
+    params: &'static [u64],
+    results: &'static [u64],
+    declaration: &'static str,
+}
+
+static PARTS: [Part; 2] = [
+    Part {
+        text: include_str!("library/heap.ptx"),
+        functions: &[
+            Member {
+                name: "malloc",
+                params: &[8],
+                results: &[8],
+                declaration: ".extern .func (.param .b64 block) malloc(.param .b64 bytes);",
+            },
+            Member {
+                name: "free",
+                params: &[8],
+                results: &[],
+                declaration: ".extern .func free(.param .b64 block);",
+            },
+        ],
+    },
+    Part {
+        text: include_str!("library/printf.ptx"),
+        functions: &[Member {
+            name: "vprintf",
+            params: &[8, 8],
+            results: &[4],
+            declaration: ".extern .func (.param .b32 count) vprintf(.param .b64 format, .param .b64 arguments);",
+        }],
+    },
+];
+
+/// The module with the parts of the library that it needs; nothing if it needs none.
+pub(super) fn linked(module: &Module) -> Result<Option<Module>, Vec<PtxError>> {
+    let (mut text, mut errors) = (String::new(), Vec::new());
+    for Part { text: part, functions } in &PARTS {
+        let of = |member: &'static Member| module.functions.iter().filter(move |one| one.name == member.name);
+        if functions.iter().flat_map(of).any(|function| function.body.is_some()) {
+            continue;
+        }
+        for (member, function) in functions.iter().flat_map(|one| of(one).map(move |found| (one, found))) {
+            if !member.is_like(function) {
+                let message = format!("`{}` is declared with other parameters than it has", member.name);
+                errors.push(PtxError::new(function.span.place, message).expecting(member.declaration));
+            }
+        }
+        if functions.iter().flat_map(of).next().is_some() {
+            text.push_str(part);
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    if text.is_empty() { Ok(None) } else { parse(&format!("{}{text}", module.source)).map(Some) }
+}
+
+impl Member {
+    fn is_like(&self, function: &Function) -> bool {
+        let fits = |variables: &[Variable], bytes: &[u64]| {
+            let sizes = variables.iter().map(|variable| extent(variable).map_or(0, |(size, _)| size));
+            sizes.eq(bytes.iter().copied())
+        };
+        fits(&function.params, self.params) && fits(&function.results, self.results)
+    }
+}
+
+/// Names of the functions of the library, for messages.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    PARTS.iter().flat_map(|part| part.functions).map(|member| member.name)
+}
+
+/// The memory of a device that the library's heap has.
+pub struct Heap;
+
+impl Heap {
+    /// Its bytes if nobody asks for others: those of CUDA's `cudaLimitMallocHeapSize`.
+    pub const DEFAULT_BYTES: u64 = 8 << 20;
+    /// The largest that the library can number.
+    pub const MOST_BYTES: u64 = 16 << 32;
+    /// Bytes that hold the heap's own state, at its beginning.
+    pub const HEADER_BYTES: u64 = 2048;
+
+    /// The first bytes of a heap of a size: its state when no block has been given.
+    pub fn header(bytes: u64) -> Vec<u8> {
+        let mut header = [bytes.to_le_bytes(), Heap::HEADER_BYTES.to_le_bytes()].concat();
+        header.resize(Heap::HEADER_BYTES as usize, 0);
+        header
+    }
+}
+
+impl Kernel {
+    /// Whether the module has a function that prints.
+    pub fn prints(&self) -> bool {
+        self.global_symbols.iter().any(|symbol| symbol.name == PRINTF)
+    }
+
+    /// Whether the module has functions that allocate from the device's heap.
+    pub fn allocates(&self) -> bool {
+        self.global_symbols.iter().any(|symbol| symbol.name == HEAP)
+    }
+}
+
+/// Puts the addresses of the library's memory into the module's variables.
+pub(super) fn point(symbols: &[Symbol], bytes: &mut [u8], bases: VariableBases) {
+    for (name, address) in [(HEAP, bases.heap), (PRINTF, bases.printf)] {
+        for symbol in symbols.iter().filter(|symbol| symbol.name == name) {
+            bytes[symbol.offset as usize..][..8].copy_from_slice(&address.to_le_bytes());
+        }
+    }
+}

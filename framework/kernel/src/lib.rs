@@ -1,0 +1,65 @@
+//! The simulation kernel: processes that exchange messages over links, in simulated time. It knows no hardware and no
+//! files.
+//!
+//! A [`Machine`] is cut into islands; each runs on its own through a window of simulated time no longer than the
+//! shortest latency between islands, so nothing that happens elsewhere can reach it meanwhile. Windows, islands and
+//! threads change how fast a machine runs and nothing else.
+
+mod credits;
+mod crew;
+mod domain;
+mod hash;
+mod held;
+mod inputs;
+mod island;
+mod link;
+mod livelock;
+mod local;
+mod look;
+mod machine;
+mod outcome;
+mod pace;
+mod parallel;
+mod partition;
+mod port;
+mod process;
+mod queue;
+#[cfg(test)]
+mod random;
+mod reins;
+mod remote;
+mod ring;
+mod samples;
+mod shares;
+mod simulation;
+mod sleepers;
+mod snapshot;
+mod standstill;
+mod throughput;
+mod watch;
+mod watchdog;
+mod wheel;
+mod wiring;
+mod wish;
+mod worker;
+
+pub mod time;
+
+pub use hash::EventHasher;
+pub use held::{Held, State};
+pub use inputs::{Inputs, Words, members};
+pub use island::Body;
+pub use link::LinkOptions;
+pub use look::{Look, PortLook, Shown, Viewer, Waits};
+pub use machine::{DEFAULT_WEIGHT, Endpoint, LinkSpec, Machine, ProcessSpec, Start, Started};
+pub use outcome::{Blocked, Fault, Hang, HangKind, Outcome, Reason, WaitKind, Waiting};
+pub use partition::{Cut, CutIsland, Fewer, Islands};
+pub use port::{Either, Fairness, In, Message, Out, Permit, Receiving, Sending, Socket, any, first};
+pub use process::{Process, Source, Tick, UntilEdge, Wait};
+pub use samples::{Sample, Sampler};
+pub use simulation::{Crew, Finished, RunOptions, Sharing};
+pub use snapshot::{Snapshot, SnapshotTimes, hash_at};
+pub use throughput::Throughput;
+pub use watch::Watch;
+pub use watchdog::{Stuck, Watchdog};
+pub use wiring::Wiring;
