@@ -49,24 +49,9 @@ fn compare(
 fn kernel(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("kernel");
     group.sample_size(10);
-    compare(
-        &mut group,
-        "ring",
-        || floors::ring(HOPS),
-        |clocks| workloads::ring(clocks, HOPS),
-    );
-    compare(
-        &mut group,
-        "pipeline",
-        || floors::pipeline(ITEMS),
-        |clocks| workloads::pipeline(clocks, ITEMS),
-    );
-    compare(
-        &mut group,
-        "phold",
-        || floors::phold(EVENTS),
-        |clocks| workloads::phold(clocks, EVENTS),
-    );
+    compare(&mut group, "ring", || floors::ring(HOPS), |clocks| workloads::ring(clocks, HOPS));
+    compare(&mut group, "pipeline", || floors::pipeline(ITEMS), |clocks| workloads::pipeline(clocks, ITEMS));
+    compare(&mut group, "phold", || floors::phold(EVENTS), |clocks| workloads::phold(clocks, EVENTS));
     compare(
         &mut group,
         "clocked",

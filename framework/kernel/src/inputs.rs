@@ -26,7 +26,7 @@ impl Words for Box<[u64]> {
 /// word costs as much as an integer.
 ///
 /// ```
-/// use counterpoint_framework::kernel::{Inputs, members};
+/// use counterpoint_kernel::{Inputs, members};
 ///
 /// let mut set = Inputs::<Box<[u64]>>::none(200);
 /// set.insert(3);

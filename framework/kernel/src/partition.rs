@@ -244,8 +244,8 @@ impl Partition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Endpoint, LinkOptions, LinkSpec, ProcessSpec};
     use crate::time::{Clock, Hertz, Latency};
+    use crate::{Endpoint, LinkOptions, LinkSpec, ProcessSpec};
 
     /// Clusters of four components with links of one cycle; clusters in a ring with links of `far` cycles.
     fn clusters(count: usize, far: u64, weight: u32) -> Machine {

@@ -43,10 +43,7 @@ const GROUPS: [(&str, &[&str]); 19] = [
         "kernel: links and ports",
         &["framework/kernel/src/link.rs", "framework/kernel/src/port.rs", "framework/kernel/src/ring.rs"],
     ),
-    (
-        "kernel: processes, queues, time",
-        &["framework/kernel/src/", "framework/src/model/component.rs"],
-    ),
+    ("kernel: processes, queues, time", &["framework/kernel/src/", "framework/src/model/component.rs"]),
     ("around the run: files, machine, statistics, comparison", &["framework/", "experiments/", "tools/"]),
     ("copies of messages and memory", &["./string/"]),
     ("allocation", &["./malloc/"]),

@@ -2,18 +2,11 @@
 //!
 //! A slow test is in a module `slow`, the last one of its file, and ignored. A smaller one beside it holds the same line every time.
 
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::Stdio;
 
 use crate::test_times::{binaries, timed};
 
-/// What is no test, by name: arguments of Cargo.
-const CHORES: &[(&str, &[&str])] = &[(
-    "system tests without any paper",
-    &["test", "-p", "counterpoint-tests", "--no-default-features", "--test", "system"],
-)];
-
-/// Runs what takes too long for `cargo test`: tests in modules `slow`, and more.
+/// Runs what takes too long for `cargo test`: tests in modules `slow`.
 #[derive(clap::Args)]
 pub(crate) struct Slow {
     /// Runs the tenth that a word chooses, such as that of a commit.
@@ -29,29 +22,17 @@ impl Slow {
 
 fn run(seed: Option<&str>) -> Result<(), String> {
     let tests = listed()?;
-    let names = tests.iter().map(String::as_str).chain(CHORES.iter().map(|(name, _)| *name));
+    let names = tests.iter().map(String::as_str).collect();
     let chosen = match seed {
-        None => names.collect(),
-        Some(seed) => tenth(names.collect(), seed),
+        None => names,
+        Some(seed) => tenth(names, seed),
     };
-    crate::report(&format!("{} of {} slow ones:", chosen.len(), tests.len() + CHORES.len()));
-    let (chores, tests): (Vec<&str>, Vec<&str>) =
-        chosen.into_iter().partition(|chosen| CHORES.iter().any(|(name, _)| name == chosen));
-    if !tests.is_empty() {
-        let ran = timed(&[&["--ignored", "--exact"], &tests[..]].concat(), true)?;
-        if let Some(missed) = tests.iter().find(|test| ran.iter().all(|ran| ran.name != **test)) {
-            return Err(format!("{missed} did not run"));
-        }
+    crate::report(&format!("{} of {} slow ones:", chosen.len(), tests.len()));
+    let ran = timed(&[&["--ignored", "--exact"], &chosen[..]].concat(), true)?;
+    match chosen.iter().find(|test| ran.iter().all(|ran| ran.name != **test)) {
+        Some(missed) => Err(format!("{missed} did not run")),
+        None => Ok(()),
     }
-    for (name, arguments) in CHORES.iter().filter(|(name, _)| chores.contains(name)) {
-        let begun = Instant::now();
-        let status = Command::new(env!("CARGO")).args(*arguments).status();
-        if !status.map_err(|error| format!("cargo: {error}"))?.success() {
-            return Err(format!("{name}: failed"));
-        }
-        crate::report(&format!("{name} ... ok <{:.3}s>", begun.elapsed().as_secs_f64()));
-    }
-    Ok(())
 }
 
 /// The names of all slow tests, in order.

@@ -12,7 +12,7 @@ use crate::isa::float::{self, Mode};
 use crate::isa::narrow::{
     self, Brain, E4M3, E5M2, Half, Rounding, Tensor, decode, each, each2, each3, encode,
 };
-use crate::isa::{integer, packed};
+use crate::isa::{integer, packed, table};
 use crate::program::{Action, CONSTANT, Instruction, Row};
 
 #[derive(Clone, Copy)]
@@ -319,7 +319,7 @@ macro_rules! loops {
         }
     };
 }
-counterpoint_ptx_frontend::for_each_lane_op!(loops);
+table::for_each_lane_op!(loops);
 
 /// A version of all operations, in the order of the table, which is that of their numbers.
 macro_rules! version {
@@ -360,7 +360,7 @@ macro_rules! version {
 macro_rules! baseline {
     ($($rows:tt)*) => { version! { baseline [] $($rows)* } };
 }
-counterpoint_ptx_frontend::for_each_lane_op!(baseline);
+table::for_each_lane_op!(baseline);
 
 #[cfg(target_arch = "x86_64")]
 macro_rules! with_avx2 {
@@ -369,7 +369,7 @@ macro_rules! with_avx2 {
     };
 }
 #[cfg(target_arch = "x86_64")]
-counterpoint_ptx_frontend::for_each_lane_op!(with_avx2);
+table::for_each_lane_op!(with_avx2);
 
 #[inline(always)]
 unsafe fn body(operands: Operands, instruction: &Instruction, mask: u32, all: &[Compute]) -> u64 {

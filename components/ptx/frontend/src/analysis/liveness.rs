@@ -62,12 +62,7 @@ const LARGEST_SHARED: usize = 8192;
 
 /// Finds rows. `class_of` puts registers that must not share with others in classes of their own;
 /// `weights` gives each register's weight in the pressure.
-pub fn allocate(
-    flow: &ControlFlow,
-    effects: &[Effects],
-    class_of: &[u8],
-    weights: &[u32],
-) -> Allocation {
+pub fn allocate(flow: &ControlFlow, effects: &[Effects], class_of: &[u8], weights: &[u32]) -> Allocation {
     let count = class_of.len();
     let classes = class_of.iter().map(|c| *c as usize + 1).max().unwrap_or(0);
     let live_out = live_out_of_blocks(flow, effects, count);

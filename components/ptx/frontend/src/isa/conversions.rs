@@ -215,3 +215,4 @@ macro_rules! with_conversions {
         }
     };
 }
+pub use with_conversions;

@@ -5,7 +5,7 @@
 #[macro_export]
 macro_rules! with_half_comparisons {
     ($apply:ident { $($rows:tt)* }) => {
-        $crate::with_half_conversions! { $apply {
+        $crate::isa::half_conversions::with_half_conversions! { $apply {
             $($rows)*
             SetpEqF16(a: H, b: H) -> bool { a == b } Sp FpOther "9.7.7.2" "setp.eq{|.and|.or|.xor}.f16 set.eq{|.and|.or|.xor}.{u16|s16|u32|s32|f16|bf16}.f16";
             SetpNeF16(a: H, b: H) -> bool { a < b || a > b } Sp FpOther "9.7.7.2" "setp.ne{|.and|.or|.xor}.f16 set.ne{|.and|.or|.xor}.{u16|s16|u32|s32|f16|bf16}.f16";
@@ -94,3 +94,4 @@ macro_rules! with_half_comparisons {
         } }
     };
 }
+pub use with_half_comparisons;

@@ -9,7 +9,7 @@
 #[macro_export]
 macro_rules! with_half_conversions {
     ($apply:ident { $($rows:tt)* }) => {
-        $crate::with_conversions! { $apply {
+        $crate::isa::conversions::with_conversions! { $apply {
             $($rows)*
             CvtRnF16U8(a: u8) -> H { a as f64 } Sp IntOther "9.7.9.21" "cvt.rn.f16.u8";
             CvtRnSatF16U8(a: u8) -> H { narrow::saturate(a as f64) } Sp IntOther "9.7.9.21" "cvt.rn.sat.f16.u8";
@@ -270,3 +270,4 @@ macro_rules! with_half_conversions {
         } }
     };
 }
+pub use with_half_conversions;

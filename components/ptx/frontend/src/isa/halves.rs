@@ -11,7 +11,7 @@
 #[macro_export]
 macro_rules! with_halves {
     ($apply:ident { $($rows:tt)* }) => {
-        $crate::with_half_comparisons! { $apply {
+        $crate::isa::half_comparisons::with_half_comparisons! { $apply {
             $($rows)*
             AddF16(a: H, b: H) -> H { a + b } Sp FpAdd "9.7.4.1" "add{|.rn}.f16";
             AddF16x2(a: H2, b: H2) -> H2 { each2(a, b, |a, b| a + b) } Sp FpAdd "9.7.4.1" "add{|.rn}.f16x2";
@@ -130,3 +130,4 @@ macro_rules! with_halves {
         } }
     };
 }
+pub use with_halves;

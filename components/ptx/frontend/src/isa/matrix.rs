@@ -229,11 +229,7 @@ impl Product {
     }
 
     /// Multiplies. `word` gives the bits of a register of a matrix in a lane, and `put` takes those of D.
-    pub fn multiply(
-        &self,
-        word: impl Fn(Part, usize, usize) -> u64,
-        put: impl FnMut(usize, usize, u64),
-    ) {
+    pub fn multiply(&self, word: impl Fn(Part, usize, usize) -> u64, put: impl FnMut(usize, usize, u64)) {
         if self.element(Part::A).is_integer() {
             self.run::<i64>(word, put);
         } else {

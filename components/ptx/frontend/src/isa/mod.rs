@@ -215,7 +215,7 @@ macro_rules! declare {
         }),*];
     };
 }
-crate::for_each_lane_op!(declare);
+table::for_each_lane_op!(declare);
 
 /// The instruction that an opcode names.
 #[derive(Clone, Copy, Debug)]

@@ -22,7 +22,7 @@ pub fn join(signed: bool, bits: u32, a: i32, b: i32, c: u32) -> u32 {
 #[macro_export]
 macro_rules! with_packed {
     ($apply:ident { $($rows:tt)* }) => {
-        $crate::with_halves! { $apply {
+        $crate::isa::halves::with_halves! { $apply {
             $($rows)*
             AddB16x2(a: u32, b: u32) -> u32 { packed::each(a, b, u16::wrapping_add) } Sp IntAdd "9.7.1.1" "add.{u16x2|s16x2}";
             MinU16x2(a: u32, b: u32) -> u32 { packed::each(a, b, |a, b| a.min(b)) } Sp IntMax "9.7.1.12" "min.u16x2";
@@ -44,3 +44,4 @@ macro_rules! with_packed {
         } }
     };
 }
+pub use with_packed;

@@ -6,7 +6,7 @@
 #[macro_export]
 macro_rules! with_rare {
     ($apply:ident { $($rows:tt)* }) => {
-        $crate::with_packed! { $apply {
+        $crate::isa::packed::with_packed! { $apply {
             $($rows)*
             AddRzSatF32(a: F, b: F) -> F { float::saturate(float::fma32(1.0, a, b, Mode::Zero)) } Sp FpAdd "9.7.3.1" "add.rz.sat.f32";
             AddRzSatZ32(a: Z, b: Z) -> Z { float::saturate(float::fma32(1.0, a, b, Mode::Zero)) } Sp FpAdd "9.7.3.1" "add.rz.ftz.sat.f32";
@@ -98,3 +98,4 @@ macro_rules! with_rare {
         } }
     };
 }
+pub use with_rare;

@@ -20,7 +20,7 @@
 #[macro_export]
 macro_rules! for_each_lane_op {
     ($apply:ident) => {
-        $crate::with_rare! { $apply {
+        $crate::isa::rare::with_rare! { $apply {
             // 9.7.1 Integer arithmetic.
             AddB16(a: u16, b: u16) -> u16 { a.wrapping_add(b) } Sp IntAdd "9.7.1.1" "add.{u16|s16}";
             AddB32(a: u32, b: u32) -> u32 { a.wrapping_add(b) } Sp IntAdd "9.7.1.1" "add{|.cc}.{u32|s32}";
@@ -456,3 +456,4 @@ macro_rules! for_each_lane_op {
         }}
     };
 }
+pub use for_each_lane_op;
