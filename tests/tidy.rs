@@ -62,6 +62,21 @@ fn the_first_pages_are_short() {
 }
 
 #[test]
+fn the_readme_says_how_long_its_commands_take() {
+    let read = |page: &str| fs::read_to_string(root().join(page)).expect("a page");
+    let (readme, times) = (read("README.md"), read("experiments/benches/times.md"));
+    // The last row of a command: | date | commit | command | s | CPU s |
+    let minutes = |command: &str| {
+        let row = times.lines().rfind(|row| row.contains(command)).expect("a row of the command");
+        let seconds: f64 = row.split('|').nth(4).and_then(|cell| cell.trim().parse().ok()).expect("seconds");
+        (seconds / 60.0).round()
+    };
+    let (build, test) = (minutes("`cargo build --release"), minutes("`cargo test --workspace"));
+    let said = format!("the build takes {build} minutes and the tests take {test}");
+    assert!(readme.contains(&said), "README does not say that {said}");
+}
+
+#[test]
 fn nothing_is_left_over() {
     // Spelled so that this file does not contain them.
     let words = ["TO", "FIX"].iter().zip(["DO", "ME"]).map(|(a, b)| format!("{a}{b}"));

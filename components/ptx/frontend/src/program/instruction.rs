@@ -212,7 +212,7 @@ pub struct FramePart {
 
 #[derive(Clone, Debug)]
 pub struct CallSite {
-    /// Index in [`Kernel::functions`]; `None` if the address is in the first source.
+    /// Index in `Kernel::functions`; `None` if the address is in the first source.
     pub callee: Option<u32>,
     pub arguments: Vec<FramePart>,
     pub results: Vec<FramePart>,
