@@ -104,5 +104,8 @@ mod tests {
         for filter in ["debgu", "gpu.sm[0]=debgu", "simulation=debgu"] {
             assert_eq!(read(filter).unwrap_err(), "`debgu` is no level of the log; did you mean `debug`?");
         }
+        // Spans are no part of a filter.
+        let spans = read("simulation[span{path=a,b}]=debug").unwrap_err();
+        assert!(spans.starts_with("`a` is no level of the log"), "{spans}");
     }
 }

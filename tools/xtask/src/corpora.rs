@@ -59,7 +59,7 @@ pub(crate) fn differences(root: &Path) -> Result<Vec<String>, String> {
 }
 
 /// Removes the modules of the folders, and the folders that had nothing else.
-pub(crate) fn remove(root: &Path) -> Result<(), String> {
+fn remove(root: &Path) -> Result<(), String> {
     for path in
         CORPORA.iter().map(|corpus| modules(&root.join(corpus))).collect::<Result<Vec<_>, _>>()?.concat()
     {

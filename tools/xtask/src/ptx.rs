@@ -73,7 +73,7 @@ impl Ptx {
         corpora::pack(&root)
     }
 
-    /// Compiles in a copy, so that whoever reads the committed modules meanwhile finds them.
+    /// Compiles in a copy: tests may read the committed modules at the same time.
     fn compare(&self, root: &Path) -> Result<(), String> {
         let copy = tempfile::tempdir().map_err(|error| error.to_string())?;
         let folders = ["experiments/applications", "experiments/papers"];

@@ -20,6 +20,19 @@ pub(crate) fn root() -> Result<PathBuf, String> {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().map_err(|error| error.to_string())
 }
 
+/// The command of the release build of this tree, which is built first.
+pub(crate) fn released() -> Result<PathBuf, String> {
+    let root = root()?;
+    let build =
+        Command::new(env!("CARGO")).current_dir(&root).args(["build", "--release", "--quiet"]).status();
+    if !build.is_ok_and(|status| status.success()) {
+        return Err("cargo build --release: failed".to_owned());
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let program = target.join("release/counterpoint");
+    program.canonicalize().map_err(|error| format!("{}: {error}", program.display()))
+}
+
 /// Lines that Git prints.
 pub(crate) fn git(arguments: &[&str]) -> Result<Vec<String>, String> {
     let text = output(Command::new("git").current_dir(root()?).args(arguments))?;

@@ -8,7 +8,6 @@ mod nodes;
 mod study;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Runs a study over a real Slurm of two nodes on this computer, and compares it with one that runs here.
 #[derive(clap::Args)]
@@ -27,7 +26,7 @@ impl Cluster {
             Some(program) => {
                 program.canonicalize().map_err(|error| format!("{}: {error}", program.display()))?
             }
-            None => released()?,
+            None => crate::tree::released()?,
         };
         let place = Place::new()?;
         match self.points {
@@ -35,19 +34,6 @@ impl Cluster {
             None => study::compare(&program, &place.0),
         }
     }
-}
-
-/// The release build of this tree.
-fn released() -> Result<PathBuf, String> {
-    let root = crate::tree::root()?;
-    let build =
-        Command::new(env!("CARGO")).current_dir(&root).args(["build", "--release", "--quiet"]).status();
-    if !build.is_ok_and(|status| status.success()) {
-        return Err("cargo build --release: failed".to_owned());
-    }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let program = target.join("release/counterpoint");
-    program.canonicalize().map_err(|error| format!("{}: {error}", program.display()))
 }
 
 /// A folder of its own, which is removed in the end.

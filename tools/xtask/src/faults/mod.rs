@@ -9,8 +9,6 @@ mod fault;
 mod look;
 mod scene;
 
-use std::process::Command;
-
 use fault::{Fault, Random};
 use scene::{Job, Scene};
 
@@ -33,11 +31,7 @@ impl Faults {
 
 fn faults(times: u64, seed: u64) -> Result<(), String> {
     let root = crate::tree::root()?;
-    let build =
-        Command::new(env!("CARGO")).current_dir(&root).args(["build", "--release", "--quiet"]).status();
-    if !build.is_ok_and(|status| status.success()) {
-        return Err("cargo build --release: failed".to_owned());
-    }
+    crate::tree::released()?;
     let scene = Scene::new(&root)?;
     let (run, study) = (scene.whole(Job::Run)?, scene.whole(Job::Study)?);
     let mut random = Random(seed);

@@ -71,10 +71,10 @@ impl<'a> Connection<'a> {
     /// Sends an encoded request, and decodes the answer.
     pub(super) async fn post(&mut self, body: Bytes) -> Result<ExportTraceServiceResponse, Failure> {
         let again = |error: &dyn std::error::Error| Failure::retry(with_causes(error));
-        if self.open.as_ref().is_none_or(|open| open.sender.is_closed()) {
-            self.open = Some(self.connect().await?);
-        }
-        let Some(mut open) = self.open.take() else { return Err(Failure::retry("no connection".to_owned())) };
+        let mut open = match self.open.take().filter(|open| !open.sender.is_closed()) {
+            Some(open) => open,
+            None => self.connect().await?,
+        };
         let uri = self.endpoint.uri();
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
         let host = uri.authority().map_or("", |authority| authority.as_str());
