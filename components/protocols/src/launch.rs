@@ -33,6 +33,7 @@ pub enum Precedence {
 
 impl Precedence {
     /// Its accesses to global memory wait for their pages.
+    #[inline]
     pub fn is_gated(self) -> bool {
         self == Precedence::Gated
     }
@@ -106,6 +107,7 @@ impl fmt::Display for LaunchName {
 
 impl Launch {
     /// On whose behalf its accesses happen.
+    #[inline]
     pub fn label(&self) -> Label {
         Label { kernel: self.id.0, stream: self.stream, tag: self.extra.tag }
     }

@@ -30,6 +30,7 @@ pub fn sectors(mask: ByteMask) -> u32 {
 }
 
 /// The line that holds an address.
+#[inline]
 pub const fn line_of(address: u64) -> u64 {
     address & !(LINE_BYTES - 1)
 }

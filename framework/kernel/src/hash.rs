@@ -10,6 +10,7 @@ use std::hash::Hasher;
 pub struct EventHasher(u64);
 
 impl Default for EventHasher {
+    #[inline]
     fn default() -> Self {
         EventHasher(0x9e37_79b9_7f4a_7c15)
     }
@@ -25,6 +26,7 @@ impl EventHasher {
 }
 
 impl Hasher for EventHasher {
+    #[inline]
     fn finish(&self) -> u64 {
         self.0
     }
@@ -42,22 +44,27 @@ impl Hasher for EventHasher {
         }
     }
 
+    #[inline]
     fn write_u8(&mut self, value: u8) {
         self.mix(u64::from(value));
     }
 
+    #[inline]
     fn write_u16(&mut self, value: u16) {
         self.mix(u64::from(value));
     }
 
+    #[inline]
     fn write_u32(&mut self, value: u32) {
         self.mix(u64::from(value));
     }
 
+    #[inline]
     fn write_u64(&mut self, value: u64) {
         self.mix(value);
     }
 
+    #[inline]
     fn write_usize(&mut self, value: usize) {
         self.mix(value as u64);
     }

@@ -58,7 +58,7 @@ fn a_kernel_for_each_task_takes_time_in_proportion_to_their_number() {
 #[test]
 fn the_gain_over_kernels_falls_with_the_threads_of_a_task() {
     let gain = |threads: &str| {
-        let sets = ["app.tasks=96", "app.n=64", threads];
+        let sets = ["app.tasks=48", "app.n=64", threads];
         tasks_us("hyperq", "", "narrow-convolution", &sets)
             / tasks_us("pagoda", "", "narrow-convolution", &sets)
     };
@@ -77,20 +77,22 @@ fn with_few_tasks_kernels_can_be_ahead() {
 #[test]
 fn tasks_of_different_kinds_gain_from_spawning_without_pause() {
     let batch = "host.cpu.runtime={ pagoda: { batch: 25 } }";
-    let sets = ["app.tasks=100", "app.unit=1024"];
+    let sets = ["app.tasks=50", "app.unit=1024"];
     let pauses = whole_us("pagoda", &[batch], "narrow-mixed-global", &sets);
     let none = whole_us("pagoda", &[], "narrow-mixed-global", &sets);
     assert!(pauses > 1.25 * none, "{pauses} {none}");
 }
 
+fn is_ahead_with_irregular_inputs(application: &str) {
+    let sets = ["app.tasks=128", "app.irregular=1"];
+    let [pagoda, hyperq, fusion] =
+        ["pagoda", "hyperq", "fusion"].map(|overlay| whole_us(overlay, &[], application, &sets));
+    assert!(pagoda < hyperq && pagoda < fusion, "{application}: {pagoda} {hyperq} {fusion}");
+}
+
 #[test]
 fn with_irregular_inputs_pagoda_is_ahead_of_kernels_and_of_one_for_all() {
-    for application in ["narrow-convolution", "narrow-beam-former"] {
-        let sets = ["app.tasks=128", "app.irregular=1"];
-        let [pagoda, hyperq, fusion] =
-            ["pagoda", "hyperq", "fusion"].map(|overlay| whole_us(overlay, &[], application, &sets));
-        assert!(pagoda < hyperq && pagoda < fusion, "{application}: {pagoda} {hyperq} {fusion}");
-    }
+    is_ahead_with_irregular_inputs("narrow-convolution");
 }
 
 #[test]
@@ -102,4 +104,14 @@ fn a_table_of_fewer_rows_is_scanned_faster() {
     };
     let [all, half, quarter] = [", rows: 32", ", rows: 16", ", rows: 8"].map(of);
     assert!(all > 1.5 * half && half > 1.1 * quarter, "{all} {half} {quarter}");
+}
+
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn with_irregular_inputs_of_another_program_pagoda_is_ahead_too() {
+        is_ahead_with_irregular_inputs("narrow-beam-former");
+    }
 }

@@ -35,11 +35,13 @@ pub struct Span {
 
 impl Edge {
     /// The time of the edge.
+    #[inline]
     pub const fn time(self) -> SimTime {
         SimTime::from_ps(self.time)
     }
 
     /// Number of edges before it.
+    #[inline]
     pub const fn index(self) -> u64 {
         self.index
     }
@@ -106,6 +108,7 @@ impl Clock {
     }
 
     /// The same where a period is no whole number of picoseconds.
+    #[inline]
     const fn broken_cycles(&self, cycles: u64) -> Span {
         // A remainder is less than 10¹², so the product fits.
         const FEW: u64 = 1 << 24;

@@ -15,16 +15,19 @@ impl SimTime {
     pub const MAX: SimTime = SimTime(u64::MAX);
 
     /// `ps` picoseconds.
+    #[inline]
     pub const fn from_ps(ps: u64) -> Self {
         SimTime(ps)
     }
 
     /// `ns` nanoseconds.
+    #[inline]
     pub const fn from_ns(ns: u64) -> Self {
         SimTime(ns * 1_000)
     }
 
     /// The picoseconds.
+    #[inline]
     pub const fn as_ps(self) -> u64 {
         self.0
     }
@@ -35,11 +38,13 @@ impl SimTime {
     }
 
     /// `self + other`, staying at [`SimTime::MAX`] instead of overflowing.
+    #[inline]
     pub const fn saturating_add(self, other: SimTime) -> Self {
         SimTime(self.0.saturating_add(other.0))
     }
 
     /// `self - other`, staying at zero.
+    #[inline]
     pub const fn saturating_sub(self, other: SimTime) -> Self {
         SimTime(self.0.saturating_sub(other.0))
     }
@@ -47,12 +52,14 @@ impl SimTime {
 
 impl Add for SimTime {
     type Output = SimTime;
+    #[inline]
     fn add(self, other: SimTime) -> SimTime {
         SimTime(self.0 + other.0)
     }
 }
 
 impl AddAssign for SimTime {
+    #[inline]
     fn add_assign(&mut self, other: SimTime) {
         self.0 += other.0;
     }
@@ -60,6 +67,7 @@ impl AddAssign for SimTime {
 
 impl Sub for SimTime {
     type Output = SimTime;
+    #[inline]
     fn sub(self, other: SimTime) -> SimTime {
         SimTime(self.0 - other.0)
     }

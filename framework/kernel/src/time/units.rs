@@ -58,11 +58,13 @@ macro_rules! quantity {
 
         impl $name {
             /// That many base units.
+            #[inline]
             pub const fn new(base: u64) -> Self {
                 $name(base)
             }
 
             /// The number of base units.
+            #[inline]
             pub const fn get(self) -> u64 {
                 self.0
             }

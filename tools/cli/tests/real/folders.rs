@@ -40,7 +40,7 @@ fn runs_that_begin_together_make_their_input_once() {
 #[test]
 fn a_folder_that_is_in_use_is_refused_and_free_when_its_run_is_killed() {
     let folder = tempfile::tempdir().unwrap();
-    let endless = ["--set", "app.n=32", "--set", "app.launches=100000000"];
+    let endless = ["--set", "app.n=32", "--set", "app.launches=1000000"];
     let mut child = run(folder.path(), "hotspot", &endless).spawn().unwrap();
     while !out(folder.path()).join(".lock").exists() {
         std::thread::sleep(std::time::Duration::from_millis(5));

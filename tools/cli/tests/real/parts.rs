@@ -133,7 +133,7 @@ fn a_study_alone_and_parts_keep_out_of_each_others_way() {
     let file = write_study(folder.path());
     let text = std::fs::read_to_string(&file).unwrap();
     // It does not end by itself.
-    let text = text.replace("app.launches: 20", "app.launches: 100000000");
+    let text = text.replace("app.launches: 20", "app.launches: 1000000");
     std::fs::write(&file, &text).unwrap();
     let out = folder.path().join("out");
     let mut running = part(&file, &out, "1/2").args(["--filter", "h / 1 / 1 / lrr"]).spawn().unwrap();

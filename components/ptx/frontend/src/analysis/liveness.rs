@@ -5,6 +5,7 @@
 //! writes it, dead or not: the value may arrive at any time and must not overwrite a row that another
 //! register took over.
 
+use super::bits::Bits;
 use super::cfg::ControlFlow;
 
 /// The effects of an instruction on registers, by id.
@@ -16,35 +17,6 @@ pub struct Effects {
     pub guarded: bool,
     /// The writes arrive later.
     pub late: bool,
-}
-
-/// A set of registers.
-#[derive(Clone, PartialEq, Eq)]
-struct Bits(Vec<u64>);
-
-impl Bits {
-    fn new(count: usize) -> Self {
-        Bits(vec![0; count.div_ceil(64)])
-    }
-    fn insert(&mut self, id: u16) {
-        self.0[id as usize / 64] |= 1 << (id % 64);
-    }
-    fn remove(&mut self, id: u16) {
-        self.0[id as usize / 64] &= !(1 << (id % 64));
-    }
-    fn union(&mut self, other: &Bits) -> bool {
-        let mut changed = false;
-        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            changed |= *theirs & !*mine != 0;
-            *mine |= theirs;
-        }
-        changed
-    }
-    fn iter(&self) -> impl Iterator<Item = u16> {
-        self.0.iter().enumerate().flat_map(|(index, &word)| {
-            (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| (index * 64 + bit) as u16)
-        })
-    }
 }
 
 /// Rows for registers, and the pressure.
@@ -84,7 +56,7 @@ pub fn allocate(flow: &ControlFlow, effects: &[Effects], class_of: &[u8], weight
             let mut together = live.clone();
             together.union(&pending_after[(pc - block.first) as usize]);
             for &write in &effect.writes {
-                together.insert(write);
+                together.insert(write as usize);
             }
             if share {
                 for &write in &effect.writes {
@@ -92,20 +64,20 @@ pub fn allocate(flow: &ControlFlow, effects: &[Effects], class_of: &[u8], weight
                 }
             }
             step_live(&mut live, effect);
-            let weight: u32 = together.iter().map(|id| weights[id as usize]).sum();
+            let weight: u32 = together.iter().map(|id| weights[id]).sum();
             pressure = pressure.max(weight);
         }
         if share && block.first == 0 {
             // A register that is read before it is written holds zero from the start, in a row of its own.
             for id in live.iter() {
-                neighbours[id as usize].union(&live);
+                neighbours[id].union(&live);
             }
         }
     }
     if share {
         for id in 0..count {
             for other in neighbours[id].clone().iter() {
-                neighbours[other as usize].insert(id as u16);
+                neighbours[other].insert(id);
             }
         }
     }
@@ -118,7 +90,6 @@ pub fn allocate(flow: &ControlFlow, effects: &[Effects], class_of: &[u8], weight
             taken.clear();
             taken.resize(slot_counts[class as usize] as usize, false);
             for other in neighbours[id].iter() {
-                let other = other as usize;
                 if other != id && class_of[other] == class && slots[other] != u16::MAX {
                     taken[slots[other] as usize] = true;
                 }
@@ -136,21 +107,21 @@ pub fn allocate(flow: &ControlFlow, effects: &[Effects], class_of: &[u8], weight
 fn step_live(live: &mut Bits, effect: &Effects) {
     if !effect.guarded {
         for &write in &effect.writes {
-            live.remove(write);
+            live.remove(write as usize);
         }
     }
     for &read in &effect.reads {
-        live.insert(read);
+        live.insert(read as usize);
     }
 }
 
 fn step_pending(pending: &mut Bits, effect: &Effects) {
     for &id in effect.reads.iter().chain(&effect.writes) {
-        pending.remove(id);
+        pending.remove(id as usize);
     }
     if effect.late {
         for &write in &effect.writes {
-            pending.insert(write);
+            pending.insert(write as usize);
         }
     }
 }

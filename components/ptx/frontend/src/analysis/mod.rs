@@ -7,6 +7,7 @@
 
 pub mod access;
 pub mod affine;
+mod bits;
 pub mod cfg;
 pub mod dominance;
 pub mod liveness;

@@ -6,6 +6,7 @@ use super::code::{self, Block, Name, Operation};
 use super::counts::Counts;
 use super::homes::Homes;
 
+use crate::analysis::bits::Bits;
 use crate::analysis::ssa::{Phi, Ssa, Step, UNDEFINED, ValueId};
 
 /// Rounds of a loop of unknown length that one round of the unrolled loop has.
@@ -20,7 +21,7 @@ pub(super) struct Regions<'a> {
     homes: &'a Homes,
     needed: Vec<bool>,
     /// Values in use at the start of each block, without those of its phis.
-    live_in: Vec<Vec<bool>>,
+    live_in: Vec<Bits>,
 }
 
 impl<'a> Regions<'a> {
@@ -64,43 +65,41 @@ impl<'a> Regions<'a> {
     }
 
     /// Adds the values in use on the way from one block to another.
-    fn live_between(&self, live_in: &[Vec<bool>], from: u32, to: u32, live: &mut [bool]) {
-        for (mine, theirs) in live.iter_mut().zip(&live_in[to as usize]) {
-            *mine |= theirs;
-        }
+    fn live_between(&self, live_in: &[Bits], from: u32, to: u32, live: &mut Bits) {
+        live.union(&live_in[to as usize]);
         for phi in self.phis(to) {
             let argument = phi.arguments.iter().find(|(block, _)| *block == from);
             let root = argument.and_then(|(_, value)| self.homes.read(*value));
             if let Some(root) = root.filter(|root| *root != UNDEFINED) {
-                live[root as usize] = true;
+                live.insert(root as usize);
             }
         }
     }
 
-    fn live_in(&self) -> Vec<Vec<bool>> {
+    fn live_in(&self) -> Vec<Bits> {
         let count = self.ssa.definitions.len();
-        let mut live_in = vec![vec![false; count]; self.ssa.flow.blocks.len()];
+        let mut live_in = vec![Bits::new(count); self.ssa.flow.blocks.len()];
         let mut changed = true;
         while changed {
             changed = false;
             for &block in self.ssa.dominators.order.iter().rev() {
                 let range = &self.ssa.flow.blocks[block as usize];
-                let mut live = vec![false; count];
+                let mut live = Bits::new(count);
                 for &next in &range.successors {
                     self.live_between(&live_in, block, next, &mut live);
                 }
                 for step in self.ssa.steps_of(block).iter().rev() {
                     for result in &step.results {
-                        live[*result as usize] = false;
+                        live.remove(*result as usize);
                     }
                     if self.is_kept(step) {
                         for value in code::reads(self.homes, step).0 {
-                            live[value as usize] = true;
+                            live.insert(value as usize);
                         }
                     }
                 }
                 for phi in &self.ssa.phis[block as usize] {
-                    live[phi.result as usize] = false;
+                    live.remove(phi.result as usize);
                 }
                 if live != live_in[block as usize] {
                     live_in[block as usize] = live;
@@ -129,11 +128,11 @@ impl<'a> Regions<'a> {
             }
         }
         let count = self.homes.weights.len();
-        let mut live = vec![false; count];
+        let mut live = Bits::new(count);
         for &next in successors {
             self.live_between(&self.live_in, block, next, &mut live);
         }
-        let live_out: Vec<Name> = (0..count as Name).filter(|value| live[*value as usize]).collect();
+        let live_out: Vec<Name> = live.iter().map(|value| value as Name).collect();
         let operations = code::without_dead(unrolled.operations, &live_out);
         let touched = operations.iter().flat_map(|operation| operation.reads.iter().chain(&operation.writes));
         let used: BTreeSet<Name> = touched.copied().collect();
