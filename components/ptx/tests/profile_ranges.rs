@@ -119,7 +119,6 @@ fn told(one_of: usize) -> [usize; 4] {
             }
         }
     }
-    println!("{kernels} kernels, {semi} of them not regular, {compared} ranges");
     [kernels, semi, compared, drawn]
 }
 

@@ -64,7 +64,6 @@ fn take_at_most_one_register_more(one_of: usize, least: u32) {
         REFUSED.iter().map(|(name, why)| ((*name).to_owned(), (*why).to_owned())).collect();
     assert_eq!(refused, expected);
     for (way, more) in WAYS.iter().zip(&more) {
-        println!("{way:?}: kernels by registers more: {more:?}");
         let all: u32 = more.values().sum();
         assert!(all > least, "{all} kernels");
         assert!(more.keys().all(|more| (0..=1).contains(more)), "{way:?} {more:?}");
