@@ -97,11 +97,11 @@ fn compare(
     (compared, drawn)
 }
 
-/// Compares in one module of so many. The numbers of kernels, of those that are not regular, of ranges that agree, and of all.
-fn told(one_of: usize) -> [usize; 4] {
+/// Compares the kernels of every `step`th module. Gives the numbers of kernels, of kernels that are not regular, and of equal ranges.
+fn told(step: usize) -> [usize; 3] {
     let mut draw = Draw(7);
     let (mut compared, mut drawn, mut kernels, mut semi) = (0, 0, 0, 0);
-    for (name, text) in modules().into_iter().step_by(one_of) {
+    for (name, text) in modules().into_iter().step_by(step) {
         let module = parser::parse(&text).unwrap();
         let profiled = profile(&module, &profile::Options { semi: Semi::Enumerate, kernel: None }).unwrap();
         let (plain, changed) = (compiled(&text), compiled(&profiled.text));
@@ -119,16 +119,14 @@ fn told(one_of: usize) -> [usize; 4] {
             }
         }
     }
-    [kernels, semi, compared, drawn]
+    assert!(drawn < compared + compared / 100, "{drawn} {compared}");
+    [kernels, semi, compared]
 }
 
 #[test]
 fn what_is_told_is_what_the_analysis_says() {
-    let [kernels, _, compared, drawn] = told(5);
-    assert!(
-        kernels > 20 && compared > 2_000 && drawn < compared + compared / 50,
-        "{kernels} {drawn} {compared}"
-    );
+    let [kernels, _, compared] = told(5);
+    assert!(kernels > 20 && compared > 2_000, "{kernels} {compared}");
 }
 
 mod slow {
@@ -137,10 +135,7 @@ mod slow {
     #[test]
     #[ignore = "slow: cargo xtask slow"]
     fn what_is_told_of_all_modules_is_what_the_analysis_says() {
-        let [kernels, semi, compared, drawn] = told(1);
-        assert!(
-            kernels > 100 && semi >= 4 && compared > 10_000 && drawn < compared + compared / 100,
-            "{drawn} {compared}"
-        );
+        let [kernels, semi, compared] = told(1);
+        assert!(kernels > 100 && semi >= 4 && compared > 10_000, "{kernels} {semi} {compared}");
     }
 }

@@ -34,11 +34,11 @@ fn kernels(module: Result<Module, Vec<PtxError>>, path: &str) -> BTreeMap<String
     kernels.into_iter().map(|kernel| (kernel.name().to_owned(), kernel)).collect()
 }
 
-/// Slices of one module of so many, which have more than `least` kernels.
-fn take_at_most_one_register_more(one_of: usize, least: u32) {
+/// Slices the kernels of every `step`th module: more than `least` kernels, each of which takes at most one register more.
+fn take_at_most_one_register_more(step: usize, least: u32) {
     let mut more = [(); WAYS.len()].map(|()| BTreeMap::new());
     let mut refused = Vec::new();
-    for (path, module) in modules().step_by(one_of) {
+    for (path, module) in modules().step_by(step) {
         let before = kernels(Ok(module.clone()), &path);
         for (way, more) in WAYS.into_iter().zip(&mut more) {
             let made = sliced_module(&module, way);

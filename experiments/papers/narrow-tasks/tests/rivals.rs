@@ -119,17 +119,19 @@ fn fused(params: &str) -> String {
     format!("host.cpu.runtime={{ fusion: {{ {params} }} }}")
 }
 
-/// Runs every program with the settings of static fusion for which `is_run` holds, by their numbers.
+/// Runs each program with those of three settings of static fusion for which `is_run` holds of the numbers of program and setting.
 fn fuse_programs(is_run: impl Fn(usize, usize) -> bool) {
     for (number, program) in programs().iter().enumerate() {
-        let settings = ["threads: 0", "threads: 0, batch: 2, copies: apart"].map(fused);
-        for (_, params) in settings.iter().enumerate().filter(|(setting, _)| is_run(number, *setting)) {
-            verified(&request("tiny", program, &["app.size=small", params]));
-        }
+        let alone = ["threads: 0", "threads: 0, batch: 2, copies: apart"];
+        let [one, batches] =
+            alone.map(|params| request("tiny", program, &["app.size=small", &fused(params)]));
         // A block of 256 threads does a task of 64, but for the one whose values depend on how many there are.
         let threads: &[&str] = if program == "narrow-exchange" { &["app.threads=256"] } else { &[] };
-        if is_run(number, settings.len()) {
-            verified(&under("fusion", "tiny", program, &[&["app.size=small"], threads].concat()));
+        let shared = under("fusion", "tiny", program, &[&["app.size=small"], threads].concat());
+        for (setting, request) in [one, batches, shared].iter().enumerate() {
+            if is_run(number, setting) {
+                verified(request);
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::real::{out, run};
+use crate::real::{ENDLESS, out, run};
 
 /// Runs to its end; gives the status, and what it says on standard error.
 fn ended(output: &Output) -> (Option<i32>, String) {
@@ -40,8 +40,7 @@ fn runs_that_begin_together_make_their_input_once() {
 #[test]
 fn a_folder_that_is_in_use_is_refused_and_free_when_its_run_is_killed() {
     let folder = tempfile::tempdir().unwrap();
-    let endless = ["--set", "app.n=32", "--set", "app.launches=1000000"];
-    let mut child = run(folder.path(), "hotspot", &endless).spawn().unwrap();
+    let mut child = run(folder.path(), "hotspot", &ENDLESS).spawn().unwrap();
     while !out(folder.path()).join(".lock").exists() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }

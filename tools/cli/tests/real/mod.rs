@@ -17,6 +17,9 @@ mod warm_up;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// Hotspot's settings for a run that goes on for as long as nobody ends it.
+const ENDLESS: [&str; 4] = ["--set", "app.n=32", "--set", "app.launches=1000000"];
+
 /// A run of an application on the tiny machine, ready to start: a copy of the application in `folder`, so that its input
 /// files are made there, and its results in [`out`].
 fn run(folder: &Path, application: &str, options: &[&str]) -> Command {

@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 
 use counterpoint_simulation::output::RECORDS;
 
-use crate::real::{out, run};
+use crate::real::{ENDLESS, out, run};
 
 /// Hotspot on the tiny machine for as long as nobody ends it, under way.
 fn start(folder: &Path, options: &[&str]) -> Child {
-    let endless = ["--set", "app.n=32", "--set", "app.launches=1000000"];
-    let mut child = run(folder, "hotspot", &[&endless, options].concat()).spawn().unwrap();
+    let mut child = run(folder, "hotspot", &[&ENDLESS, options].concat()).spawn().unwrap();
     await_folder(&mut child, folder);
     child
 }
@@ -95,7 +94,7 @@ fn what_batch_systems_and_terminals_send_ends_a_run_with_what_there_is() {
 #[test]
 fn a_run_that_is_to_outlive_its_terminal_does() {
     let folder = tempfile::tempdir().unwrap();
-    let own = run(folder.path(), "hotspot", &["--set", "app.n=32", "--set", "app.launches=1000000"]);
+    let own = run(folder.path(), "hotspot", &ENDLESS);
     let mut command = Command::new("sh");
     command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(own.get_program()).args(own.get_args());
     command.current_dir(own.get_current_dir().unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());
