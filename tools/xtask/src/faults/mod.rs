@@ -16,7 +16,7 @@ use scene::{Job, Scene};
 #[derive(clap::Args)]
 pub(crate) struct Faults {
     /// Number of faults.
-    #[arg(default_value_t = 200)]
+    #[arg(default_value_t = 100)]
     times: u64,
     /// Seed of the moments.
     #[arg(default_value_t = 1)]
