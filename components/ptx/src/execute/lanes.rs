@@ -47,8 +47,11 @@ impl Operands {
 /// halves below that of the high ones.
 pub(crate) type LaneFunction = unsafe fn(Operands, &Instruction, u32) -> u64;
 
-/// Computes all lanes of one operation into scratch.
-type Compute = unsafe fn(Operands, &Instruction, *mut u32);
+/// Two rows, enough for 32 words of 64 bits.
+type Scratch = MaybeUninit<[Row; 2]>;
+
+/// Computes all lanes of one operation into scratch, which is a reference so that the compiler knows that no source overlaps it.
+type Compute = unsafe fn(Operands, &Instruction, &mut Scratch);
 
 /// The best version for this host.
 pub(crate) fn best() -> LaneFunction {
@@ -339,9 +342,9 @@ macro_rules! version {
     };
     (@operation [$($attribute:tt)*] $op:ident) => {
         $($attribute)*
-        unsafe fn $op(operands: Operands, instruction: &Instruction, scratch: *mut u32) {
+        unsafe fn $op(operands: Operands, instruction: &Instruction, scratch: &mut Scratch) {
             // SAFETY: handed on to the caller.
-            unsafe { loops::$op(operands, instruction, scratch) }
+            unsafe { loops::$op(operands, instruction, scratch.as_mut_ptr().cast()) }
         }
     };
     (@run [$($attribute:tt)*]) => {
@@ -373,10 +376,10 @@ table::for_each_lane_op!(with_avx2);
 
 #[inline(always)]
 unsafe fn body(operands: Operands, instruction: &Instruction, mask: u32, all: &[Compute]) -> u64 {
-    let mut scratch = MaybeUninit::<[Row; 2]>::uninit();
-    let words: *mut u32 = scratch.as_mut_ptr().cast();
-    // SAFETY: scratch is two rows, enough for 32 words of 64 bits.
-    unsafe { all[instruction.op as usize](operands, instruction, words) };
+    let mut scratch = Scratch::uninit();
+    // SAFETY: handed on to the caller.
+    unsafe { all[instruction.op as usize](operands, instruction, &mut scratch) };
+    let words: *const u32 = scratch.as_ptr().cast();
     let destination = instruction.destinations[0];
     // SAFETY: the operation filled one row, or two for `LaneWide` and of pairs' truths; the destination is a register.
     unsafe {
