@@ -8,6 +8,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::UNIX_EPOCH;
 
 use super::PointKey;
 use super::worker::{Presence, Verdict, Watch};
@@ -68,13 +69,15 @@ pub(super) fn claim(
     }
 }
 
-/// The token in a claim; its name if there is none yet, which is no token and never changes. Nothing if there is no claim.
+/// The token in a claim. If there is none yet: its name and its time, which no later claim of that name has. Nothing if there is no claim.
 fn holder(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
-    match text.is_empty() {
-        true => path.file_name()?.to_str().map(str::to_owned),
-        false => Some(text),
+    if !text.is_empty() {
+        return Some(text);
     }
+    let made = fs::metadata(path).and_then(|metadata| metadata.modified()).ok()?;
+    let made = made.duration_since(UNIX_EPOCH).ok()?.as_nanos();
+    Some(format!("{}-{made}", path.file_name()?.to_str()?))
 }
 
 impl Claim {
@@ -189,6 +192,20 @@ mod tests {
             assert_eq!(scene.names(), ["0a.1", "0a.2"]);
             drop(claims.pop());
             assert!(scene.names().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_claim_without_a_token_is_another_one_than_an_earlier_one_of_its_name() {
+        let stale_after = Duration::from_millis(50);
+        let scene = Scene::new(stale_after);
+        let own = scene.presence();
+        let path = place(scene.root.path(), &PointKey("0a".to_owned()), 1);
+        for _ in 0..2 {
+            fs::write(&path, "").unwrap();
+            assert!(matches!(scene.claim(&own), Claimed::By(Verdict::Open)));
+            fs::remove_file(&path).unwrap();
+            std::thread::sleep(stale_after + Duration::from_millis(10));
         }
     }
 

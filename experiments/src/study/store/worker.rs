@@ -220,7 +220,7 @@ impl Watch {
         tokens.into_iter().filter(|token| self.judge(token) == Verdict::Dead).collect()
     }
 
-    /// Looks at the process of a token. Without a token (a claim whose owner has not been written yet) the claim's own name stands for it.
+    /// Looks at the process of a token. Without a token (a claim whose owner has not been written yet) the claim's name and time stand for it.
     pub(super) fn judge(&mut self, token: &str) -> Verdict {
         let text = text(&self.folder, token);
         let here = serde_json::from_str::<Worker>(&text).ok().and_then(|worker| worker.is_here());
