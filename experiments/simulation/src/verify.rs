@@ -76,6 +76,16 @@ impl Difference {
 }
 
 impl Verdict {
+    /// The same of elements that lie behind others of their buffer.
+    pub(crate) fn behind(self, elements: u64) -> Verdict {
+        match self {
+            Verdict::Differs(difference) => {
+                Verdict::Differs(Difference { index: difference.index + elements, ..difference })
+            }
+            other => other,
+        }
+    }
+
     /// Whether all is as expected.
     pub fn is_verified(&self) -> bool {
         matches!(self, Verdict::Verified { .. })
@@ -103,8 +113,14 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Compares bytes element by element.
-pub fn compare(expected: &[u8], found: &[u8], element: Element, tolerance: Tolerance) -> Verdict {
+/// Compares bytes element by element; where `only` has a byte for each, elements whose byte is 0 are left out.
+pub fn compare(
+    expected: &[u8],
+    found: &[u8],
+    element: Element,
+    tolerance: Tolerance,
+    only: Option<&[u8]>,
+) -> Verdict {
     if expected.len() != found.len() {
         return Verdict::Unknown(format!(
             "{} bytes are expected, the buffer has {}",
@@ -113,10 +129,15 @@ pub fn compare(expected: &[u8], found: &[u8], element: Element, tolerance: Toler
         ));
     }
     let size = element.bytes();
-    let pairs = || expected.chunks(size).zip(found.chunks(size)).enumerate();
+    let counts = |index: usize| only.is_none_or(|only| only.get(index).is_some_and(|byte| *byte != 0));
+    let all = || expected.chunks(size).zip(found.chunks(size)).enumerate();
+    let pairs = || all().filter(|(index, _)| counts(*index));
     let wrong = |(expected, found): &(&[u8], &[u8])| !tolerance.accepts(expected, found, element);
     let differing = pairs().filter(|(_, pair)| wrong(pair)).count() as u64;
-    let elements = (expected.len() / size) as u64;
+    let elements = match only {
+        Some(only) => only.iter().filter(|byte| **byte != 0).count() as u64,
+        None => (expected.len() / size) as u64,
+    };
     match pairs().find(|(_, pair)| wrong(pair)) {
         None => Verdict::Verified { elements },
         Some((index, (expected, found))) => Verdict::Differs(Difference {
@@ -186,7 +207,7 @@ mod tests {
     }
 
     fn against(expected: &[f32], found: &[f32], relative: f64) -> Verdict {
-        compare(&bytes(expected), &bytes(found), Element::F32, Tolerance { relative, absolute: 0.0 })
+        compare(&bytes(expected), &bytes(found), Element::F32, Tolerance { relative, absolute: 0.0 }, None)
     }
 
     #[test]
@@ -203,12 +224,23 @@ mod tests {
     }
 
     #[test]
+    fn elements_that_nobody_wrote_are_left_out() {
+        let compare = |only: &[u8]| {
+            let (expected, found) = (bytes(&[1.0, 2.0, 3.0]), bytes(&[1.0, 9.0, 8.0]));
+            compare(&expected, &found, Element::F32, Tolerance::default(), Some(only))
+        };
+        assert_eq!(compare(&[1, 0, 0]), Verdict::Verified { elements: 1 });
+        let text = "1 of 2 elements differ, first [12]: expected 3.0, found 8.0 (relative error 1.667e0)";
+        assert_eq!(compare(&[1, 0, 1]).behind(10).to_string(), text);
+    }
+
+    #[test]
     fn tolerance_is_a_share_of_the_expected_value() {
         assert!(against(&[100.0], &[100.001], 1e-4).is_verified());
         assert!(!against(&[100.0], &[100.1], 1e-4).is_verified());
         assert!(!against(&[0.0], &[1e-9], 1e-4).is_verified());
         let tolerance = Tolerance { relative: 1e-4, absolute: 1e-6 };
-        assert!(compare(&bytes(&[0.0]), &bytes(&[1e-9]), Element::F32, tolerance).is_verified());
+        assert!(compare(&bytes(&[0.0]), &bytes(&[1e-9]), Element::F32, tolerance, None).is_verified());
         assert!(!against(&[1.0], &[f32::NAN], 1e-4).is_verified());
         assert!(against(&[f32::INFINITY], &[f32::INFINITY], 1e-4).is_verified());
         // Without a tolerance not even the sign of a zero may differ.

@@ -123,12 +123,12 @@ fn verify(name: &str, dialect: &'static str, racecheck: bool) {
     assert!(!loaded.expectations.is_empty(), "{name} expects nothing");
     for expectation in &loaded.expectations {
         let Against::Reference(reference) = &expectation.against else { panic!("{name}: a reference") };
-        let index = expectation.buffer.0 as usize;
+        let index = expectation.part.buffer.0 as usize;
         let wanted = &loaded.application.buffers[index].name;
         let input = ReferenceInput { parameters: &loaded.parameters, buffers: &inputs, wanted };
         let expected = (reference.compute)(&input).unwrap();
-        let found = journal.buffer(expectation.buffer).unwrap();
-        let verdict = compare(&expected, &found, loaded.elements[index], expectation.tolerance);
+        let found = journal.buffer(expectation.part.buffer).unwrap();
+        let verdict = compare(&expected, &found, loaded.elements[index], expectation.tolerance, None);
         assert!(verdict.is_verified(), "{name} in {dialect}, {wanted}: {verdict}");
     }
 }
@@ -258,7 +258,7 @@ fn every_reference_has_an_application() {
 #[test]
 fn a_wrong_result_is_noticed() {
     let mut loaded = small("laplace", DIALECTS[0]);
-    let potential = loaded.expectations[0].buffer;
+    let potential = loaded.expectations[0].part.buffer;
     let whole = run(&loaded, true).buffer(potential);
     let Step::Repeat(times, _) = &mut loaded.application.steps[0] else { panic!("a repetition") };
     *times -= 1;

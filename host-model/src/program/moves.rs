@@ -1,7 +1,6 @@
 //! Moves of bytes: parts of buffers, transfers between files and the host, and work of a copy engine.
 
-use std::sync::Arc;
-
+use bytes::Bytes;
 use counterpoint_framework::time::{BytesPerSecond, SimTime, Wire};
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
@@ -141,7 +140,7 @@ pub struct Transfer {
 #[derive(Clone, Debug)]
 pub struct Computed {
     /// The values.
-    pub values: Arc<[u8]>,
+    pub values: Bytes,
     /// How fast it makes them.
     pub pace: Pace,
 }

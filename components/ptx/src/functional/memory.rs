@@ -349,6 +349,20 @@ impl FlatMemory {
         }
     }
 
+    /// Which bytes of a range of the allocation that begins at an address nobody has written: a bit each, the first one lowest. None if all are
+    /// written.
+    pub fn unwritten(&self, address: u64, range: Range<usize>) -> Option<Vec<u8>> {
+        self.pieces[self.piece(address)?].shadow.as_ref()?.missing(range)
+    }
+
+    /// Nobody has written the bytes of a range whose bits are set, whatever they hold: what was copied there was never written.
+    pub fn unwrite(&mut self, address: u64, range: Range<usize>, bits: &[u8]) {
+        if let Some(piece) = self.piece(address) {
+            let Piece { shadow, range: all, .. } = &mut self.pieces[piece];
+            shadow.get_or_insert_with(|| Shadow::complete(all.len())).forget(range, bits);
+        }
+    }
+
     /// Takes back the allocation that begins at an address, after `launches` launches. Its bytes stay,
     /// untouchable.
     pub fn free(&mut self, address: u64, launches: u32) {

@@ -40,6 +40,13 @@ impl Words {
         many.map_or_else(|| Words::Few(vec![0; words]), Words::Many)
     }
 
+    fn as_words(&self) -> &[u64] {
+        match self {
+            Words::Few(words) => words,
+            Words::Many(space) => bytemuck::cast_slice(space),
+        }
+    }
+
     #[inline]
     fn all(&mut self) -> &mut [u64] {
         match self {
@@ -53,6 +60,40 @@ impl Shadow {
     /// Of a memory that nobody has written.
     pub(super) fn new(bytes: usize) -> Self {
         Shadow { written: Words::new(bytes), missing: bytes, bytes, known: 0..0 }
+    }
+
+    /// Of a memory whose bytes are all written.
+    pub(super) fn complete(bytes: usize) -> Self {
+        let mut shadow = Shadow::new(bytes);
+        shadow.write(0, bytes);
+        shadow
+    }
+
+    /// A bit for each byte of a range, the first one lowest, set where nobody has written it; none if there are none.
+    pub(super) fn missing(&self, range: Range<usize>) -> Option<Vec<u8>> {
+        let words = self.written.as_words();
+        let is_missing = |byte: usize| words[byte / 64] >> (byte % 64) & 1 == 0;
+        let is_whole = words[range.start / 64..range.end.div_ceil(64)].iter().all(|word| *word == u64::MAX);
+        if is_whole || !range.clone().any(is_missing) {
+            return None;
+        }
+        let mut bits = vec![0; range.len().div_ceil(8)];
+        range
+            .enumerate()
+            .filter(|(_, byte)| is_missing(*byte))
+            .for_each(|(index, _)| bits[index / 8] |= 1 << (index % 8));
+        Some(bits)
+    }
+
+    /// Nobody has written the bytes of a range whose bits are set.
+    pub(super) fn forget(&mut self, range: Range<usize>, bits: &[u8]) {
+        let set = |index: usize| bits[index / 8] >> (index % 8) & 1 != 0;
+        for (_, byte) in range.enumerate().filter(|(index, _)| set(*index)) {
+            let (word, bit) = (&mut self.written.all()[byte / 64], 1 << (byte % 64));
+            self.missing += usize::from(*word & bit != 0);
+            *word &= !bit;
+        }
+        self.known = 0..0;
     }
 
     /// Nobody has written anything any more.

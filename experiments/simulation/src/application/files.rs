@@ -4,7 +4,7 @@ use std::io::{Error, ErrorKind};
 use std::path::PathBuf;
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
-use counterpoint_host_model::program::{Application, BufferId, HostStep, Moved, Step};
+use counterpoint_host_model::program::{Application, BufferId, HostStep, Moved, Range, Step};
 use counterpoint_protocols::bus::Direction;
 
 use super::keys::{EXPECTATION, LOAD};
@@ -12,7 +12,7 @@ use super::reader::{Reader, reason};
 use super::{Against, Expectation, Found, InputFile};
 use crate::find::{CACHE_VARIABLE, Sort};
 use crate::generate::{GENERATORS, Generator};
-use crate::references;
+use crate::references::{self, Reference};
 use crate::verify::Tolerance;
 
 /// The bytes that a file must have.
@@ -57,10 +57,10 @@ impl Reader<'_> {
         }
         let (path, place) = self.input_place(name, span, wanted, generator.as_ref())?;
         let lacks = |error: &Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
-        let found = self.files.find(&path).or_else(|error| match lacks(&error) {
-            true => self.files.find(&place.to_string_lossy()),
-            false => Err(error),
-        });
+        let found = match self.find(&path) {
+            Err(error) if lacks(&error) => self.find(&place.to_string_lossy()),
+            found => found,
+        };
         match (found, generator) {
             (Ok(found), _) if found.bytes() == bytes || !exactly && found.bytes() > bytes => {
                 Some(InputFile::new(name, path, place, found))
@@ -194,9 +194,9 @@ impl Reader<'_> {
             }
             _ => false,
         };
-        let Application { copy_out, steps, .. } = &self.application;
+        let Application { prelude, copy_out, steps, postlude, .. } = &self.application;
         let known = copy_out.contains(&buffer)
-            || self.application.reads().any(|transfer| transfer.part.buffer == buffer)
+            || prelude.iter().chain(postlude).any(|step| copied(&Step::Host(*step)))
             || steps.iter().any(|step| step.any(&copied));
         if !known {
             let name = &self.application.buffers[buffer.0 as usize].name;
@@ -211,21 +211,19 @@ impl Reader<'_> {
             self.section(entry, &EXPECTATION);
             let buffer =
                 self.required(entry, "buffer", "an expectation").and_then(|node| self.host_buffer(node));
-            let against = self.against(entry);
+            let part = buffer.and_then(|buffer| self.part_of(entry, buffer));
+            let against = part.and_then(|part| self.against(entry, part));
+            let only = match (part, entry.get("where")) {
+                (Some(part), Some(node)) => self.compared(node, part),
+                _ => None,
+            };
             let mut share = |key: &str| entry.get(key).and_then(|node| self.share(node)).unwrap_or(0.0);
             let tolerance = Tolerance { relative: share("relative"), absolute: share("absolute") };
-            let (Some(buffer), Some(against)) = (buffer, against) else { continue };
-            let bytes = self.application.buffers[buffer.0 as usize].bytes;
-            if let (Against::File(file), Some(node)) = (&against, entry.get("file"))
-                && file.bytes != bytes
-            {
-                let message = format!("`{}` has {} bytes, expected {bytes}", file.path, file.bytes);
-                self.diagnostics.report(Diagnostic::new(node.span, message).help(self.size_in_words(buffer)));
+            let (Some(part), Some(against)) = (part, against) else { continue };
+            if !self.application.inspect.contains(&part.buffer) {
+                self.application.inspect.push(part.buffer);
             }
-            if !self.application.inspect.contains(&buffer) {
-                self.application.inspect.push(buffer);
-            }
-            self.expectations.push(Expectation { buffer, against, tolerance });
+            self.expectations.push(Expectation { part, against, only, tolerance });
         }
     }
 
@@ -237,37 +235,31 @@ impl Reader<'_> {
         Some(value)
     }
 
-    fn against(&mut self, entry: &Node) -> Option<Against> {
-        let ways = ["reference", "file", "fnv64"];
+    fn against(&mut self, entry: &Node, part: Range) -> Option<Against> {
+        let ways = ["reference", "file", "generate", "fnv64"];
         let given: Vec<(&str, &Node)> = ways.iter().filter_map(|way| Some((*way, entry.get(way)?))).collect();
         let [(way, node)] = given[..] else {
-            let message = "an expectation needs exactly one of `reference`, `file` and `fnv64`";
+            let message = "an expectation needs exactly one of `reference`, `file`, `generate` and `fnv64`";
             self.diagnostics.error(entry.span, message);
             return None;
         };
-        let text = self.text(node)?;
+        if let Some(offset) = entry.get("offset").filter(|_| way != "file") {
+            self.diagnostics.error(offset.span, "`offset` is a place in a `file`");
+        }
         match way {
-            "reference" => {
-                let found = references::all(self.registry).find(|reference| reference.name == text);
-                if found.is_none() {
-                    let diagnostic = Diagnostic::new(node.span, format!("there is no reference `{text}`"));
-                    let names = references::all(self.registry).map(|reference| reference.name);
-                    self.diagnostics.report(diagnostic.suggest(&text, names));
-                }
-                found.copied().map(Against::Reference)
-            }
+            "reference" => self.reference(node).map(Against::Reference),
             "file" => {
-                let path = self.locate(Sort::Data, node.span, &text)?;
-                match self.files.find(&path) {
-                    Ok(found) => Some(Against::File(InputFile::new(&text, path.clone(), path.into(), found))),
-                    Err(error) => {
-                        let message = format!("cannot read `{path}`: {}", reason(&error));
-                        self.diagnostics.error(node.span, message);
-                        None
-                    }
-                }
+                let at = self.file_offset(entry)?;
+                let is_part = entry.get("offset").is_some();
+                let file = self.expected(node, part.buffer, at + part.bytes, is_part)?;
+                Some(Against::File(file, at))
+            }
+            "generate" => {
+                let rule = self.generator(node, part.buffer, part.bytes)?;
+                Some(Against::Rule(rule))
             }
             _ => {
+                let text = self.text(node)?;
                 let digits = text.strip_prefix("0x").unwrap_or(&text);
                 let hash = u64::from_str_radix(digits, 16).ok();
                 if hash.is_none() {
@@ -277,5 +269,46 @@ impl Reader<'_> {
                 hash.map(Against::Fnv64)
             }
         }
+    }
+
+    fn reference(&mut self, node: &Node) -> Option<Reference> {
+        let text = self.text(node)?;
+        let found = references::all(self.registry).find(|reference| reference.name == text).copied();
+        if found.is_none() {
+            let diagnostic = Diagnostic::new(node.span, format!("there is no reference `{text}`"));
+            let names = references::all(self.registry).map(|reference| reference.name);
+            self.diagnostics.report(diagnostic.suggest(&text, names));
+        }
+        found
+    }
+
+    /// A file that holds what is expected of a buffer: this number of bytes, or more where it is a part of it.
+    fn expected(&mut self, node: &Node, buffer: BufferId, bytes: u64, is_part: bool) -> Option<InputFile> {
+        let text = self.text(node)?;
+        let path = self.locate(Sort::Data, node.span, &text)?;
+        match self.find(&path) {
+            Ok(found) => {
+                let file = InputFile::new(&text, path.clone(), path.into(), found);
+                if file.bytes != bytes && !(is_part && file.bytes > bytes) {
+                    let least = if is_part { "at least " } else { "" };
+                    let message =
+                        format!("`{}` has {} bytes, expected {least}{bytes}", file.path, file.bytes);
+                    let diagnostic = Diagnostic::new(node.span, message);
+                    self.diagnostics.report(diagnostic.help(self.size_in_words(buffer)));
+                }
+                Some(file)
+            }
+            Err(error) => {
+                let message = format!("cannot read `{path}`: {}", reason(&error));
+                self.diagnostics.error(node.span, message);
+                None
+            }
+        }
+    }
+
+    /// A file that tells which elements of a part are compared.
+    fn compared(&mut self, node: &Node, part: Range) -> Option<InputFile> {
+        let element = self.elements[part.buffer.0 as usize].bytes() as u64;
+        self.expected(node, part.buffer, part.bytes / element, false)
     }
 }

@@ -1,9 +1,9 @@
 //! Steps of the host: files that are read and written, and what the CPU computes; in `prelude:` and `postlude:`, and among those
 //! of `kernels:`.
 
-use std::ops::Range as Bytes;
-use std::sync::Arc;
+use std::ops::Range as Between;
 
+use bytes::Bytes;
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_framework::time::{BytesPerSecond, SimTime};
 use counterpoint_host_model::program::{BufferId, Computed, HostStep, Pace, Range, Step, Transfer};
@@ -24,7 +24,7 @@ const OUTPUTS: u32 = 1 << 31;
 /// A part of an output that a step writes.
 pub(super) struct Written {
     output: u32,
-    bytes: Bytes<u64>,
+    bytes: Between<u64>,
     span: Span,
 }
 
@@ -86,7 +86,7 @@ impl Reader<'_> {
         let into = self.required(node, "into", READ.name).and_then(|into| self.buffer(into));
         let ((name, span), buffer) = file.zip(into)?;
         let range = self.part_of(node, buffer)?;
-        let at = node.get("offset").map_or(Some(0), |node| self.count(node, "offset", 0, MOST_OFFSET))?;
+        let at = self.file_offset(node)?;
         let generator = match node.get("generate") {
             None => None,
             Some(rule) => Some(self.generator(rule, buffer, range.bytes)?),
@@ -103,12 +103,17 @@ impl Reader<'_> {
         Some(Transfer { file, part: range, at })
     }
 
+    /// The place in a file that the key `offset` names; 0 without it.
+    pub(super) fn file_offset(&mut self, node: &Node) -> Option<u64> {
+        node.get("offset").map_or(Some(0), |node| self.count(node, "offset", 0, MOST_OFFSET))
+    }
+
     /// Something that the CPU computes, perhaps into a part of a buffer.
     fn compute(&mut self, node: &Node) -> Option<HostStep> {
         self.section(node, &COMPUTE);
         let time = node.get("time").map(|time| (time.span, self.time(time)));
         let Some(into) = node.get("into") else {
-            let beside = ["generate", "file", "element", "elements", "rate"];
+            let beside = ["generate", "file", "offset", "element", "elements", "rate"];
             if let Some(key) = beside.into_iter().find_map(|key| node.get(key)) {
                 let message = "a computation without `into` has a `time` and nothing else";
                 self.diagnostics.error(key.span, message);
@@ -135,14 +140,13 @@ impl Reader<'_> {
         let values = self.computed(node, buffer, part)?;
         let name = format!("computed {}", self.name_of(buffer));
         let file = FileIndex(self.inputs.len() as u32);
-        self.application.computed.insert(file, Computed { values: Arc::clone(&values), pace: pace? });
-        let held = Found::Held(bytes::Bytes::from_owner(values));
-        self.inputs.push(InputFile::new(&name, name.clone(), name.clone().into(), held));
+        self.application.computed.insert(file, Computed { values: values.clone(), pace: pace? });
+        self.inputs.push(InputFile::new(&name, name.clone(), name.clone().into(), Found::Held(values)));
         Some(HostStep::Read(Transfer { file, part, at: 0 }))
     }
 
     /// The values that fill a part of a buffer: those of a rule or of a file.
-    fn computed(&mut self, node: &Node, buffer: BufferId, part: Range) -> Option<Arc<[u8]>> {
+    fn computed(&mut self, node: &Node, buffer: BufferId, part: Range) -> Option<Bytes> {
         match (node.get("generate"), node.get("file")) {
             (Some(_), Some(file)) => {
                 self.diagnostics.error(file.span, "compute has a rule or a `file`, not both");
@@ -153,16 +157,22 @@ impl Reader<'_> {
                 None
             }
             (Some(rule), None) => {
+                if let Some(offset) = node.get("offset") {
+                    self.diagnostics
+                        .error(offset.span, "`offset` is a place in a `file`, and a rule has none");
+                }
                 let generator = self.generator(rule, buffer, part.bytes)?;
                 let element = self.elements[buffer.0 as usize];
                 Some(generator.fill(element, part.bytes / element.bytes() as u64).into())
             }
             (None, Some(file)) => {
                 let name = self.text(file)?;
-                let wanted = Wanted { buffer, bytes: part.bytes, exactly: true };
+                let at = self.file_offset(node)?;
+                let exactly = node.get("offset").is_none();
+                let wanted = Wanted { buffer, bytes: at + part.bytes, exactly };
                 let input = self.input(&name, file.span, wanted, None)?;
                 match input.contents() {
-                    Ok(contents) => Some((&*contents).into()),
+                    Ok(contents) => Some(contents.slice(at as usize..(at + part.bytes) as usize)),
                     Err(error) => {
                         self.diagnostics.error(file.span, format!("cannot read `{}`: {error}", input.path));
                         None
@@ -208,7 +218,7 @@ impl Reader<'_> {
             self.diagnostics.error(file.span, problem);
             return None;
         }
-        let at = node.get("offset").map_or(Some(0), |node| self.count(node, "offset", 0, MOST_OFFSET))?;
+        let at = self.file_offset(node)?;
         let part = self.part_of(node, from?)?;
         let known = self.outputs.iter().position(|output| *output == name);
         let output = known.unwrap_or(self.outputs.len()) as u32;

@@ -115,7 +115,7 @@ impl InputFile {
     pub(super) fn is_same(&self, other: &InputFile) -> bool {
         let origins = match (&self.origin, &other.origin) {
             (Origin::Disk, Origin::Disk) => true,
-            (Origin::Held(one), Origin::Held(other)) => one == other,
+            (Origin::Held(one), Origin::Held(other)) => one.as_ptr() == other.as_ptr() || one == other,
             (Origin::Rule(one, of), Origin::Rule(other, of_other)) => (one, of) == (other, of_other),
             _ => false,
         };

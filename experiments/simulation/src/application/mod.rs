@@ -19,6 +19,7 @@ mod launches;
 mod library;
 mod loops;
 mod moves;
+mod packed;
 mod pipelines;
 mod preload;
 mod reader;
@@ -48,10 +49,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use counterpoint_framework::model::{Registry, Report, SourceMap, Span};
 use counterpoint_framework::topology::{Missing, beside};
-use counterpoint_host_model::program::{Application, BufferId, LaunchStep, Transfer};
+use counterpoint_host_model::program::{Application, LaunchStep, Range, Transfer};
 
 use crate::element::Element;
 use crate::find::Sort;
+use crate::generate::Generator;
 use crate::references::Reference;
 use crate::verify::Tolerance;
 
@@ -108,10 +110,12 @@ impl Files for BTreeMap<String, Vec<u8>> {
 /// A comparison that the application asks for.
 #[derive(Clone, Debug)]
 pub struct Expectation {
-    /// The buffer to look at when all is done.
-    pub buffer: BufferId,
+    /// The buffer to look at when all is done, and which part of it.
+    pub part: Range,
     /// Expected contents.
     pub against: Against,
+    /// A byte for each element of the part: where it is 0, any value is right.
+    pub only: Option<InputFile>,
     /// How far it may be off.
     pub tolerance: Tolerance,
 }
@@ -121,8 +125,10 @@ pub struct Expectation {
 pub enum Against {
     /// A reference implementation.
     Reference(Reference),
-    /// A file.
-    File(InputFile),
+    /// A file, and where the contents begin in it.
+    File(InputFile, u64),
+    /// A rule.
+    Rule(Generator),
     /// The FNV-1a hash of the right bytes.
     Fnv64(u64),
 }
@@ -131,7 +137,9 @@ impl std::fmt::Display for Against {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Against::Reference(reference) => write!(f, "reference {}", reference.name),
-            Against::File(file) => write!(f, "file {}", file.path),
+            Against::File(file, 0) => write!(f, "file {}", file.path),
+            Against::File(file, at) => write!(f, "file {} from byte {at}", file.path),
+            Against::Rule(rule) => write!(f, "rule {rule:?}"),
             Against::Fnv64(hash) => write!(f, "FNV-64 {hash:016x}"),
         }
     }

@@ -134,7 +134,25 @@ impl Reader<'_> {
         let pitch = self.pitch(node, keys.pitch, buffer)?.unwrap_or(one.pitch);
         let rows = Rows { buffer, offset, pitch, ..*one };
         let place = node.get(keys.pitch).or_else(|| node.get(keys.element)).unwrap_or(node);
+        self.check_whole(place.span, &rows)?;
         self.check_rows(place.span, &rows)
+    }
+
+    /// Reports rows of bytes that are no whole elements of their buffer, as those of a buffer of another type may be.
+    fn check_whole(&mut self, span: Span, rows: &Rows) -> Option<()> {
+        let size = self.element_bytes(rows.buffer);
+        let parts = [("the place", rows.offset), ("a row", rows.bytes), ("the pitch", rows.pitch)];
+        let several = if rows.rows > 1 { 3 } else { 2 };
+        let Some((what, bytes)) = parts[..several].iter().find(|(_, bytes)| !bytes.is_multiple_of(size))
+        else {
+            return Some(());
+        };
+        let name = self.name_of(rows.buffer);
+        let message =
+            format!("{what} of {bytes} bytes is no whole number of elements of `{name}`, which have {size}");
+        let help = "`element`, `elements` and `pitch` count elements of `from`, `to_element` and `to_pitch` those of `to`";
+        self.diagnostics.report(Diagnostic::new(span, message).help(help));
+        None
     }
 
     /// A distance of rows in bytes, if it is given.

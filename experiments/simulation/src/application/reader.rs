@@ -1,7 +1,9 @@
 //! The reader that all parts of the loader share: texts, problems, and small steps such as "a map with these keys".
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use counterpoint_framework::model::{Diagnostic, Diagnostics, FileId, Key, Node, Registry, SourceMap, Span};
 use counterpoint_host_model::modules::Module;
 use counterpoint_host_model::program::{Application, BufferId, Step};
@@ -19,6 +21,8 @@ use crate::find::Sort;
 /// An application on its way from YAML.
 pub(super) struct Reader<'a> {
     pub(super) files: &'a dyn Files,
+    /// Contents of the packed files, by path.
+    pub(super) unpacked: BTreeMap<String, Bytes>,
     /// Components, variants and files of extensions.
     pub(super) registry: &'a Registry,
     pub(super) sources: SourceMap,
@@ -56,6 +60,7 @@ impl<'a> Reader<'a> {
     pub(super) fn new(files: &'a dyn Files, registry: &'a Registry) -> Self {
         Reader {
             files,
+            unpacked: BTreeMap::new(),
             registry,
             sources: SourceMap::default(),
             diagnostics: Diagnostics::default(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use counterpoint_framework::model::Registry;
+use counterpoint_host_model::program::BufferId;
 use counterpoint_host_model::program::{Argument, HostStep, Step};
 
 use super::*;

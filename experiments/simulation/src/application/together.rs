@@ -264,7 +264,7 @@ impl Joined {
         to.preloaded.extend(part.preloaded);
         to.outputs.extend(part.outputs.iter().map(|output| format!("{name}/{output}")));
         to.expectations.extend(
-            part.expectations.into_iter().map(|one| Expectation { buffer: own.buffer(one.buffer), ..one }),
+            part.expectations.into_iter().map(|one| Expectation { part: own.range(&one.part), ..one }),
         );
         to.synthetic.extend(part.synthetic.into_iter().map(|(kernel, text)| (own.named(&kernel), text)));
         to.launched.extend(part.launched);

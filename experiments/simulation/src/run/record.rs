@@ -18,7 +18,7 @@ use counterpoint_protocols::write_log::{Place, Written};
 
 use super::manifest::manifest;
 use super::{Check, RunRequest};
-use crate::application::{Against, LoadedApplication};
+use crate::application::{Against, Expectation, InputFile, LoadedApplication};
 use crate::output::{Folder, MACHINE, MANIFEST, PRINTF, WRITES, WriteError};
 use crate::references::ReferenceInput;
 use crate::totals::totals;
@@ -33,31 +33,51 @@ pub(super) fn checks(
     partial: bool,
 ) -> Vec<Check> {
     let inputs = LazyCell::new(|| loaded.contents().map_err(|error| error.to_string()));
-    let check = |expectation: &crate::application::Expectation| {
-        let buffer = &application.buffers[expectation.buffer.0 as usize].name;
-        let element = loaded.elements[expectation.buffer.0 as usize];
-        let verdict = match journal.buffer(expectation.buffer) {
+    let check = |expectation: &Expectation| {
+        let Expectation { part, against, only, tolerance } = expectation;
+        let (place, element) =
+            (&application.buffers[part.buffer.0 as usize], loaded.elements[part.buffer.0 as usize]);
+        let bytes = part.offset as usize..(part.offset + part.bytes) as usize;
+        let compare = |expected: &[u8], found: &[u8]| {
+            let only = only.as_ref().map(InputFile::contents).transpose();
+            match only {
+                Ok(only) => compare(expected, found, element, *tolerance, only.as_deref()),
+                Err(error) => Verdict::Unknown(error.to_string()),
+            }
+        };
+        let verdict = match journal.buffer(part.buffer).map(|found| found.slice(bytes.clone())) {
             _ if partial => Verdict::Unknown("the run did not finish".to_owned()),
             None => Verdict::Unknown("the host did not note the buffer".to_owned()),
-            Some(found) => match &expectation.against {
+            Some(found) => match against {
                 Against::Fnv64(hash) => compare_hash(*hash, &found, element),
-                Against::File(file) => match file.contents() {
-                    Ok(expected) => compare(&expected, &found, element, expectation.tolerance),
+                Against::File(file, at) => match file.contents() {
+                    Ok(contents) => compare(&contents[*at as usize..][..found.len()], &found),
                     Err(error) => Verdict::Unknown(error.to_string()),
                 },
+                Against::Rule(rule) => {
+                    compare(&rule.fill(element, part.bytes / element.bytes() as u64), &found)
+                }
                 Against::Reference(reference) => {
                     let computed = inputs.as_ref().map_err(String::clone).and_then(|buffers| {
-                        let (parameters, buffers, wanted) = loaded.known_to(expectation.buffer, buffers);
+                        let (parameters, buffers, wanted) = loaded.known_to(part.buffer, buffers);
                         (reference.compute)(&ReferenceInput { parameters, buffers: &buffers, wanted })
                     });
                     match computed {
-                        Ok(expected) => compare(&expected, &found, element, expectation.tolerance),
+                        Ok(expected) if expected.len() as u64 == place.bytes => {
+                            compare(&expected[bytes], &found)
+                        }
+                        Ok(expected) => compare(&expected, &found),
                         Err(problem) => Verdict::Unknown(problem),
                     }
                 }
             },
         };
-        Check { buffer: buffer.clone(), against: expectation.against.to_string(), verdict }
+        let first = part.offset / element.bytes() as u64;
+        let buffer = match part.bytes == place.bytes {
+            true => place.name.clone(),
+            false => format!("{}[{first}..{}]", place.name, first + part.bytes / element.bytes() as u64),
+        };
+        Check { buffer, against: against.to_string(), verdict: verdict.behind(first) }
     };
     loaded.expectations.iter().map(check).collect()
 }

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use clap::Args;
-use counterpoint_cuda_launch::{Captured, Ended, Request, install, run, serve};
+use counterpoint_cuda_launch::{Captured, Ended, HostTime, Request, install, run, serve};
 use counterpoint_framework::time::{Bytes, UnitError};
+use counterpoint_simulation::output::Lock;
 
 use crate::table::grouped;
 use crate::{Console, FAILURE, SUCCESS};
@@ -30,6 +31,13 @@ pub(crate) struct Cuda {
     /// Compute capability of the device that the program sees, such as `7.5`; the highest that the program has PTX for if not given.
     #[arg(long, value_parser = capability)]
     capability: Option<u32>,
+    /// Time of the host in the application: `measured`, `none`, with which the same program has the same application each time, or a factor of what is
+    /// measured, such as `0.5`.
+    #[arg(long, value_name = "TIME", default_value = "measured", value_parser = host_time)]
+    host_time: HostTime,
+    /// Data of copies that the record keeps at most, such as `500 MiB`; 4 GiB if not given. Behind it the program goes on without a record.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    limit: Option<Bytes>,
     /// Write the libraries into a folder and run nothing: a program that finds them by `LD_LIBRARY_PATH` runs without a GPU.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["out", "name", "program"])]
     install: Option<PathBuf>,
@@ -43,6 +51,15 @@ pub(crate) struct Cuda {
 
 fn bytes(text: &str) -> Result<Bytes, String> {
     text.parse().map_err(|error: UnitError| error.to_string())
+}
+
+fn host_time(text: &str) -> Result<HostTime, String> {
+    match (text, text.parse::<f64>()) {
+        ("measured", _) => Ok(HostTime::Measured),
+        ("none", _) => Ok(HostTime::None),
+        (_, Ok(factor)) if factor.is_finite() && factor >= 0.0 => Ok(HostTime::Scaled(factor)),
+        _ => Err("expected `measured`, `none` or a factor such as `0.5`".to_owned()),
+    }
 }
 
 /// `7.5` as 75.
@@ -79,14 +96,37 @@ impl Cuda {
             memory: self.memory.map(Bytes::get),
             sms: self.sms,
             capability: self.capability,
+            limit: self.limit.map(Bytes::get),
+            host_time: self.host_time,
+        };
+        let lock = match lock(&request.folder) {
+            Ok(lock) => lock,
+            Err(problem) => {
+                writeln!(console.err, "error: {problem}")?;
+                return Ok(FAILURE);
+            }
         };
         // What the program has done so far is worth keeping.
         console.listens.store(true, Ordering::SeqCst);
-        match run(&request, &console.interrupt) {
+        let captured = run(&request, &console.interrupt);
+        drop(lock);
+        match captured {
             Ok(captured) => report(&captured, console),
             Err(error) => refuse(&error, console),
         }
     }
+}
+
+/// Locks the folder of an application, which one recording at a time may have.
+fn lock(folder: &Path) -> Result<Lock, String> {
+    let at = |error: io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir_all(folder).map_err(at)?;
+    Lock::try_take(folder).map_err(at)?.map_err(|holder| {
+        format!(
+            "{holder} records into {} now; a folder of its own (`--out`) or another name (`--name`) keeps both",
+            folder.display()
+        )
+    })
 }
 
 fn refuse(error: &dyn std::error::Error, console: &mut Console<'_>) -> io::Result<u8> {
@@ -115,7 +155,13 @@ fn report(captured: &Captured, console: &mut Console<'_>) -> io::Result<u8> {
     if summary.fault.is_some() {
         writeln!(console.err, "note: the application ends with the kernel that failed")?;
     }
-    if !summary.ended {
+    if let Some(bytes) = summary.limit {
+        writeln!(
+            console.err,
+            "note: the data of copies have reached {}, and the application ends there (`--limit` sets it)",
+            Bytes::new(bytes)
+        )?;
+    } else if !summary.ended {
         writeln!(
             console.err,
             "note: the program did not end by itself: the application has what it did before"

@@ -84,9 +84,9 @@ fn a_program_runs_without_a_gpu_and_then_on_machines() {
     for more in [&["--functional"][..], &[]] {
         let ran = counterpoint(folder, &[&["run", "tiny", "out/cuda/layers/layers.yaml"], more].concat());
         let out = text(&ran.stdout);
-        for buffer in ["b1", "b2"] {
-            let line = format!("{buffer}           verified, 120 elements");
-            assert!(out.contains(&line), "{out}{}", text(&ran.stderr));
+        // Of one buffer rows came back, of the other all.
+        for line in ["b1[50..119]  verified, 40 elements", "b2           verified, 120 elements"] {
+            assert!(out.contains(line), "{out}{}", text(&ran.stderr));
         }
     }
 }

@@ -3,126 +3,78 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 use crate::buffers::{BYTE, Buffers, Code, fills};
-use crate::fold::{Item, Piece, fold};
+use crate::expectations;
+use crate::fold::{Piece, fold};
+use crate::held::Held;
 use crate::journal::Recorded;
 use crate::paths::{LEAST_FOUND, Paths, find};
+use crate::phases::{Contents, LITTLE, Source, Step, copied, lines, phases};
 use crate::record::{Blob, Entry, Region, Way};
+use crate::store::Store;
+use crate::waits::without_empty;
 use crate::{bound, streams, text};
-
-/// Summary of a record, for the program's user.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// Launches.
-    pub launches: u64,
-    /// Bytes copied to the device, and from it.
-    pub copied: [u64; 2],
-    /// Calls that were refused, with the reason, once each.
-    pub refused: Vec<(String, String)>,
-    /// The message of a kernel that failed.
-    pub fault: Option<String>,
-    /// The program ended as programs do.
-    pub ended: bool,
-}
-
-/// Summarises a record.
-pub fn summary(recorded: &Recorded) -> Summary {
-    let mut summary = Summary::default();
-    for entry in &recorded.entries {
-        match entry {
-            Entry::Launch { .. } => summary.launches += 1,
-            Entry::Copy { way, device, .. } => {
-                summary.copied[usize::from(*way == Way::Out)] += device.bytes()
-            }
-            Entry::Refused { call, reason } => {
-                let refused = (call.clone(), reason.clone());
-                if !summary.refused.contains(&refused) {
-                    summary.refused.push(refused);
-                }
-            }
-            Entry::Fault { message } => summary.fault = Some(message.clone()),
-            Entry::End => summary.ended = true,
-            _ => {}
-        }
-    }
-    summary
-}
-
-/// Relative tolerance of results of kernels that add in an order of their own.
-const ANY_ORDER: &str = "1e-4";
 
 /// Bytes that the host reads or writes at once.
 const PIECE: u64 = 1 << 20;
 /// Name of the buffer that holds them.
 pub(crate) const SCRATCH: &str = "host";
 
-/// Work of the host between calls, in nanoseconds, that has no line of its own. So short a time cannot be told from that of a switch between
-/// processes, which a call that runs a kernel mostly ends with, and of first calls of functions.
-pub(crate) const LITTLE: f64 = 50_000.0;
-
-pub(crate) enum Step {
-    /// The host computes or reads what it puts into a buffer.
-    Into { buffer: String, part: Option<Part>, source: Source, time: f64, whole: bool },
-    /// The host reads what it then computes with, or writes a result.
-    Files { line: Vec<Piece>, before: f64, reads: bool },
-    /// A copy of a whole buffer on the default stream, after work of the host.
-    WholeCopy { way: Way, buffer: String, before: f64 },
-    /// Anything else, after work of the host.
-    Other { line: Vec<Piece>, before: f64 },
-    /// The host waits for everything.
-    SynchronizeAll { before: f64 },
+/// How the time that the host was at work becomes time of an application.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum HostTime {
+    /// As it was measured.
+    #[default]
+    Measured,
+    /// As it was measured, times a factor.
+    Scaled(f64),
+    /// None: the same program has the same application each time.
+    None,
 }
 
-/// The origin of bytes that the host puts into a buffer.
-pub(crate) enum Source {
-    /// It has computed them: the number of the file that has them.
-    Computed(u64),
-    /// They are in a file that the program reads: its name and where they begin.
-    File(String, u64),
-}
-
-/// Part of a buffer, in its elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(crate) element: u64,
-    pub(crate) elements: u64,
-    pub(crate) rows: u64,
-    pub(crate) pitch: u64,
+impl HostTime {
+    fn of(self, nanoseconds: u64) -> f64 {
+        match self {
+            HostTime::Measured => nanoseconds as f64,
+            HostTime::Scaled(factor) => nanoseconds as f64 * factor,
+            HostTime::None => 0.0,
+        }
+    }
 }
 
 pub(crate) struct Writer<'a> {
     recorded: &'a Recorded,
     folder: &'a Path,
+    host_time: HostTime,
     pub(crate) codes: Vec<Code>,
     pub(crate) buffers: Buffers,
     /// By buffer what the host's copy holds where the application has come to.
-    host: BTreeMap<u64, Vec<u8>>,
-    /// Buffers of which something has been copied back.
-    copied_back: BTreeSet<u64>,
-    /// Numbers of the files of contents.
-    files: BTreeMap<Vec<u8>, u64>,
+    held: BTreeMap<u64, Held>,
+    store: Store,
     steps: Vec<Step>,
     work: f64,
     pub(crate) paths: Paths,
     /// Bytes of the host that hold what it reads and computes with, or writes.
     scratch: u64,
+    /// By type the elements of memory through which copies go whose ends overlap.
+    between: BTreeMap<&'static str, u64>,
 }
 
 /// Writes an application into a folder, and returns its text.
 ///
 /// # Errors
 /// Files of the record cannot be read, or those of the application not written.
-pub fn write_application(recorded: &Recorded, name: &str, folder: &Path) -> io::Result<String> {
-    let without_idle;
-    let recorded = match streams::without_idle(&recorded.entries) {
-        Some(entries) => {
-            without_idle = recorded.with(entries)?;
-            &without_idle
-        }
-        None => recorded,
-    };
+pub fn write_application(
+    recorded: &Recorded,
+    name: &str,
+    folder: &Path,
+    host_time: HostTime,
+) -> io::Result<String> {
+    let entries = streams::without_idle(&recorded.entries).unwrap_or_else(|| recorded.entries.clone());
+    let recorded = &recorded.with(without_empty(entries))?;
     let mut codes = Vec::new();
     for entry in &recorded.entries {
         if let Entry::Module(module) = entry {
@@ -136,15 +88,16 @@ pub fn write_application(recorded: &Recorded, name: &str, folder: &Path) -> io::
     let mut writer = Writer {
         recorded,
         folder,
+        host_time,
         codes,
         buffers,
-        host: BTreeMap::new(),
-        copied_back: BTreeSet::new(),
-        files: BTreeMap::new(),
+        held: BTreeMap::new(),
+        store: Store::new(folder, &recorded.folder)?,
         steps: Vec::new(),
         work: 0.0,
         paths,
         scratch: 0,
+        between: BTreeMap::new(),
     };
     writer.walk()?;
     writer.finish(name)
@@ -167,10 +120,8 @@ impl Writer<'_> {
         let last_free = last_frees(entries);
         for (index, entry) in entries.iter().enumerate() {
             match entry {
-                Entry::Work { nanoseconds } => self.work += *nanoseconds as f64,
-                Entry::Copy { way, device, blob, stream, waits } => {
-                    self.copy(index, (*way, *device, *blob), *stream, *waits)?;
-                }
+                Entry::Work { nanoseconds } => self.work += self.host_time.of(*nanoseconds),
+                Entry::Copy { .. } => self.copy(index, entry)?,
                 Entry::Read { path, from, to } => self.reads(path, *from, *to)?,
                 Entry::Wrote { .. } if self.paths.is_overwritten(index) => {}
                 Entry::Wrote { path, from, to } => self.writes(path, *from, *to)?,
@@ -186,6 +137,9 @@ impl Writer<'_> {
                         self.other(&Entry::Fill { region, value, stream: *stream });
                     }
                 }
+                Entry::Move { from, to, stream } if from.overlaps(to) => {
+                    self.copy_between(*from, *to, *stream)
+                }
                 entry => self.other(entry),
             }
         }
@@ -195,54 +149,90 @@ impl Writer<'_> {
     /// A step by itself.
     fn other(&mut self, entry: &Entry) {
         if let Some(line) = text::line(self, entry) {
-            let before = std::mem::take(&mut self.work);
-            self.steps.push(Step::Other { line, before });
+            self.step(line);
         }
     }
 
-    fn copy(
-        &mut self,
-        index: usize,
-        (way, device, blob): (Way, Region, Blob),
-        stream: u32,
-        waits: bool,
-    ) -> io::Result<()> {
+    fn step(&mut self, line: Vec<Piece>) {
+        let before = std::mem::take(&mut self.work);
+        self.steps.push(Step::Other { line, before });
+    }
+
+    /// A copy whose ends overlap, which CUDA does not define: it goes through other memory, as the device made it. One onto itself is none.
+    fn copy_between(&mut self, from: Region, to: Region, stream: u32) {
+        let Some((buffer, at)) = self.buffers.at(from.address).filter(|_| from != to) else { return };
+        let Some((target, to_at)) = self.buffers.at(to.address) else { return };
+        let element = buffer.element;
+        let between = text::between(element);
+        let rows = Region { address: 0, pitch: from.width, ..from };
+        let there = text::within((buffer, at, from), (&between, 0, rows), stream);
+        let back = text::within((&between, 0, rows), (target, to_at, to), stream);
+        let elements = self.between.entry(element.name).or_default();
+        *elements = (from.bytes() / element.bytes).max(*elements);
+        self.step(there);
+        self.step(back);
+    }
+
+    fn copy(&mut self, index: usize, entry: &Entry) -> io::Result<()> {
+        let Entry::Copy { way, device, blob, stream, waits, unwritten } = entry else { return Ok(()) };
+        let (way, device) = (*way, *device);
         let Some((buffer, offset)) = self.buffers.at(device.address) else { return Ok(()) };
-        let (name, address, bytes) = (buffer.name.clone(), buffer.address, buffer.bytes);
+        let (name, address) = (buffer.name.clone(), buffer.address);
         let part = text::part(buffer, offset, device);
         let is_whole = part.is_none();
         let contents = self.recorded.bytes(blob)?;
-        let held = self.host.entry(address).or_insert_with(|| vec![0; bytes as usize]);
-        let changed = put_rows(held, offset, device, &contents);
-        if way == Way::Out {
-            self.copied_back.insert(address);
-        }
-        if way == Way::In && changed {
-            // The host writes what lies between rows as well, as it is.
-            let extent = Region::line(device.address, device.extent());
-            let contents = if device.rows > 1 {
-                held[offset as usize..][..extent.width as usize].to_vec()
-            } else {
-                contents
-            };
-            let part = self.buffers.at(address).and_then(|(buffer, _)| text::part(buffer, offset, extent));
-            let source = match self.paths.origin(index) {
-                Some((path, at)) => Source::File(self.paths.input(self.folder, &path)?, at),
-                None => Source::Computed(self.file(contents)?),
-            };
-            let computed = matches!(source, Source::Computed(_));
-            let time = if computed { std::mem::take(&mut self.work) } else { 0.0 };
-            self.steps.push(Step::Into { buffer: name.clone(), part, source, time, whole: part.is_none() });
+        let held = self.held.entry(address).or_insert_with(|| Held::new(buffer.bytes));
+        match way {
+            Way::In => {
+                let changed = held.send(offset, device, &contents);
+                self.fill_host(index, (address, offset, device), changed)?;
+            }
+            Way::Out => {
+                let unwritten =
+                    unwritten.as_ref().map(|blob: &Blob| self.recorded.bytes(blob)).transpose()?;
+                held.receive(offset, device, &contents, unwritten.as_deref());
+            }
         }
         // What has only been read takes no work, and that of others stays theirs.
         let is_read = matches!(self.steps.last(), Some(Step::Into { source: Source::File(..), .. }));
         let before = if is_read { 0.0 } else { std::mem::take(&mut self.work) };
-        self.steps.push(match is_whole && stream == 0 {
+        self.steps.push(match is_whole && *stream == 0 {
             true => Step::WholeCopy { way, buffer: name, before },
-            false => Step::Other { line: text::copy(way, &name, part, stream), before },
+            false => Step::Other { line: text::copy(way, &name, part, *stream), before },
         });
-        if waits {
+        if *waits {
             self.synchronize(0.0);
+        }
+        Ok(())
+    }
+
+    /// The host fills what it has changed of a buffer since it last sent or received it: bytes that it has read as they are, or computed.
+    fn fill_host(
+        &mut self,
+        index: usize,
+        (address, offset, device): (u64, u64, Region),
+        changed: Vec<Range<u64>>,
+    ) -> io::Result<()> {
+        let Some((buffer, _)) = self.buffers.at(address) else { return Ok(()) };
+        let (size, name) = (buffer.element.bytes, buffer.name.clone());
+        // Where rows have bytes between them, they are not in the file as they are in the buffer.
+        let origin = self.paths.origin(index).filter(|_| device.rows == 1 || device.pitch == device.width);
+        for change in changed {
+            let (start, end) = (change.start / size * size, change.end.next_multiple_of(size));
+            let part = text::part(buffer, start, Region::line(address + start, end - start));
+            let source = match &origin {
+                Some((path, at)) if start >= offset => {
+                    Source::File(self.paths.input(self.folder, path)?, at + start - offset)
+                }
+                _ => {
+                    let bytes = &self.held[&address].bytes[start as usize..end as usize];
+                    Source::Computed(expectations::contents(&mut self.store, bytes, buffer)?)
+                }
+            };
+            let computed = matches!(source, Source::Computed(_));
+            let time = if computed { std::mem::take(&mut self.work) } else { 0.0 };
+            let whole = part.is_none();
+            self.steps.push(Step::Into { buffer: name.clone(), part, source, time, whole });
         }
         Ok(())
     }
@@ -265,20 +255,17 @@ impl Writer<'_> {
     fn writes(&mut self, path: &str, from: u64, to: u64) -> io::Result<()> {
         let name = self.paths.output(path);
         let Some(bytes) = self.paths.range(path, from, to) else { return Ok(()) };
-        let found = self.host.iter().find_map(|(address, held)| Some((*address, find(held, &bytes)?)));
-        let element =
-            |address| self.buffers.at(address).map(|(buffer, _)| (buffer.name.clone(), buffer.element.bytes));
-        if let Some((address, at)) = found.filter(|_| bytes.len() >= LEAST_FOUND)
-            && let Some((buffer, size)) = element(address)
-            && [at, bytes.len() as u64].iter().all(|bytes| bytes.is_multiple_of(size))
+        if bytes.len() >= LEAST_FOUND
+            && let Some((buffer, element, elements)) = self.received(&bytes)
         {
-            let line = text::write(&buffer, at / size, bytes.len() as u64 / size, &name, from);
+            let line = text::write(&buffer, element, elements, &name, from);
             self.steps.push(Step::Files { line, before: std::mem::take(&mut self.work), reads: false });
             return Ok(());
         }
         for (piece, at) in bytes.chunks(PIECE as usize).zip((from..).step_by(PIECE as usize)) {
-            let (length, number) = (piece.len() as u64, self.file(piece.to_vec())?);
-            let made = text::scratch_compute(number, length, std::mem::take(&mut self.work));
+            let length = piece.len() as u64;
+            let contents = Contents::Data(self.store.place(piece)?);
+            let made = text::scratch_compute(contents, length, std::mem::take(&mut self.work));
             self.steps.push(Step::Files { line: made, before: 0.0, reads: false });
             let line = text::write(SCRATCH, 0, length, &name, at);
             self.steps.push(Step::Files { line, before: 0.0, reads: false });
@@ -287,15 +274,18 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn file(&mut self, contents: Vec<u8>) -> io::Result<u64> {
-        if let Some(&number) = self.files.get(&contents) {
-            return Ok(number);
-        }
-        let number = self.files.len() as u64 + 1;
-        std::fs::create_dir_all(self.folder.join("data"))?;
-        std::fs::write(self.folder.join(format!("data/{number}.bin")), &contents)?;
-        self.files.insert(contents, number);
-        Ok(number)
+    /// The buffer, with the first element and their number, of which the host has received these bytes.
+    fn received(&self, bytes: &[u8]) -> Option<(String, u64, u64)> {
+        self.held.iter().find_map(|(address, held)| {
+            let at = held.received.iter().find_map(|range| {
+                let part = &held.bytes[range.start as usize..range.end as usize];
+                Some(range.start + find(part, bytes)?)
+            })?;
+            let (buffer, _) = self.buffers.at(*address)?;
+            let (size, length) = (buffer.element.bytes, bytes.len() as u64);
+            let is_whole = at.is_multiple_of(size) && length.is_multiple_of(size);
+            is_whole.then(|| (buffer.name.clone(), at / size, length / size))
+        })
     }
 
     /// The host waits for everything, if it has not just done so.
@@ -317,7 +307,7 @@ impl Writer<'_> {
             let _ = writeln!(yaml, "description: {}", text::quoted(&description));
         }
         text::code(&mut yaml, &self.codes);
-        text::buffers(&mut yaml, &self.buffers, self.scratch);
+        text::buffers(&mut yaml, &self.buffers, self.scratch, &self.between);
         bound::lists(&mut yaml, &self.recorded.entries, &self.buffers);
         text::section(&mut yaml, "prelude", &fold(lines(prelude)));
         text::names(&mut yaml, "copy_in", &copied(&copy_in));
@@ -328,25 +318,20 @@ impl Writer<'_> {
             yaml.push_str("expect:\n");
             expected.iter().for_each(|line| yaml.push_str(line));
         }
+        self.store.finish()?;
         Ok(yaml)
     }
 
     /// Lines for the buffers of which something was copied back: they are to hold what the host holds in the end.
-    fn expectations(&self) -> io::Result<Vec<String>> {
+    fn expectations(&mut self) -> io::Result<Vec<String>> {
         let any_order = self.codes.iter().any(|code| code.adds_in_any_order);
-        let mut lines = Vec::new();
-        for buffer in self.buffers.iter().filter(|buffer| self.copied_back.contains(&buffer.address)) {
-            let Some(held) = self.host.get(&buffer.address) else { continue };
-            std::fs::create_dir_all(self.folder.join("expected"))?;
-            let file = format!("expected/{}.bin", buffer.name);
-            std::fs::write(self.folder.join(&file), held)?;
-            let tolerance = match buffer.element.floats && any_order {
-                true => format!(", relative: {ANY_ORDER}, absolute: {ANY_ORDER}"),
-                false => String::new(),
-            };
-            lines.push(format!("  - {{ buffer: {}, file: {file}{tolerance} }}\n", buffer.name));
+        let mut all = Vec::new();
+        for buffer in self.buffers.iter() {
+            if let Some(held) = self.held.get(&buffer.address) {
+                all.extend(expectations::lines(&mut self.store, buffer, held, any_order)?);
+            }
         }
-        Ok(lines)
+        Ok(all)
     }
 }
 
@@ -361,74 +346,4 @@ fn last_frees(entries: &[Entry]) -> BTreeSet<usize> {
         };
     }
     last.into_values().flatten().collect()
-}
-
-/// Puts rows into the host's copy of a buffer; true if that changes it.
-fn put_rows(held: &mut [u8], offset: u64, device: Region, contents: &[u8]) -> bool {
-    let mut changed = false;
-    for (start, row) in device.starts().zip(contents.chunks_exact(device.width.max(1) as usize)) {
-        let at = (start - device.address + offset) as usize;
-        let place = &mut held[at..at + row.len()];
-        changed |= *place != *row;
-        place.copy_from_slice(row);
-    }
-    changed
-}
-
-/// Steps as the phases of an application: what the host does first, copies to the device, all else, copies back, and what the host does last.
-fn phases(steps: Vec<Step>) -> [Vec<Step>; 5] {
-    let mut phases: [Vec<Step>; 5] = Default::default();
-    let mut steps = steps.into_iter().peekable();
-    let mut seen = BTreeSet::new();
-    while let Some(step) = steps.peek() {
-        let phase = match step {
-            Step::Into { whole: true, buffer, .. } if !seen.contains(buffer) => Some(0),
-            Step::Files { reads: true, .. } => Some(0),
-            Step::WholeCopy { way: Way::In, buffer, before }
-                if *before < LITTLE && seen.insert(buffer.clone()) =>
-            {
-                Some(1)
-            }
-            // The copies are waited for where the launches begin.
-            Step::SynchronizeAll { before } if *before < LITTLE => None,
-            _ => break,
-        };
-        if let (Some(step), Some(phase)) = (steps.next(), phase) {
-            phases[phase].push(step);
-        }
-    }
-    let mut rest: Vec<Step> = steps.collect();
-    while let Some(Step::Files { reads: false, .. }) = rest.last() {
-        phases[4].extend(rest.pop());
-    }
-    phases[4].reverse();
-    let mut seen = BTreeSet::new();
-    while let Some(step) = rest.last() {
-        match step {
-            Step::WholeCopy { way: Way::Out, buffer, before }
-                if *before < LITTLE && seen.insert(buffer.clone()) =>
-            {
-                phases[3].extend(rest.pop());
-            }
-            Step::SynchronizeAll { before } if *before < LITTLE => drop(rest.pop()),
-            _ => break,
-        }
-    }
-    phases[3].reverse();
-    phases[2] = rest;
-    phases
-}
-
-fn copied(steps: &[Step]) -> Vec<&str> {
-    let mut names = Vec::new();
-    for step in steps {
-        if let Step::WholeCopy { buffer, .. } = step {
-            names.push(buffer.as_str());
-        }
-    }
-    names
-}
-
-fn lines(steps: Vec<Step>) -> Vec<Item> {
-    steps.into_iter().map(|step| Item::Line(text::step(step))).collect()
 }

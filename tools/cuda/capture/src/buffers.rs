@@ -46,8 +46,8 @@ const ELEMENTS: [(&str, Element); 10] = [
     ("u8", BYTE),
 ];
 
-/// The type of a channel of a texture or surface.
-fn channel(name: &str) -> Option<Element> {
+/// A type by its name.
+pub(crate) fn named(name: &str) -> Option<Element> {
     ELEMENTS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
 }
 
@@ -195,7 +195,7 @@ impl Buffers {
         for entry in entries {
             // Texels have the type of their channels.
             if let Some(elements) = entry.bound()
-                && let Some(kind) = channel(&elements.channel)
+                && let Some(kind) = named(&elements.channel)
                 && let Some(start) = self.at(elements.address).map(|(buffer, _)| buffer.address)
                 && let Some(buffer) = self.all.get_mut(&start)
             {
@@ -217,33 +217,42 @@ impl Buffers {
                 buffer.element = *kind;
             }
         }
-        // Twice, since a copy may carry the need for bytes from one buffer to another.
-        for entry in entries.iter().chain(entries) {
-            match entry {
-                Entry::Copy { device, .. } => self.must_fit(device),
-                Entry::Texture(Texels { elements, .. }) | Entry::Surface(elements) => {
-                    if let Some(kind) = channel(&elements.channel) {
-                        self.must_fit(&elements.region(kind.bytes));
-                    }
-                }
-                Entry::Fill { region, value, .. } => {
-                    self.must_fit(region);
-                    let floats = self.at(region.address).is_some_and(|(buffer, _)| buffer.element.floats);
-                    if floats && value.iter().any(|byte| *byte != 0) {
-                        self.set_bytes(region.address);
-                    }
-                }
-                Entry::Move { from, to, .. } => {
-                    self.must_fit(from);
-                    self.must_fit(to);
-                    let element = |region: &Region| self.at(region.address).map(|(buffer, _)| buffer.element);
-                    if element(from) != element(to) {
-                        self.set_bytes(from.address);
-                        self.set_bytes(to.address);
-                    }
-                }
-                _ => {}
+        // A copy may carry the need for bytes from one buffer to another, and so on.
+        loop {
+            let before: Vec<Element> = self.iter().map(|buffer| buffer.element).collect();
+            entries.iter().for_each(|entry| self.fit(entry));
+            if self.iter().map(|buffer| buffer.element).eq(before) {
+                return;
             }
+        }
+    }
+
+    /// Makes buffers ones of bytes where something names parts of their elements.
+    fn fit(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Copy { device, .. } => self.must_fit(device),
+            Entry::Texture(Texels { elements, .. }) | Entry::Surface(elements) => {
+                if let Some(kind) = named(&elements.channel) {
+                    self.must_fit(&elements.region(kind.bytes));
+                }
+            }
+            Entry::Fill { region, value, .. } => {
+                self.must_fit(region);
+                let floats = self.at(region.address).is_some_and(|(buffer, _)| buffer.element.floats);
+                if floats && value.iter().any(|byte| *byte != 0) {
+                    self.set_bytes(region.address);
+                }
+            }
+            Entry::Move { from, to, .. } => {
+                self.must_fit(from);
+                self.must_fit(to);
+                let element = |region: &Region| self.at(region.address).map(|(buffer, _)| buffer.element);
+                if element(from) != element(to) {
+                    self.set_bytes(from.address);
+                    self.set_bytes(to.address);
+                }
+            }
+            _ => {}
         }
     }
 

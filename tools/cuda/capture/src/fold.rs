@@ -7,15 +7,13 @@ pub(crate) struct Linear {
     pub(crate) base: i128,
     /// By loop, the growth from a round to the next.
     pub(crate) growth: Vec<(usize, i128)>,
-    /// It is a part of a text, such as a file's name.
-    pub(crate) in_text: bool,
     /// The key that it is the value of, and the value that the key has where it is left out.
     pub(crate) key: Option<(&'static str, i128)>,
 }
 
 impl From<i128> for Linear {
     fn from(base: i128) -> Self {
-        Linear { base, growth: Vec::new(), in_text: false, key: None }
+        Linear { base, growth: Vec::new(), key: None }
     }
 }
 

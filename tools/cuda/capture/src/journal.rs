@@ -7,6 +7,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::record::{Blob, Entry};
+use crate::store::same;
 
 /// Name of the file of entries.
 const ENTRIES: &str = "record.jsonl";
@@ -20,17 +21,22 @@ pub struct Journal {
     entries: File,
     bytes: File,
     end: u64,
-    /// Bytes that are there already, by length and hash.
+    /// Bytes at most.
+    limit: u64,
+    /// Pieces that are there already, by length and hash.
     known: BTreeMap<(u64, u64), u64>,
     line: Vec<u8>,
 }
 
+/// Bytes of a piece: what copies have in common is found by pieces.
+const PIECE: usize = 1 << 16;
+
 impl Journal {
-    /// Begins a record in a folder.
+    /// Begins a record in a folder, which keeps this many bytes of data at most.
     ///
     /// # Errors
     /// Its files cannot be made.
-    pub fn create(folder: &Path) -> io::Result<Self> {
+    pub fn create(folder: &Path, limit: u64) -> io::Result<Self> {
         let make = |name| {
             OpenOptions::new().read(true).write(true).create(true).truncate(true).open(folder.join(name))
         };
@@ -40,6 +46,7 @@ impl Journal {
             entries,
             bytes,
             end: 0,
+            limit,
             known: BTreeMap::new(),
             line: Vec::new(),
         })
@@ -56,25 +63,40 @@ impl Journal {
         self.entries.write_all(&self.line)
     }
 
-    /// Keeps bytes, once if they are there already.
+    /// Keeps bytes: those of pieces that are there already once. None if the record has reached its limit.
     ///
     /// # Errors
     /// The file can be neither written nor read.
-    pub fn keep(&mut self, bytes: &[u8]) -> io::Result<Blob> {
+    pub fn keep(&mut self, bytes: &[u8]) -> io::Result<Option<Blob>> {
+        let mut blob: Vec<[u64; 2]> = Vec::new();
+        for piece in bytes.chunks(PIECE) {
+            let Some(at) = self.keep_piece(piece)? else { return Ok(None) };
+            match blob.last_mut() {
+                Some([start, length]) if *start + *length == at => *length += piece.len() as u64,
+                _ => blob.push([at, piece.len() as u64]),
+            }
+        }
+        Ok(Some(Blob(blob)))
+    }
+
+    fn keep_piece(&mut self, bytes: &[u8]) -> io::Result<Option<u64>> {
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
         let key = (bytes.len() as u64, hasher.finish());
         if let Some(&at) = self.known.get(&key)
-            && self.holds(at, bytes)?
+            && same(&mut self.bytes, at, bytes)?
         {
-            return Ok(Blob { at, bytes: key.0 });
+            return Ok(Some(at));
         }
         let at = self.end;
+        if at + key.0 > self.limit {
+            return Ok(None);
+        }
         self.bytes.seek(SeekFrom::Start(at))?;
         self.bytes.write_all(bytes)?;
         self.end += key.0;
         self.known.insert(key, at);
-        Ok(Blob { at, bytes: key.0 })
+        Ok(Some(at))
     }
 
     /// Writes a file of the record, such as a module's text.
@@ -83,19 +105,6 @@ impl Journal {
     /// It cannot be written.
     pub fn file(&self, name: &str, contents: &[u8]) -> io::Result<()> {
         std::fs::write(self.folder.join(name), contents)
-    }
-
-    fn holds(&mut self, at: u64, bytes: &[u8]) -> io::Result<bool> {
-        self.bytes.seek(SeekFrom::Start(at))?;
-        let mut page = [0; 1 << 16];
-        for part in bytes.chunks(page.len()) {
-            let there = &mut page[..part.len()];
-            self.bytes.read_exact(there)?;
-            if there != part {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 }
 
@@ -164,11 +173,16 @@ impl Recorded {
     ///
     /// # Errors
     /// They cannot be read.
-    pub fn bytes(&self, blob: Blob) -> io::Result<Vec<u8>> {
+    pub fn bytes(&self, blob: &Blob) -> io::Result<Vec<u8>> {
         let mut file = &self.bytes;
-        file.seek(SeekFrom::Start(blob.at))?;
-        let mut bytes = vec![0; blob.bytes as usize];
-        file.read_exact(&mut bytes)?;
+        let mut bytes = vec![0; blob.bytes() as usize];
+        let mut rest = &mut bytes[..];
+        for &[at, length] in &blob.0 {
+            let (piece, behind) = rest.split_at_mut(length as usize);
+            file.seek(SeekFrom::Start(at))?;
+            file.read_exact(piece)?;
+            rest = behind;
+        }
         Ok(bytes)
     }
 }
@@ -180,15 +194,33 @@ mod tests {
     #[test]
     fn bytes_are_kept_once_and_a_broken_last_line_is_left_out() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut journal = Journal::create(folder.path()).expect("a record");
-        let first = journal.keep(b"abc").expect("room");
-        let second = journal.keep(b"abd").expect("room");
-        assert_eq!((first, second), (Blob { at: 0, bytes: 3 }, Blob { at: 3, bytes: 3 }));
-        assert_eq!(journal.keep(b"abc").expect("room"), first);
+        let mut journal = Journal::create(folder.path(), u64::MAX).expect("a record");
+        let mut keep = |bytes: &[u8]| journal.keep(bytes).expect("room").expect("no limit");
+        let (first, second) = (keep(b"abc"), keep(b"abd"));
+        assert_eq!((&first.0[..], &second.0[..]), (&[[0, 3]][..], &[[3, 3]][..]));
+        assert_eq!(keep(b"abc"), first);
+        // Two pieces, of which another one has the second.
+        let long: Vec<u8> = (0..2 * PIECE).map(|index| (index / PIECE + index % 7) as u8).collect();
+        let (both, swapped) = (keep(&long), keep(&[&long[PIECE..], &long[..PIECE]].concat()));
+        let (at, piece) = (6, PIECE as u64);
+        assert_eq!(
+            (&both.0[..], &swapped.0[..]),
+            (&[[at, 2 * piece]][..], &[[at + piece, piece], [at, piece]][..])
+        );
         journal.entry(&Entry::Free { address: 7 }).expect("room");
         journal.entries.write_all(b"{\"entry\":\"fr").expect("room");
         let read = read(folder.path()).expect("a record");
         assert_eq!(read.entries, [Entry::Free { address: 7 }]);
-        assert_eq!(read.bytes(second).expect("bytes"), b"abd");
+        assert_eq!(read.bytes(&second).expect("bytes"), b"abd");
+        assert_eq!(read.bytes(&swapped).expect("bytes"), [&long[PIECE..], &long[..PIECE]].concat());
+    }
+
+    #[test]
+    fn a_record_has_a_limit() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut journal = Journal::create(folder.path(), 4).expect("a record");
+        assert!(journal.keep(b"abc").expect("room").is_some());
+        assert!(journal.keep(b"abc").expect("room").is_some(), "no bytes more");
+        assert_eq!(journal.keep(b"de").expect("room"), None);
     }
 }

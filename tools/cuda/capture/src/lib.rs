@@ -7,13 +7,22 @@
 mod application;
 mod bound;
 mod buffers;
+mod expectations;
 mod fold;
+mod held;
 mod journal;
 mod paths;
+mod phases;
+mod ranges;
 mod record;
+mod rules;
+mod store;
 mod streams;
+mod summary;
 mod text;
+mod waits;
 
-pub use application::{Summary, summary, write_application};
+pub use application::{HostTime, write_application};
 pub use journal::{Journal, JournalError, Recorded, read};
 pub use record::{Blob, Dim, Elements, Entry, Module, Region, Texels, Way};
+pub use summary::{Summary, summary};

@@ -51,15 +51,15 @@ impl Paths {
                 }
                 Entry::Wrote { path, .. } => paths.open(path),
                 Entry::Copy { way: Way::In, blob, .. }
-                    if blob.bytes >= LEAST_FOUND as u64 && !read.is_empty() =>
+                    if blob.bytes() >= LEAST_FOUND as u64 && !read.is_empty() =>
                 {
-                    if let std::collections::btree_map::Entry::Vacant(vacant) = known.entry(*blob) {
-                        let bytes = recorded.bytes(*blob)?;
+                    if let std::collections::btree_map::Entry::Vacant(vacant) = known.entry(blob.clone()) {
+                        let bytes = recorded.bytes(blob)?;
                         vacant.insert(paths.search(&bytes, &read));
                     }
                     if let Some((path, at)) = known[blob].clone() {
                         if let Some(file) = paths.files.get_mut(&path) {
-                            file.direct.insert(at, at + blob.bytes);
+                            file.direct.insert(at, at + blob.bytes());
                         }
                         paths.origins.insert(index, (path, at));
                     }

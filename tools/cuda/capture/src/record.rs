@@ -2,13 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes in the record's file of bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Blob {
-    /// Offset of the first one.
-    pub at: u64,
-    /// Length.
-    pub bytes: u64,
+/// Bytes in the record's file of bytes: pieces of it, each with its place and length.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Blob(pub Vec<[u64; 2]>);
+
+impl Blob {
+    /// Its length.
+    pub fn bytes(&self) -> u64 {
+        self.0.iter().map(|[_, bytes]| bytes).sum()
+    }
 }
 
 /// Rows of bytes in device memory.
@@ -38,6 +40,11 @@ impl Region {
     /// Bytes from the first one to the last one, those between rows included.
     pub fn extent(&self) -> u64 {
         if self.rows == 0 || self.width == 0 { 0 } else { (self.rows - 1) * self.pitch + self.width }
+    }
+
+    /// Whether two have a byte in common, or bytes of one lie between rows of the other.
+    pub fn overlaps(&self, other: &Region) -> bool {
+        self.address < other.address + other.extent() && other.address < self.address + self.extent()
     }
 
     /// Addresses of the beginnings of its rows.
@@ -146,6 +153,9 @@ pub enum Entry {
         stream: u32,
         /// The host waits for it.
         waits: bool,
+        /// Of a copy to the host, a bit for each byte: set where nobody has ever written it. Absent where all are written.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unwritten: Option<Blob>,
     },
     /// A copy on the device.
     Move {
@@ -242,6 +252,11 @@ pub enum Entry {
     Fault {
         /// Message.
         message: String,
+    },
+    /// The data of copies have reached the record's limit, in bytes: it ends here.
+    Limit {
+        /// The limit.
+        bytes: u64,
     },
     /// Kernels printed.
     Printed {

@@ -1,13 +1,16 @@
 //! The YAML of an application, line by line.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use counterpoint_ptx::Param;
 
-use crate::application::{LITTLE, Part, SCRATCH, Source, Step, Writer};
-use crate::buffers::{Buffer, Buffers, Code};
+use crate::application::{SCRATCH, Writer};
+use crate::buffers::{Buffer, Buffers, Code, Element};
 use crate::fold::{Item, Linear, Piece};
+use crate::phases::{Contents, LITTLE, Part, Source, Step};
 use crate::record::{Dim, Entry, Region, Way};
+use crate::store::DATA;
 
 #[derive(Default)]
 struct Line(Vec<Piece>);
@@ -72,6 +75,26 @@ pub(crate) fn copy(way: Way, buffer: &str, part: Option<Part>, stream: u32) -> V
     line.stream(stream).text(" }").0
 }
 
+/// A copy on the device, between regions that begin at those bytes of buffers of one type.
+pub(crate) fn within(
+    (source, at, from): (&Buffer, u64, Region),
+    (target, to_at, to): (&Buffer, u64, Region),
+    stream: u32,
+) -> Vec<Piece> {
+    let size = source.element.bytes;
+    let line = Line::default().text(format!("{{ copy: {{ from: {}, to: {}", source.name, target.name));
+    let line = line.key("element", at / size, 0);
+    let line = if to_at == at { line } else { line.key("to_element", to_at / size, u64::MAX) };
+    let line = line.key("elements", from.width / size, u64::MAX).rows(from.rows, from.pitch / size);
+    let line = if to.rows == 1 { line } else { line.key("to_pitch", to.pitch / size, u64::MAX) };
+    line.text(" }").stream(stream).text(" }").0
+}
+
+/// Memory of a type through which copies go whose ends overlap.
+pub(crate) fn between(element: Element) -> Buffer {
+    Buffer { name: format!("between_{}", element.name), address: 0, bytes: u64::MAX, variable: None, element }
+}
+
 /// The line of an entry that is a step by itself.
 pub(crate) fn line(writer: &Writer<'_>, entry: &Entry) -> Option<Vec<Piece>> {
     let buffers = &writer.buffers;
@@ -79,13 +102,7 @@ pub(crate) fn line(writer: &Writer<'_>, entry: &Entry) -> Option<Vec<Piece>> {
     let line = match entry {
         Entry::Move { from, to, stream } => {
             let ((source, at), (target, to_at)) = (buffers.at(from.address)?, buffers.at(to.address)?);
-            let size = source.element.bytes;
-            let line = start(format!("{{ copy: {{ from: {}, to: {}", source.name, target.name));
-            let line = line.key("element", at / size, 0);
-            let line = if to_at == at { line } else { line.key("to_element", to_at / size, u64::MAX) };
-            let line = line.key("elements", from.width / size, u64::MAX).rows(from.rows, from.pitch / size);
-            let line = if to.rows == 1 { line } else { line.key("to_pitch", to.pitch / size, u64::MAX) };
-            line.text(" }").stream(*stream).text(" }")
+            return Some(within((source, at, *from), (target, to_at, *to), *stream));
         }
         Entry::Fill { region, value, stream } => {
             let (buffer, at) = buffers.at(region.address)?;
@@ -193,11 +210,13 @@ pub(crate) fn step(step: Step) -> Vec<Piece> {
                 .part(part);
             after(time, line.text(", offset: ").number(at).text(" } }").0)
         }
-        Step::Into { buffer, part, source: Source::Computed(file), time, .. } => {
-            let mut line = Line::default().text(format!("{{ compute: {{ into: {buffer}")).part(part);
-            line = line.text(", file: \"data/");
-            line.0.push(Piece::Number(Linear { in_text: true, ..Linear::from(i128::from(file)) }));
-            let mut line = line.text(".bin\", time: ");
+        Step::Into { buffer, part, source: Source::Computed(contents), time, .. } => {
+            let line = Line::default().text(format!("{{ compute: {{ into: {buffer}")).part(part);
+            let line = match contents {
+                Contents::Rule(rule) => line.text(format!(", generate: {rule}")),
+                Contents::Data(at) => line.text(format!(", file: {DATA}, offset: ")).number(at),
+            };
+            let mut line = line.text(", time: ");
             line.0.push(Piece::Time(time));
             line.text(" } }").0
         }
@@ -214,9 +233,9 @@ pub(crate) fn scratch_read(file: &str, at: u64, bytes: u64) -> Vec<Piece> {
 }
 
 /// The host makes what it then writes.
-pub(crate) fn scratch_compute(file: u64, bytes: u64, time: f64) -> Vec<Piece> {
+pub(crate) fn scratch_compute(contents: Contents, bytes: u64, time: f64) -> Vec<Piece> {
     let part = Part { element: 0, elements: bytes, rows: 1, pitch: bytes };
-    let source = Source::Computed(file);
+    let source = Source::Computed(contents);
     step(Step::Into { buffer: SCRATCH.to_owned(), part: Some(part), source, time, whole: false })
 }
 
@@ -256,18 +275,28 @@ pub(crate) fn code(yaml: &mut String, codes: &[Code]) {
     }
 }
 
-pub(crate) fn buffers(yaml: &mut String, buffers: &Buffers, scratch: u64) {
+pub(crate) fn buffers(
+    yaml: &mut String,
+    buffers: &Buffers,
+    scratch: u64,
+    between: &BTreeMap<&'static str, u64>,
+) {
     yaml.push_str("buffers:\n");
     for Buffer { name, address, bytes, variable, element } in buffers.iter() {
         let _ = match variable {
             Some((module, symbol)) => {
-                writeln!(yaml, "  {name}: {{ variable: m{}.{symbol} }}", module + 1)
+                // The module may have other elements than copies of parts count in.
+                let kind = element.name;
+                writeln!(yaml, "  {name}: {{ variable: m{}.{symbol}, type: {kind} }}", module + 1)
             }
             None => {
                 let (elements, name_of) = (bytes / element.bytes, element.name);
                 writeln!(yaml, "  {name}: {{ type: {name_of}, elements: {elements}, address: {address:#x} }}")
             }
         };
+    }
+    for (kind, elements) in between {
+        let _ = writeln!(yaml, "  between_{kind}: {{ type: {kind}, elements: {elements} }}");
     }
     if scratch > 0 {
         let _ = writeln!(yaml, "  {SCRATCH}: {{ type: u8, elements: {scratch} }}");
@@ -346,7 +375,7 @@ fn write_piece(yaml: &mut String, piece: &Piece) {
     let _ = match piece {
         Piece::Text(text) => write!(yaml, "{text}"),
         Piece::Number(Linear { base, growth, .. }) if growth.is_empty() => write!(yaml, "{base}"),
-        Piece::Number(Linear { base, growth, in_text, .. }) => {
+        Piece::Number(Linear { base, growth, .. }) => {
             let terms: Vec<String> = growth
                 .iter()
                 .map(|(index, step)| match step {
@@ -356,9 +385,8 @@ fn write_piece(yaml: &mut String, piece: &Piece) {
                     step => format!(" + {step} * i{index}"),
                 })
                 .collect();
-            let quote = if *in_text { "" } else { "\"" };
             let sum = if *base == 0 { terms.concat() } else { format!("{base}{}", terms.concat()) };
-            write!(yaml, "{quote}${{{}}}{quote}", sum.trim_start_matches(" + "))
+            write!(yaml, "\"${{{}}}\"", sum.trim_start_matches(" + "))
         }
         Piece::Time(time) => write!(yaml, "{time:.0} ns"),
         Piece::Before(_) => Ok(()),

@@ -8,6 +8,7 @@ mod program;
 mod run;
 mod service;
 
+pub use counterpoint_cuda_capture::HostTime;
 pub use library::{cached, install};
 pub use program::{Needs, inspect};
 pub use run::{Captured, Ended, Request, RunError, run};

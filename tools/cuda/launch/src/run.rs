@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use counterpoint_cuda_capture::{Summary, read, summary, write_application};
+use counterpoint_cuda_capture::{HostTime, Summary, read, summary, write_application};
 
 use crate::library::{LIBRARY, cached};
 use crate::program::{Needs, find, inspect};
@@ -34,6 +34,10 @@ pub struct Request {
     pub sms: Option<u32>,
     /// Compute capability times 10.
     pub capability: Option<u32>,
+    /// Bytes of data that the record keeps at most.
+    pub limit: Option<u64>,
+    /// Time of the host in the application.
+    pub host_time: HostTime,
 }
 
 /// The end of a program.
@@ -126,13 +130,7 @@ pub fn run(request: &Request, interrupt: &AtomicBool) -> Result<Captured, RunErr
     }
     let libraries = cached().map_err(at(Path::new("CUDA library")))?;
     let record = request.folder.join("record");
-    // Files of an application that was here before are not this one's.
-    for stale in ["data", "expected", "input"].map(|name| request.folder.join(name)) {
-        match std::fs::remove_dir_all(&stale) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&stale)(error)),
-            _ => {}
-        }
-    }
+    remove_stale(&request.folder)?;
     std::fs::create_dir_all(&record).map_err(at(&record))?;
     let record = record.canonicalize().map_err(at(&record))?;
     let mut command = Command::new(&program);
@@ -156,6 +154,30 @@ pub fn run(request: &Request, interrupt: &AtomicBool) -> Result<Captured, RunErr
     kept.map_err(at(&record))?;
     let (summary, application) = captured.unzip();
     Ok(Captured { ended, summary, application })
+}
+
+/// Removes the files of an application that was here before: they are not this one's.
+fn remove_stale(folder: &Path) -> Result<(), RunError> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    for path in entries.map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let removed = match name.as_str() {
+            "record" | "data" | "expected" | "input" => std::fs::remove_dir_all(&path),
+            _ if is_made(&name) => std::fs::remove_file(&path),
+            _ => Ok(()),
+        };
+        removed.map_err(|error| RunError::File(path, error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// Whether a file has a name that files of applications have.
+fn is_made(name: &str) -> bool {
+    let numbered = |start: &str, end: &str| {
+        let number = name.strip_prefix(start).and_then(|rest| rest.strip_suffix(end));
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    };
+    name == "data.gz" || numbered("written-", ".gz") || numbered("module-", ".ptx")
 }
 
 /// A list of paths in the environment, with another one in front.
@@ -198,7 +220,7 @@ fn write(request: &Request, record: &Path) -> Result<Option<(Summary, PathBuf)>,
     let Ok(recorded) = read(record) else { return Ok(None) };
     let summary = summary(&recorded);
     let file = request.folder.join(format!("{}.yaml", request.name));
-    let written = write_application(&recorded, &request.name, &request.folder);
+    let written = write_application(&recorded, &request.name, &request.folder, request.host_time);
     let written = written.and_then(|yaml| std::fs::write(&file, yaml));
     written.map_err(|error| RunError::File(file.clone(), error.to_string()))?;
     Ok(Some((summary, file)))

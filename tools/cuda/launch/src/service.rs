@@ -20,6 +20,7 @@ impl Service {
             memory: request.memory.unwrap_or(usual.memory),
             sms: request.sms.unwrap_or(usual.sms),
             capability: request.capability,
+            limit: request.limit.unwrap_or(usual.limit),
         };
         counterpoint_cuda_runtime::Server::start(settings).map(Service)
     }

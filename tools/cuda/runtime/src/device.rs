@@ -1,12 +1,12 @@
 //! The device: memory at the addresses that it has in a simulation, and kernels that run at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use counterpoint_cuda_capture::Region;
-use counterpoint_ptx::functional::{FlatMemory, Grid, Options};
+use counterpoint_ptx::functional::{Check, FlatMemory, Grid, Options};
 use counterpoint_ptx::texture::Textures;
 use counterpoint_ptx::{Kernel, VariableBases, Windows};
 
@@ -49,6 +49,9 @@ pub(crate) struct Device {
     options: Options,
     launches: u32,
     buffers: u32,
+    /// Reads of memory that nobody has written: kernels and lines of which something has been found, and what is to be said.
+    seen: BTreeSet<(String, u32)>,
+    found: Vec<String>,
 }
 
 impl Device {
@@ -71,6 +74,8 @@ impl Device {
             },
             launches: 0,
             buffers: 0,
+            seen: BTreeSet::new(),
+            found: Vec::new(),
         })
     }
 
@@ -147,6 +152,11 @@ impl Device {
         Ok(bytes)
     }
 
+    /// The name of what lies at an address, for messages.
+    pub(crate) fn name_of(&self, address: u64) -> String {
+        self.memory.name_of(address)
+    }
+
     pub(crate) fn holds(&self, address: u64) -> bool {
         self.allocation(address).is_some()
     }
@@ -201,6 +211,47 @@ impl Device {
         Ok(bytes)
     }
 
+    /// A bit for each byte of a region, row behind row, the first one lowest: set where nobody has ever written it. None if all are written.
+    pub(crate) fn unwritten(&self, region: Region) -> Option<Vec<u8>> {
+        let (start, _) = self.allocation(region.address)?;
+        let row = |address: u64| {
+            let at = (address - start) as usize;
+            self.memory.unwritten(start, at..at + region.width as usize)
+        };
+        if region.rows == 1 {
+            return row(region.address);
+        }
+        let rows: Vec<Option<Vec<u8>>> = region.starts().map(row).collect();
+        if rows.iter().all(Option::is_none) {
+            return None;
+        }
+        let mut bits = vec![0; region.bytes().div_ceil(8) as usize];
+        for (number, row) in rows.iter().enumerate() {
+            let Some(row) = row else { continue };
+            for byte in (0..region.width as usize).filter(|byte| row[byte / 8] >> (byte % 8) & 1 != 0) {
+                let at = number * region.width as usize + byte;
+                bits[at / 8] |= 1 << (at % 8);
+            }
+        }
+        Some(bits)
+    }
+
+    /// Copies a region, which is written where the other one was.
+    pub(crate) fn copy(&mut self, from: Region, to: Region) -> Result {
+        let (bytes, unwritten) = (self.read(from)?, self.unwritten(from));
+        self.write(to, &bytes)?;
+        let (Some(bits), Some((start, _))) = (unwritten, self.allocation(to.address)) else { return Ok(()) };
+        for (number, address) in to.starts().enumerate() {
+            let of_row = (0..to.width as usize).map(|byte| number * to.width as usize + byte);
+            let mut row = vec![0; to.width.div_ceil(8) as usize];
+            let set = of_row.enumerate().filter(|(_, at)| bits[at / 8] >> (at % 8) & 1 != 0);
+            set.for_each(|(byte, _)| row[byte / 8] |= 1 << (byte % 8));
+            let at = (address - start) as usize;
+            self.memory.unwrite(start, at..at + to.width as usize, &row);
+        }
+        Ok(())
+    }
+
     /// Puts bytes, row behind row, into a region.
     pub(crate) fn write(&mut self, region: Region, bytes: &[u8]) -> Result {
         self.check(region)?;
@@ -222,8 +273,20 @@ impl Device {
             return Err(Error::INVALID_VALUE);
         }
         self.check(region)?;
-        let count = (region.bytes() / value.len() as u64) as usize;
-        self.write(region, &value.repeat(count))
+        let Some((allocation, _)) = self.allocation(region.address).filter(|_| region.bytes() > 0) else {
+            return Ok(());
+        };
+        for start in region.starts() {
+            let (at, width) = (self.offset(start), region.width as usize);
+            let row = &mut self.memory.bytes[at..at + width];
+            match value {
+                [byte] => row.fill(*byte),
+                _ => row.chunks_exact_mut(value.len()).for_each(|place| place.copy_from_slice(value)),
+            }
+            let begin = (start - allocation) as usize;
+            self.memory.written(allocation, begin..begin + width);
+        }
+        Ok(())
     }
 
     /// Runs a launch; breaks if nobody needs it any more.
@@ -242,7 +305,12 @@ impl Device {
         let name = format!("{}, launch {}", kernel.name(), self.launches);
         let mut run = Grid::new(kernel, grid, block, parameters, variables, &self.options)
             .map_err(|error| (Error::INVALID_VALUE, format!("{name}: {}", error.message)))?;
-        match run.run_all(&mut self.memory, || {}) {
+        let done = run.run_all(&mut self.memory, || {});
+        // The first place that reads memory which nobody has written, of each line.
+        let unwritten = run.findings().iter().filter(|finding| finding.check == Check::Unwritten);
+        let new = unwritten.filter(|finding| self.seen.insert((kernel.name().to_owned(), finding.lines[0])));
+        self.found.extend(new.map(|finding| format!("{name}, {}", finding.first)));
+        match done {
             Ok(flow) => Ok(flow),
             Err(failure) => {
                 let outside =
@@ -257,6 +325,11 @@ impl Device {
                 Err((error, format!("{name}, {failure}")))
             }
         }
+    }
+
+    /// Reads of memory that nobody has written, since the last call.
+    pub(crate) fn found(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.found)
     }
 
     /// The text that kernels have printed since the last call.

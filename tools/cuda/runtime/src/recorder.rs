@@ -12,19 +12,21 @@ pub(crate) struct Recorder {
     journal: Option<Journal>,
     /// Processor time of the program since the last entry.
     work: u64,
+    /// Bytes of data at most.
+    limit: u64,
 }
 
 impl Recorder {
-    /// A recorder that writes to a folder, or nowhere.
-    pub(crate) fn new(folder: Option<&Path>) -> Self {
-        let journal = folder.and_then(|folder| match Journal::create(folder) {
+    /// A recorder that writes to a folder, this many bytes of data at most, or nowhere.
+    pub(crate) fn new(folder: Option<&Path>, limit: u64) -> Self {
+        let journal = folder.and_then(|folder| match Journal::create(folder, limit) {
             Ok(journal) => Some(journal),
             Err(error) => {
                 say(&format!("nothing is recorded: {}: {error}", folder.display()));
                 None
             }
         });
-        Recorder { journal, work: 0 }
+        Recorder { journal, work: 0, limit }
     }
 
     /// The program has called, after so much processor time.
@@ -47,9 +49,20 @@ impl Recorder {
     }
 
     pub(crate) fn keep(&mut self, bytes: &[u8]) -> Blob {
-        let kept = self.journal.as_mut().map_or_else(|| Ok(Blob::default()), |journal| journal.keep(bytes));
-        let kept = kept.map_err(|error| self.stop_on(Err(error)));
-        kept.unwrap_or_default()
+        let kept = self.journal.as_mut().map(|journal| journal.keep(bytes));
+        match kept.transpose() {
+            Ok(Some(Some(blob))) => blob,
+            Ok(Some(None)) => {
+                self.write(&Entry::Limit { bytes: self.limit });
+                self.journal = None;
+                Blob::default()
+            }
+            Ok(None) => Blob::default(),
+            Err(error) => {
+                self.stop_on(Err(error));
+                Blob::default()
+            }
+        }
     }
 
     pub(crate) fn file(&mut self, name: &str, contents: &str) {

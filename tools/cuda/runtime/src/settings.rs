@@ -16,11 +16,13 @@ pub struct Settings {
     pub sms: u32,
     /// Compute capability times 10; the highest that the program has PTX for if not given.
     pub capability: Option<u32>,
+    /// Bytes of data that a record keeps at most.
+    pub limit: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { folder: None, memory: 8 << 30, sms: 16, capability: None }
+        Settings { folder: None, memory: 8 << 30, sms: 16, capability: None, limit: 4 << 30 }
     }
 }
 
@@ -33,6 +35,7 @@ impl Settings {
             memory: number("COUNTERPOINT_CUDA_MEMORY").unwrap_or(usual.memory),
             sms: number("COUNTERPOINT_CUDA_SMS").map_or(usual.sms, |number| number as u32),
             capability: number("COUNTERPOINT_CUDA_CAPABILITY").map(|number| number as u32),
+            limit: number("COUNTERPOINT_CUDA_LIMIT").unwrap_or(usual.limit),
         }
     }
 }

@@ -82,7 +82,7 @@ pub(crate) struct Thread {
 
 impl State {
     pub(crate) fn new(settings: Settings, channel: Channel) -> Self {
-        let mut recorder = Recorder::new(settings.folder.as_deref());
+        let mut recorder = Recorder::new(settings.folder.as_deref(), settings.limit);
         recorder.write(&Entry::Program { arguments: arguments() });
         let memory = settings.memory.clamp(LEAST_MEMORY, MOST_MEMORY);
         let settings = Settings { memory, ..settings };

@@ -132,6 +132,7 @@ impl State {
         let launch = Launch { kernel: &kernel, variables, grid, block, shared, parameters: &parameters };
         let textures = Arc::clone(&self.textures);
         let done = self.device.launch(&launch, &textures);
+        self.device.found().iter().for_each(|found| self.say_once(found));
         match done.map_err(|(error, message)| self.fail(error, message))? {
             ControlFlow::Continue(()) => self.unshare(),
             // The program has gone.

@@ -156,8 +156,13 @@ impl State {
             }
             Ends::OnDevice => {
                 let (from, to) = (from.region(shape), to.region(shape));
-                let bytes = self.device.read(from)?;
-                self.device.write(to, &bytes)?;
+                self.device.copy(from, to)?;
+                if from.overlaps(&to) {
+                    let name = self.device.name_of(to.address);
+                    self.say_once(&format!(
+                        "a copy within {name} has ends that overlap, whose result CUDA does not define: the application makes it through other memory"
+                    ));
+                }
                 self.recorder.entry(&Entry::Move { from, to, stream });
                 Ok(())
             }
@@ -167,7 +172,15 @@ impl State {
     /// Notes a copy of rows, and prints where the host waits for it.
     pub(crate) fn note_copy(&mut self, way: Way, device: Region, bytes: &[u8], stream: u32, waits: bool) {
         let blob = self.recorder.keep(bytes);
-        self.recorder.entry(&Entry::Copy { way, device, blob, stream, waits });
+        let unwritten = if way == Way::Out { self.device.unwritten(device) } else { None };
+        if unwritten.is_some() {
+            let name = self.device.name_of(device.address);
+            self.say_once(&format!(
+                "a copy to the host reads bytes of {name} that nobody has written: the application does not expect them"
+            ));
+        }
+        let unwritten = unwritten.map(|bits| self.recorder.keep(&bits));
+        self.recorder.entry(&Entry::Copy { way, device, blob, stream, waits, unwritten });
         if waits {
             self.print();
         }

@@ -1,0 +1,108 @@
+//! The steps of an application, and its phases.
+
+use std::collections::BTreeSet;
+
+use crate::fold::{Item, Piece};
+use crate::record::Way;
+use crate::text;
+
+/// Work of the host between calls, in nanoseconds, that has no line of its own. So short a time cannot be told from that of a switch between
+/// processes, which a call that runs a kernel mostly ends with, and of first calls of functions.
+pub(crate) const LITTLE: f64 = 50_000.0;
+
+pub(crate) enum Step {
+    /// The host computes or reads what it puts into a buffer.
+    Into { buffer: String, part: Option<Part>, source: Source, time: f64, whole: bool },
+    /// The host reads what it then computes with, or writes a result.
+    Files { line: Vec<Piece>, before: f64, reads: bool },
+    /// A copy of a whole buffer on the default stream, after work of the host.
+    WholeCopy { way: Way, buffer: String, before: f64 },
+    /// Anything else, after work of the host.
+    Other { line: Vec<Piece>, before: f64 },
+    /// The host waits for everything.
+    SynchronizeAll { before: f64 },
+}
+
+/// The origin of bytes that the host puts into a buffer.
+pub(crate) enum Source {
+    /// It has computed them.
+    Computed(Contents),
+    /// They are in a file that the program reads: its name and where they begin.
+    File(String, u64),
+}
+
+/// Part of a buffer, in its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) element: u64,
+    pub(crate) elements: u64,
+    pub(crate) rows: u64,
+    pub(crate) pitch: u64,
+}
+
+/// Contents as an application has them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Contents {
+    /// A rule makes them.
+    Rule(String),
+    /// They are in the file of data, from there on.
+    Data(u64),
+}
+
+/// Steps as the phases of an application: what the host does first, copies to the device, all else, copies back, and what the host does last.
+pub(crate) fn phases(steps: Vec<Step>) -> [Vec<Step>; 5] {
+    let mut phases: [Vec<Step>; 5] = Default::default();
+    let mut steps = steps.into_iter().peekable();
+    let mut seen = BTreeSet::new();
+    while let Some(step) = steps.peek() {
+        let phase = match step {
+            Step::Into { whole: true, buffer, .. } if !seen.contains(buffer) => Some(0),
+            Step::Files { reads: true, .. } => Some(0),
+            Step::WholeCopy { way: Way::In, buffer, before }
+                if *before < LITTLE && seen.insert(buffer.clone()) =>
+            {
+                Some(1)
+            }
+            // The copies are waited for where the launches begin.
+            Step::SynchronizeAll { before } if *before < LITTLE => None,
+            _ => break,
+        };
+        if let (Some(step), Some(phase)) = (steps.next(), phase) {
+            phases[phase].push(step);
+        }
+    }
+    let mut rest: Vec<Step> = steps.collect();
+    while let Some(Step::Files { reads: false, .. }) = rest.last() {
+        phases[4].extend(rest.pop());
+    }
+    phases[4].reverse();
+    let mut seen = BTreeSet::new();
+    while let Some(step) = rest.last() {
+        match step {
+            Step::WholeCopy { way: Way::Out, buffer, before }
+                if *before < LITTLE && seen.insert(buffer.clone()) =>
+            {
+                phases[3].extend(rest.pop());
+            }
+            Step::SynchronizeAll { before } if *before < LITTLE => drop(rest.pop()),
+            _ => break,
+        }
+    }
+    phases[3].reverse();
+    phases[2] = rest;
+    phases
+}
+
+pub(crate) fn copied(steps: &[Step]) -> Vec<&str> {
+    let mut names = Vec::new();
+    for step in steps {
+        if let Step::WholeCopy { buffer, .. } = step {
+            names.push(buffer.as_str());
+        }
+    }
+    names
+}
+
+pub(crate) fn lines(steps: Vec<Step>) -> Vec<Item> {
+    steps.into_iter().map(|step| Item::Line(text::step(step))).collect()
+}
