@@ -289,14 +289,17 @@ impl Sm {
         Ok(IssueSlot::Used)
     }
 
-    /// Counts an instruction that is issued, and has the next one fetched.
+    /// Counts an instruction that is issued, and has the next one fetched. One that accesses one space after another stays in the
+    /// buffer until the last.
     #[inline]
     pub(super) fn count_issue(&mut self, slot: u32, place: usize, (pc, lanes): (u32, u32), stats: &SmStats) {
         let lanes = self.warps.number_of(slot, lanes);
         if let Some(cta) = &mut self.ctas[place] {
             count(stats, cta, self.warps.next(slot).class, lanes);
         }
-        self.fetch.issued(slot, pc, self.warps.pc(slot));
+        if !self.warps.is_between_spaces(slot) {
+            self.fetch.issued(slot, pc, self.warps.pc(slot));
+        }
     }
 
     /// Effect of an instruction on its warp's state: barriers, fences, the end.
