@@ -1,6 +1,6 @@
 //! The memory instructions of a warp: addresses and data on the way out, registers on the way in.
 
-use super::{Access, AccessKind, CtaEnvironment, ExecError, Warp, blend, fault, vector};
+use super::{Access, AccessKind, CtaEnvironment, ExecError, FaultKind, Warp, blend, fault_of, vector};
 use crate::isa::AtomicType;
 use crate::program::{Instruction, Kernel, NONE, Row};
 
@@ -50,11 +50,8 @@ impl Warp {
                 .ok()
                 .and_then(|start| env.params.get(start..start.checked_add(width)?));
             let Some(bytes) = bytes else {
-                return Err(fault(
-                    instruction,
-                    1 << lane,
-                    format!("parameter bytes at {start} do not exist"),
-                ));
+                let message = format!("parameter bytes at {start} do not exist");
+                return Err(fault_of(FaultKind::IllegalAddress, instruction, 1 << lane, message));
             };
             let piece = usize::from(form.bytes.min(4));
             for (row, part) in words.iter_mut().zip(bytes.chunks_exact(piece)) {
@@ -237,5 +234,5 @@ fn check_alignment(instruction: &Instruction, lanes: u32, access: &Access) -> Re
     let Some(bad) = bad else { return Ok(()) };
     let message =
         format!("address {:#x} is no multiple of the {width} bytes accessed", access.addresses[bad]);
-    Err(fault(instruction, 1 << bad, message))
+    Err(fault_of(FaultKind::MisalignedAddress, instruction, 1 << bad, message))
 }

@@ -41,7 +41,7 @@ pub use access::{Access, AccessKind};
 pub use allocations::{Allocation, Allocations, Rights};
 use call::Frame;
 pub use environment::{CtaEnvironment, Windows};
-pub use failure::{ExecError, Failure};
+pub use failure::{ExecError, Failure, FaultKind};
 use poll::Poll;
 pub use poll::PollStep;
 pub use range::RangeCall;
@@ -338,7 +338,8 @@ impl Warp {
             }
             Action::Range(action) => kind = self.call_range(kernel, instruction, action, lanes, access)?,
             Action::Assert => {
-                return Err(fault(instruction, lanes, "an assertion of the program failed".into()));
+                let message = "an assertion of the program failed".into();
+                return Err(fault_of(FaultKind::Assertion, instruction, lanes, message));
             }
             Action::BadFree => {
                 let message = "`free` is given what `malloc` did not give, or what is free already";
@@ -544,5 +545,10 @@ fn wide_of(rows: &[Row], first: usize) -> &[u64; 32] {
 
 #[cold]
 fn fault(instruction: &Instruction, lanes: u32, message: String) -> Box<ExecError> {
-    Box::new(ExecError { line: instruction.line, lane: lanes.trailing_zeros(), message })
+    fault_of(FaultKind::Other, instruction, lanes, message)
+}
+
+#[cold]
+fn fault_of(kind: FaultKind, instruction: &Instruction, lanes: u32, message: String) -> Box<ExecError> {
+    Box::new(ExecError { kind, line: instruction.line, lane: lanes.trailing_zeros(), message })
 }

@@ -3,7 +3,7 @@
 //! The lanes of a generic access mostly lie in one space. Where they lie in several, the warp stays at the instruction and issues
 //! it for one space after another: for shared memory, then for local memory, then for the rest.
 
-use super::{Access, CtaEnvironment, ExecError, Warp, fault};
+use super::{Access, CtaEnvironment, ExecError, FaultKind, Warp, fault_of};
 use crate::isa::Space;
 use crate::program::Instruction;
 
@@ -41,7 +41,7 @@ impl Warp {
         };
         if space == Space::Local && instruction.memory.atomic.is_some() {
             let message = "an atomic changes shared or global memory, and the address is one of local memory";
-            return Err(fault(instruction, inside, message.into()));
+            return Err(fault_of(FaultKind::InvalidAddressSpace, instruction, inside, message.into()));
         }
         self.elsewhere = lanes & !inside;
         access.mask = inside;

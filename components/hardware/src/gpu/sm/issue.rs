@@ -3,7 +3,9 @@
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
 use counterpoint_protocols::launch::IssueSlot;
-use counterpoint_ptx::{Access, AccessKind, Class, Failure, Issue, Issued, PollStep, Reach, Space, Waiting};
+use counterpoint_ptx::{
+    Access, AccessKind, Class, Failure, FaultKind, Issue, Issued, PollStep, Reach, Space, Waiting,
+};
 
 use super::cta::{BARRIERS, Cta};
 use super::facts::Fact;
@@ -415,7 +417,7 @@ fn check_bounds(access: &Access, cta: &Cta, warp: u32) -> Result<(), Fault> {
         return Ok(());
     };
     let message = format!("{}, {}", access.describe(lane as u32), memory.locate(addresses[lane], width));
-    Err(cta.fault_at(warp, lane as u32, access.pc, message))
+    Err(cta.fault_at(warp, lane as u32, access.pc, FaultKind::IllegalAddress, message))
 }
 
 /// Turns the offsets of an access to local memory into addresses, for the warp in a slot.
@@ -428,7 +430,7 @@ fn to_local(access: &mut Access, cta: &Cta, warp: u32, slot: u32) -> Result<(), 
     if let Some(lane) = (0..32).find(outside) {
         let message =
             format!("{}, outside of the thread's local memory ({bytes} bytes)", access.describe(lane));
-        return Err(cta.fault_at(warp, lane, access.pc, message));
+        return Err(cta.fault_at(warp, lane, access.pc, FaultKind::IllegalAddress, message));
     }
     load_store::to_local(access, &cta.launch.local, cta.environment.sm, slot);
     Ok(())
