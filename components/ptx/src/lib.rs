@@ -33,8 +33,9 @@ use counterpoint_ptx_frontend::{program, syntax};
 
 pub use analysis::cfg::NO_PC;
 pub use execute::{
-    Access, AccessKind, Allocation, Allocations, CtaEnvironment, ExecError, Failure, Issue, Issued, PollStep,
-    RangeCall, Rights, Votes, Waiting, Warp, Windows, endless, printf, standstill, surface, texture,
+    Access, AccessKind, Allocation, Allocations, CtaEnvironment, ExecError, Failure, FaultKind, Issue,
+    Issued, PollStep, RangeCall, Rights, Votes, Waiting, Warp, Windows, endless, printf, standstill, surface,
+    texture,
 };
 pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Order, RangeAction, Reach, Space, Unit};
 pub use program::{

@@ -4,7 +4,7 @@
 //! a stack pointer. A function that changes it keeps in a row of its own the one with which it was called, and its return
 //! restores it from there.
 
-use super::{ExecError, Warp, blend, fault};
+use super::{ExecError, FaultKind, Warp, blend, fault_of};
 use crate::isa::forms::StackOp;
 use crate::program::{Instruction, Kernel};
 
@@ -71,7 +71,11 @@ impl Warp {
                         restore(bounds, operands[lane])
                     }
                 };
-                pointers[lane] = next.map_err(|message| fault(instruction, 1 << lane, message))?;
+                let kind = match operation {
+                    StackOp::Allocate => FaultKind::StackOverflow,
+                    _ => FaultKind::Other,
+                };
+                pointers[lane] = next.map_err(|message| fault_of(kind, instruction, 1 << lane, message))?;
             }
             self.rows[pointer].0 = pointers;
         }

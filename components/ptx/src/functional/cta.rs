@@ -12,7 +12,7 @@ use crate::execute::allocations::{Allocations, bytes_of};
 use crate::execute::endless::{Doing, FIRST_LOOK, Memories, Moment, Verdict, budget};
 use crate::execute::standstill::{Waiting, standstill};
 use crate::execute::texture::channel_of;
-use crate::execute::{Access, AccessKind, CtaEnvironment, ExecError, Failure, Issue, Votes, Warp};
+use crate::execute::{Access, AccessKind, CtaEnvironment, ExecError, Failure, FaultKind, Issue, Votes, Warp};
 use crate::isa::Space;
 use crate::program::{Kernel, Row};
 
@@ -490,7 +490,8 @@ impl<'a> Cta<'a> {
             Space::Local => beyond("the thread's local memory", self.kernel.local_bytes() as usize),
         };
         let message = format!("{}, {place}", self.access.describe(lane));
-        Box::new(ExecError { line: self.kernel.instructions()[*pc as usize].line, lane, message })
+        let line = self.kernel.instructions()[*pc as usize].line;
+        Box::new(ExecError::new(line, lane, message).of(FaultKind::IllegalAddress))
     }
 
     /// Notes that lanes have read unwritten bytes.

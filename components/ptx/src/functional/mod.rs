@@ -208,5 +208,5 @@ pub fn run(
 }
 
 fn launch_error(message: String) -> ExecError {
-    ExecError { line: 0, lane: 0, message }
+    ExecError::new(0, 0, message)
 }
