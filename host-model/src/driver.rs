@@ -30,7 +30,7 @@ use crate::calls::CallParams;
 use crate::cores::CoreParams;
 use crate::cpu::{CpuParams, CpuPorts, CpuStats};
 use crate::journal::Journal;
-use crate::program::{Application, BufferId, Condition, LaunchStep, Transfer};
+use crate::program::{Application, BufferId, Condition, LaunchStep, Space, Transfer};
 use modules::{Hidden, Loaded};
 use printing::Printing;
 use threads::{Invalid, Thread};
@@ -78,7 +78,7 @@ pub struct Driver<'a> {
     /// Current meaning of each buffer's name; `swap` exchanges entries.
     meaning: Vec<BufferId>,
     /// By device, what its kernels may touch.
-    mapped: BTreeMap<u32, Arc<Allocations>>,
+    mapped: BTreeMap<Space, Arc<Allocations>>,
     /// Per module where it lies.
     loaded: Vec<Loaded>,
     /// By device, what it holds besides buffers.
@@ -257,8 +257,9 @@ impl<'a> Driver<'a> {
         self.next_launch += 1;
         let unknown = || Fault::new(format!("`{}` is not on device {}", step.code, step.device));
         let place = self.application.place_of(step).ok_or_else(unknown)?;
-        let memory = self.mapped.get(&step.device).cloned().ok_or_else(unknown)?;
-        let Loaded { variables, code } = &self.loaded[place.module];
+        let space = self.application.space_of_module(place.module);
+        let memory = self.mapped.get(&space).cloned().ok_or_else(unknown)?;
+        let loaded = &self.loaded[place.module];
         let hidden = self.hidden.get(&step.device).ok_or_else(unknown)?;
         let launch = Launch {
             id,
@@ -266,8 +267,9 @@ impl<'a> Driver<'a> {
             precedence,
             extra,
             kernel: Arc::clone(&step.kernel),
-            code: code[place.kernel],
-            variables: *variables,
+            code: loaded.code[place.kernel],
+            variables: loaded.seen(space),
+            shift: space.shift,
             textures,
             local: hidden.local,
             grid: step.grid,
@@ -290,9 +292,10 @@ impl<'a> Driver<'a> {
         Ok(self.command(step.device, stream, Work::Launch(Arc::new(launch)), None, 0).await)
     }
 
-    /// The parameters of a launch as bytes, with the addresses at which buffers lie on its device.
+    /// The parameters of a launch as bytes, with the addresses at which its program sees buffers on its device.
     pub fn params_of(&self, step: &LaunchStep) -> Vec<u8> {
-        step.params(|name| self.device_address[self.place(name)])
+        let shift = self.application.space_of_launch(step).shift;
+        step.params(|name| self.device_address[self.place(name)] - shift)
     }
 
     /// Records an event on a stream; the result names it.

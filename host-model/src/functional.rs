@@ -157,7 +157,7 @@ impl<'a> FunctionalHost<'a> {
             let (_, device) = self.both(place)?;
             files.read(FileIndex(index as u32), 0, device)?;
             let bytes = device.len();
-            self.memories.written(application.buffers[place].device, place, 0..bytes)?;
+            self.memories.written(application.space_of(place), place, 0..bytes)?;
             ran.extend(application.variable_of(place).map(|(_, module)| module));
         }
         if self.steps(&application.preload, &mut files)?.is_break() {
@@ -202,7 +202,7 @@ impl<'a> FunctionalHost<'a> {
         }
         let (_, device) = self.both(place)?;
         device.copy_from_slice(contents);
-        self.memories.written(self.application.buffers[place].device, place, 0..contents.len())
+        self.memories.written(self.application.space_of(place), place, 0..contents.len())
     }
 
     /// Runs the application from prelude to postlude. Buffers that are to be looked at go into the
@@ -266,23 +266,23 @@ impl<'a> FunctionalHost<'a> {
     /// A buffer's bytes on the host and on its device.
     fn both(&mut self, place: usize) -> Result<(&mut [u8], &mut [u8]), Fault> {
         self.check_live(place)?;
-        let Buffer { device, bytes, .. } = self.application.buffers[place];
+        let (space, bytes) = (self.application.space_of(place), self.application.buffers[place].bytes);
         let address = self.memories.addresses[place];
-        Ok((&mut self.host[place], self.memories.bytes(device, address, bytes as usize)?))
+        Ok((&mut self.host[place], self.memories.bytes(space, address, bytes as usize)?))
     }
 
     /// The bytes of a module's variables.
     fn variables(&mut self, module: usize) -> Result<&mut [u8], Fault> {
         let (place, base) = (&self.application.modules[module], self.memories.variables[module].globals);
         let bytes = place.kernels.first().map_or(0, |kernel| kernel.global_bytes());
-        self.memories.bytes(place.device, base, bytes as usize)
+        self.memories.bytes(self.application.space_of_module(module), base, bytes as usize)
     }
 
     /// The bytes of a module's constants.
     fn constants(&mut self, module: usize) -> Result<&mut [u8], Fault> {
         let (place, base) = (&self.application.modules[module], self.memories.variables[module].constants);
         let bytes = place.kernels.first().map_or(0, |kernel| kernel.constant_bytes());
-        self.memories.bytes(place.device, base, bytes as usize)
+        self.memories.bytes(self.application.space_of_module(module), base, bytes as usize)
     }
 
     /// Looks for races of a command; those of commands of the same titles are the same.
@@ -319,8 +319,8 @@ impl<'a> FunctionalHost<'a> {
             }
         });
         let (memory, address) = match place {
-            Place::Device(device, address) => {
-                let memory = self.memories.memories.get(&device);
+            Place::Device(space, address) => {
+                let memory = self.memories.memories.get(&space);
                 (memory.map(|memory| memory.name_of(address)).unwrap_or_default(), Some(address))
             }
             Place::Host(buffer) => (format!("`{}` on the host", self.application.buffers[buffer].name), None),
@@ -349,7 +349,7 @@ impl<'a> FunctionalHost<'a> {
             return Err(Fault::new(self.application.buffers[place].is_freed()));
         }
         let (address, launches) = (self.memories.addresses[place], self.launched.len() as u32);
-        self.memories.of(self.application.buffers[place].device)?.free(address, launches);
+        self.memories.of(self.application.space_of(place))?.free(address, launches);
         Ok(())
     }
 
@@ -482,7 +482,7 @@ impl<'a> FunctionalHost<'a> {
         let place = self.application.place_of(step);
         let variables =
             place.map_or_else(VariableBases::default, |place| self.memories.variables[place.module]);
-        let memory = self.memories.of(step.device)?;
+        let memory = self.memories.of(self.application.space_of_launch(step))?;
         let grid = Grid::new(&step.kernel, step.grid, step.block, &params, variables, &self.options);
         let mut grid = grid.map_err(|error| Fault::new(format!("{name}: {}", error.message)))?;
         let mut done = 0;
@@ -518,7 +518,8 @@ impl<'a> FunctionalHost<'a> {
             warp_instructions: statistics.warp_instructions,
             thread_instructions: statistics.thread_instructions,
         });
-        let place = |(address, touched)| (Place::Device(step.device, address), touched);
+        let space = self.application.space_of_launch(step);
+        let place = |(address, touched)| (Place::Device(space, address), touched);
         let name = Name { title: kernel.to_owned(), full: name };
         self.check_races(step.device, step.stream, name, touched.into_iter().map(place).collect());
         if let Some(fault) = failure {

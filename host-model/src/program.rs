@@ -18,7 +18,7 @@ use counterpoint_ptx::{Heap, Kernel};
 use crate::modules::Module;
 
 pub use moves::{Computed, HostStep, Moved, Pace, Range, Rows, Transfer};
-pub use places::{Fixed, Place, Variable};
+pub use places::{Fixed, Place, Shifts, Space, Variable};
 
 /// Position of a buffer in the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -241,6 +241,8 @@ pub struct Member {
     pub stream: u32,
     /// Buffers that are copied back behind its first round.
     pub copy_out: Vec<BufferId>,
+    /// Its round is done once, whatever others do: a second one would find freed memory, or change what the host has of the first.
+    pub once: bool,
 }
 
 /// A step of the part that runs on the device.
@@ -403,6 +405,8 @@ pub struct Application {
     pub surfaces: Vec<BoundSurface>,
     /// The modules of all launches.
     pub modules: Vec<Module>,
+    /// Places of programs that run together among the addresses of a device.
+    pub shifts: Shifts,
     /// Memory of every device that the kernels' library has.
     pub library: LibrarySizes,
     /// Its streams by number; number 0 is the default streams of all devices.

@@ -189,6 +189,7 @@ pub fn launch(id: u32, source: &str, grid: u32, block: u32) -> Arc<Launch> {
         kernel: Arc::new(kernel),
         code: 0,
         variables: VariableBases::default(),
+        shift: 0,
         textures: Arc::default(),
         local: LocalMemory::default(),
         grid: [grid, 1, 1],

@@ -56,6 +56,8 @@ pub struct Launch {
     pub code: u64,
     /// Addresses of the `.global` and `.const` variables of its module.
     pub variables: VariableBases,
+    /// Added to the addresses of its accesses to global and constant memory: where its program's addresses lie on the device.
+    pub shift: u64,
     /// The textures that it may fetch from.
     pub textures: Arc<Textures>,
     /// Local memory of the device's threads.
@@ -146,6 +148,9 @@ impl Hash for Launch {
         // A launch that finds the module's own constants is the launch that it always was.
         if self.constant_writes > 0 {
             self.constant_writes.hash(state);
+        }
+        if self.shift > 0 {
+            self.shift.hash(state);
         }
     }
 }

@@ -173,7 +173,8 @@ mod tests {
 
     #[test]
     fn rates_are_those_of_the_window_in_which_all_run() {
-        let member = |name: &str, stream| Member { name: name.to_owned(), stream, copy_out: Vec::new() };
+        let member =
+            |name: &str, stream| Member { name: name.to_owned(), stream, copy_out: Vec::new(), once: false };
         let application = Application {
             steps: vec![Step::Together {
                 members: vec![member("one", 1), member("two", 2)],

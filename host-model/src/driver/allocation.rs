@@ -1,6 +1,7 @@
 //! Where buffers lie, and until when.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
@@ -46,7 +47,7 @@ impl Layout {
             host.push(next);
             next += buffer.bytes.next_multiple_of(page);
             device.push(match buffer.place {
-                Place::At(address) => address,
+                Place::At(address) => address + application.space_of(device.len()).shift,
                 Place::Variable(_) => 0,
                 Place::Anywhere => {
                     let end = ends.entry(buffer.device).or_default();
@@ -189,7 +190,15 @@ impl Driver<'_> {
         });
         let hidden =
             self.hidden.get(&device).into_iter().flat_map(|hidden| hidden.allocations.iter().cloned());
-        self.mapped.insert(device, Arc::new(allocations.chain(hidden).collect()));
+        let all: Vec<Allocation> = allocations.chain(hidden).collect();
+        for space in self.application.spaces(device) {
+            let seen = |allocation: &Allocation| {
+                let Range { start, end } = allocation.range;
+                let range = start.checked_sub(space.shift)?..end - space.shift;
+                Some(Allocation { range, ..allocation.clone() })
+            };
+            self.mapped.insert(space, Arc::new(all.iter().filter_map(seen).collect()));
+        }
     }
 
     /// Gives a buffer's memory on its device back, after the launches so far.

@@ -8,7 +8,7 @@ use counterpoint_ptx::printf::Ring;
 use counterpoint_ptx::{Allocation, Heap, Rights, VariableBases};
 
 use super::Driver;
-use crate::program::{Application, LibrarySizes};
+use crate::program::{Application, LibrarySizes, Space};
 
 /// Where a module lies on its device.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +16,20 @@ pub(super) struct Loaded {
     pub(super) variables: VariableBases,
     /// Per kernel where its code begins.
     pub(super) code: Vec<u64>,
+}
+
+impl Loaded {
+    /// Addresses of its variables, heap and ring as its kernels see them.
+    pub(super) fn seen(&self, space: Space) -> VariableBases {
+        let seen = |address: u64| if address == 0 { 0 } else { address - space.shift };
+        let VariableBases { globals, constants, heap, printf } = self.variables;
+        VariableBases {
+            globals: seen(globals),
+            constants: seen(constants),
+            heap: seen(heap),
+            printf: seen(printf),
+        }
+    }
 }
 
 /// Contents of a device besides buffers.
@@ -111,15 +125,16 @@ impl Placed {
         for (number, module) in application.modules.iter().enumerate() {
             let Some(any) = module.kernels.first().filter(|_| module.device == device) else { continue };
             let (name, mut loaded) = (&module.name, Loaded::default());
+            let on_device = |address| address + application.space_of_module(number).shift;
             loaded.variables = VariableBases {
                 globals: bump.take_at(
-                    module.globals,
+                    module.globals.map(on_device),
                     format!("variables of {name}"),
                     any.global_bytes(),
                     Rights::All,
                 ),
                 constants: bump.take_at(
-                    module.constants,
+                    module.constants.map(on_device),
                     format!("constants of {name}"),
                     any.constant_bytes(),
                     Rights::Read,
@@ -171,16 +186,16 @@ impl Driver<'_> {
         }
         for (index, (module, loaded)) in application.modules.iter().zip(&self.loaded).enumerate() {
             let Some(any) = module.kernels.first().filter(|_| module.device == device) else { continue };
-            let bases = loaded.variables;
+            let (bases, on_device) = (loaded.seen(application.space_of_module(index)), loaded.variables);
             let mut variables = any.global_image(bases);
             if let Some(before) = memory.contents(application.number_of(index)) {
                 variables = before.to_vec();
                 any.point(&mut variables, bases);
             }
             let constants = memory.contents(application.number_of_constants(index)).cloned();
-            memory.place(path, bases.globals, variables.into());
+            memory.place(path, on_device.globals, variables.into());
             let constants = constants.unwrap_or_else(|| any.constant_image(bases).into());
-            memory.place(path, bases.constants, constants);
+            memory.place(path, on_device.constants, constants);
             for (kernel, &address) in module.kernels.iter().zip(&loaded.code) {
                 memory.place(path, address, vec![0; kernel.code_bytes() as usize].into());
             }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::telemetry::SpanId;
+use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_framework::time::{SimTime, Wire};
 use counterpoint_protocols::bus::{Copy, Work};
 use counterpoint_protocols::extra::Note;
@@ -14,7 +14,7 @@ use counterpoint_protocols::memory::Tag;
 
 use super::overlap::ASIDE;
 use super::{Driver, Page};
-use crate::program::Transfer;
+use crate::program::{HostStep, Transfer};
 
 /// A page that a thread moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,11 +105,35 @@ impl Invalid {
 }
 
 impl Driver<'_> {
-    /// Starts a thread. It goes on whenever the host waits for something.
-    pub fn start(&mut self, thread: Thread) {
+    /// Starts a thread, in the place of one that is done if there is one; the result is its number. It goes on whenever the host waits for
+    /// something.
+    pub fn start(&mut self, thread: Thread) -> usize {
+        if let Some(number) = self.threads.iter().position(|thread| thread.is_done) {
+            self.threads[number] = thread;
+            return number;
+        }
         self.threads.push(thread);
         let slots = (self.threads.len() + 1) * self.depth;
         self.pages.resize_with(slots, || None);
+        self.threads.len() - 1
+    }
+
+    /// Starts a thread that does a step of the host.
+    pub(crate) fn start_step(&mut self, step: &HostStep, parent: Option<SpanId>) -> usize {
+        let (verb, pieces): (&str, Vec<Piece>) = match *step {
+            HostStep::Read(transfer) => ("fill", self.pages_of(transfer).map(Piece::Fill).collect()),
+            HostStep::Write(transfer) => ("write", self.pages_of(transfer).map(Piece::Drain).collect()),
+            HostStep::Busy(time) => ("compute on the host", vec![Piece::Busy(time)]),
+        };
+        let buffer = step.transfer().map(|transfer| self.place(transfer.part.buffer));
+        let name = buffer.map(|place| format!("{verb} {}", self.application.buffers[place].name));
+        let span = self.begin(parent, Level::Kernels, name.unwrap_or_else(|| verb.to_owned()));
+        self.start(Thread::new(pieces, span, None))
+    }
+
+    /// Whether a thread is done.
+    pub(crate) fn is_thread_done(&self, thread: usize) -> bool {
+        self.threads[thread].is_done
     }
 
     /// Waits until all threads are done, and all pages have come that devices are to send.

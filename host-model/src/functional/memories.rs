@@ -7,7 +7,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_ptx::VariableBases;
 use counterpoint_ptx::functional::FlatMemory;
 
-use crate::program::{Application, Place};
+use crate::program::{Application, Place, Space};
 
 /// Bytes between two allocations at most.
 const GAP: u64 = 512;
@@ -15,9 +15,9 @@ const GAP: u64 = 512;
 /// The memories of an application's devices.
 #[derive(Debug)]
 pub struct Memories {
-    /// By device.
-    pub memories: BTreeMap<u32, FlatMemory>,
-    /// Per buffer where it lies on its device.
+    /// By space of addresses.
+    pub memories: BTreeMap<Space, FlatMemory>,
+    /// Per buffer where it lies in its space.
     pub addresses: Vec<u64>,
     /// Per buffer where the allocation begins that it is, or is part of.
     pub(super) homes: Vec<u64>,
@@ -33,26 +33,27 @@ impl Memories {
     /// If they are larger than a process can be.
     pub fn new(application: &Application, unwritten: u8) -> Result<Self, Fault> {
         let mut memories = BTreeMap::new();
-        for (device, room) in rooms(application) {
+        for (space, room) in rooms(application) {
             let memory = usize::try_from(room).map_err(io::Error::other).and_then(FlatMemory::with_room);
             let mut memory = memory.map_err(|error| {
-                Fault::new(format!("there is no room for {room} bytes of device {device}: {error}"))
+                Fault::new(format!("there is no room for {room} bytes of device {}: {error}", space.device))
             })?;
             memory.set_library(application.library.heap, application.library.printf, unwritten);
-            memories.insert(device, memory);
+            memories.insert(space, memory);
         }
-        for buffer in &application.buffers {
+        for (place, buffer) in application.buffers.iter().enumerate() {
             if let Place::At(address) = buffer.place {
-                let memory = memory_of(&mut memories, buffer.device);
+                let memory = memory_of(&mut memories, application.space_of(place));
                 memory.allocate_at(&buffer.name, address, buffer.bytes as usize, unwritten);
             }
         }
-        let mut behind: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut behind: BTreeMap<Space, u64> = BTreeMap::new();
         let mut variables = vec![VariableBases::default(); application.modules.len()];
-        for (module, bases) in application.modules.iter().zip(&mut variables) {
+        for (number, (module, bases)) in application.modules.iter().zip(&mut variables).enumerate() {
             let Some(any) = module.kernels.first().filter(|_| !module.fixed().is_empty()) else { continue };
+            let space = application.space_of_module(number);
             // The half of its variables that has no fixed address lies behind everything that has one.
-            let end = behind.entry(module.device).or_insert_with(|| application.fixed_end(module.device));
+            let end = behind.entry(space).or_insert_with(|| application.fixed_end_in(space));
             let mut place = |fixed: Option<u64>, bytes: u64| {
                 fixed.unwrap_or_else(|| {
                     let start = (*end + 1).next_multiple_of(256);
@@ -62,22 +63,23 @@ impl Memories {
             };
             let globals = place(module.globals, any.global_bytes());
             let constants = place(module.constants, any.constant_bytes());
-            *bases = memory_of(&mut memories, module.device).load_at(&module.name, any, globals, constants);
+            *bases = memory_of(&mut memories, space).load_at(&module.name, any, globals, constants);
         }
         let mut addresses = Vec::new();
-        for buffer in &application.buffers {
+        for (place, buffer) in application.buffers.iter().enumerate() {
             addresses.push(match buffer.place {
                 Place::At(address) => address,
                 Place::Variable(_) => 0,
                 Place::Anywhere => {
-                    let memory = memory_of(&mut memories, buffer.device);
+                    let memory = memory_of(&mut memories, application.space_of(place));
                     memory.allocate(&buffer.name, buffer.bytes as usize, unwritten)
                 }
             });
         }
-        for (module, bases) in application.modules.iter().zip(&mut variables) {
+        for (number, (module, bases)) in application.modules.iter().zip(&mut variables).enumerate() {
             if let Some(any) = module.kernels.first().filter(|_| module.fixed().is_empty()) {
-                *bases = memory_of(&mut memories, module.device).load(&module.name, any);
+                *bases =
+                    memory_of(&mut memories, application.space_of_module(number)).load(&module.name, any);
             }
         }
         let mut homes = addresses.clone();
@@ -90,20 +92,21 @@ impl Memories {
         Ok(Memories { memories, addresses, homes, variables })
     }
 
-    /// The memory of a device.
+    /// The memory of a space.
     ///
     /// # Errors
     /// If it holds nothing.
-    pub fn of(&mut self, device: u32) -> Result<&mut FlatMemory, Fault> {
-        self.memories.get_mut(&device).ok_or_else(|| Fault::new(format!("no buffer lies on device {device}")))
+    pub fn of(&mut self, space: Space) -> Result<&mut FlatMemory, Fault> {
+        let nothing = || Fault::new(format!("no buffer lies on device {}", space.device));
+        self.memories.get_mut(&space).ok_or_else(nothing)
     }
 
-    /// Bytes of a device from an address on.
+    /// Bytes of a space from an address on.
     ///
     /// # Errors
     /// As [`Memories::of`].
-    pub fn bytes(&mut self, device: u32, address: u64, bytes: usize) -> Result<&mut [u8], Fault> {
-        let memory = self.of(device)?;
+    pub fn bytes(&mut self, space: Space, address: u64, bytes: usize) -> Result<&mut [u8], Fault> {
+        let memory = self.of(space)?;
         let start = if bytes > 0 { (address - memory.base) as usize } else { 0 };
         Ok(&mut memory.bytes[start..start + bytes])
     }
@@ -114,37 +117,38 @@ impl Memories {
     /// As [`Memories::of`].
     pub fn written(
         &mut self,
-        device: u32,
+        space: Space,
         buffer: usize,
         range: std::ops::Range<usize>,
     ) -> Result<(), Fault> {
         let (home, within) = (self.homes[buffer], (self.addresses[buffer] - self.homes[buffer]) as usize);
-        self.of(device)?.written(home, within + range.start..within + range.end);
+        self.of(space)?.written(home, within + range.start..within + range.end);
         Ok(())
     }
 }
 
-fn memory_of(memories: &mut BTreeMap<u32, FlatMemory>, device: u32) -> &mut FlatMemory {
-    memories.entry(device).or_insert_with(|| FlatMemory::new(0))
+fn memory_of(memories: &mut BTreeMap<Space, FlatMemory>, space: Space) -> &mut FlatMemory {
+    memories.entry(space).or_insert_with(|| FlatMemory::new(0))
 }
 
-/// Bytes that each device holds: buffers and variables, with gaps between them.
-fn rooms(application: &Application) -> BTreeMap<u32, u64> {
-    let first = |device| (device, application.fixed_end(device));
-    let mut rooms: BTreeMap<u32, u64> = application.devices().into_iter().map(first).collect();
-    let own = application.buffers.iter().filter(|buffer| buffer.place == Place::Anywhere);
-    let buffers = own.map(|buffer| (buffer.device, buffer.bytes));
-    let variables = application.modules.iter().filter_map(|module| {
+/// Bytes that each space holds: buffers and variables, with gaps between them.
+fn rooms(application: &Application) -> BTreeMap<Space, u64> {
+    let spaces = application.devices().into_iter().flat_map(|device| application.spaces(device));
+    let mut rooms: BTreeMap<Space, u64> =
+        spaces.map(|space| (space, application.fixed_end_in(space))).collect();
+    let own = application.buffers.iter().enumerate().filter(|(_, buffer)| buffer.place == Place::Anywhere);
+    let buffers = own.map(|(place, buffer)| (application.space_of(place), buffer.bytes));
+    let variables = application.modules.iter().enumerate().filter_map(|(number, module)| {
         let kernel = module.kernels.first()?;
-        Some((module.device, kernel.global_bytes() + kernel.constant_bytes() + GAP))
+        Some((application.space_of_module(number), kernel.global_bytes() + kernel.constant_bytes() + GAP))
     });
     let library = application.library.heap + application.library.printf + 2 * GAP;
-    let library = application.modules.iter().filter_map(|module| {
+    let library = application.modules.iter().enumerate().filter_map(|(number, module)| {
         let kernel = module.kernels.first()?;
-        (kernel.prints() || kernel.allocates()).then_some((module.device, library))
+        (kernel.prints() || kernel.allocates()).then_some((application.space_of_module(number), library))
     });
-    for (device, bytes) in buffers.chain(variables).chain(library) {
-        let room = rooms.entry(device).or_default();
+    for (space, bytes) in buffers.chain(variables).chain(library) {
+        let room = rooms.entry(space).or_default();
         *room = room.saturating_add(bytes).saturating_add(GAP);
     }
     rooms

@@ -46,9 +46,9 @@ impl FunctionalHost<'_> {
             }
             Moved::Within { from, to } => {
                 let places = [from, to].map(|rows| self.place(rows.buffer));
-                let device = self.application.buffers[places[0]].device;
+                let space = self.application.space_of(places[0]);
                 let [source, target] = places.map(|place| self.memories.addresses[place]);
-                let memory = self.memories.of(device)?;
+                let memory = self.memories.of(space)?;
                 let [source, target] = [source, target].map(|address| (address - memory.base) as usize);
                 for (row, copy) in from.each().zip(to.each()) {
                     memory.bytes.copy_within(source + row.start..source + row.end, target + copy.start);
@@ -62,8 +62,8 @@ impl FunctionalHost<'_> {
 
     fn rows_written(&mut self, rows: &Rows) -> Result<(), Fault> {
         let place = self.place(rows.buffer);
-        let device = self.application.buffers[place].device;
-        rows.each().try_for_each(|row| self.memories.written(device, place, row))
+        let space = self.application.space_of(place);
+        rows.each().try_for_each(|row| self.memories.written(space, place, row))
     }
 
     /// Looks for races of a copy or a fill.
@@ -104,7 +104,7 @@ impl FunctionalHost<'_> {
     fn touch_device(&self, touches: &mut Touches, rows: &Rows, writes: bool) {
         let place = self.place(rows.buffer);
         let (home, address) = (self.memories.homes[place], self.memories.addresses[place]);
-        let on_device = Place::Device(self.application.buffers[place].device, home);
+        let on_device = Place::Device(self.application.space_of(place), home);
         note(touches.entry(on_device).or_default(), rows, (address - home) as usize, writes);
     }
 

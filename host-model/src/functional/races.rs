@@ -12,11 +12,12 @@ use std::collections::BTreeMap;
 use counterpoint_ptx::functional::{Conflict, Touched};
 
 use super::order::{Epoch, Order};
+use crate::program::Space;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// On a device, by its address.
-    Device(u32, u64),
+    Device(Space, u64),
     /// On the host, by the number of its buffer.
     Host(usize),
 }

@@ -1,12 +1,31 @@
 //! Addresses that an application fixes: those of buffers, and those at which the variables of modules begin.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use counterpoint_ptx::VariableBases;
 
-use super::Application;
-use crate::modules::Module;
+use super::{Application, LaunchStep};
+
+/// A space of addresses on a device. Programs that run together have one each where they fix the same addresses: what a program calls address
+/// `a` lies at `a + shift` on the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Space {
+    /// The device.
+    pub device: u32,
+    /// Added to addresses.
+    pub shift: u64,
+}
+
+/// Shifts of buffers and modules by their positions; 0 for those behind the last one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shifts {
+    /// Of buffers.
+    pub buffers: Vec<u64>,
+    /// Of modules.
+    pub modules: Vec<u64>,
+}
 
 /// Where a buffer lies on its device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,17 +72,62 @@ pub struct Fixed {
 }
 
 impl Application {
-    /// Everything that has a fixed address on a device, in the order of buffers and modules.
-    pub fn fixed(&self, device: u32) -> Vec<Fixed> {
-        let buffers = self.buffers.iter().filter(|buffer| buffer.device == device);
-        let buffers = buffers.filter_map(|buffer| match buffer.place {
+    /// The space of a buffer, by its position.
+    pub fn space_of(&self, buffer: usize) -> Space {
+        let shift = self.shifts.buffers.get(buffer).copied().unwrap_or(0);
+        Space { device: self.buffers[buffer].device, shift }
+    }
+
+    /// The space of a module, by its position.
+    pub fn space_of_module(&self, module: usize) -> Space {
+        let shift = self.shifts.modules.get(module).copied().unwrap_or(0);
+        Space { device: self.modules[module].device, shift }
+    }
+
+    /// The space of a launch.
+    pub fn space_of_launch(&self, launch: &LaunchStep) -> Space {
+        let module = self.place_of(launch).map(|place| self.space_of_module(place.module));
+        module.unwrap_or(Space { device: launch.device, shift: 0 })
+    }
+
+    /// The spaces of a device: that of its own addresses first.
+    pub fn spaces(&self, device: u32) -> BTreeSet<Space> {
+        let buffers = (0..self.buffers.len()).map(|buffer| self.space_of(buffer));
+        let modules = (0..self.modules.len()).map(|module| self.space_of_module(module));
+        let all = buffers.chain(modules).filter(|space| space.device == device);
+        all.chain([Space { device, shift: 0 }]).collect()
+    }
+
+    /// Everything that has a fixed address in the spaces that `offset` gives a number for, which is added to the address.
+    fn fixed_where(&self, offset: impl Fn(Space) -> Option<u64>) -> Vec<Fixed> {
+        let at = |Fixed { name, range }: Fixed, offset| Fixed {
+            name,
+            range: range.start + offset..range.end + offset,
+        };
+        let buffers = self.buffers.iter().enumerate().filter_map(|(place, buffer)| match buffer.place {
             Place::At(address) => {
-                Some(Fixed { name: format!("`{}`", buffer.name), range: address..address + buffer.bytes })
+                let fixed =
+                    Fixed { name: format!("`{}`", buffer.name), range: address..address + buffer.bytes };
+                Some(at(fixed, offset(self.space_of(place))?))
             }
             _ => None,
         });
-        let modules = self.modules.iter().filter(|module| module.device == device);
-        buffers.chain(modules.flat_map(Module::fixed)).collect()
+        let modules = self.modules.iter().enumerate().filter_map(|(place, module)| {
+            let offset = offset(self.space_of_module(place))?;
+            Some(module.fixed().into_iter().map(move |fixed| at(fixed, offset)))
+        });
+        buffers.chain(modules.flatten()).collect()
+    }
+
+    /// Everything that has a fixed address on a device, in the order of buffers and modules.
+    pub fn fixed(&self, device: u32) -> Vec<Fixed> {
+        self.fixed_where(|space| (space.device == device).then_some(space.shift))
+    }
+
+    /// The address behind all that has a fixed one in a space; 0 if nothing has.
+    pub fn fixed_end_in(&self, space: Space) -> u64 {
+        let fixed = self.fixed_where(|one| (one == space).then_some(0));
+        fixed.into_iter().map(|fixed| fixed.range.end).max().unwrap_or(0)
     }
 
     /// The address behind all that has a fixed one on a device; 0 if nothing has.

@@ -123,6 +123,10 @@ struct Side<'a> {
     sent: VecDeque<CommandId>,
     /// A copy that brings what a loop looks at.
     looks: Option<(CommandId, &'a Condition)>,
+    /// The thread that does a step of its host, which what is behind waits for.
+    step: Option<usize>,
+    /// Its host waits for all that it has sent.
+    waits: bool,
     /// Rounds that have been sent whole.
     rounds: u32,
     /// Commands of the round that is being sent.
@@ -154,8 +158,10 @@ impl Side<'_> {
             self.looks = None;
         }
         self.completed |= self.first.is_some_and(|id| !driver.is_under_way(id));
-        while self.looks.is_none() && !self.rests && self.sent.len() < AHEAD {
-            if self.rounds > 0 && !others_run {
+        self.step = self.step.filter(|thread| !driver.is_thread_done(*thread));
+        self.waits &= !self.sent.is_empty();
+        while !self.is_held() && !self.rests && self.sent.len() < AHEAD {
+            if self.rounds > 0 && (self.member.once || !others_run) {
                 self.rests = true;
                 break;
             }
@@ -168,6 +174,11 @@ impl Side<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether it waits for a copy, for its host, or for all that it has sent.
+    fn is_held(&self) -> bool {
+        self.looks.is_some() || self.step.is_some() || self.waits
     }
 
     async fn send_next(&mut self, sender: &mut Sender, driver: &mut Driver<'_>) -> Result<(), Fault> {
@@ -191,6 +202,18 @@ impl Side<'_> {
                 }
                 None
             }
+            Some(Item::Step(Step::Host(step))) => {
+                self.step = Some(driver.start_step(step, parent));
+                None
+            }
+            Some(Item::Step(Step::Synchronize(_))) => {
+                self.waits = !self.sent.is_empty();
+                None
+            }
+            Some(Item::Step(Step::Free(name))) => {
+                driver.free(*name)?;
+                None
+            }
             // Its commands are in the order of its file: nothing else holds them.
             Some(Item::Step(_)) => None,
             None => return self.end_round(sender, driver).await,
@@ -209,6 +232,7 @@ impl Side<'_> {
                 self.sent.push_back(sender.copy_as(driver, way, whole, self.member.stream, parent).await?);
             }
             self.first = self.sent.back().copied();
+            self.completed = self.first.is_none();
         }
         // A round that sends nothing keeps no device busy.
         self.rests = self.commands == 0;
@@ -233,6 +257,8 @@ pub(super) async fn together(
         span: driver.begin(parent, Level::Phases, &*member.name),
         sent: VecDeque::new(),
         looks: None,
+        step: None,
+        waits: false,
         rounds: 0,
         commands: 0,
         first: None,

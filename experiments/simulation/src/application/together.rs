@@ -10,9 +10,10 @@ use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_framework::topology::COMMAND_LINE;
 use counterpoint_host_model::modules::Module;
 use counterpoint_host_model::program::{
-    Application, Argument, BoundSurface, BoundTexture, Buffer, BufferId, Condition, HostStep, LaunchStep,
-    LibrarySizes, Member, Place, Range, Step, Stream, Task, Transfer, Variable,
+    Application, Argument, Awaited, BoundSurface, BoundTexture, Buffer, BufferId, Condition, Fixed, HostStep,
+    LaunchStep, LibrarySizes, Member, Moved, Place, Range, Step, Stream, Task, Transfer, Variable,
 };
+use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
 
 use super::addresses::overlaps;
@@ -169,10 +170,6 @@ impl Reader<'_> {
         let application = &loaded.application;
         let problem = if application.devices().len() > 1 {
             "uses several devices, and an application that runs together with others has one stream of one device"
-        } else if application.steps.iter().any(|step| step.any(&|step| matches!(step, Step::Free(_)))) {
-            "frees buffers, which its next round needs"
-        } else if application.steps.iter().any(|step| step.any(&|step| matches!(step, Step::Host(_)))) {
-            "reads, computes or writes on the host among its kernels, and one host cannot do that for several at the same time"
         } else if has_others && !(application.textures.is_empty() && application.surfaces.is_empty()) {
             "has textures or surfaces: of applications that run together only the first may have some"
         } else {
@@ -192,11 +189,49 @@ struct Joined {
     inputs: usize,
 }
 
+/// Whether a round cannot be done again: it frees memory, or leaves something with the host.
+fn is_done_once(steps: &[Step]) -> bool {
+    let leaves = |step: &Step| match step {
+        Step::Free(_) | Step::Host(_) => true,
+        Step::Copy { direction, .. } => *direction == Direction::DeviceToHost,
+        Step::Move { moved, .. } => {
+            matches!(moved, Moved::Copy { direction: Direction::DeviceToHost, .. })
+        }
+        _ => false,
+    };
+    steps.iter().any(|step| step.any(&leaves))
+}
+
+/// Programs begin at multiples of it on a device.
+const ALIGNMENT: u64 = 1 << 16;
+
 impl Joined {
+    /// The shift of an application among those before: 0, or where its fixed addresses are taken already, behind them.
+    fn shift(&self, part: &Application) -> u64 {
+        let device = part.buffers.first().map_or(0, |buffer| buffer.device);
+        let (taken, own) = (self.loaded.application.fixed(device), part.fixed(device));
+        let meet = |one: &Fixed| {
+            taken.iter().any(|other| one.range.start < other.range.end && other.range.start < one.range.end)
+        };
+        if !own.iter().any(meet) {
+            return 0;
+        }
+        let start = own.iter().map(|fixed| fixed.range.start).min().unwrap_or(0) / ALIGNMENT * ALIGNMENT;
+        let end = taken.iter().map(|fixed| fixed.range.end).max().unwrap_or(0);
+        end.next_multiple_of(ALIGNMENT) - start
+    }
+
     fn add(&mut self, name: &str, part: LoadedApplication) {
         let to = &mut self.loaded;
         let stream = to.application.streams.len() as u32;
-        let own = Own { name, stream, buffers: to.application.buffers.len() as u32 };
+        let once = is_done_once(&part.application.steps);
+        let shift = self.shift(&part.application);
+        let to = &mut self.loaded;
+        to.application.shifts.buffers.resize(to.application.buffers.len(), 0);
+        to.application.shifts.modules.resize(to.application.modules.len(), 0);
+        to.application.shifts.buffers.extend(part.application.buffers.iter().map(|_| shift));
+        to.application.shifts.modules.extend(part.application.modules.iter().map(|_| shift));
+        let own = Own { name, stream, buffers: to.application.buffers.len() as u32, once };
         to.application.modules.extend(
             part.application
                 .modules
@@ -255,8 +290,11 @@ impl Joined {
         application.copy_in.extend(own.all(&copy_in));
         application.postlude.extend(postlude.into_iter().map(host));
         application.inspect.extend(own.all(&inspect));
-        self.members.push(Member { name: name.to_owned(), stream, copy_out: own.all(&copy_out).collect() });
-        self.rounds.push(Step::Repeat(1, own.steps(&steps)));
+        let copy_out = own.all(&copy_out).collect();
+        self.members.push(Member { name: name.to_owned(), stream, copy_out, once });
+        let mut round = own.steps(&steps);
+        Step::each_of_host(&mut round, &mut |step| *step = step.changed(transfer));
+        self.rounds.push(Step::Repeat(1, round));
 
         to.parameters.extend(part.parameters.into_iter().map(|(key, value)| (own.named(&key), value)));
         to.elements.extend(part.elements);
@@ -292,6 +330,8 @@ struct Own<'a> {
     name: &'a str,
     stream: u32,
     buffers: u32,
+    /// Its round is done once, with its waits.
+    once: bool,
 }
 
 impl Own<'_> {
@@ -337,6 +377,8 @@ impl Own<'_> {
                 Step::Move { moved: moved.renamed(|buffer| self.buffer(buffer)), stream: self.stream }
             }
             Step::Host(step) => Step::Host(*step),
+            // Work of the host behind it may need what was waited for.
+            Step::Synchronize(_) if self.once => Step::Synchronize(Awaited::Stream(self.stream)),
             Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => return None,
             Step::Swap(a, b) => Step::Swap(self.buffer(*a), self.buffer(*b)),
             Step::Free(buffer) => Step::Free(self.buffer(*buffer)),

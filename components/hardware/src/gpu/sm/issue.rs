@@ -249,6 +249,9 @@ impl Sm {
                     self.scratch.group = warp_slot.copies.begin();
                 }
             }
+            if cta.launch.shift != 0 && matches!(self.scratch.space, Space::Global | Space::Const) {
+                shift(&mut self.scratch, cta.launch.shift);
+            }
             if self.scratch.mask != 0
                 && cta.launch.precedence.is_gated()
                 && self.scratch.space == Space::Global
@@ -418,6 +421,12 @@ fn check_bounds(access: &Access, cta: &Cta, warp: u32) -> Result<(), Fault> {
     };
     let message = format!("{}, {}", access.describe(lane as u32), memory.locate(addresses[lane], width));
     Err(cta.fault_at(warp, lane as u32, access.pc, FaultKind::IllegalAddress, message))
+}
+
+/// Turns the addresses of a program into those of the device.
+#[cold]
+fn shift(access: &mut Access, shift: u64) {
+    access.addresses.iter_mut().for_each(|address| *address = address.wrapping_add(shift));
 }
 
 /// Turns the offsets of an access to local memory into addresses, for the warp in a slot.

@@ -96,7 +96,7 @@ impl Image {
     /// The bytes of a part of a buffer, by where that lies.
     fn part(&mut self, application: &Application, place: usize, part: Range) -> Result<&mut [u8], Fault> {
         let address = self.0.addresses[place] + part.offset;
-        self.0.bytes(application.buffers[place].device, address, part.bytes as usize)
+        self.0.bytes(application.space_of(place), address, part.bytes as usize)
     }
 
     fn execute(&mut self, driver: &Driver<'_>, launch: &LaunchStep) -> Result<Statistics, Fault> {
@@ -114,7 +114,7 @@ impl Image {
         let variables = module.map_or_else(VariableBases::default, |place| self.0.variables[place.module]);
         let grid = Grid::new(&launch.kernel, launch.grid, launch.block, &params, variables, &options);
         let mut grid = grid.map_err(|error| wrong(error.message))?;
-        let memory = self.0.of(launch.device)?;
+        let memory = self.0.of(application.space_of_launch(launch))?;
         for ctaid in ctas(launch.grid) {
             let _ = grid.run_cta(ctaid, memory).map_err(|error| wrong(error.to_string()))?;
         }
@@ -144,7 +144,7 @@ impl OnCpu {
         let values = driver.read_part(part).await?;
         let (application, place) = (driver.application(), driver.place(part.buffer));
         self.memory.part(&application, place, part)?.copy_from_slice(&values);
-        self.memory.0.written(application.buffers[place].device, place, part.bytes_of())
+        self.memory.0.written(application.space_of(place), place, part.bytes_of())
     }
 
     /// Puts a part of a buffer into host memory.
@@ -208,7 +208,7 @@ impl Sends for OnCpu {
                 Direction::HostToDevice => {
                     let values = driver.read_part(part(on_host)).await?;
                     self.memory.part(&application, place, part(on_device.clone()))?.copy_from_slice(&values);
-                    self.memory.0.written(application.buffers[place].device, place, on_device)?;
+                    self.memory.0.written(application.space_of(place), place, on_device)?;
                 }
                 Direction::DeviceToHost => {
                     let values = self.memory.part(&application, place, part(on_device))?.to_vec();
