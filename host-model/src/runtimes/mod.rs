@@ -22,7 +22,7 @@ use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_protocols::bus::Description;
 
 use crate::driver::Driver;
-use crate::program::Application;
+use crate::program::{Application, Step};
 
 pub use serial::phases;
 pub use steps::Sender;
@@ -48,8 +48,23 @@ pub trait Runtime {
         true
     }
 
+    /// Remark on an application that has nothing of what this runtime is for.
+    fn remark(&self, _application: &Application) -> Option<String> {
+        None
+    }
+
     /// Does everything from prelude to postlude, as parts of the span `run`, and returns when it is done.
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault>;
+}
+
+/// Remark of a runtime on an application in which no step is one of those that it is for: `what` it has none of.
+pub fn as_serial(application: &Application, what: &str, is_for: impl Fn(&Step) -> bool) -> Option<String> {
+    if application.steps.iter().any(|step| step.any(&is_for)) {
+        return None;
+    }
+    let named = application.streams.len() - 1;
+    let streams = if named > 1 { format!(", and its {named} streams are one") } else { String::new() };
+    Some(format!("`{}` has no {what}: all of it is done as under `serial`{streams}", application.name))
 }
 
 /// Does the steps of the host before the first copy, one after another, as the part `prelude` of the span `run`.

@@ -67,6 +67,11 @@ pub fn feasible(
     if errors.is_empty() { Ok(()) } else { Err(errors.into_iter().collect()) }
 }
 
+/// The runtime's remark on an application.
+pub(super) fn remark(registry: &Registry, machine: &Loaded, loaded: &LoadedApplication) -> Option<String> {
+    cpu(&machine.machine, registry)?.runtime()?.remark(&loaded.application)
+}
+
 /// Why a launch cannot run with time.
 fn infeasible(Launched { span, launch, cooperative, .. }: &Launched, rooms: &[Room]) -> Option<Diagnostic> {
     let kernel = &launch.kernel;

@@ -20,6 +20,7 @@ use super::inputs::write_inputs;
 use super::loading::load;
 use super::look::{Condition, Look, Test};
 use super::progress::{Progress, Watching};
+use super::feasible::remark;
 use super::{RunRequest, RunSummary, feasible, functional, manifest, memory};
 use crate::application::LoadedApplication;
 use crate::cpu_time::cpu_seconds;
@@ -69,6 +70,7 @@ pub struct Simulation {
     pub(super) loaded: LoadedApplication,
     pub(super) context: RunContext,
     pub(super) created: Vec<String>,
+    pub(super) remark: Option<String>,
     pub(super) folder: Option<Folder>,
     pub(super) course: Course,
     /// Real time and processor seconds of the simulation alone.
@@ -113,6 +115,7 @@ pub fn start_watched(
 ) -> Result<Simulation, RunErrors> {
     let (machine, application, loaded) = load(request, registry)?;
     feasible(request, registry, &machine, &loaded)?;
+    let remark = if request.functional { None } else { remark(registry, &machine, &loaded) };
     memory::suffices(&loaded.application)?;
     if let Some(logs) = &request.logs {
         let paths = machine.machine.instances.iter().map(|one| one.path.as_str());
@@ -162,6 +165,7 @@ pub fn start_watched(
         loaded,
         context,
         created,
+        remark,
         folder,
         course,
         spent: (Duration::ZERO, 0.0),

@@ -8,6 +8,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Choice, Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_host_model::Driver;
+use counterpoint_host_model::program::Application;
 use counterpoint_host_model::runtimes::Runtime;
 
 use super::pipelined::{self, Plan};
@@ -55,6 +56,10 @@ impl Variant<dyn Runtime> for Pairs {
 
 #[async_trait(?Send)]
 impl Runtime for Pairs {
+    fn remark(&self, application: &Application) -> Option<String> {
+        pipelined::remark(application)
+    }
+
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
         pipelined::run(driver, run, self.plan).await
     }

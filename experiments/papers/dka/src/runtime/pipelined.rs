@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::{LaunchStep, Step};
-use counterpoint_host_model::runtimes::{Sender, Sends, Walks, phases};
+use counterpoint_host_model::program::{Application, LaunchStep, Step};
+use counterpoint_host_model::runtimes::{Sender, Sends, Walks, as_serial, phases};
 use counterpoint_protocols::bus::CommandId;
 use counterpoint_protocols::extra::Extra;
 
@@ -22,6 +22,11 @@ pub(super) struct Plan {
     pub(super) alone: bool,
     /// Whether a step waits for the whole one before it, and not for its own batches alone.
     pub(super) barriers: bool,
+}
+
+/// Remark on an application without task pipelines.
+pub(super) fn remark(application: &Application) -> Option<String> {
+    as_serial(application, "task pipeline", |step| matches!(step, Step::Pipeline { .. }))
 }
 
 /// Sends steps outside of pipelines as the runtime `serial` does.

@@ -7,6 +7,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_host_model::Driver;
+use counterpoint_host_model::program::Application;
 use counterpoint_host_model::runtimes::Runtime;
 
 use super::pipelined::{self, Plan};
@@ -40,6 +41,10 @@ impl Variant<dyn Runtime> for Preemptive {
 
 #[async_trait(?Send)]
 impl Runtime for Preemptive {
+    fn remark(&self, application: &Application) -> Option<String> {
+        pipelined::remark(application)
+    }
+
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
         pipelined::run(driver, run, self.plan).await
     }

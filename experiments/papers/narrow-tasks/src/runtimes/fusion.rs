@@ -129,6 +129,10 @@ impl Runtime for Fusion {
         false
     }
 
+    fn remark(&self, application: &Application) -> Option<String> {
+        narrow::remark(application)
+    }
+
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
         batches::run(self, driver, run).await
     }

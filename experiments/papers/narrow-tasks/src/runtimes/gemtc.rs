@@ -126,6 +126,10 @@ impl Runtime for Gemtc {
         false
     }
 
+    fn remark(&self, application: &Application) -> Option<String> {
+        narrow::remark(application)
+    }
+
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
         batches::run(self, driver, run).await
     }

@@ -9,11 +9,11 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::{Level, SpanId};
 use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::{Range, Task};
+use counterpoint_host_model::program::{Application, Range, Task};
 use counterpoint_host_model::runtimes::{Runtime, Sender, Sends, Walks, phases};
 use counterpoint_protocols::bus::Direction;
 
-use super::narrow::{Copies, copy_all};
+use super::narrow::{self, Copies, copy_all};
 
 /// Parameters.
 #[derive(Clone, Debug, Params)]
@@ -44,6 +44,10 @@ impl Variant<dyn Runtime> for HyperQ {
 
 #[async_trait(?Send)]
 impl Runtime for HyperQ {
+    fn remark(&self, application: &Application) -> Option<String> {
+        narrow::remark(application)
+    }
+
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
         let sender = |parent| Tasks { params: &self.params, others: Sender::in_one_stream(parent), parent };
         phases(driver, run, sender).await

@@ -12,6 +12,7 @@ use counterpoint_host_model::Driver;
 use counterpoint_host_model::program::{
     Application, BufferId, DEFAULT_STREAM, LaunchStep, Range, Step, Task,
 };
+use counterpoint_host_model::runtimes::as_serial;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::launch::SmResources;
 use counterpoint_ptx::ast::Module;
@@ -86,6 +87,11 @@ pub(super) fn steps(application: &Application) -> Result<BTreeMap<Key, Vec<&[Tas
     let mut found = BTreeMap::new();
     collect(&application.steps, &mut found)?;
     Ok(found)
+}
+
+/// Remark on an application without narrow tasks.
+pub(super) fn remark(application: &Application) -> Option<String> {
+    as_serial(application, "narrow tasks", |step| matches!(step, Step::Tasks(_)))
 }
 
 /// The tasks of an application by their modules.

@@ -60,6 +60,9 @@ impl Runtime for Pthreads {
         if application.steps.iter().any(|step| step.any(&on_device)) {
             return Err(Fault::new("`pthreads` has no device, whose memory `memset` or `copy` could write"));
         }
+        if let Some(launch) = application.steps.iter().find_map(lone_launch) {
+            return Err(not_a_task(launch));
+        }
         Ok(Arc::clone(application))
     }
 
@@ -87,6 +90,19 @@ impl Runtime for Pthreads {
         driver.end(span);
         postlude(driver, run).await
     }
+}
+
+/// The first launch among a step and those in it that is no task.
+fn lone_launch(step: &Step) -> Option<&LaunchStep> {
+    match step {
+        Step::Launch(launch) => Some(launch),
+        step => step.inner().iter().find_map(lone_launch),
+    }
+}
+
+fn not_a_task(launch: &LaunchStep) -> Fault {
+    let kernel = launch.kernel.name();
+    Fault::new(format!("`{kernel}` is no narrow task, and `pthreads` executes nothing else"))
 }
 
 /// The memory that tasks see: all buffers, and the variables of all modules.
@@ -178,8 +194,7 @@ impl OnCpu {
 #[async_trait(?Send)]
 impl Sends for OnCpu {
     async fn launch(&mut self, _driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
-        let kernel = launch.kernel.name();
-        Err(Fault::new(format!("`{kernel}` is no narrow task, and `pthreads` executes nothing else")))
+        Err(not_a_task(launch))
     }
 
     async fn copy(

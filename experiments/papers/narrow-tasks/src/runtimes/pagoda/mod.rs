@@ -34,7 +34,7 @@ use counterpoint_host_model::program::{
 use counterpoint_host_model::runtimes::{Runtime, Sender, Sends, Walks, phases};
 use counterpoint_protocols::bus::{Description, Direction};
 
-use super::narrow::{Copies, Loads, copy_all, key_of};
+use super::narrow::{self, Copies, Loads, copy_all, key_of};
 use prepare::{Master, masters};
 use spawner::Spawner;
 use task_table::Protocol;
@@ -174,6 +174,10 @@ impl Runtime for Pagoda {
 
     fn launches_tasks(&self) -> bool {
         false
+    }
+
+    fn remark(&self, application: &Application) -> Option<String> {
+        narrow::remark(application)
     }
 
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
