@@ -16,11 +16,11 @@ use counterpoint_ptx::functional::Options;
 
 use super::context::{RunContext, lacks, weigh};
 use super::errors::RunErrors;
+use super::feasible::remark;
 use super::inputs::write_inputs;
 use super::loading::load;
 use super::look::{Condition, Look, Test};
 use super::progress::{Progress, Watching};
-use super::feasible::remark;
 use super::{RunRequest, RunSummary, feasible, functional, manifest, memory};
 use crate::application::LoadedApplication;
 use crate::cpu_time::cpu_seconds;

@@ -1,6 +1,9 @@
 /* CUDA programs that end in all ways, and variables that host and device share: `ends ends.ptx WHAT`. */
+#define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -122,6 +125,42 @@ static int devices(void) {
     return count != 1 || cudaSetDevice(1) != 101 || bump(place(), 0) != 0;
 }
 
+int close_range(unsigned, unsigned, int);
+void closefrom(int);
+
+/* Descriptors are closed and used again in every way; two files have 64 bytes each, of which the second is never read in a way that is seen. */
+static int descriptors(const char *first, const char *second) {
+    void *values = place();
+    unsigned back[64], bumps = 0;
+    char bytes[64];
+#define BUMP() (check(bump(values, 0), "launch"), ++bumps)
+    for (int file = 3; file < 1100; ++file) close(file);
+    BUMP();
+    int file = open(first, O_RDONLY);
+    if (read(file, bytes, 16) != 16) return 1;
+    BUMP();
+    /* The system closes it, and gives its number to another file. */
+    syscall(SYS_close, file);
+    if (syscall(SYS_openat, AT_FDCWD, second, O_RDONLY) != file || read(file, bytes, 48) != 48) return 2;
+    BUMP();
+    close(file);
+    /* A file has another number, and then all others are taken. */
+    file = open(first, O_RDONLY);
+    if (dup2(file, 77) != 77) return 3;
+    close(file);
+    if (read(77, bytes, 32) != 32) return 4;
+    BUMP();
+    int nothing = open("/dev/null", O_RDWR);
+    for (int number = 3; number < 1024; ++number) dup2(nothing, number);
+    BUMP();
+    if (close_range(3, ~0u, 0) != 0) return 5;
+    BUMP();
+    closefrom(3);
+    BUMP();
+    check(cudaMemcpy(back, values, sizeof back, 2), "cudaMemcpy");
+    return back[5] != bumps;
+}
+
 /* It never ends. */
 static int loops(void) {
     void *values = place();
@@ -142,6 +181,7 @@ int main(int count, char **words) {
         { "managed", managed }, { "forks", forks }, { "threads", threads }, { "full", full },
         { "freed", freed }, { "devices", devices }, { "loops", loops },
     };
+    if (count == 5) return descriptors(words[3], words[4]);
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
         if (!strcmp(words[2], all[i].name)) return all[i].run();
     return 7;

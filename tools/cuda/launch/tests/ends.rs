@@ -66,6 +66,27 @@ fn memory_that_has_been_freed_is_named_with_the_line_that_reads_it() {
 }
 
 #[test]
+fn descriptors_that_are_closed_or_taken_cost_neither_the_device_nor_the_record() {
+    let [first, second] = ["first.bin", "second.bin"].map(|name| {
+        let path = built().join(name);
+        std::fs::write(&path, (0..64).collect::<Vec<u8>>()).expect("a file");
+        path.display().to_string()
+    });
+    let words = ["descriptors", &first, &second];
+    let (captured, text) =
+        support::capture(built(), "ends.ptx", "descriptors", &words, &AtomicBool::new(false));
+    assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
+    assert_eq!(captured.summary.expect("a record").launches, 7);
+    let reads: Vec<&str> = text.lines().filter(|line| line.contains("read: ")).collect();
+    let read = |elements| {
+        format!(
+            "  - {{ read: {{ file: \"input/first.bin\", into: host, elements: {elements}, offset: 0 }} }}"
+        )
+    };
+    assert_eq!(reads, [read(16), read(32)], "{text}");
+}
+
+#[test]
 fn there_is_one_device() {
     let (captured, _) = capture("devices");
     assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");

@@ -10,13 +10,15 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 
 use crate::page::{NOTES, Page};
-use crate::system::{Status, dlsym, free, ftello, lseek, realpath, statx};
+use crate::system::{Status, close_range_own, dlsym, fileno, free, ftello, lseek, realpath, statx};
 
-/// `dlsym`'s handle for the next library, `lseek`'s word for the present place, and `statx`'s for the working folder and for type and size.
+/// `dlsym`'s handle for the next library, `lseek`'s word for the present place, and `statx`'s for the working folder, for a descriptor, and for type,
+/// number and size.
 const NEXT: *mut c_void = without_provenance_mut(usize::MAX);
 const HERE: c_int = 1;
 const WORKING_FOLDER: c_int = -100;
-const TYPE_AND_SIZE: u32 = 0x201;
+const BY_DESCRIPTOR: c_int = 0x1000;
+const WANTED: u32 = 0x301;
 /// Flags of `open`: a file is written alone, read and written, or appended to.
 const WRITTEN: c_int = 1 | 2;
 const APPEND: c_int = 0x400;
@@ -38,6 +40,8 @@ struct Open {
     /// The place up to which the record has it.
     noted: AtomicU64,
     written: AtomicU64,
+    /// What tells the file from others: its number and its device.
+    file: [AtomicU64; 2],
 }
 
 /// Open files; those beyond are not recorded.
@@ -47,6 +51,7 @@ static OPEN: [Open; 1024] = [const {
         path: AtomicPtr::new(null_mut()),
         noted: AtomicU64::new(0),
         written: AtomicU64::new(0),
+        file: [const { AtomicU64::new(0) }; 2],
     }
 }; 1024];
 /// Places that have ever been used.
@@ -61,7 +66,7 @@ unsafe fn opened(key: u64, path: *const c_char, written: bool, appended: bool) {
     let mut status = Status([0; 32]);
     // SAFETY: a program opens a file by a text that ends with a zero.
     let (name, known) = unsafe {
-        (CStr::from_ptr(path).to_bytes(), statx(WORKING_FOLDER, path, 0, TYPE_AND_SIZE, &mut status) == 0)
+        (CStr::from_ptr(path).to_bytes(), statx(WORKING_FOLDER, path, 0, WANTED, &mut status) == 0)
     };
     // The mode is at byte 28, and the size at byte 40.
     let (mode, size) = (status.0[3] >> 32, status.0[5]);
@@ -83,13 +88,35 @@ unsafe fn opened(key: u64, path: *const c_char, written: bool, appended: bool) {
     open.path.store(unsafe { realpath(path, null_mut()) }, Relaxed);
     open.noted.store(if appended { size } else { 0 }, Relaxed);
     open.written.store(u64::from(written), Relaxed);
+    open.file.iter().zip(identity(&status)).for_each(|(place, word)| place.store(word, Relaxed));
     open.key.store(key, Release);
+}
+
+/// The number of a file, at byte 32, and its device, at byte 136.
+fn identity(status: &Status) -> [u64; 2] {
+    [status.0[4], status.0[17]]
+}
+
+/// Whether a key is still that of the file that it was noted for: a program may close a descriptor in ways that are not seen here.
+fn is_still(open: &Open, key: u64) -> bool {
+    let mut status = Status([0; 32]);
+    // SAFETY: numbers, a text, and a place that is filled in; a stream is open, since what closes streams is seen.
+    let known = unsafe {
+        let file =
+            if key & DESCRIPTOR == 0 { fileno(without_provenance_mut(key as usize)) } else { key as c_int };
+        statx(file, c"".as_ptr(), BY_DESCRIPTOR, WANTED, &mut status) == 0
+    };
+    known && open.file.iter().zip(identity(&status)).all(|(place, word)| place.load(Relaxed) == word)
 }
 
 /// Puts the progress of a file into the page, if it has come further.
 fn note(open: &Open, page: &Page) {
     let (key, count) = (open.key.load(Acquire), page.notes.load(Relaxed) as usize);
     if key <= TAKEN || count == NOTES {
+        return;
+    }
+    if !is_still(open, key) {
+        forget(open);
         return;
     }
     // SAFETY: the file is open, so its key means something to the C library.
@@ -124,11 +151,45 @@ fn closed(key: u64) {
     }
     if let Some(open) = find(key) {
         crate::with_page(|page| note(open, page));
-        open.key.store(TAKEN, SeqCst);
+        forget(open);
+    }
+}
+
+/// Makes the place of a file free, unless it is.
+fn forget(open: &Open) {
+    if open.key.swap(TAKEN, SeqCst) > TAKEN {
         let path = open.path.swap(null_mut(), Relaxed);
         // SAFETY: it is `realpath`'s, and the server has read it.
         unsafe { free(path.cast()) };
-        open.key.store(FREE, SeqCst);
+    }
+    open.key.store(FREE, SeqCst);
+}
+
+/// The descriptors of a range are about to be closed.
+fn closed_range(first: u32, last: u32) {
+    for open in &OPEN[..USED.load(Acquire)] {
+        let key = open.key.load(Acquire);
+        if key & DESCRIPTOR != 0 && (first..=last).contains(&(key as u32)) {
+            closed(key);
+        }
+    }
+}
+
+/// A descriptor is one of another file from now on, which is known by the other one.
+fn duplicated(from: c_int, to: c_int) {
+    if from != to && !crate::is_forked() {
+        closed(DESCRIPTOR | to as u32 as u64);
+        crate::give_way(to);
+    }
+}
+
+/// A file that is known by a descriptor is known by another one, which has its place with it.
+fn moved(from: c_int, to: c_int) {
+    if to >= 0
+        && from != to
+        && let Some(open) = find(DESCRIPTOR | from as u32 as u64)
+    {
+        open.key.store(DESCRIPTOR | to as u32 as u64, Release);
     }
 }
 
@@ -186,6 +247,22 @@ unsafe fn stream(file: *mut c_void, path: *const c_char, mode: *const c_char) ->
     file
 }
 
+/// Closes all descriptors from one on, as the C library's function of this name.
+#[unsafe(no_mangle)]
+extern "C" fn closefrom(lowest: c_int) {
+    let lowest = lowest.max(0) as u32;
+    closed_range(lowest, u32::MAX);
+    match crate::own().map(|own| own as u32).filter(|own| *own >= lowest) {
+        None => drop(close_range_own(lowest, u32::MAX, 0)),
+        Some(own) => {
+            if lowest < own {
+                close_range_own(lowest, own - 1, 0);
+            }
+            close_range_own(own + 1, u32::MAX, 0);
+        }
+    }
+}
+
 before! {
     open(path: *const c_char, flags: c_int, mode: c_uint) -> c_int |next| { unsafe { descriptor(next(), path, flags) } }
     open64(path: *const c_char, flags: c_int, mode: c_uint) -> c_int |next| { unsafe { descriptor(next(), path, flags) } }
@@ -198,6 +275,42 @@ before! {
         }
         closed(DESCRIPTOR | file as u32 as u64);
         next()
+    }
+    close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int |next| {
+        if flags != 0 {
+            return next();
+        }
+        closed_range(first, last);
+        match crate::own().map(|own| own as u32).filter(|own| (first..=last).contains(own)) {
+            None => next(),
+            Some(own) => {
+                let before = if first < own { close_range_own(first, own - 1, 0) } else { 0 };
+                let behind = if own < last { close_range_own(own + 1, last, 0) } else { 0 };
+                before.min(behind)
+            }
+        }
+    }
+    dup2(from: c_int, to: c_int) -> c_int |next| {
+        duplicated(from, to);
+        let file = next();
+        moved(from, file);
+        file
+    }
+    dup3(from: c_int, to: c_int, _flags: c_int) -> c_int |next| {
+        duplicated(from, to);
+        let file = next();
+        moved(from, file);
+        file
+    }
+    freopen(path: *const c_char, mode: *const c_char, file: *mut c_void) -> *mut c_void |next| {
+        closed(file.addr() as u64);
+        let file = next();
+        if path.is_null() { file } else { unsafe { stream(file, path, mode) } }
+    }
+    freopen64(path: *const c_char, mode: *const c_char, file: *mut c_void) -> *mut c_void |next| {
+        closed(file.addr() as u64);
+        let file = next();
+        if path.is_null() { file } else { unsafe { stream(file, path, mode) } }
     }
     fclose(file: *mut c_void) -> c_int |next| {
         closed(file.addr() as u64);

@@ -22,8 +22,9 @@ use page::{
     CALL, DONE, ERROR_BYTES, FILES, MAP, PRINT, PROGRAM, Page, RETURNED, SERVER, TEXT_BYTES, UNMAP, WORDS,
 };
 use system::{
-    CALENDAR, Mutex, PROCESSOR, STEADY, Time, close_own, fflush, fwrite, mmap, munmap, now, openat, process,
-    pthread_mutex_lock, pthread_mutex_timedlock, pthread_mutex_unlock, say, stdout, thread,
+    CALENDAR, Mutex, PROCESSOR, STEADY, Time, close_own, fflush, fwrite, mmap, munmap, now, openat,
+    out_of_the_way, process, pthread_mutex_lock, pthread_mutex_timedlock, pthread_mutex_unlock, say, stdout,
+    thread,
 };
 
 /// CUDA's error for a call that reaches no device, and its name and text.
@@ -121,7 +122,22 @@ fn is_forked() -> bool {
 }
 
 fn is_own(file: c_int) -> bool {
-    file >= 0 && file == SOCKET.load(Relaxed) && !is_forked()
+    file >= 0 && own() == Some(file)
+}
+
+/// The library's own descriptor, if this process has it.
+fn own() -> Option<c_int> {
+    let socket = SOCKET.load(Relaxed);
+    (socket >= 0 && !is_forked()).then_some(socket)
+}
+
+/// The program takes a number for a descriptor of its own: the library's, if it has this one, moves away. The lock is nobody's.
+fn give_way(file: c_int) {
+    if is_own(file) {
+        lock();
+        SOCKET.store(out_of_the_way(file), Relaxed);
+        unlock();
+    }
 }
 
 /// A call of CUDA. The server alone knows how many of the words mean something.
@@ -165,7 +181,7 @@ fn connected() -> Option<&'static Page> {
         let found = server::connect();
         PROCESS.store(process(), Relaxed);
         if let Some((socket, page)) = found {
-            SOCKET.store(socket, Relaxed);
+            SOCKET.store(out_of_the_way(socket), Relaxed);
             PAGE.store(page, Release);
             LEFT.store(now(PROCESSOR), Relaxed);
         }

@@ -40,6 +40,8 @@ unsafe extern "C" {
     pub(crate) fn dladdr(address: *const c_void, found: *mut Found) -> c_int;
     pub(crate) fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
     pub(crate) fn dup2(from: c_int, to: c_int) -> c_int;
+    pub(crate) fn fcntl(file: c_int, command: c_int, ...) -> c_int;
+    pub(crate) fn fileno(file: *mut c_void) -> c_int;
     pub(crate) fn execv(program: *const c_char, words: *const *const c_char) -> c_int;
     pub(crate) fn _exit(status: c_int) -> !;
     pub(crate) fn fflush(file: *mut c_void) -> c_int;
@@ -94,6 +96,32 @@ unsafe extern "C" {
 const CLOSE_AND_THREAD: [c_long; 2] = [3, 186];
 #[cfg(target_arch = "aarch64")]
 const CLOSE_AND_THREAD: [c_long; 2] = [57, 178];
+
+/// The number of the system call that closes a range of descriptors, on every architecture.
+const CLOSE_RANGE: c_long = 436;
+/// The lowest numbers that the library's own descriptor may have, the best first: programs choose low ones for themselves.
+const HIGH: [c_int; 3] = [900, 200, 50];
+/// `fcntl`'s word for another descriptor of the same file, which programs that this one starts do not have.
+const DUPLICATE: c_int = 1030;
+
+/// Another descriptor of a file, where programs choose none; the same if there is no room. The first is closed.
+pub(crate) fn out_of_the_way(file: c_int) -> c_int {
+    for lowest in HIGH {
+        // SAFETY: it takes numbers.
+        let other = unsafe { fcntl(file, DUPLICATE, lowest) };
+        if other >= 0 {
+            close_own(file);
+            return other;
+        }
+    }
+    file
+}
+
+/// Closes the descriptors of a range, both ends included.
+pub(crate) fn close_range_own(first: u32, last: u32, flags: c_int) -> c_int {
+    // SAFETY: it takes numbers.
+    (unsafe { syscall(CLOSE_RANGE, first, last, flags) }) as c_int
+}
 
 /// Closes a file of the library's own.
 pub(crate) fn close_own(file: c_int) {
