@@ -23,6 +23,7 @@ mod profile;
 mod ptx;
 mod ptxas;
 mod quick;
+mod random_programs;
 mod slow;
 mod speeds;
 mod starter;
@@ -52,6 +53,7 @@ enum Chore {
     },
     Ptx(ptx::Ptx),
     Ptxas(ptxas::Ptxas),
+    RandomPrograms(random_programs::RandomPrograms),
     Fuzz(fuzz::Fuzz),
     /// Measures other event kernels beside ours.
     BenchPeers,
@@ -93,6 +95,7 @@ fn main() -> ExitCode {
         Chore::Fmt { check } => format::run(check),
         Chore::Ptx(chore) => chore.run(),
         Chore::Ptxas(chore) => chore.run(),
+        Chore::RandomPrograms(chore) => chore.run(),
         Chore::Fuzz(chore) => chore.run(),
         Chore::BenchPeers => bench_peers::run(),
         Chore::CudaCompilers(chore) => chore.run(),

@@ -4,16 +4,16 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-fn here(file: &str) -> std::path::PathBuf {
+pub(super) fn here(file: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../cuda/launch/tests").join(file)
 }
 
-fn counterpoint(folder: &Path, words: &[&str]) -> Output {
+pub(super) fn counterpoint(folder: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_counterpoint"));
     command.current_dir(folder).env("XDG_CACHE_HOME", folder.join("cache")).args(words).output().unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
@@ -23,7 +23,7 @@ fn build(folder: &Path) {
 }
 
 /// The same of another source.
-fn build_of(folder: &Path, source: &str) {
+pub(super) fn build_of(folder: &Path, source: &str) {
     let installed = counterpoint(folder, &["cuda", "--install", "libraries"]);
     assert!(installed.status.success(), "{}", text(&installed.stderr));
     let libraries =

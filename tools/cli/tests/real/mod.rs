@@ -8,6 +8,8 @@ mod log;
 mod memory;
 #[cfg(unix)]
 mod parts;
+#[cfg(target_os = "linux")]
+mod random_programs;
 #[cfg(unix)]
 mod signals;
 #[cfg(unix)]

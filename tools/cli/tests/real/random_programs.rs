@@ -1,0 +1,88 @@
+//! Random CUDA programs, which call all that there is: what each did right, its application does right on every machine, with and without time, and under
+//! every runtime that takes it. `cargo xtask random-programs` runs others, by their seeds.
+
+use std::ops::Range;
+use std::path::Path;
+
+use super::cuda::{build_of, counterpoint, here, text};
+
+/// Machines, and words for a run on them; the last ones take turns.
+const ALWAYS: [&[&str]; 5] = [
+    &["tiny", "--functional"],
+    &["tiny"],
+    &["gtx680", "--set", "host.cpu.runtime=streams", "--policy", "concurrent"],
+    &["titanx-sm6", "--functional"],
+    &["titanx-sm6"],
+];
+const IN_TURN: [&[&str]; 8] = [
+    &["gtx680"],
+    &["gtx480", "--set", "host.cpu.runtime=streams", "--policy", "leftover"],
+    &["crcs-64sm-pcie3-ssd", "--with", "crcs-ppcs"],
+    &["crcs-64sm-pcie3-ssd", "--with", "crcs-fifo"],
+    &["tiny", "--set", "host.cpu.runtime=dka"],
+    &["tiny", "--set", "host.cpu.runtime=hyperq"],
+    &["tiny", "--set", "host.cpu.runtime=pagoda"],
+    &["tiny", "--set", "host.cpu.runtime=gemtc"],
+];
+
+/// Records the programs of seeds, and runs each as often as machines and words are given.
+fn check(seeds: Range<u64>, runs_of: impl Fn(u64) -> Vec<&'static [&'static str]>) {
+    let folder = tempfile::tempdir().unwrap();
+    build_of(folder.path(), "random.c");
+    let failures: Vec<String> =
+        seeds.filter_map(|seed| wrong(folder.path(), seed, &runs_of(seed)).err()).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Why the application of a program is not right.
+fn wrong(folder: &Path, seed: u64, runs: &[&[&str]]) -> Result<(), String> {
+    let again = |what: &str, out: &str, err: &str| {
+        Err(format!("seed {seed} (`cargo xtask random-programs --seed {seed}`): {what}: {out}{err}"))
+    };
+    let (ptx, number) = (here("random.ptx"), seed.to_string());
+    let name = format!("r{seed}");
+    let written = folder.join("results.txt");
+    let _ = std::fs::remove_file(&written);
+    let recorded =
+        counterpoint(folder, &["cuda", "--name", &name, "--", "./program", ptx.to_str().unwrap(), &number]);
+    if !recorded.status.success() {
+        return again("the program", &text(&recorded.stdout), &text(&recorded.stderr));
+    }
+    let application = format!("out/cuda/{name}/{name}.yaml");
+    for words in runs {
+        let ran = counterpoint(folder, &[&["run"], *words, &[&application, "--out", "out/run"]].concat());
+        if !ran.status.success() {
+            return again(&words.join(" "), &text(&ran.stdout), &text(&ran.stderr));
+        }
+        let files = [&written, &folder.join("out/run/results.txt")].map(|file| std::fs::read(file).ok());
+        if files[0] != files[1] {
+            return again(&words.join(" "), "the file that it wrote", "");
+        }
+        std::fs::remove_dir_all(folder.join("out/run")).unwrap();
+    }
+    std::fs::remove_dir_all(folder.join("out/cuda").join(&name)).unwrap();
+    Ok(())
+}
+
+#[test]
+fn what_a_program_did_right_its_application_does_right() {
+    let turn = |seed: u64| IN_TURN[seed as usize % IN_TURN.len()];
+    check(1..21, |seed| ALWAYS.into_iter().chain([turn(seed)]).collect());
+}
+
+mod slow {
+    use super::*;
+
+    /// The seeds that `cargo xtask random-programs` asks for.
+    fn asked() -> Option<Range<u64>> {
+        let text = std::env::var("COUNTERPOINT_SEEDS").ok()?;
+        let (first, end) = text.split_once("..")?;
+        Some(first.parse().ok()?..end.parse().ok()?)
+    }
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn hundreds_of_programs_are_right_under_every_runtime() {
+        check(asked().unwrap_or(21..321), |_| ALWAYS.into_iter().chain(IN_TURN).collect());
+    }
+}
