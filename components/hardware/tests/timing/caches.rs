@@ -430,3 +430,29 @@ fn a_late_fetch_does_not_overwrite_what_a_register_of_another_name_holds() {
         assert_eq!(f32::from_bits(run.store(ENDED + 4 * u64::from(lane)).1), 30.0 + f32::from(lane));
     }
 }
+
+#[test]
+fn addresses_of_a_shifted_program_are_others_on_the_device() {
+    const SHIFT: u64 = 0x20_0000;
+    let source = kernel(
+        "ld.global.u32 %r3, [%rd1];
+        add.u32 %r3, %r3, 1;
+        st.global.u32 [%rd1+4096], %r3;
+        mov.u64 %rd3, kept;
+        ld.const.u32 %r5, [%rd3];",
+    )
+    .replace(".visible", ".const .align 4 .b8 kept[64];\n.visible");
+    let params = "{ l1i: { perfect: on } }";
+    let of_shift = |shift| {
+        let launch = Arc::new(Launch { shift, ..launch_of(&source, 32) });
+        let run = run_blocks(params, Memory::default(), vec![(5, block(&launch, 0))]);
+        assert_finished(&run.report);
+        (asked(&run), run.store(ENDED + shift))
+    };
+    let (plain, shifted) = (of_shift(0), of_shift(SHIFT));
+    assert!(plain.0.contains(&BUFFER) && plain.0.contains(&CONSTANTS) && plain.0.contains(&PARAMETERS));
+    // Parameters lie on the device, whatever the program calls its own.
+    let moved = |line: &u64| if *line == PARAMETERS { *line } else { line + SHIFT };
+    assert_eq!(shifted.0, plain.0.iter().map(moved).collect::<Vec<_>>());
+    assert_eq!(shifted.1.0, plain.1.0, "at the same time");
+}

@@ -92,6 +92,63 @@ fn a_program_runs_without_a_gpu_and_then_on_machines() {
 }
 
 #[test]
+fn one_recording_at_a_time_has_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    build_of(folder, "calls.c");
+    let ptx = here("calls.ptx");
+    let mut first = Command::new(env!("CARGO_BIN_EXE_counterpoint"));
+    first.current_dir(folder).env("XDG_CACHE_HOME", folder.join("cache"));
+    first.args(["cuda", "--name", "same", "--", "./program"]).arg(&ptx).arg("stays");
+    let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until("the first does not begin", || folder.join("out/cuda/same/record/record.jsonl").exists());
+    let words = ["cuda", "--name", "same", "--", "./program", ptx.to_str().unwrap(), "cost"];
+    let second = counterpoint(folder, &words);
+    let said = text(&second.stderr);
+    assert_eq!(second.status.code(), Some(2), "{said}");
+    assert!(said.contains("records into out/cuda/same now") && said.contains("--name"), "{said}");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let third = counterpoint(folder, &words);
+    assert!(third.status.success(), "its holder is gone: {}", text(&third.stderr));
+}
+
+#[test]
+fn without_time_of_the_host_the_same_program_is_the_same_application() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    build(folder);
+    let kernel = here("kernel.ptx");
+    let record = |out: &str, more: &[&str]| {
+        let program = ["--", "./program", kernel.to_str().unwrap(), "steps", "500"];
+        let words = [&["cuda", "--name", "steps", "--out", out], more, &program].concat();
+        let recorded = counterpoint(folder, &words);
+        assert!(recorded.status.success(), "{}", text(&recorded.stderr));
+        let read = |name: &str| std::fs::read(folder.join(out).join(name)).unwrap();
+        (text(&read("steps.yaml")), read("data.gz"), text(&recorded.stderr))
+    };
+    let (first, data, _) = record("first", &["--host-time", "none"]);
+    assert_eq!(
+        (&first, &data),
+        (&record("second", &["--host-time", "none"]).0, &record("second", &["--host-time", "none"]).1)
+    );
+    assert!(!first.contains("time: 1"), "{first}");
+    assert!(record("third", &["--host-time", "0.5"]).0.contains("compute"), "scaled");
+    let wrong = counterpoint(folder, &["cuda", "--host-time", "soon", "--", "./program"]);
+    assert!(
+        text(&wrong.stderr).contains("expected `measured`, `none` or a factor"),
+        "{}",
+        text(&wrong.stderr)
+    );
+    // The first copy has 2000 bytes.
+    let (short, _, said) = record("short", &["--limit", "2100 B"]);
+    assert!(said.contains("the data of copies have reached 2.1 KB") && said.contains("`--limit`"), "{said}");
+    assert!(short.contains("launch: m1.step") && !short.contains("- { buffer: b1"), "{short}");
+    let ran = counterpoint(folder, &["run", "tiny", "short/steps.yaml"]);
+    assert!(ran.status.success(), "{}{}", text(&ran.stdout), text(&ran.stderr));
+}
+
+#[test]
 fn files_of_a_program_are_those_of_its_application() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

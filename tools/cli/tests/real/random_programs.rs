@@ -25,6 +25,15 @@ const IN_TURN: [&[&str]; 8] = [
     &["tiny", "--set", "host.cpu.runtime=gemtc"],
 ];
 
+/// Ways of running two applications together.
+const TOGETHER: [&[&str]; 5] = [
+    &["gtx680", "--functional"],
+    &["gtx680", "--policy", "concurrent"],
+    &["gtx680", "--policy", "leftover"],
+    &["gtx680", "--policy", "spatial"],
+    &["gtx680", "--set", "host.cpu.runtime=serial"],
+];
+
 /// Records the programs of seeds, and runs each as often as machines and words are given.
 fn check(seeds: Range<u64>, runs_of: impl Fn(u64) -> Vec<&'static [&'static str]>) {
     let folder = tempfile::tempdir().unwrap();
@@ -34,21 +43,26 @@ fn check(seeds: Range<u64>, runs_of: impl Fn(u64) -> Vec<&'static [&'static str]
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
+/// Records the program of a seed under a name; the file of its application.
+fn record(folder: &Path, seed: u64, name: &str) -> Result<String, String> {
+    let _ = std::fs::remove_file(folder.join("results.txt"));
+    let (ptx, number) = (here("random.ptx"), seed.to_string());
+    let words = ["cuda", "--name", name, "--", "./program", ptx.to_str().unwrap(), &number];
+    let recorded = counterpoint(folder, &words);
+    match recorded.status.success() {
+        true => Ok(format!("out/cuda/{name}/{name}.yaml")),
+        false => Err(format!("seed {seed}: {}{}", text(&recorded.stdout), text(&recorded.stderr))),
+    }
+}
+
 /// Why the application of a program is not right.
 fn wrong(folder: &Path, seed: u64, runs: &[&[&str]]) -> Result<(), String> {
     let again = |what: &str, out: &str, err: &str| {
         Err(format!("seed {seed} (`cargo xtask random-programs --seed {seed}`): {what}: {out}{err}"))
     };
-    let (ptx, number) = (here("random.ptx"), seed.to_string());
     let name = format!("r{seed}");
+    let application = record(folder, seed, &name)?;
     let written = folder.join("results.txt");
-    let _ = std::fs::remove_file(&written);
-    let recorded =
-        counterpoint(folder, &["cuda", "--name", &name, "--", "./program", ptx.to_str().unwrap(), &number]);
-    if !recorded.status.success() {
-        return again("the program", &text(&recorded.stdout), &text(&recorded.stderr));
-    }
-    let application = format!("out/cuda/{name}/{name}.yaml");
     for words in runs {
         let ran = counterpoint(folder, &[&["run"], *words, &[&application, "--out", "out/run"]].concat());
         if !ran.status.success() {
@@ -68,6 +82,23 @@ fn wrong(folder: &Path, seed: u64, runs: &[&[&str]]) -> Result<(), String> {
 fn what_a_program_did_right_its_application_does_right() {
     let turn = |seed: u64| IN_TURN[seed as usize % IN_TURN.len()];
     check(1..21, |seed| ALWAYS.into_iter().chain([turn(seed)]).collect());
+}
+
+#[test]
+fn two_programs_run_together_and_a_program_with_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    build_of(folder, "random.c");
+    for (first, second) in [(3, 4), (7, 7), (11, 12)] {
+        let both = [(first, "a"), (second, "b")]
+            .map(|(seed, name)| record(folder, seed, name).unwrap_or_else(|problem| panic!("{problem}")));
+        for words in TOGETHER {
+            let words = [&["run"], words, &[&both[0], &both[1], "--out", "out/run"]].concat();
+            let ran = counterpoint(folder, &words);
+            assert!(ran.status.success(), "{words:?}: {}{}", text(&ran.stdout), text(&ran.stderr));
+            std::fs::remove_dir_all(folder.join("out/run")).unwrap();
+        }
+    }
 }
 
 mod slow {
