@@ -455,14 +455,8 @@ impl<'a> Cta<'a> {
     }
 
     fn local(&mut self, index: usize, env: &CtaEnvironment) -> Result<(), Box<ExecError>> {
-        let mut unwritten = 0;
-        for lane in (0..32).filter(|lane| self.access.mask & (1 << lane) != 0) {
-            let at = (index * 32 + lane, lane);
-            match self.local.access(&self.access, at, &mut self.words) {
-                Some(is_unwritten) => unwritten |= u32::from(is_unwritten) << lane,
-                None => return Err(self.outside(1 << lane, &Allocations::default())),
-            }
-        }
+        let done = self.local.access(&self.access, 32 * index, &mut self.words);
+        let unwritten = done.map_err(|lane| self.outside(1 << lane, &Allocations::default()))?;
         if unwritten != 0 {
             self.unwritten(index, env, unwritten, Allocations::default);
         }

@@ -52,25 +52,35 @@ impl Local {
         self.shadow.reset_within(ranges);
     }
 
-    /// Performs an access for the one lane that a thread is; gives whether it reads unwritten bytes, or nothing if it lies outside.
-    pub(super) fn access(
-        &mut self,
-        access: &Access,
-        (thread, lane): (usize, usize),
-        words: &mut [Row; 4],
-    ) -> Option<bool> {
-        let bytes = &mut self.bytes[thread * self.size..][..self.size];
-        if serve(access, 1 << lane, 0, bytes, words) == 0 {
-            return None;
+    /// Performs an access of a warp whose threads begin with `first`; gives the lanes that read unwritten bytes.
+    ///
+    /// # Errors
+    /// The first lane whose access lies outside.
+    #[inline]
+    pub(super) fn access(&mut self, access: &Access, first: usize, words: &mut [Row; 4]) -> Result<u32, u32> {
+        let (size, step) = (self.size, self.size.next_multiple_of(64));
+        let (mut unwritten, mut used) = (0, self.used);
+        let mut rest = access.mask;
+        while rest != 0 {
+            let lane = rest.trailing_zeros();
+            rest &= rest - 1;
+            let thread = first + lane as usize;
+            let bytes = &mut self.bytes[thread * size..][..size];
+            let served = serve(access, 1 << lane, 0, bytes, words);
+            if served == 0 {
+                self.used = used;
+                return Err(lane);
+            }
+            let offset = access.addresses[lane as usize & 31] as usize;
+            if offset < size / 2 {
+                used.0 = used.0.max(offset + usize::from(access.width));
+            } else {
+                used.1 = used.1.max(size - offset);
+            }
+            unwritten |= self.shadow.note(access, served, 0_u64.wrapping_sub((thread * step) as u64));
         }
-        let offset = access.addresses[lane] as usize;
-        let (first, last) = &mut self.used;
-        match offset < self.size / 2 {
-            true => *first = (*first).max(offset + usize::from(access.width)),
-            false => *last = (*last).max(self.size - offset),
-        }
-        let part = (thread * self.size.next_multiple_of(64)) as u64;
-        Some(self.shadow.note(access, 1 << lane, 0_u64.wrapping_sub(part)) != 0)
+        self.used = used;
+        Ok(unwritten)
     }
 }
 
@@ -83,26 +93,26 @@ mod tests {
     fn whatever_was_written_is_zero_and_unwritten_again() {
         for size in [4, 20, 4096] {
             let (mut local, mut words) = (Local::new(size, 64), [Row::ZERO; 4]);
-            let mut access = Access { values: [Row([7; 32]); 4], mask: !0, ..Access::default() };
+            let mut access = Access { values: [Row([7; 32]); 4], ..Access::default() };
             for round in 0..3 {
                 for offset in [0, size / 16 * 4, size / 8 * 4, size - 4] {
                     for thread in [0, 1, 63] {
-                        let at = (thread, thread % 32);
-                        access.addresses[at.1] = offset as u64;
+                        let lane = thread % 32;
+                        (access.mask, access.addresses[lane]) = (1 << lane, offset as u64);
                         access.kind = AccessKind::Load;
                         assert_eq!(
-                            local.access(&access, at, &mut words),
-                            Some(true),
+                            local.access(&access, thread - lane, &mut words),
+                            Ok(1 << lane),
                             "{size} {round} {offset}"
                         );
-                        assert_eq!(words[0].0[at.1], 0);
+                        assert_eq!(words[0].0[lane], 0);
                         access.kind = AccessKind::Store;
-                        assert_eq!(local.access(&access, at, &mut words), Some(false));
+                        assert_eq!(local.access(&access, thread - lane, &mut words), Ok(0));
                         access.kind = AccessKind::Load;
-                        assert_eq!(local.access(&access, at, &mut words), Some(false));
-                        assert_eq!(words[0].0[at.1], 7);
-                        access.addresses[at.1] = size as u64;
-                        assert_eq!(local.access(&access, at, &mut words), None);
+                        assert_eq!(local.access(&access, thread - lane, &mut words), Ok(0));
+                        assert_eq!(words[0].0[lane], 7);
+                        access.addresses[lane] = size as u64;
+                        assert_eq!(local.access(&access, thread - lane, &mut words), Err(lane as u32));
                     }
                     local.restart();
                 }
