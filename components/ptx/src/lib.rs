@@ -40,7 +40,7 @@ pub use execute::{
 pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Order, RangeAction, Reach, Space, Unit};
 pub use program::{
     Class, FileAccesses, Heap, InitialAddress, Instruction, Kernel, Param, ParamField, RegisterSet, Row,
-    Symbol, VariableBases, decode,
+    StackSize, Symbol, VariableBases, decode,
 };
 pub use syntax::error::PtxError;
 pub use syntax::{ast, error, lexer, link, parser, rewrite};

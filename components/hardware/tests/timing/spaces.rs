@@ -44,7 +44,7 @@ fn run(turns: &str, accesses: &str) -> Run {
     let end = "st.global.u64 [%rd8+4096], %rd9;";
     let source = kernel(&format!("{PLACES}{turns}{CHOOSE}{MARK}{accesses}\n{end}"));
     let mut launch = Arc::unwrap_or_clone(launch(1, &source, 1, 32));
-    let bytes_per_thread = launch.kernel.local_bytes();
+    let bytes_per_thread = launch.kernel.local_bytes(launch.stack);
     launch.local = LocalMemory { base: 0x6_0000, bytes_per_thread, capacity: Capacity { sms: 1, warps: 48 } };
     let mut memory = Memory::default();
     (0..32).for_each(|lane| memory.set_word(BUFFER + 8192 + 8 * lane, 2000 + 8 * lane as u32));

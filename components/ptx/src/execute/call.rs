@@ -8,8 +8,10 @@ use super::{Access, Entry, ExecError, FaultKind, Warp, blend, fault, fault_of, w
 use crate::analysis::cfg::NO_PC;
 use crate::program::{Action, CallSite, FramePart, Instruction, Kernel, NONE, Row};
 
-/// Calls that may be open at once. Registers are saved on the host, so something must bound them.
-const DEEPEST_CALL: usize = 256;
+/// Calls that may always be open at once. Registers are saved on the host, so something must bound them.
+const DEEP_CALLS: usize = 256;
+/// More may be open on a large stack, of which each takes so many bytes on a GPU: a return address, and what it saves.
+const BYTES_OF_CALL: usize = 32;
 
 /// The state that a return restores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,14 +43,15 @@ impl Warp {
         };
         let (caller, function) = (&kernel.functions[self.function as usize], &kernel.functions[callee]);
         let local_base = self.local_base + u64::from(caller.local_bytes);
-        if self.frames.len() >= DEEPEST_CALL {
-            let message = format!("calls nest deeper than {DEEPEST_CALL}");
+        let deepest = DEEP_CALLS.max(self.stack_bytes(kernel) as usize / BYTES_OF_CALL);
+        if self.frames.len() >= deepest {
+            let message = format!("calls nest deeper than {deepest}");
             return Err(fault_of(FaultKind::StackOverflow, instruction, lanes, message));
         }
         if local_base + u64::from(function.local_bytes) > self.end_of_frames(kernel, group) {
             let depth = self.frames.len() + 1;
-            let message =
-                format!("the stack of {} bytes is exhausted, {depth} calls deep", kernel.local_bytes);
+            let bytes = self.stack_bytes(kernel);
+            let message = format!("the stack of {bytes} bytes is exhausted, {depth} calls deep");
             return Err(fault_of(FaultKind::StackOverflow, instruction, lanes, message));
         }
         let (back, meet) = (self.pc + 1, self.reconvergence);

@@ -162,8 +162,9 @@ pub struct Warp {
     /// Parameters of calls: those of the function that runs begin at `frame_row`.
     frame: Vec<Row>,
     frame_row: usize,
-    /// Address of its local memory.
+    /// Address of its local memory, and bytes of each lane's.
     local_base: u64,
+    local_bytes: u32,
     saved_rows: Vec<Row>,
     saved_predicates: Vec<u32>,
     /// Lanes of a generic access that has been issued for those in another space, and is issued for these next.
@@ -192,6 +193,7 @@ impl Warp {
             frame: Vec::new(),
             frame_row: 0,
             local_base: 0,
+            local_bytes: 0,
             saved_rows: Vec::new(),
             saved_predicates: Vec::new(),
             elsewhere: 0,
@@ -219,6 +221,7 @@ impl Warp {
         self.stack.clear();
         self.frames.clear();
         (self.function, self.floor, self.returned, self.frame_row, self.local_base) = (0, 0, 0, 0, 0);
+        self.local_bytes = kernel.local_bytes(env.stack);
         self.frame.clear();
         self.frame.resize(kernel.functions[0].frame_bytes.div_ceil(4) as usize, Row::ZERO);
         self.saved_rows.clear();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
-use counterpoint_protocols::launch::{CtaCounts, Launch};
+use counterpoint_protocols::launch::{CtaCounts, Launch, fault_of};
 use counterpoint_protocols::translation::RangeClaim;
 use counterpoint_ptx::{
     CtaEnvironment, ExecError, Failure, FaultKind, Votes, Waiting, Warp, Windows, standstill,
@@ -64,6 +64,7 @@ impl Cta {
             sm_count: sms,
             grid: u64::from(launch.id.0),
             dynamic_shared_bytes: launch.dynamic_shared,
+            stack: launch.stack,
             windows: WINDOWS,
             global_base: launch.variables.globals,
             constant_base: launch.variables.constants,
@@ -165,7 +166,7 @@ impl Cta {
     /// A fault of the block, with the launch.
     #[cold]
     pub(super) fn fault(&self, failure: Failure) -> Fault {
-        Fault::new(format!("{}, {failure}", self.launch.name()))
+        fault_of(self.launch.name(), &failure)
     }
 
     /// A fault of a lane at an instruction.

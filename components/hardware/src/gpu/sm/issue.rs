@@ -431,7 +431,7 @@ fn shift(access: &mut Access, shift: u64) {
 
 /// Turns the offsets of an access to local memory into addresses, for the warp in a slot.
 fn to_local(access: &mut Access, cta: &Cta, warp: u32, slot: u32) -> Result<(), Fault> {
-    let bytes = u64::from(cta.launch.kernel.local_bytes());
+    let bytes = u64::from(cta.launch.kernel.local_bytes(cta.launch.stack));
     let outside = |lane: &u32| {
         let offset = access.addresses[*lane as usize];
         access.mask >> lane & 1 != 0 && offset.saturating_add(access.width.into()) > bytes

@@ -2,6 +2,8 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
+use counterpoint_ptx::StackSize;
+
 use super::entries;
 use crate::errors::{Error, Result};
 use crate::foreign::put;
@@ -137,7 +139,7 @@ entries! {
         put(attributes, FunctionAttributes {
             shared: kernel.shared_bytes() as usize,
             constant: kernel.constant_bytes() as usize,
-            local: kernel.local_bytes() as usize,
+            local: kernel.local_bytes(StackSize::default()) as usize,
             most_threads: threads.min(1024) as c_int,
             registers: kernel.registers_per_thread() as c_int,
             ptx_version: kernel.target() as c_int,
