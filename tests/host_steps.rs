@@ -529,24 +529,48 @@ fn addresses_beyond_a_device_are_refused() {
 }
 
 #[test]
-fn applications_together_move_rows_and_leave_the_host_alone() {
+fn applications_together_move_rows_and_have_hosts_of_their_own() {
     let part = |steps: &str| {
         format!(
-            "counterpoint: 1\napplication: part\nbuffers: {{ a: {{ type: u32, elements: 8 }}, b: {{ type: u32, elements: 8 }} }}\nprelude: [ \
+            "counterpoint: 1\napplication: part\nbuffers: {{ a: {{ type: u32, elements: 8, address: 0x10000 }}, b: {{ type: u32, elements: 8 }} }}\nprelude: [ \
              {{ read: {{ file: in.u32, into: a }} }} ]\ncopy_in: [a]\nkernels:\n{steps}copy_out: [b]\nexpect: [ {{ buffer: b, file: out.u32 }} ]\n"
         )
     };
     let moves =
         "  - memset: { buffer: b, value: 3 }\n  - copy: { from: a, to: b, elements: 2, rows: 2, pitch: 4 }\n";
     let both = "together: { x: { application: part.yaml }, y: { application: part.yaml } }\n";
-    let files = |text: &str| {
-        let (input, output) = (words(0..8), words([0, 1, 3, 3, 4, 5, 3, 3]));
-        Program::new(both, &[("part.yaml", text.as_bytes()), ("in.u32", &input), ("out.u32", &output)])
+    let files = |text: &str, output: [u32; 8]| {
+        let (input, output) = (words(0..8), words(output));
+        let files = [
+            ("part.yaml", text.as_bytes()),
+            ("in.u32", &*input),
+            ("out.u32", &*output),
+            ("more.u32", &*input),
+        ];
+        Program::new(both, &files)
     };
-    let program = files(&part(moves));
+    let program = files(&part(moves), [0, 1, 3, 3, 4, 5, 3, 3]);
     assert_verified(&run_request(&program.on("tiny", &[STREAMS])));
     program.assert_right();
-    let host = files(&part(&format!("{moves}  - compute: {{ time: 1 us }}\n")));
-    let text = refusal(&host.on("tiny", &[]));
-    assert!(text.contains("`x` reads, computes or writes on the host among its kernels"), "{text}");
+    // What one reads, computes, writes and frees is its own, and its second round would find memory that is gone.
+    let host = "  - synchronize: all
+  - read: { file: more.u32, into: a, element: 1, elements: 2 }
+  - compute: { time: 5 us }
+  - copy_in: { buffer: a, elements: 4 }
+  - synchronize: all
+  - copy_out: b
+  - synchronize: all
+  - write: { from: b, file: seen.u32 }
+  - copy: { from: a, to: b, elements: 3 }
+  - free: a
+";
+    let program = files(&part(&format!("{moves}{host}")), [0, 0, 1, 3, 4, 5, 3, 3]);
+    let run = run_request(&program.on("tiny", &[STREAMS]));
+    assert_verified(&run);
+    for name in ["x/seen.u32", "y/seen.u32"] {
+        let written = run.results.iter().find(|(found, _)| found == name).map(|(_, bytes)| bytes.to_vec());
+        assert_eq!(written, Some(words([0, 1, 3, 3, 4, 5, 3, 3])), "{name}");
+    }
+    program.assert_right();
+    assert_eq!(run.launches.len(), 0, "copies alone");
 }

@@ -8,7 +8,7 @@ use super::cuda::{build_of, counterpoint, here, text};
 
 /// Machines, and words for a run on them; the last ones take turns.
 const ALWAYS: [&[&str]; 5] = [
-    &["tiny", "--functional"],
+    &["tiny", "--functional", "--racecheck"],
     &["tiny"],
     &["gtx680", "--set", "host.cpu.runtime=streams", "--policy", "concurrent"],
     &["titanx-sm6", "--functional"],

@@ -53,7 +53,7 @@ pub(crate) enum Contents {
 pub(crate) fn phases(steps: Vec<Step>) -> [Vec<Step>; 5] {
     let mut phases: [Vec<Step>; 5] = Default::default();
     let mut steps = steps.into_iter().peekable();
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut waits) = (BTreeSet::new(), false);
     while let Some(step) = steps.peek() {
         let phase = match step {
             Step::Into { whole: true, buffer, .. } if !seen.contains(buffer) => Some(0),
@@ -64,7 +64,10 @@ pub(crate) fn phases(steps: Vec<Step>) -> [Vec<Step>; 5] {
                 Some(1)
             }
             // The copies are waited for where the launches begin.
-            Step::SynchronizeAll { before } if *before < LITTLE => None,
+            Step::SynchronizeAll { before } if *before < LITTLE => {
+                waits = true;
+                None
+            }
             _ => break,
         };
         if let (Some(step), Some(phase)) = (steps.next(), phase) {
@@ -72,6 +75,10 @@ pub(crate) fn phases(steps: Vec<Step>) -> [Vec<Step>; 5] {
         }
     }
     let mut rest: Vec<Step> = steps.collect();
+    // But not by a host that goes on with its own memory.
+    if waits && of_host_before_a_wait(&rest) {
+        rest.insert(0, Step::SynchronizeAll { before: 0.0 });
+    }
     while let Some(Step::Files { reads: false, .. }) = rest.last() {
         phases[4].extend(rest.pop());
     }
@@ -91,6 +98,12 @@ pub(crate) fn phases(steps: Vec<Step>) -> [Vec<Step>; 5] {
     phases[3].reverse();
     phases[2] = rest;
     phases
+}
+
+/// Whether the host fills or reads memory of its own before it waits for everything.
+fn of_host_before_a_wait(steps: &[Step]) -> bool {
+    let mut before = steps.iter().take_while(|step| !matches!(step, Step::SynchronizeAll { .. }));
+    before.any(|step| matches!(step, Step::Into { .. } | Step::Files { .. }))
 }
 
 pub(crate) fn copied(steps: &[Step]) -> Vec<&str> {

@@ -351,6 +351,24 @@ mod tests {
     }
 
     #[test]
+    fn bytes_that_nobody_wrote_are_known_and_copies_take_them_along() {
+        let mut device = Device::new(1 << 20, Vec::new(), &Arc::default()).expect("a device");
+        let [first, second] = [32, 32].map(|bytes| device.allocate(bytes).expect("room"));
+        assert_eq!(device.unwritten(Region::line(first, 3)), Some(vec![0b111]));
+        device.write(Region::line(first, 8), &[1; 8]).expect("a buffer");
+        device.fill(Region::line(second, 32), &[2]).expect("a buffer");
+        assert_eq!(device.unwritten(Region::line(first, 8)), None);
+        assert_eq!(device.unwritten(Region::line(first + 6, 4)), Some(vec![0b1100]));
+        assert_eq!(device.unwritten(Region::line(second, 32)), None);
+        device.copy(Region::line(first + 6, 4), Region::line(second + 10, 4)).expect("buffers");
+        assert_eq!(device.unwritten(Region::line(second + 9, 8)), Some(vec![0b0001_1000]));
+        let rows = Region { address: second + 10, width: 3, rows: 2, pitch: 8 };
+        assert_eq!(device.unwritten(rows), Some(vec![0b0000_0100]));
+        device.write(Region::line(second + 12, 2), &[3; 2]).expect("a buffer");
+        assert_eq!(device.unwritten(Region::line(second, 32)), None);
+    }
+
+    #[test]
     fn rows_are_read_written_and_filled() {
         let mut device = Device::new(1 << 20, Vec::new(), &Arc::default()).expect("a device");
         let address = device.allocate(24).expect("room");

@@ -5,7 +5,7 @@ use counterpoint_host_model::program::{BufferId, HostStep, Moved, Pace, Range, R
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
 
-use super::{GOOD, LoadedApplication, loaded};
+use super::{Against, Expectation, GOOD, LoadedApplication, Registry, files, loaded};
 
 /// The good application with these lines in place of its kernels: buffers `a` and `b` of 8 f32 each.
 fn with(lines: &str) -> String {
@@ -238,5 +238,83 @@ fn before_the_run_devices_are_filled_and_the_host_does_nothing() {
     ] {
         let text = preload(step).expect_err(step);
         assert!(text.contains(message), "{step}: {text}");
+    }
+}
+
+#[test]
+fn a_packed_file_stands_for_its_contents_and_parts_are_expected() {
+    let pack = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut encoder, bytes).expect("memory");
+        encoder.finish().expect("memory")
+    };
+    let data: Vec<u8> = (0..12).flat_map(|index| (index as f32).to_le_bytes()).collect();
+    let load = |compute: &str, expect: &str| {
+        let yaml = with(&format!("  - compute: {{ into: a, {compute}, time: 1 us }}\n  - copy_out: a\n"));
+        let expect = format!("expect:\n  - {{ buffer: a, {expect} }}\n");
+        let yaml = format!("{}{expect}", &yaml[..yaml.find("expect:").unwrap_or(yaml.len())]);
+        let mut all = files(&yaml);
+        all.insert("x/data.gz".into(), pack(&data));
+        all.insert("x/only.gz".into(), pack(&[1, 0, 1]));
+        all.insert("x/broken.gz".into(), data.clone());
+        super::load("x/app.yaml", &[], &all, &Registry::default()).map_err(|report| report.render())
+    };
+    let of = "file: data.gz, offset: 16";
+    let loaded =
+        load(of, "element: 2, elements: 3, file: data.gz, offset: 8, where: only.gz").expect("parts");
+    let computed = loaded.application.computed.values().next().expect("one");
+    assert_eq!(computed.values, data[16..48]);
+    let Expectation { part, against: Against::File(file, at), only: Some(only), .. } =
+        &loaded.expectations[0]
+    else {
+        panic!("{:?}", loaded.expectations)
+    };
+    assert_eq!((part.offset, part.bytes, *at, file.bytes, only.bytes), (8, 12, 8, 48, 3));
+    for (compute, expect, message) in [
+        ("file: data.gz", "file: data.gz", "`x/data.gz` has 48 bytes, expected 32"),
+        ("file: data.gz, offset: 20", "fnv64: 0", "`x/data.gz` has 48 bytes, expected at least 52"),
+        ("file: broken.gz", "fnv64: 0", "cannot read `x/broken.gz`: "),
+        (
+            "generate: { ramp: {} }, offset: 4",
+            "fnv64: 0",
+            "`offset` is a place in a `file`, and a rule has none",
+        ),
+        (of, "elements: 9, fnv64: 0", "the number of elements of `a` from 0 on"),
+        (of, "fnv64: 0, offset: 4", "`offset` is a place in a `file`"),
+        (of, "fnv64: 0, where: only.gz", "`x/only.gz` has 3 bytes, expected 8"),
+        (
+            of,
+            "fnv64: 0, generate: { ramp: {} }",
+            "exactly one of `reference`, `file`, `generate` and `fnv64`",
+        ),
+    ] {
+        let text = load(compute, expect).expect_err(message);
+        assert!(text.contains(message), "{message}: {text}");
+    }
+}
+
+#[test]
+fn a_copy_between_unlike_types_has_whole_elements_on_both_sides() {
+    let bytes = |line: &str| {
+        let yaml = with(line)
+            .replace("b: { type: f32, elements: \"${n}\" }", "b: { type: u8, elements: 32 }")
+            .replace("ramp: { step: 0.5 }", "ramp: {}");
+        assert!(yaml.contains("type: u8"), "{yaml}");
+        loaded(&yaml, &[])
+    };
+    bytes("  - copy: { from: b, to: a, element: 4, to_element: 5, elements: 8 }\n").expect("words");
+    for (line, message) in [
+        (
+            "element: 4, to_element: 5, elements: 6",
+            "a row of 6 bytes is no whole number of elements of `a`, which have 4",
+        ),
+        (
+            "element: 5, elements: 8",
+            "the place of 5 bytes is no whole number of elements of `a`, which have 4",
+        ),
+        ("element: 4, elements: 4, rows: 2, pitch: 6", "the pitch of 6 bytes is no whole number"),
+    ] {
+        let text = bytes(&format!("  - copy: {{ from: b, to: a, {line} }}\n")).expect_err(message);
+        assert!(text.contains(message), "{message}: {text}");
     }
 }
