@@ -115,11 +115,11 @@ pub(crate) struct Writer<'a> {
 /// # Errors
 /// Files of the record cannot be read, or those of the application not written.
 pub fn write_application(recorded: &Recorded, name: &str, folder: &Path) -> io::Result<String> {
-    let without_idle;
-    let recorded = match streams::without_idle(&recorded.entries) {
+    let prepared;
+    let recorded = match streams::prepared(&recorded.entries) {
         Some(entries) => {
-            without_idle = recorded.with(entries)?;
-            &without_idle
+            prepared = recorded.with(entries)?;
+            &prepared
         }
         None => recorded,
     };
@@ -317,12 +317,14 @@ impl Writer<'_> {
             let _ = writeln!(yaml, "description: {}", text::quoted(&description));
         }
         text::code(&mut yaml, &self.codes);
+        text::library(&mut yaml, &self.recorded.entries);
         text::buffers(&mut yaml, &self.buffers, self.scratch);
         bound::lists(&mut yaml, &self.recorded.entries, &self.buffers);
         text::section(&mut yaml, "prelude", &fold(lines(prelude)));
         text::names(&mut yaml, "copy_in", &copied(&copy_in));
         text::section(&mut yaml, "kernels", &fold(lines(kernels)));
         text::names(&mut yaml, "copy_out", &copied(&copy_out));
+        text::non_blocking(&mut yaml, &self.recorded.entries);
         text::section(&mut yaml, "postlude", &fold(lines(postlude)));
         if !expected.is_empty() {
             yaml.push_str("expect:\n");

@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
-use counterpoint_ptx::Param;
+use counterpoint_ptx::printf::Ring;
+use counterpoint_ptx::{Heap, Param};
 
 use crate::application::{LITTLE, Part, SCRATCH, Source, Step, Writer};
 use crate::buffers::{Buffer, Buffers, Code};
 use crate::fold::{Item, Linear, Piece};
 use crate::record::{Dim, Entry, Region, Way};
+use crate::streams;
 
 #[derive(Default)]
 struct Line(Vec<Piece>);
@@ -272,6 +274,28 @@ pub(crate) fn buffers(yaml: &mut String, buffers: &Buffers, scratch: u64) {
     if scratch > 0 {
         let _ = writeln!(yaml, "  {SCRATCH}: {{ type: u8, elements: {scratch} }}");
     }
+}
+
+/// Memory for what kernels allocate and print, the most that a launch had, where it is not the usual one.
+pub(crate) fn library(yaml: &mut String, entries: &[Entry]) {
+    let sizes = entries.iter().filter_map(|entry| match entry {
+        Entry::Library { heap, printf } => Some((*heap, *printf)),
+        _ => None,
+    });
+    let usual = (Heap::DEFAULT_BYTES, Ring::DEFAULT_BYTES);
+    let most = sizes.reduce(|most, one| (most.0.max(one.0), most.1.max(one.1))).unwrap_or(usual);
+    for (key, bytes, usual) in [("heap", most.0, usual.0), ("printf", most.1, usual.1)] {
+        if bytes != usual {
+            let _ = writeln!(yaml, "{key}: {bytes} B");
+        }
+    }
+}
+
+/// The streams that the default stream does not wait for.
+pub(crate) fn non_blocking(yaml: &mut String, entries: &[Entry]) {
+    let streams = streams::non_blocking(entries).into_iter().map(|stream| format!("s{stream}"));
+    let streams: Vec<String> = streams.collect();
+    names(yaml, "non_blocking", &streams.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
 pub(crate) fn names(yaml: &mut String, key: &str, names: &[&str]) {

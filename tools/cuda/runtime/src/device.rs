@@ -11,6 +11,7 @@ use counterpoint_ptx::texture::Textures;
 use counterpoint_ptx::{Kernel, VariableBases, Windows};
 
 use crate::errors::{Error, Result};
+use crate::modules::Modules;
 
 /// The first address that is given.
 const FIRST: u64 = 1 << 16;
@@ -49,13 +50,19 @@ pub(crate) struct Device {
     options: Options,
     launches: u32,
     buffers: u32,
+    /// Bytes of text that were lost.
+    lost: u64,
 }
 
 impl Device {
     /// A device with this much memory. The addresses in `taken` mean something on the host and are not given.
     /// Kernels end when nobody needs them any more.
     pub(crate) fn new(bytes: u64, taken: Vec<std::ops::Range<u64>>, gone: &Arc<AtomicBool>) -> Result<Self> {
-        let memory = FlatMemory::with_room((2 * bytes) as usize).map_err(|_| Error::MEMORY_ALLOCATION)?;
+        // The memory of the device's library lies behind all that the program can be given.
+        let end = 2 * bytes as usize;
+        let mut memory = FlatMemory::with_room(end + end / 2).map_err(|_| Error::MEMORY_ALLOCATION)?;
+        memory.base = FIRST;
+        memory.bytes.grow(end);
         Ok(Device {
             memory,
             live: BTreeMap::new(),
@@ -71,6 +78,7 @@ impl Device {
             },
             launches: 0,
             buffers: 0,
+            lost: 0,
         })
     }
 
@@ -111,6 +119,9 @@ impl Device {
 
     /// A place that nobody has had before.
     pub(crate) fn place(&mut self, bytes: u64) -> Result<u64> {
+        if bytes > self.bytes {
+            return Err(Error::MEMORY_ALLOCATION);
+        }
         let mut start = self.next.next_multiple_of(ALIGNMENT);
         // A byte behind each allocation belongs to none.
         let over =
@@ -167,13 +178,40 @@ impl Device {
                 self.live.insert(address, Allocation { bytes, is_buffer: false });
             }
         }
-        // The memory of the device's library lies behind all that is there.
-        self.next = self.next.max(self.memory.base + self.memory.bytes.len() as u64 + 1);
         Ok(bases)
     }
 
+    /// Gives kernels a new heap of this size.
+    pub(crate) fn renew_heap(&mut self, bytes: u64, modules: &mut Modules) {
+        self.memory.resize_heap(bytes);
+        self.point(modules);
+    }
+
+    /// Gives kernels new memory of this size for what they print; all of that has been taken.
+    pub(crate) fn renew_printf(&mut self, bytes: u64, modules: &mut Modules) {
+        self.memory.resize_printf(bytes);
+        self.lost = 0;
+        self.point(modules);
+    }
+
+    fn point(&mut self, modules: &mut Modules) {
+        for module in modules.loaded() {
+            if let Some(kernel) = module.any() {
+                module.bases = self.memory.point(&kernel, module.bases);
+            }
+        }
+    }
+
+    /// Frees all that the program has been given; the result is their addresses.
+    pub(crate) fn free_all(&mut self) -> Result<Vec<u64>> {
+        let buffers = self.live.iter().filter(|(_, found)| found.is_buffer).map(|(address, _)| *address);
+        let buffers: Vec<u64> = buffers.collect();
+        buffers.iter().try_for_each(|address| self.free(*address))?;
+        Ok(buffers)
+    }
+
     /// Checks that all rows of a region lie in one allocation.
-    fn check(&self, region: Region) -> Result {
+    pub(crate) fn check(&self, region: Region) -> Result {
         if region.bytes() == 0 {
             return Ok(());
         }
@@ -259,9 +297,11 @@ impl Device {
         }
     }
 
-    /// The text that kernels have printed since the last call.
-    pub(crate) fn printed(&mut self) -> String {
-        self.memory.take_printed()
+    /// The text that kernels have printed since the last call, and whether some of it is lost.
+    pub(crate) fn printed(&mut self) -> (String, bool) {
+        let text = self.memory.take_printed();
+        let lost = self.memory.printed_lost();
+        (text, std::mem::replace(&mut self.lost, lost) < lost)
     }
 }
 

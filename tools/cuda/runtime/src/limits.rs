@@ -21,6 +21,11 @@ pub(crate) struct Limits {
 const KIB: u64 = 1 << 10;
 
 impl Limits {
+    /// Bytes of the L2 in which lines may stay: three quarters of it on newer devices.
+    pub(crate) fn persisting_bytes(&self) -> u64 {
+        if self.capability.0 >= 8 { 3 << 18 } else { 0 }
+    }
+
     /// The limits of a generation, such as 75.
     pub(crate) fn of(generation: u32) -> Self {
         let (threads, blocks, registers, shared, most) = match generation {

@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use counterpoint_cuda_capture::Entry;
 
 use super::entries;
-use super::streams::Stream;
+use super::streams::{Made, NON_BLOCKING, Stream};
 use crate::errors::{Error, Result};
 use crate::foreign::{plain, put};
 use crate::graphs::{Capture, Graph, Operation, Plan};
@@ -83,6 +83,11 @@ impl Graphs {
         handle(number)
     }
 
+    /// Forgets all but the last number.
+    pub(crate) fn clear(&mut self) {
+        *self = Graphs { last: self.last, ..Graphs::default() };
+    }
+
     /// Whether graphs allocate memory at an address.
     pub(crate) fn has_promised(&self, address: u64) -> bool {
         self.promised.contains(&address)
@@ -117,7 +122,8 @@ impl State {
     fn lanes(&mut self, ready: &mut Ready, stream: u32) -> Vec<(u32, Operation)> {
         let Ready { plan, streams, events } = ready;
         while streams.len() + 1 < plan.ends.len() {
-            streams.push(self.new_stream_number());
+            // The first lane alone and the default stream wait for each other.
+            streams.push(self.new_stream_of(Made { flags: NON_BLOCKING, priority: 0 }));
         }
         let lane = |lane: usize| if lane == 0 { stream } else { streams[lane - 1] };
         let mut event = |mark: Mark| *events.entry(mark).or_insert_with(|| self.new_event());
@@ -168,9 +174,7 @@ impl State {
         match operation {
             Operation::Nothing | Operation::Host(_) | Operation::Graph(_) => Ok(()),
             Operation::Kernel(call) => self.launch_now(call, stream),
-            Operation::Copy { places, shape, kind } => {
-                places.into_iter().try_for_each(|places| self.copy_now(places, shape, kind, stream, false))
-            }
+            Operation::Copy { planes, shape, kind } => self.copy_now((planes, shape), kind, stream, false),
             Operation::Fill { place, shape, value } => self.fill_now(place, shape, value, stream),
             Operation::Record(event) => {
                 self.record(event, stream);
