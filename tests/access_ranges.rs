@@ -29,7 +29,7 @@ fn block(launch: &LaunchStep, env: &CtaEnvironment, memory: &mut FlatMemory, see
     let mut waiting = vec![false; warps.len()];
     let mut shared = vec![0; (kernel.shared_bytes() + launch.shared) as usize];
     // A thread's local memory lies behind that of the thread before it.
-    let local_bytes = kernel.local_bytes() as usize;
+    let local_bytes = kernel.local_bytes(env.stack) as usize;
     let mut local = vec![0; local_bytes * 32 * warps.len()];
     let mut constants = Vec::new();
     for symbol in kernel.constant_symbols() {

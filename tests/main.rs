@@ -35,6 +35,7 @@ mod progress;
 mod ptx_command;
 mod slices;
 mod speed;
+mod stack;
 mod statistics;
 mod streams;
 mod studies;

@@ -273,6 +273,7 @@ impl<'a> Driver<'a> {
             grid: step.grid,
             block: step.block,
             dynamic_shared: step.shared,
+            stack: self.application.stack,
             registers: step.registers,
             params: params.into(),
             constant_writes: self.constant_writes.get(&step.device).copied().unwrap_or(0),

@@ -20,6 +20,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::Meter;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
+use counterpoint_protocols::launch::fault_of;
 use counterpoint_protocols::preload::Contents;
 use counterpoint_ptx::functional::{Check, FlatMemory, Grid, Options, Space};
 use counterpoint_ptx::{VariableBases, Windows};
@@ -101,6 +102,7 @@ impl<'a> FunctionalHost<'a> {
         unwritten: u8,
     ) -> Result<Self, Fault> {
         let mut memories = Memories::new(application, unwritten)?;
+        options.stack = application.stack;
         if application.is_fixed() {
             options.windows = Windows::ABOVE_MEMORY;
         }
@@ -493,7 +495,7 @@ impl<'a> FunctionalHost<'a> {
         });
         let (flow, failure) = match ran {
             Ok(flow) => (flow, None),
-            Err(error) => (ControlFlow::Continue(()), Some(Fault::new(format!("{name}, {error}")))),
+            Err(error) => (ControlFlow::Continue(()), Some(fault_of(&name, &error))),
         };
         for finding in grid.findings() {
             let key = (kernel.to_owned(), finding.check, finding.lines);

@@ -13,7 +13,7 @@ use counterpoint_protocols::host::FileIndex;
 use counterpoint_ptx::printf::Ring;
 use counterpoint_ptx::surface::{Surface, Surfaces};
 use counterpoint_ptx::texture::{Texture, Textures};
-use counterpoint_ptx::{Heap, Kernel};
+use counterpoint_ptx::{Heap, Kernel, StackSize};
 
 use crate::modules::Module;
 
@@ -414,6 +414,8 @@ pub struct Application {
     pub modules: Vec<Module>,
     /// Memory of every device that the kernels' library has.
     pub library: LibrarySizes,
+    /// The stack of each thread.
+    pub stack: StackSize,
     /// Its streams by number; number 0 is the default streams of all devices.
     pub streams: Vec<Stream>,
     /// Buffers whose contents are on their device before time 0, in the order of the files that hold them.

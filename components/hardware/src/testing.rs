@@ -15,7 +15,7 @@ use counterpoint_protocols::local::LocalMemory;
 use counterpoint_protocols::memory::{
     ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemResult, Tag, sectors,
 };
-use counterpoint_ptx::{Allocation, Allocations, Kernel, Rights, VariableBases};
+use counterpoint_ptx::{Allocation, Allocations, Kernel, Rights, StackSize, VariableBases};
 
 /// The clock of every component.
 pub const CLOCK: Hertz = Hertz::new(1_000_000_000);
@@ -194,6 +194,7 @@ pub fn launch(id: u32, source: &str, grid: u32, block: u32) -> Arc<Launch> {
         grid: [grid, 1, 1],
         block: [block, 1, 1],
         dynamic_shared: 0,
+        stack: StackSize::default(),
         constant_writes: 0,
         parameters: 0,
         params: BUFFER.to_le_bytes().into(),

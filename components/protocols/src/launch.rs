@@ -5,10 +5,10 @@ use std::hash::{Hash, Hasher};
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::{Message, Socket};
+use counterpoint_framework::kernel::{Fault, Message, Socket};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_ptx::texture::Textures;
-use counterpoint_ptx::{Allocations, Kernel, VariableBases};
+use counterpoint_ptx::{Allocations, Failure, FaultKind, Kernel, StackSize, VariableBases};
 
 use crate::extra::{Extra, Note, Payload};
 use crate::local::{Capacity, LocalMemory};
@@ -66,6 +66,9 @@ pub struct Launch {
     pub block: [u32; 3],
     /// Dynamic shared memory in bytes.
     pub dynamic_shared: u32,
+    /// The stack of each thread. Where a kernel of the device needs one, it is part of its local memory, by which launches that differ in
+    /// it have different hashes.
+    pub stack: StackSize,
     /// 32-bit registers of a thread.
     pub registers: u32,
     /// The values of the kernel's parameters, laid out as PTX declares them.
@@ -78,6 +81,18 @@ pub struct Launch {
     pub memory: Arc<Allocations>,
     /// The span that the launch is part of.
     pub span: Option<SpanId>,
+}
+
+/// The fault of a launch, given by its name, whose kernel has failed; with the remedy that its application has, where there is one.
+#[cold]
+pub fn fault_of(launch: impl fmt::Display, failure: &Failure) -> Fault {
+    let fault = Fault::new(format!("{launch}, {failure}"));
+    match failure.error.kind {
+        FaultKind::StackOverflow => {
+            fault.with_help("give the application a larger `stack:`, such as `stack: 64 KiB`")
+        }
+        _ => fault,
+    }
 }
 
 /// The name of a launch: its kernel and its number, `step#3`.

@@ -33,13 +33,14 @@ use counterpoint_ptx_frontend::{program, syntax};
 
 pub use analysis::cfg::NO_PC;
 pub use execute::{
-    Access, AccessKind, Allocation, Allocations, CtaEnvironment, ExecError, Failure, Issue, Issued, PollStep,
-    RangeCall, Rights, Votes, Waiting, Warp, Windows, endless, printf, standstill, surface, texture,
+    Access, AccessKind, Allocation, Allocations, CtaEnvironment, ExecError, Failure, FaultKind, Issue,
+    Issued, PollStep, RangeCall, Rights, Votes, Waiting, Warp, Windows, endless, printf, standstill, surface,
+    texture,
 };
 pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Order, RangeAction, Reach, Space, Unit};
 pub use program::{
     Class, FileAccesses, Heap, InitialAddress, Instruction, Kernel, Param, ParamField, RegisterSet, Row,
-    Symbol, VariableBases, decode,
+    StackSize, Symbol, VariableBases, decode,
 };
 pub use syntax::error::PtxError;
 pub use syntax::{ast, error, lexer, link, parser, rewrite};

@@ -253,6 +253,29 @@ fn a_part_of_a_warp_at_a_barrier_is_a_fault_unless_the_others_have_ended() {
 }
 
 #[test]
+fn mistakes_are_found_in_each_space_of_a_generic_access() {
+    // Lanes below 8 point to local memory, those from 24 on to global memory, and the others to shared memory.
+    let pointers = "mov.u64 %rd4, own;
+cvta.local.u64 %rd4, %rd4;
+and.b32 %r4, %r1, 31;
+mul.wide.u32 %rd6, %r4, 4;
+cvt.u64.u32 %rd5, %r9;
+add.u64 %rd5, %rd5, %rd6;
+cvta.shared.u64 %rd5, %rd5;
+setp.lt.u32 %p1, %r4, 8;
+selp.b64 %rd4, %rd4, %rd5, %p1;
+add.u64 %rd5, %rd1, %rd6;
+setp.ge.u32 %p1, %r4, 24;
+selp.b64 %rd4, %rd5, %rd4, %p1;";
+    let ran = run(32, &format!("{pointers}\nld.u32 %r3, [%rd4];"));
+    let place = line(&ran.source, "ld.u32 %r3, [%rd4];");
+    assert_eq!(ran.summary(), [(Check::Unwritten, [place; 2], 24)]);
+    let ran = run(64, &format!("{pointers}\nst.u32 [%rd4], %r1;"));
+    let place = line(&ran.source, "st.u32 [%rd4], %r1;");
+    assert_eq!(ran.summary(), [(Check::Race, [place; 2], 16)]);
+}
+
+#[test]
 fn reads_of_what_nobody_wrote_are_found_once_an_instruction() {
     let body = "add.u64 %rd4, %rd2, %rd3;
 setp.lt.u32 %p1, %r1, 16;

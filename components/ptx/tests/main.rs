@@ -27,6 +27,7 @@ mod slice;
 mod slice_committed;
 mod slice_runs;
 mod small;
+mod spaces;
 mod spellings;
 mod stack;
 mod surfaces;

@@ -1,6 +1,6 @@
 //! More output of compilers: every kernel of `mixed/` must decode, and its control flow be sound.
 
-use counterpoint_ptx::{NO_PC, decode, parser};
+use counterpoint_ptx::{NO_PC, StackSize, decode, parser};
 
 #[test]
 fn all_kernels_of_both_dialects_decode() {
@@ -26,6 +26,6 @@ fn all_kernels_of_both_dialects_decode() {
         }
         assert_eq!(kernels[0].shared_bytes(), 2048);
         assert_eq!(kernels[0].max_ntid(), Some([256, 1, 1]));
-        assert_eq!(kernels[3].local_bytes(), 32);
+        assert_eq!(kernels[3].local_bytes(StackSize::default()), 32);
     }
 }

@@ -1,8 +1,8 @@
 //! Results of single instructions and branches, through the public interface: small kernels, one warp.
 
-use counterpoint_ptx::Kernel;
+use counterpoint_ptx::{FaultKind, Kernel};
 
-use crate::small::{HEAD, execute, outputs};
+use crate::small::{HEAD, execute, execute_in, outputs};
 
 /// One instruction on two 32-bit operands in each thread.
 fn binary32(instruction: &str, pairs: &[(u32, u32)]) -> Vec<u32> {
@@ -197,6 +197,39 @@ fn faults_name_line_and_lane() {
     assert!(outside.message.contains("outside"));
     let endless = execute("L: bra L;", 1, &[0], false).unwrap_err();
     assert!(endless.message.contains("a loop that does not end"), "{endless}");
+}
+
+#[test]
+fn faults_are_of_the_sorts_that_cuda_tells_apart() {
+    let before = ".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);
+        .func down() { call down, (); ret; }\n";
+    let local = ".local .b8 mine[8]; mov.u64 %rd5, mine;";
+    for (body, kind) in [
+        ("ld.global.u32 %r1, [64];", FaultKind::IllegalAddress),
+        ("st.shared.u32 [tile+1024], %r1;", FaultKind::IllegalAddress),
+        (&format!("{local} st.local.u32 [%rd5+8], %r1;"), FaultKind::IllegalAddress),
+        ("ld.global.u64 %rd5, [%rd4+4];", FaultKind::MisalignedAddress),
+        ("ld.v4.u32 {%r1, %r2, %r3, %r4}, [%rd4+8];", FaultKind::MisalignedAddress),
+        ("ld.global.u32 %r1, [66];", FaultKind::MisalignedAddress),
+        ("st.shared.u32 [tile+1026], %r1;", FaultKind::MisalignedAddress),
+        (
+            &format!("{local} cvta.local.u64 %rd6, %rd5; atom.add.u32 %r1, [%rd6], 1;"),
+            FaultKind::InvalidAddressSpace,
+        ),
+        ("mov.u64 %rd5, 40; P: .callprototype ()_(); call %rd5, (), P;", FaultKind::InvalidProgramCounter),
+        (
+            "{ .param .b64 a; .param .b32 c; st.param.b64 [a], %rd0; st.param.b32 [c], %r0;
+              call __assertfail, (a, a, c, a, a); }",
+            FaultKind::Assertion,
+        ),
+        ("call down, ();", FaultKind::StackOverflow),
+        ("alloca.u64 %rd5, 9000;", FaultKind::StackOverflow),
+        ("stackrestore.u64 %rd4;", FaultKind::Other),
+        ("trap;", FaultKind::Other),
+    ] {
+        let error = execute_in(before, &format!("{body} ret;"), 1, &[0], false).expect_err(body);
+        assert_eq!(error.kind, kind, "{body} {error}");
+    }
 }
 
 #[test]

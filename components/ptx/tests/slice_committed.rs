@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use counterpoint_ptx::ast::Module;
 use counterpoint_ptx::slice::{Carry, Dimensions, Options, Sliced, is_sliced, slice, sliced};
-use counterpoint_ptx::{Kernel, PtxError, decode, parser};
+use counterpoint_ptx::{Kernel, PtxError, StackSize, decode, parser};
 
 use crate::common::ptxas::Assembler;
 
@@ -53,7 +53,8 @@ fn take_at_most_one_register_more(step: usize, least: u32) {
                 assert!(is_sliced(slice.name()) && !is_sliced(plain.name()));
                 assert_eq!(slice.params().len(), plain.params().len() + 6);
                 assert_eq!(slice.param_bytes(), plain.param_bytes().next_multiple_of(4) + 24);
-                let memory = |kernel: &Kernel| (kernel.shared_bytes(), kernel.local_bytes());
+                let memory =
+                    |kernel: &Kernel| (kernel.shared_bytes(), kernel.local_bytes(StackSize::default()));
                 assert_eq!(memory(slice), memory(plain), "{path} {}", kernel.name);
                 let [old, new] = [plain, slice].map(|kernel| i64::from(kernel.live_registers()));
                 *more.entry(new - old).or_insert(0) += 1;

@@ -1,7 +1,7 @@
 //! Small kernels of one CTA, for tests: a body, words in, words out.
 
 use counterpoint_ptx::functional::{FlatMemory, Options, Statistics, run};
-use counterpoint_ptx::{ExecError, Kernel};
+use counterpoint_ptx::{ExecError, Kernel, StackSize};
 
 pub(crate) const HEAD: &str = ".version 7.8\n.target sm_35\n.address_size 64\n";
 
@@ -37,7 +37,18 @@ pub(crate) fn execute_in(
     input: &[u64],
     baseline: bool,
 ) -> Result<(Vec<u64>, Statistics), ExecError> {
-    run_kernel(&kernel(before, body), threads, input, baseline)
+    run_kernel(&kernel(before, body), threads, input, baseline, StackSize::default())
+}
+
+/// The words that each thread of one CTA wrote, with a stack of so many bytes and no input.
+pub(crate) fn execute_on_stack(
+    bytes: u64,
+    before: &str,
+    body: &str,
+    threads: u32,
+) -> Result<Vec<u64>, ExecError> {
+    let stack = StackSize::new(bytes).expect("a size");
+    run_kernel(&kernel(before, body), threads, &[], false, stack).map(|(words, _)| words)
 }
 
 fn run_kernel(
@@ -45,6 +56,7 @@ fn run_kernel(
     threads: u32,
     input: &[u64],
     baseline: bool,
+    stack: StackSize,
 ) -> Result<(Vec<u64>, Statistics), ExecError> {
     let mut memory = FlatMemory::new(0);
     let bytes: Vec<u8> = (0..threads as usize)
@@ -53,7 +65,7 @@ fn run_kernel(
     let from = memory.push(&bytes);
     let to = memory.push(&vec![0; 8 * threads as usize]);
     let params: Vec<u8> = [to, from].into_iter().flat_map(u64::to_le_bytes).collect();
-    let options = Options { baseline, limit: 1_000_000, ..Options::default() };
+    let options = Options { baseline, stack, limit: 1_000_000, ..Options::default() };
     let statistics = run(kernel, [1, 1, 1], [threads, 1, 1], &params, &mut memory, &options)?;
     let start = (to - memory.base) as usize;
     let words =
@@ -69,8 +81,9 @@ pub(crate) fn outputs(body: &str, threads: u32, input: &[u64]) -> Vec<u64> {
 /// The same with module items before the kernel.
 pub(crate) fn outputs_in(before: &str, body: &str, threads: u32, input: &[u64]) -> Vec<u64> {
     let kernel = kernel(before, body);
-    let (fast, counted) = run_kernel(&kernel, threads, input, false).expect("it runs");
-    let (plain, counted_plain) = run_kernel(&kernel, threads, input, true).expect("it runs");
+    let (fast, counted) = run_kernel(&kernel, threads, input, false, StackSize::default()).expect("it runs");
+    let (plain, counted_plain) =
+        run_kernel(&kernel, threads, input, true, StackSize::default()).expect("it runs");
     assert_eq!((&fast, counted), (&plain, counted_plain), "the two builds differ: {body}");
     fast
 }

@@ -3,7 +3,7 @@
 
 use counterpoint_ptx::Kernel;
 
-use crate::small::{HEAD, execute, execute_in, outputs, outputs_in};
+use crate::small::{HEAD, execute, execute_in, execute_on_stack, outputs, outputs_in};
 
 /// Fills as many words as its argument says with the argument, calls itself with one less, and adds up its own words.
 const RECURSIVE: &str = "
@@ -89,6 +89,37 @@ fn allocations_end_with_their_function() {
     assert!(execute_in(frames, &call(8192), 2, &[], false).is_ok());
     let full = execute_in(frames, &call(8200), 2, &[], false).unwrap_err();
     assert!(full.message.ends_with("is exhausted, 1 calls deep"), "{full}");
+}
+
+#[test]
+fn a_stack_has_the_size_of_its_launch() {
+    // Each call keeps 64 bytes, and adds up its own word behind the deeper ones.
+    let deep = ".func (.param .b32 r) down(.param .b32 n) { .local .b8 mine[64]; .reg .b32 %v<4>; .reg .pred %q;
+        ld.param.u32 %v0, [n]; mov.u32 %v2, 0; setp.eq.u32 %q, %v0, 0; @%q bra END; st.local.u32 [mine+60], %v0; sub.u32 %v1, %v0, 1;
+        { .param .b32 a; .param .b32 b; st.param.b32 [a], %v1; call (b), down, (a); ld.param.b32 %v2, [b]; }
+        ld.local.u32 %v3, [mine+60]; add.u32 %v2, %v2, %v3; END: st.param.b32 [r], %v2; ret; }";
+    let call = |depth: u32| {
+        let store = "cvt.u64.u32 %rd5, %r3; st.global.u64 [%rd3], %rd5; ret;";
+        format!("add.u32 %r2, %r0, {depth}; call (%r3), down, (%r2); {store}")
+    };
+    let sum = |n: u64| n * (n + 1) / 2;
+    let full = execute_on_stack(8192, deep, &call(200), 3).unwrap_err();
+    assert!(full.message.ends_with("the stack of 8192 bytes is exhausted, 129 calls deep"), "{full}");
+    assert_eq!(
+        execute_on_stack(65_536, deep, &call(200), 40).unwrap(),
+        (200..240).map(sum).collect::<Vec<u64>>()
+    );
+    assert_eq!(
+        execute_on_stack(65_536, deep, &call(1020), 1).unwrap(),
+        [sum(1020)],
+        "a call for each 64 bytes"
+    );
+    let full = execute_on_stack(4096, deep, &call(64), 1).unwrap_err();
+    assert!(full.message.ends_with("the stack of 4096 bytes is exhausted, 65 calls deep"), "{full}");
+    let take = "alloca.u64 %rd5, 9000; st.local.u64 [%rd5+8992], %rd2; ld.local.u64 %rd6, [%rd5+8992]; st.global.u64 [%rd3], %rd6; ret;";
+    assert_eq!(execute_on_stack(9008, "", take, 2).unwrap(), [0, 8]);
+    let full = execute_on_stack(8992, "", take, 2).unwrap_err();
+    assert!(full.message.starts_with("the stack of 8992 bytes is exhausted"), "{full}");
 }
 
 #[test]

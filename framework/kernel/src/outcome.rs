@@ -17,16 +17,25 @@ pub struct Reason {
     pub message: String,
     /// A bug in the component's code rather than something a user can cause.
     pub panicked: bool,
+    /// The remedy, if there is one that a user may not know.
+    pub help: Option<String>,
 }
 
 impl Fault {
     /// A fault with a message.
     pub fn new(message: impl Into<String>) -> Self {
-        Fault(Box::new(Reason { message: message.into(), panicked: false }))
+        Fault(Box::new(Reason { message: message.into(), panicked: false, help: None }))
+    }
+
+    /// The same fault, with a remedy.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.0.help = Some(help.into());
+        self
     }
 
     pub(crate) fn panic(message: String) -> Self {
-        Fault(Box::new(Reason { message, panicked: true }))
+        Fault(Box::new(Reason { message, panicked: true, help: None }))
     }
 }
 
@@ -82,6 +91,14 @@ impl Outcome {
             Outcome::Finished(time) | Outcome::Stopped(time) | Outcome::Interrupted(time) => *time,
             Outcome::Deadlock(hang) | Outcome::Livelock(hang) => hang.time,
             Outcome::Failed { time, .. } => *time,
+        }
+    }
+
+    /// The remedy for a failure, if it has one.
+    pub fn help(&self) -> Option<&str> {
+        match self {
+            Outcome::Failed { fault, .. } => fault.help.as_deref(),
+            _ => None,
         }
     }
 }

@@ -130,7 +130,8 @@ impl Placed {
             for kernel in &module.kernels {
                 let title = format!("code of {}", kernel.name());
                 loaded.code.push(bump.take(title, kernel.code_bytes(), Rights::None));
-                bytes_per_thread = kernel.local_bytes().next_multiple_of(4).max(bytes_per_thread);
+                bytes_per_thread =
+                    kernel.local_bytes(application.stack).next_multiple_of(4).max(bytes_per_thread);
                 let bytes = u64::from(kernel.param_bytes()).next_multiple_of(LINE_BYTES);
                 parameters.bytes = bytes.max(parameters.bytes);
             }

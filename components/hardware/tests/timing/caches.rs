@@ -30,7 +30,8 @@ fn launch_of(source: &str, threads: u32) -> Launch {
     let mut launch = Arc::unwrap_or_clone(launch(1, source, 2, threads));
     (launch.code, launch.parameters, launch.variables.constants) = (CODE, PARAMETERS, CONSTANTS);
     let capacity = Capacity { sms: 1, warps: 48 };
-    launch.local = LocalMemory { base: LOCAL, bytes_per_thread: launch.kernel.local_bytes(), capacity };
+    launch.local =
+        LocalMemory { base: LOCAL, bytes_per_thread: launch.kernel.local_bytes(launch.stack), capacity };
     launch
 }
 

@@ -10,7 +10,7 @@ use super::*;
 fn run(params: &str, body: &str, threads: u32) -> (Run, String) {
     let source = kernel(body);
     let mut launch = std::sync::Arc::unwrap_or_clone(launch(1, &source, 1, threads));
-    let bytes_per_thread = launch.kernel.local_bytes();
+    let bytes_per_thread = launch.kernel.local_bytes(launch.stack);
     launch.local = LocalMemory { base: 0x6_0000, bytes_per_thread, capacity: Capacity { sms: 1, warps: 48 } };
     (run_blocks(params, Memory::default(), vec![(5, block(&launch.into(), 0))]), source)
 }

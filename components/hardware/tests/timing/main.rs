@@ -18,6 +18,7 @@ mod order;
 mod programs;
 mod scheduling;
 mod sm;
+mod spaces;
 mod tensor;
 mod translation;
 mod waiting;

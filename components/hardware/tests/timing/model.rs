@@ -61,6 +61,15 @@ fn a_load_takes_what_memory_takes_and_a_cycle_more_for_each_further_sector() {
 }
 
 #[test]
+fn an_access_to_several_spaces_takes_what_one_to_each_of_them_takes() {
+    let choose = "mov.u64 %rd3, scratch;\ncvta.shared.u64 %rd3, %rd3;\nsetp.lt.u32 %p1, %r1, 9;\nselp.b64 %rd3, %rd3, %rd1, %p1;";
+    for access in ["ld.u32 %r3, [%rd3];", "st.u32 [%rd3], %r1;"] {
+        let time = |accesses: &str| longer(&format!("{choose}\n{accesses}\nadd.u32 %r3, %r3, %r1;"));
+        assert_eq!(time(access), time(&format!("@%p1 {access}\n@!%p1 {access}")), "{access}");
+    }
+}
+
+#[test]
 fn warps_meet_at_barriers() {
     let chain = "add.u32 %r3, %r3, %r1;\n".repeat(20);
     let body = format!("setp.ge.u32 %p1, %r1, 32;\n@%p1 bra MEET;\n{chain}MEET:\nbar.sync 0;\n{chain}");

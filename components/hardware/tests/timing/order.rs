@@ -27,7 +27,7 @@ fn requests(target: u32, body: &str, sizes: (u32, u64)) -> Vec<(u64, MemRequest)
 fn requests_on(params: &str, target: u32, body: &str, (threads, data): (u32, u64)) -> Vec<(u64, MemRequest)> {
     let source = kernel(body).replace("sm_35", &format!("sm_{target}"));
     let mut launch = Arc::unwrap_or_clone(launch(1, &source, 1, threads));
-    let bytes_per_thread = launch.kernel.local_bytes();
+    let bytes_per_thread = launch.kernel.local_bytes(launch.stack);
     launch.local = LocalMemory { base: 0x6_0000, bytes_per_thread, capacity: Capacity { sms: 1, warps: 48 } };
     let mut bench = bench::<Sm>(params);
     let mut memory = Memory::default();

@@ -4,12 +4,14 @@
 //! the return is where they meet again. Lanes that call different functions through registers go one function
 //! after another and meet behind the call. Within a function, lanes that have returned wait until the last has.
 
-use super::{Access, Entry, ExecError, Warp, blend, fault, wide_of};
+use super::{Access, Entry, ExecError, FaultKind, Warp, blend, fault, fault_of, wide_of};
 use crate::analysis::cfg::NO_PC;
 use crate::program::{Action, CallSite, FramePart, Instruction, Kernel, NONE, Row};
 
-/// Calls that may be open at once. Registers are saved on the host, so something must bound them.
-const DEEPEST_CALL: usize = 256;
+/// Calls that may always be open at once. Registers are saved on the host, so something must bound them.
+const DEEP_CALLS: usize = 256;
+/// More may be open on a large stack, of which each takes so many bytes on a GPU: a return address, and what it saves.
+const BYTES_OF_CALL: usize = 32;
 
 /// The state that a return restores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,14 +43,16 @@ impl Warp {
         };
         let (caller, function) = (&kernel.functions[self.function as usize], &kernel.functions[callee]);
         let local_base = self.local_base + u64::from(caller.local_bytes);
-        if self.frames.len() >= DEEPEST_CALL {
-            return Err(fault(instruction, lanes, format!("calls nest deeper than {DEEPEST_CALL}")));
+        let deepest = DEEP_CALLS.max(self.stack_bytes(kernel) as usize / BYTES_OF_CALL);
+        if self.frames.len() >= deepest {
+            let message = format!("calls nest deeper than {deepest}");
+            return Err(fault_of(FaultKind::StackOverflow, instruction, lanes, message));
         }
         if local_base + u64::from(function.local_bytes) > self.end_of_frames(kernel, group) {
             let depth = self.frames.len() + 1;
-            let message =
-                format!("the stack of {} bytes is exhausted, {depth} calls deep", kernel.local_bytes);
-            return Err(fault(instruction, lanes, message));
+            let bytes = self.stack_bytes(kernel);
+            let message = format!("the stack of {bytes} bytes is exhausted, {depth} calls deep");
+            return Err(fault_of(FaultKind::StackOverflow, instruction, lanes, message));
         }
         let (back, meet) = (self.pc + 1, self.reconvergence);
         self.stack.push(Entry { pc: back, reconvergence: meet, mask: self.mask });
@@ -107,7 +111,8 @@ impl Warp {
             (0..32).filter(|lane| targets[*lane] == first).fold(0, |all, lane| all | 1 << lane) & lanes;
         let found = kernel.functions[1..].iter().position(|function| function.address == first);
         let Some(index) = found else {
-            return Err(fault(instruction, group, format!("no function lies at {first:#x}")));
+            let message = format!("no function lies at {first:#x}");
+            return Err(fault_of(FaultKind::InvalidProgramCounter, instruction, group, message));
         };
         let function = &kernel.functions[index + 1];
         let fits = |a: &[FramePart], b: &[FramePart]| a.iter().map(|p| p.size).eq(b.iter().map(|p| p.size));

@@ -167,7 +167,7 @@ impl Moment<'_> {
             message += &format!("; it waits for {}", told.join(", and for "));
             message += &self.company(warp, others);
         }
-        let error = ExecError { line: first, lane: round.lanes.trailing_zeros(), message };
+        let error = ExecError::new(first, round.lanes.trailing_zeros(), message);
         let failure = Box::new(Failure::of_warp(kernel, self.env.ctaid, warp as u32, error));
         if round.waits_for_global() { Verdict::Waits(failure) } else { Verdict::Endless(failure) }
     }

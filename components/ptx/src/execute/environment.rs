@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::execute::texture::Textures;
+use crate::program::StackSize;
 
 /// Windows of shared and local memory among generic addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +48,8 @@ pub struct CtaEnvironment {
     pub grid: u64,
     /// Shared memory that the launch adds to the static part.
     pub dynamic_shared_bytes: u32,
+    /// The stack of each thread.
+    pub stack: StackSize,
     /// Generic address windows.
     pub windows: Windows,
     /// Address of the module's `.global` variables.
@@ -69,6 +72,7 @@ impl CtaEnvironment {
             sm_count: 1,
             grid: 0,
             dynamic_shared_bytes: 0,
+            stack: StackSize::default(),
             windows: Windows::default(),
             global_base: 0,
             constant_base: 0,

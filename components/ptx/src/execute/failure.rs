@@ -4,15 +4,50 @@ use std::fmt;
 
 use crate::program::Kernel;
 
+/// The sort of a fault, as far as CUDA tells them apart (CUDA's `driver_types.h`, `cudaError`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FaultKind {
+    /// An access to memory that is not there, was freed, or must not be touched so.
+    IllegalAddress,
+    /// An access whose address is no multiple of its size, wherever that lies.
+    MisalignedAddress,
+    /// An access to a space on which the instruction does not work.
+    InvalidAddressSpace,
+    /// A call to an address at which no function lies.
+    InvalidProgramCounter,
+    /// An assertion of the program failed.
+    Assertion,
+    /// Calls or allocations have taken all of a thread's stack.
+    StackOverflow,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
 /// A fault of the simulated program: its author can cause it, so it is never a panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecError {
+    /// Its sort.
+    pub kind: FaultKind,
     /// Source line of the instruction that faulted.
     pub line: u32,
     /// The lane that faulted first.
     pub lane: u32,
     /// The event.
     pub message: String,
+}
+
+impl ExecError {
+    /// A fault of no particular sort.
+    pub fn new(line: u32, lane: u32, message: String) -> Self {
+        ExecError { kind: FaultKind::Other, line, lane, message }
+    }
+
+    /// The same, of a sort.
+    #[must_use]
+    pub fn of(self, kind: FaultKind) -> Self {
+        ExecError { kind, ..self }
+    }
 }
 
 impl fmt::Display for ExecError {
@@ -44,7 +79,7 @@ impl Failure {
 
     /// A fault of a block's warps together.
     pub fn of_block(ctaid: [u32; 3], message: String) -> Self {
-        Failure { ctaid, warp: None, place: String::new(), error: ExecError { line: 0, lane: 0, message } }
+        Failure { ctaid, warp: None, place: String::new(), error: ExecError::new(0, 0, message) }
     }
 }
 

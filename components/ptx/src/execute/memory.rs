@@ -1,7 +1,7 @@
 //! The memory instructions of a warp: addresses and data on the way out, registers on the way in.
 
-use super::{Access, AccessKind, CtaEnvironment, ExecError, Warp, blend, fault, vector};
-use crate::isa::{AtomicType, Space};
+use super::{Access, AccessKind, CtaEnvironment, ExecError, FaultKind, Warp, blend, fault_of, vector};
+use crate::isa::AtomicType;
 use crate::program::{Instruction, Kernel, NONE, Row};
 
 impl Warp {
@@ -50,11 +50,8 @@ impl Warp {
                 .ok()
                 .and_then(|start| env.params.get(start..start.checked_add(width)?));
             let Some(bytes) = bytes else {
-                return Err(fault(
-                    instruction,
-                    1 << lane,
-                    format!("parameter bytes at {start} do not exist"),
-                ));
+                let message = format!("parameter bytes at {start} do not exist");
+                return Err(fault_of(FaultKind::IllegalAddress, instruction, 1 << lane, message));
             };
             let piece = usize::from(form.bytes.min(4));
             for (row, part) in words.iter_mut().zip(bytes.chunks_exact(piece)) {
@@ -124,11 +121,11 @@ impl Warp {
         access.contiguous = shape.contiguous;
         access.space = match form.space {
             Some(space) => space,
-            None => resolve(env, instruction, lanes, access)?,
+            None => self.resolve(env, instruction, access)?,
         };
         // Widths are powers of two, so one test serves all lanes; those that are switched off may hold anything.
         if shape.bits & (step - 1) != 0 {
-            check_alignment(instruction, lanes, access)?;
+            check_alignment(instruction, access.mask, access)?;
         }
         match form.atomic {
             Some((_, kind)) => {
@@ -230,39 +227,6 @@ impl Warp {
     }
 }
 
-/// The space of a generic access; its addresses become those of the space.
-fn resolve(
-    env: &CtaEnvironment,
-    instruction: &Instruction,
-    lanes: u32,
-    access: &mut Access,
-) -> Result<Space, Box<ExecError>> {
-    let windows = env.windows;
-    let (mut shared, mut local) = (0u32, 0u32);
-    for (lane, address) in access.addresses.iter().enumerate() {
-        shared |= u32::from(address.wrapping_sub(windows.shared) < windows.size) << lane;
-        local |= u32::from(address.wrapping_sub(windows.local) < windows.size) << lane;
-    }
-    let (shared, local) = (shared & lanes, local & lanes);
-    let (space, start) = if shared | local == 0 {
-        return Ok(Space::Global);
-    } else if shared == lanes {
-        (Space::Shared, windows.shared)
-    } else if local == lanes {
-        (Space::Local, windows.local)
-    } else {
-        return Err(fault(
-            instruction,
-            lanes & !(if shared != 0 { shared } else { local }),
-            "the lanes of one generic access lie in different spaces".into(),
-        ));
-    };
-    for address in &mut access.addresses {
-        *address = address.wrapping_sub(start);
-    }
-    Ok(space)
-}
-
 #[cold]
 fn check_alignment(instruction: &Instruction, lanes: u32, access: &Access) -> Result<(), Box<ExecError>> {
     let width = u64::from(access.width);
@@ -270,5 +234,5 @@ fn check_alignment(instruction: &Instruction, lanes: u32, access: &Access) -> Re
     let Some(bad) = bad else { return Ok(()) };
     let message =
         format!("address {:#x} is no multiple of the {width} bytes accessed", access.addresses[bad]);
-    Err(fault(instruction, 1 << bad, message))
+    Err(fault_of(FaultKind::MisalignedAddress, instruction, 1 << bad, message))
 }

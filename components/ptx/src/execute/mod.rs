@@ -27,6 +27,7 @@ mod predicates;
 pub mod printf;
 mod range;
 pub(crate) mod repeat;
+mod spaces;
 mod stack;
 pub(crate) mod standstill;
 mod straight;
@@ -40,7 +41,7 @@ pub use access::{Access, AccessKind};
 pub use allocations::{Allocation, Allocations, Rights};
 use call::Frame;
 pub use environment::{CtaEnvironment, Windows};
-pub use failure::{ExecError, Failure};
+pub use failure::{ExecError, Failure, FaultKind};
 use poll::Poll;
 pub use poll::PollStep;
 pub use range::RangeCall;
@@ -78,7 +79,8 @@ pub enum Issue {
     Held,
     /// Later accesses must wait until earlier ones are visible, and see all that the order requires.
     Fence(Order),
-    /// The access is filled in. A load's registers wait for [`Warp::complete_load`].
+    /// The access is filled in. A load's registers wait for [`Warp::complete_load`]. Where the lanes of a generic access lie in
+    /// several spaces, it is issued for each of them, and [`Warp::is_between_spaces`] until the last.
     Memory,
     /// A kernel parameter was read; its registers are written. The access holds its offset among the parameters, of the
     /// first lane's if they differ, as the address of lane 0.
@@ -160,10 +162,13 @@ pub struct Warp {
     /// Parameters of calls: those of the function that runs begin at `frame_row`.
     frame: Vec<Row>,
     frame_row: usize,
-    /// Address of its local memory.
+    /// Address of its local memory, and bytes of each lane's.
     local_base: u64,
+    local_bytes: u32,
     saved_rows: Vec<Row>,
     saved_predicates: Vec<u32>,
+    /// Lanes of a generic access that has been issued for those in another space, and is issued for these next.
+    elsewhere: u32,
     paths: Paths,
 }
 
@@ -188,8 +193,10 @@ impl Warp {
             frame: Vec::new(),
             frame_row: 0,
             local_base: 0,
+            local_bytes: 0,
             saved_rows: Vec::new(),
             saved_predicates: Vec::new(),
+            elsewhere: 0,
             rows: Vec::new(),
             predicates: Vec::new(),
             paths: Paths::default(),
@@ -214,10 +221,12 @@ impl Warp {
         self.stack.clear();
         self.frames.clear();
         (self.function, self.floor, self.returned, self.frame_row, self.local_base) = (0, 0, 0, 0, 0);
+        self.local_bytes = kernel.local_bytes(env.stack);
         self.frame.clear();
         self.frame.resize(kernel.functions[0].frame_bytes.div_ceil(4) as usize, Row::ZERO);
         self.saved_rows.clear();
         self.saved_predicates.clear();
+        self.elsewhere = 0;
         self.paths = Paths::default();
         self.rows.clear();
         self.rows.resize(kernel.rows as usize, Row::ZERO);
@@ -297,7 +306,10 @@ impl Warp {
             Action::Video(ref video) => self.video(kernel, instruction, video, lanes),
             Action::Memory => {
                 self.access(kernel, env, instruction, lanes, access)?;
-                kind = Issue::Memory;
+                if !self.is_between_spaces() {
+                    self.advance(kernel);
+                }
+                return Ok(Issued { kind: Issue::Memory, lanes: access.mask });
             }
             Action::LoadParam => {
                 self.load_param(env, instruction, lanes, access)?;
@@ -329,7 +341,8 @@ impl Warp {
             }
             Action::Range(action) => kind = self.call_range(kernel, instruction, action, lanes, access)?,
             Action::Assert => {
-                return Err(fault(instruction, lanes, "an assertion of the program failed".into()));
+                let message = "an assertion of the program failed".into();
+                return Err(fault_of(FaultKind::Assertion, instruction, lanes, message));
             }
             Action::BadFree => {
                 let message = "`free` is given what `malloc` did not give, or what is free already";
@@ -535,5 +548,10 @@ fn wide_of(rows: &[Row], first: usize) -> &[u64; 32] {
 
 #[cold]
 fn fault(instruction: &Instruction, lanes: u32, message: String) -> Box<ExecError> {
-    Box::new(ExecError { line: instruction.line, lane: lanes.trailing_zeros(), message })
+    fault_of(FaultKind::Other, instruction, lanes, message)
+}
+
+#[cold]
+fn fault_of(kind: FaultKind, instruction: &Instruction, lanes: u32, message: String) -> Box<ExecError> {
+    Box::new(ExecError { kind, line: instruction.line, lane: lanes.trailing_zeros(), message })
 }

@@ -112,8 +112,10 @@ impl Warp {
     /// Whether its behaviour from here on is that from an earlier state on, as far as registers say.
     pub(crate) fn repeats(&self, earlier: &Warp, deciding: &Deciding) -> bool {
         let path = |warp: &Warp| {
-            let Warp { pc, reconvergence, mask, exited, function, floor, returned, voting, .. } = warp;
-            (*pc, *reconvergence, *mask, *exited, *function, *floor, *returned, *voting)
+            let Warp {
+                pc, reconvergence, mask, exited, function, floor, returned, voting, elsewhere, ..
+            } = warp;
+            (*pc, *reconvergence, *mask, *exited, *function, *floor, *returned, *voting, *elsewhere)
         };
         path(self) == path(earlier)
             && (self.frame_row, self.local_base) == (earlier.frame_row, earlier.local_base)

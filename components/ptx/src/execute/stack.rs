@@ -4,7 +4,7 @@
 //! a stack pointer. A function that changes it keeps in a row of its own the one with which it was called, and its return
 //! restores it from there.
 
-use super::{ExecError, Warp, blend, fault};
+use super::{ExecError, FaultKind, Warp, blend, fault_of};
 use crate::isa::forms::StackOp;
 use crate::program::{Instruction, Kernel};
 
@@ -13,18 +13,23 @@ const END_ALIGNMENT: u32 = 16;
 impl Warp {
     /// Gives all lanes an empty stack.
     pub(super) fn clear_stack(&mut self, kernel: &Kernel) {
-        let end = kernel.local_bytes / END_ALIGNMENT * END_ALIGNMENT;
+        let end = self.local_bytes / END_ALIGNMENT * END_ALIGNMENT;
         for row in [kernel.stack, kernel.functions[0].stack].into_iter().flatten() {
             self.rows[usize::from(row)].0 = [end; 32];
         }
     }
 
+    /// Bytes of each lane's stack.
+    pub(super) fn stack_bytes(&self, kernel: &Kernel) -> u32 {
+        self.local_bytes - kernel.local_bytes
+    }
+
     /// The end of the local memory that frames may take in these lanes.
     pub(super) fn end_of_frames(&self, kernel: &Kernel, lanes: u32) -> u64 {
-        let Some(row) = kernel.stack else { return kernel.local_bytes.into() };
+        let Some(row) = kernel.stack else { return self.local_bytes.into() };
         let pointers = self.rows[usize::from(row)].0;
         let lowest = (0..32).filter(|lane| lanes >> lane & 1 != 0).map(|lane| pointers[lane]).min();
-        lowest.unwrap_or(kernel.local_bytes).into()
+        lowest.unwrap_or(self.local_bytes).into()
     }
 
     /// A function begins in these lanes: it keeps their stack pointers.
@@ -64,14 +69,18 @@ impl Warp {
                 let next = match operation {
                     StackOp::Allocate => {
                         let bounds = frame..=u64::from(pointers[lane]);
-                        allocate(bounds, operands[lane], instruction.offset as u64, kernel.local_bytes)
+                        allocate(bounds, operands[lane], instruction.offset as u64, self.stack_bytes(kernel))
                     }
                     _ => {
                         let bounds = pointers[lane]..=self.rows[kept].0[lane];
                         restore(bounds, operands[lane])
                     }
                 };
-                pointers[lane] = next.map_err(|message| fault(instruction, 1 << lane, message))?;
+                let kind = match operation {
+                    StackOp::Allocate => FaultKind::StackOverflow,
+                    _ => FaultKind::Other,
+                };
+                pointers[lane] = next.map_err(|message| fault_of(kind, instruction, 1 << lane, message))?;
             }
             self.rows[pointer].0 = pointers;
         }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CtaEnvironment, ExecError, Warp, fault};
+use super::{CtaEnvironment, ExecError, FaultKind, Warp, fault, fault_of};
 use crate::program::{Instruction, Kernel, NONE, Outside, Row, SurfaceField, SurfacePlace};
 
 /// A surface.
@@ -173,7 +173,8 @@ impl Warp {
                 })?,
             };
             known = Some((handle, surface));
-            work(lane, surface).map_err(|message| fault(instruction, 1 << lane, message))?;
+            work(lane, surface)
+                .map_err(|message| fault_of(FaultKind::IllegalAddress, instruction, 1 << lane, message))?;
         }
         Ok(())
     }

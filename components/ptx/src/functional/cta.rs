@@ -12,7 +12,7 @@ use crate::execute::allocations::{Allocations, bytes_of};
 use crate::execute::endless::{Doing, FIRST_LOOK, Memories, Moment, Verdict, budget};
 use crate::execute::standstill::{Waiting, standstill};
 use crate::execute::texture::channel_of;
-use crate::execute::{Access, AccessKind, CtaEnvironment, ExecError, Failure, Issue, Votes, Warp};
+use crate::execute::{Access, AccessKind, CtaEnvironment, ExecError, Failure, FaultKind, Issue, Votes, Warp};
 use crate::isa::Space;
 use crate::program::{Kernel, Row};
 
@@ -48,6 +48,8 @@ pub(super) struct Cta<'a> {
     arrived: [Arrived; 16],
     shared: Vec<u8>,
     local: Vec<u8>,
+    /// Of each thread.
+    local_bytes: usize,
     /// Written bytes of shared and local memory; a thread's part of the latter begins with a word.
     shared_shadow: Shadow,
     local_shadow: Shadow,
@@ -74,7 +76,7 @@ impl<'a> Cta<'a> {
             warps.iter_mut().for_each(Warp::use_baseline);
         }
         let shared = kernel.shared_bytes() as usize + options.dynamic_shared_bytes as usize;
-        let local = kernel.local_bytes() as usize;
+        let local = kernel.local_bytes(env.stack) as usize;
         Cta {
             kernel,
             warps,
@@ -82,6 +84,7 @@ impl<'a> Cta<'a> {
             arrived: [Arrived::default(); 16],
             shared: vec![0; shared],
             local: vec![0; local * 32 * count],
+            local_bytes: local,
             shared_shadow: Shadow::new(shared),
             local_shadow: Shadow::new(local.next_multiple_of(64) * 32 * count),
             races: options.racecheck.then(|| Box::new(Races::new(count, shared, kernel.target()))),
@@ -318,7 +321,7 @@ impl<'a> Cta<'a> {
         };
         let warps: Vec<Doing> = self.warps.iter().zip(&self.waiting).map(doing).collect();
         let moment = Moment { kernel: self.kernel, env, shared: self.shared.clone(), warps };
-        let size = self.kernel.local_bytes() as usize;
+        let size = self.local_bytes;
         let mut memories = Known { local: &self.local, size, memory };
         for index in 0..self.warps.len() {
             if !matches!(moment.warps[index], Doing::Running(_)) {
@@ -459,7 +462,7 @@ impl<'a> Cta<'a> {
 
     fn local(&mut self, index: usize, env: &CtaEnvironment) -> Result<(), Box<ExecError>> {
         let access = &self.access;
-        let size = self.kernel.local_bytes() as usize;
+        let size = self.local_bytes;
         let mut unwritten = 0;
         for lane in (0..32).filter(|lane| access.mask & (1 << lane) != 0) {
             let thread = index * 32 + lane;
@@ -487,10 +490,11 @@ impl<'a> Cta<'a> {
             Space::Global => allocations.locate(addresses[lane as usize], (*width).into()),
             Space::Shared => beyond("the block's shared memory", self.shared.len()),
             Space::Const => beyond("constant memory", self.kernel.constant_bytes() as usize),
-            Space::Local => beyond("the thread's local memory", self.kernel.local_bytes() as usize),
+            Space::Local => beyond("the thread's local memory", self.local_bytes),
         };
         let message = format!("{}, {place}", self.access.describe(lane));
-        Box::new(ExecError { line: self.kernel.instructions()[*pc as usize].line, lane, message })
+        let line = self.kernel.instructions()[*pc as usize].line;
+        Box::new(ExecError::new(line, lane, message).of(FaultKind::IllegalAddress))
     }
 
     /// Notes that lanes have read unwritten bytes.

@@ -76,5 +76,5 @@ pub(super) fn mistake(
     message: String,
 ) -> Failure {
     let line = kernel.instructions()[pc as usize].line;
-    Failure::of_warp(kernel, ctaid, warp as u32, ExecError { line, lane, message })
+    Failure::of_warp(kernel, ctaid, warp as u32, ExecError::new(line, lane, message))
 }

@@ -23,7 +23,7 @@ use std::sync::atomic::AtomicBool;
 use crate::execute::texture::Textures;
 use crate::execute::{CtaEnvironment, ExecError, Failure, RangeCall, Windows};
 use crate::isa::RangeAction;
-use crate::program::{Kernel, VariableBases};
+use crate::program::{Kernel, StackSize, VariableBases};
 use cta::Cta;
 pub use findings::{Check, Finding};
 pub use first_touch::{FirstBytes, PAGE};
@@ -42,6 +42,8 @@ pub const DEFAULT_LIMIT: u64 = 10_000_000_000;
 pub struct Options {
     /// Shared memory that the launch adds.
     pub dynamic_shared_bytes: u32,
+    /// The stack of each thread, for recursive calls and `alloca`. Launches may have different ones.
+    pub stack: StackSize,
     /// Warp instructions of a block after which it is given up: something in it runs in circles.
     pub limit: u64,
     /// Look for races in shared memory, which takes several times as long. A caller with several launches may
@@ -63,6 +65,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             dynamic_shared_bytes: 0,
+            stack: StackSize::default(),
             limit: DEFAULT_LIMIT,
             racecheck: false,
             baseline: false,
@@ -127,6 +130,7 @@ impl<'a> Grid<'a> {
         let mut env = CtaEnvironment::new(grid, block, Arc::from(params));
         env.textures = Arc::clone(&options.textures);
         env.windows = options.windows;
+        env.stack = options.stack;
         env.dynamic_shared_bytes = options.dynamic_shared_bytes;
         (env.global_base, env.constant_base) = (variables.globals, variables.constants);
         let cta = Cta::new(kernel, &env, options);
@@ -208,5 +212,5 @@ pub fn run(
 }
 
 fn launch_error(message: String) -> ExecError {
-    ExecError { line: 0, lane: 0, message }
+    ExecError::new(0, 0, message)
 }

@@ -111,6 +111,12 @@ pub(super) static APPLICATION: Section = Section {
             "Memory of each device for what its kernels print until the host waits for them, such as `4 MiB`: the newest text stays; 1 MiB \
              if not given, as by CUDA's cudaLimitPrintfFifoSize.",
         ),
+        key(
+            "stack",
+            Single,
+            "Local memory of each thread for recursive calls and `alloca`, such as `64 KiB`, as by CUDA's cudaLimitStackSize: a multiple of 16 \
+             bytes, at most 512 KiB; 8 KiB if not given. A device has room for it in every thread that it can hold at once.",
+        ),
         key("buffers", Named(&BUFFER), "Memory by name, on the host and on a device."),
         key(
             "textures",

@@ -1,9 +1,9 @@
-//! `heap:` and `printf:`: memory of each device for the functions that kernels call without having them.
+//! `heap:`, `printf:` and `stack:`: memory of each device that kernels use without naming it.
 
 use counterpoint_framework::model::Node;
 use counterpoint_framework::time::Bytes;
 use counterpoint_host_model::program::LibrarySizes;
-use counterpoint_ptx::Heap;
+use counterpoint_ptx::{Heap, StackSize};
 
 use super::reader::Reader;
 
@@ -19,6 +19,19 @@ impl Reader<'_> {
         let heap = self.size(root.get("heap"), heap, 2 * Heap::HEADER_BYTES..=Heap::MOST_BYTES);
         let printf = self.size(root.get("printf"), printf, LEAST_PRINTF..=MOST_PRINTF);
         self.application.library = LibrarySizes { heap, printf };
+        self.read_stack(root);
+    }
+
+    fn read_stack(&mut self, root: &Node) {
+        let Some(node) = root.get("stack") else { return };
+        let usual = StackSize::default().bytes().into();
+        match StackSize::new(self.size(Some(node), usual, StackSize::STEP..=StackSize::MOST)) {
+            Some(stack) => self.application.stack = stack,
+            None => {
+                let message = format!("expected a multiple of {} bytes", StackSize::STEP);
+                self.diagnostics.error(node.span, message);
+            }
+        }
     }
 
     /// Bytes within bounds.

@@ -216,6 +216,7 @@ impl Joined {
             postlude,
             inspect,
             library,
+            stack,
             ..
         } = part.application;
         let device = buffers.first().map_or(0, |buffer| buffer.device);
@@ -227,6 +228,7 @@ impl Joined {
         let application = &mut to.application;
         let LibrarySizes { heap, printf } = &mut application.library;
         (*heap, *printf) = (library.heap.max(*heap), library.printf.max(*printf));
+        application.stack = if to.parts.len() == 1 { stack } else { application.stack.max(stack) };
         application.streams.push(Stream { name: name.to_owned(), device, non_blocking: false });
         application.buffers.extend(buffers.into_iter().map(|buffer| Buffer {
             name: own.named(&buffer.name),

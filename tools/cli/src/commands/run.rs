@@ -412,6 +412,9 @@ pub(super) fn status(summary: &RunSummary, console: &mut Console<'_>) -> io::Res
         Outcome::Interrupted(_) => writeln!(console.err, "interrupted: the results so far are partial")?,
         Outcome::Deadlock(_) | Outcome::Livelock(_) | Outcome::Failed { .. } => {
             writeln!(console.err, "error: {}", summary.ending())?;
+            if let Some(help) = outcome.help() {
+                writeln!(console.err, "  help: {help}")?;
+            }
         }
     }
     if !summary.missing.is_empty() {

@@ -282,18 +282,7 @@ impl Device {
             .map_err(|error| (Error::INVALID_VALUE, format!("{name}: {}", error.message)))?;
         match run.run_all(&mut self.memory, || {}) {
             Ok(flow) => Ok(flow),
-            Err(failure) => {
-                let outside =
-                    failure.error.message.contains("outside") || failure.error.message.contains("freed");
-                let error = if outside {
-                    Error::ILLEGAL_ADDRESS
-                } else if failure.error.message.contains("assertion") {
-                    Error::ASSERT
-                } else {
-                    Error::LAUNCH_FAILURE
-                };
-                Err((error, format!("{name}, {failure}")))
-            }
+            Err(failure) => Err((Error::of_fault(failure.error.kind), format!("{name}, {failure}"))),
         }
     }
 
@@ -307,6 +296,8 @@ impl Device {
 
 #[cfg(test)]
 mod tests {
+    use counterpoint_ptx::FaultKind;
+
     use super::*;
 
     #[test]
@@ -338,5 +329,31 @@ mod tests {
         assert_eq!(device.read(region).expect("rows"), [9; 6]);
         let beyond = Region { rows: 4, ..region };
         assert_eq!(device.fill(beyond, &[9]), Err(Error::INVALID_VALUE));
+    }
+
+    #[test]
+    fn a_kernel_that_fails_has_the_error_of_its_fault() {
+        let source = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 a) { .reg .u64 %a; .reg .u32 %r;\n\
+                      ld.param.u64 %a, [a]; ld.global.u32 %r, [%a]; st.global.u32 [%a+4], %r; ret; }";
+        let kernel = Kernel::compile(source, None).expect("a kernel");
+        let mut device = Device::new(1 << 20, Vec::new(), &Arc::default()).expect("a device");
+        let buffer = device.allocate(8).expect("room");
+        let mut run = |address: u64| {
+            let launch = Launch {
+                kernel: &kernel,
+                variables: VariableBases::default(),
+                grid: [1; 3],
+                block: [1; 3],
+                shared: 0,
+                parameters: &address.to_le_bytes(),
+            };
+            device.launch(&launch, &Arc::default()).map_err(|(error, _)| error)
+        };
+        assert_eq!(run(buffer), Ok(ControlFlow::Continue(())));
+        assert_eq!(run(buffer + 4), Err(Error::ILLEGAL_ADDRESS));
+        assert_eq!(run(buffer + 2), Err(Error::MISALIGNED_ADDRESS));
+        assert_eq!(run(buffer + 802), Err(Error::MISALIGNED_ADDRESS), "wherever it lies");
+        assert_eq!(Error::MISALIGNED_ADDRESS.text(), c"misaligned address");
+        assert_eq!(Error::of_fault(FaultKind::Other).name(), c"cudaErrorLaunchFailure");
     }
 }

@@ -2,6 +2,8 @@
 
 use std::ffi::CStr;
 
+use counterpoint_ptx::FaultKind;
+
 /// A result that is not success.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Error(pub(crate) i32);
@@ -46,6 +48,11 @@ table! {
     ASSERT = 710, c"cudaErrorAssert", c"device-side assert triggered";
     ALREADY_REGISTERED = 712, c"cudaErrorHostMemoryAlreadyRegistered", c"part or all of the requested memory range is already mapped";
     NOT_REGISTERED = 713, c"cudaErrorHostMemoryNotRegistered", c"pointer does not correspond to a registered memory region";
+    HARDWARE_STACK = 714, c"cudaErrorHardwareStackError", c"hardware stack error";
+    ILLEGAL_INSTRUCTION = 715, c"cudaErrorIllegalInstruction", c"an illegal instruction was encountered";
+    MISALIGNED_ADDRESS = 716, c"cudaErrorMisalignedAddress", c"misaligned address";
+    INVALID_ADDRESS_SPACE = 717, c"cudaErrorInvalidAddressSpace", c"operation not supported on global/shared address space";
+    INVALID_PC = 718, c"cudaErrorInvalidPc", c"invalid program counter";
     LAUNCH_FAILURE = 719, c"cudaErrorLaunchFailure", c"unspecified launch failure";
     COOPERATIVE_TOO_LARGE = 720, c"cudaErrorCooperativeLaunchTooLarge", c"too many blocks in cooperative launch";
     NOT_PERMITTED = 800, c"cudaErrorNotPermitted", c"operation not permitted";
@@ -72,6 +79,18 @@ impl Error {
     /// Its text, as `cudaGetErrorString` gives it.
     pub(crate) fn text(self) -> &'static CStr {
         self.row().map_or(NOT_KNOWN, |(_, _, text)| text)
+    }
+
+    /// The error of a kernel that failed so.
+    pub(crate) fn of_fault(kind: FaultKind) -> Self {
+        match kind {
+            FaultKind::IllegalAddress => Error::ILLEGAL_ADDRESS,
+            FaultKind::MisalignedAddress => Error::MISALIGNED_ADDRESS,
+            FaultKind::InvalidAddressSpace => Error::INVALID_ADDRESS_SPACE,
+            FaultKind::InvalidProgramCounter => Error::INVALID_PC,
+            FaultKind::Assertion => Error::ASSERT,
+            FaultKind::StackOverflow | FaultKind::Other => Error::LAUNCH_FAILURE,
+        }
     }
 
     pub(crate) fn texts() -> impl Iterator<Item = &'static CStr> {

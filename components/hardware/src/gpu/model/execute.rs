@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
-use counterpoint_protocols::launch::Launch;
+use counterpoint_protocols::launch::{Launch, fault_of};
 use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{Grid, Options};
 
@@ -41,6 +41,7 @@ impl Code<'_> {
         let warps = block.iter().product::<u32>().div_ceil(32);
         let options = Options {
             dynamic_shared_bytes: shared,
+            stack: launch.stack,
             limit: limit.saturating_mul(warps.into()),
             windows: WINDOWS,
             textures: Arc::clone(&launch.textures),
@@ -53,7 +54,7 @@ impl Code<'_> {
         for ctaid in ctaids {
             let mut isolated = Isolated::new(kernel, &steps, costs, warps);
             let ran = blocks.run_observed(ctaid, &mut memory.flat, &mut isolated);
-            let _ = ran.map_err(|failure| wrong(failure.to_string()))?;
+            let _ = ran.map_err(|failure| fault_of(launch.name(), &failure))?;
             all.push(isolated.warps().collect());
         }
         Ok(all)

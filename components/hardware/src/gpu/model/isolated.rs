@@ -77,6 +77,13 @@ impl Buffer {
         *self = Buffer { next: pc + 1, left: left - 1 };
         after
     }
+
+    /// An access comes next. The one that came last is issued again, for lanes in another space, and has stayed here.
+    fn keep(&mut self, pc: u32) {
+        if self.next == pc + 1 {
+            *self = Buffer { next: pc, left: self.left + 1 };
+        }
+    }
 }
 
 /// The demands of a warp whose block has an SM to itself.
@@ -240,6 +247,7 @@ impl Clock {
     }
 
     fn access(&mut self, pc: usize, step: &Step, access: &Access, costs: &Costs) {
+        self.buffer.keep(pc as u32);
         let issued = self.issue_access(pc, step, costs);
         match access.space {
             Space::Shared => {

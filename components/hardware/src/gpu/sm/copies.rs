@@ -4,7 +4,7 @@
 //! of its threads: a warp whose paths commit by themselves waits longer than it must, never shorter.
 
 use counterpoint_framework::kernel::Fault;
-use counterpoint_ptx::{Access, Row};
+use counterpoint_ptx::{Access, FaultKind, Row};
 
 use super::Sm;
 use super::cta::Cta;
@@ -72,7 +72,7 @@ pub(super) fn begin(access: &mut Access, cta: &mut Cta, warp: u32) -> Result<(),
             "copies {} bytes to {address:#x}, outside of the block's shared memory ({size} bytes)",
             access.width
         );
-        return Err(cta.fault_at(warp, lane, access.pc, message));
+        return Err(cta.fault_at(warp, lane, access.pc, FaultKind::IllegalAddress, message));
     }
     if access.zeros != 0 {
         let landed = access.land(access.zeros, &[Row::ZERO; 4], &mut cta.shared);
@@ -94,7 +94,7 @@ fn check_parts(access: &Access, cta: &Cta, warp: u32) -> Result<(), Fault> {
         if !memory.allow(address, bytes.into(), false) {
             let part = Access { width: bytes as u8, ..access.clone() };
             let message = format!("{}, {}", part.describe(lane), memory.locate(address, bytes.into()));
-            return Err(cta.fault_at(warp, lane, access.pc, message));
+            return Err(cta.fault_at(warp, lane, access.pc, FaultKind::IllegalAddress, message));
         }
     }
     Ok(())

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
-use counterpoint_protocols::launch::{CtaCounts, Launch};
+use counterpoint_protocols::launch::{CtaCounts, Launch, fault_of};
 use counterpoint_protocols::translation::RangeClaim;
-use counterpoint_ptx::{CtaEnvironment, ExecError, Failure, Votes, Waiting, Warp, Windows, standstill};
+use counterpoint_ptx::{
+    CtaEnvironment, ExecError, Failure, FaultKind, Votes, Waiting, Warp, Windows, standstill,
+};
 
 use super::order::Drain;
 use super::spans::Spans;
@@ -62,6 +64,7 @@ impl Cta {
             sm_count: sms,
             grid: u64::from(launch.id.0),
             dynamic_shared_bytes: launch.dynamic_shared,
+            stack: launch.stack,
             windows: WINDOWS,
             global_base: launch.variables.globals,
             constant_base: launch.variables.constants,
@@ -163,15 +166,16 @@ impl Cta {
     /// A fault of the block, with the launch.
     #[cold]
     pub(super) fn fault(&self, failure: Failure) -> Fault {
-        Fault::new(format!("{}, {failure}", self.launch.name()))
+        fault_of(self.launch.name(), &failure)
     }
 
     /// A fault of a lane at an instruction.
     #[cold]
-    pub(super) fn fault_at(&self, warp: u32, lane: u32, pc: u32, message: String) -> Fault {
+    pub(super) fn fault_at(&self, warp: u32, lane: u32, pc: u32, kind: FaultKind, message: String) -> Fault {
         let kernel = &self.launch.kernel;
         let line = kernel.instructions()[pc as usize].line;
-        self.fault(Failure::of_warp(kernel, self.environment.ctaid, warp, ExecError { line, lane, message }))
+        let error = ExecError { kind, line, lane, message };
+        self.fault(Failure::of_warp(kernel, self.environment.ctaid, warp, error))
     }
 
     /// Whether the block has ended and nothing of it is under way.

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
 use counterpoint_ptx::endless::{Doing, FIRST_LOOK, Memories, Moment, Sight, Verdict, Watch, budget};
-use counterpoint_ptx::{Row, Warp};
+use counterpoint_ptx::{FaultKind, Row, Warp};
 
 use super::cta::Cta;
 use super::load_store::{LoadStore, Pending, shared_access, shared_word};
@@ -220,6 +220,6 @@ impl Sm {
         let warp = self.warps.slots[slot as usize].warp.as_ref();
         let index = warp.map_or(0, Warp::index);
         let (active, pc) = warp.map_or((1, 0), |warp| (warp.active(), warp.pc().unwrap_or_default()));
-        cta.fault_at(index, active.trailing_zeros(), pc, message)
+        cta.fault_at(index, active.trailing_zeros(), pc, FaultKind::Other, message)
     }
 }

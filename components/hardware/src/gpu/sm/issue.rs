@@ -3,7 +3,9 @@
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
 use counterpoint_protocols::launch::IssueSlot;
-use counterpoint_ptx::{Access, AccessKind, Class, Failure, Issue, Issued, PollStep, Reach, Space, Waiting};
+use counterpoint_ptx::{
+    Access, AccessKind, Class, Failure, FaultKind, Issue, Issued, PollStep, Reach, Space, Waiting,
+};
 
 use super::cta::{BARRIERS, Cta};
 use super::facts::Fact;
@@ -289,14 +291,17 @@ impl Sm {
         Ok(IssueSlot::Used)
     }
 
-    /// Counts an instruction that is issued, and has the next one fetched.
+    /// Counts an instruction that is issued, and has the next one fetched. One that accesses one space after another stays in the
+    /// buffer until the last.
     #[inline]
     pub(super) fn count_issue(&mut self, slot: u32, place: usize, (pc, lanes): (u32, u32), stats: &SmStats) {
         let lanes = self.warps.number_of(slot, lanes);
         if let Some(cta) = &mut self.ctas[place] {
             count(stats, cta, self.warps.next(slot).class, lanes);
         }
-        self.fetch.issued(slot, pc, self.warps.pc(slot));
+        if !self.warps.is_between_spaces(slot) {
+            self.fetch.issued(slot, pc, self.warps.pc(slot));
+        }
     }
 
     /// Effect of an instruction on its warp's state: barriers, fences, the end.
@@ -412,12 +417,12 @@ fn check_bounds(access: &Access, cta: &Cta, warp: u32) -> Result<(), Fault> {
         return Ok(());
     };
     let message = format!("{}, {}", access.describe(lane as u32), memory.locate(addresses[lane], width));
-    Err(cta.fault_at(warp, lane as u32, access.pc, message))
+    Err(cta.fault_at(warp, lane as u32, access.pc, FaultKind::IllegalAddress, message))
 }
 
 /// Turns the offsets of an access to local memory into addresses, for the warp in a slot.
 fn to_local(access: &mut Access, cta: &Cta, warp: u32, slot: u32) -> Result<(), Fault> {
-    let bytes = u64::from(cta.launch.kernel.local_bytes());
+    let bytes = u64::from(cta.launch.kernel.local_bytes(cta.launch.stack));
     let outside = |lane: &u32| {
         let offset = access.addresses[*lane as usize];
         access.mask >> lane & 1 != 0 && offset.saturating_add(access.width.into()) > bytes
@@ -425,7 +430,7 @@ fn to_local(access: &mut Access, cta: &Cta, warp: u32, slot: u32) -> Result<(), 
     if let Some(lane) = (0..32).find(outside) {
         let message =
             format!("{}, outside of the thread's local memory ({bytes} bytes)", access.describe(lane));
-        return Err(cta.fault_at(warp, lane, access.pc, message));
+        return Err(cta.fault_at(warp, lane, access.pc, FaultKind::IllegalAddress, message));
     }
     load_store::to_local(access, &cta.launch.local, cta.environment.sm, slot);
     Ok(())

@@ -349,6 +349,12 @@ impl Warps {
         self.slots[slot as usize].warp.as_ref().and_then(Warp::pc)
     }
 
+    /// Whether the warp in a slot issues an access again, for lanes in another space.
+    #[inline]
+    pub(super) fn is_between_spaces(&self, slot: u32) -> bool {
+        self.slots[slot as usize].warp.as_ref().is_some_and(Warp::is_between_spaces)
+    }
+
     /// The results of the next instruction of the warp in a slot, which is issued, are pending from now on, if it has any.
     #[inline(always)]
     pub(super) fn await_results(&mut self, slot: u32) {

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::{CallSite, FramePart, Instruction, MatrixSite, Param, Symbol};
+use super::{CallSite, FramePart, Instruction, MatrixSite, Param, StackSize, Symbol};
 use crate::syntax::ast::SourceLines;
 use crate::syntax::error::PtxError;
 
@@ -73,7 +73,10 @@ pub struct Kernel {
     pub param_bytes: u32,
     pub shared_symbols: Vec<Symbol>,
     pub shared_bytes: u32,
+    /// Local memory of a thread, its stack aside.
     pub local_bytes: u32,
+    /// It calls itself somewhere, or allocates on the stack.
+    pub needs_stack: bool,
     pub global_symbols: Vec<Symbol>,
     pub constant_symbols: Vec<Symbol>,
     pub live_registers: u32,
@@ -152,9 +155,15 @@ impl Kernel {
         &self.shared_symbols
     }
 
-    /// Local memory of a thread.
-    pub fn local_bytes(&self) -> u32 {
-        self.local_bytes
+    /// Local memory of a thread whose stack has this size, if it needs one.
+    #[inline]
+    pub fn local_bytes(&self, stack: StackSize) -> u32 {
+        self.local_bytes + if self.needs_stack { stack.bytes() } else { 0 }
+    }
+
+    /// Whether it takes memory of a stack: it has a recursive call, or allocates.
+    pub fn needs_stack(&self) -> bool {
+        self.needs_stack
     }
 
     /// Module variables in global memory, with offsets from `CtaEnvironment::global_base`.

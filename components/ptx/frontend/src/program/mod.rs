@@ -11,6 +11,7 @@ pub mod param_loads;
 pub mod polls;
 pub mod register_sets;
 pub mod spins;
+pub mod stack_size;
 pub mod variables;
 
 pub use class::Class;
@@ -25,4 +26,5 @@ pub use kernel::{Kernel, Row};
 pub use library::Heap;
 pub use param_loads::ParamField;
 pub use register_sets::{FileAccesses, RegisterSet};
+pub use stack_size::StackSize;
 pub use variables::{InitialAddress, Param, Symbol};

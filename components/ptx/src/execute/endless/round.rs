@@ -170,7 +170,7 @@ fn run_ahead(
     let Moment { kernel, env, shared, .. } = moment;
     let mut warp = warp.clone();
     warp.execute_polls();
-    let bytes = kernel.local_bytes() as usize * 32;
+    let bytes = kernel.local_bytes(env.stack) as usize * 32;
     let local = Local { bytes: vec![0; bytes], known: vec![false; bytes] };
     let mut ahead = Ahead { warp, shared: shared.clone(), local, global: BTreeMap::new() };
     let (mut reads, mut writes) = (Words::default(), Words::default());

@@ -176,7 +176,7 @@ impl Watch {
                 told.join(" or ")
             );
         }
-        let error = ExecError { line: first, lane: self.lanes.trailing_zeros(), message };
+        let error = ExecError::new(first, self.lanes.trailing_zeros(), message);
         Failure::of_warp(kernel, env.ctaid, self.mark.index(), error)
     }
 }

@@ -21,7 +21,7 @@ pub(crate) const SLOT: usize = 64;
 
 fn declarations() -> String {
     let mut text = String::from(
-        ".reg .b64 %a<8>; .reg .b32 %t<8>; .reg .u32 %n<8>; .reg .pred %q<8>; .local .align 16 .b8 mine[64];\n",
+        ".reg .b64 %a<8>, %m<2>; .reg .b32 %t<8>; .reg .u32 %n<8>; .reg .pred %q<8>; .local .align 16 .b8 mine[64];\n",
     );
     for (ty, name, count) in REGISTERS {
         let _ = writeln!(text, ".reg .{ty} {name}<{count}>;");
@@ -42,6 +42,10 @@ const LOCAL: &str = "mov.u64 %a4, mine; cvt.u32.u64 %t1, %a4; cvta.local.u64 %a3
     st.local.v2.b64 [mine], {0, 0}; st.local.v2.b64 [mine+16], {0, 0}; st.local.v2.b64 [mine+32], {0, 0};\n\
     st.local.v2.b64 [mine+48], {0, 0};\n";
 
+/// Generic addresses that differ from thread to thread: of global, shared or local memory in `%m0`, and not of the last in `%m1`.
+const MIXED: &str = "and.b32 %t6, %t4, 1; setp.ne.u32 %q7, %t6, 0; selp.b64 %m1, %a2, %a0, %q7;\n\
+    and.b32 %t6, %t4, 6; setp.eq.u32 %q7, %t6, 2; selp.b64 %m0, %a3, %m1, %q7;\n";
+
 pub(crate) fn kernel(nodes: &[Node], catalogue: &Catalogue) -> String {
     let mut text = format!(
         ".visible .entry k(.param .u64 in, .param .u64 slots, .param .u64 out, .param .u64 sums) {{\n{}",
@@ -58,6 +62,7 @@ pub(crate) fn kernel(nodes: &[Node], catalogue: &Catalogue) -> String {
     let _ = writeln!(text, "mov.u32 %t0, tile; mad.lo.u32 %t0, %t4, {SLOT}, %t0; cvt.u64.u32 %a1, %t0;");
     let _ = writeln!(text, "cvta.shared.u64 %a2, %a1;");
     text += LOCAL;
+    text += MIXED;
     for (number, ty, name) in registers() {
         let at = 8 * number;
         let _ = match ty {

@@ -256,7 +256,7 @@ pub(crate) fn operands(op: &Opcode<'_>, choose: &mut Chooser<'_>) -> String {
 }
 
 /// The place of a thread's own bytes: the space as it is written, and the address.
-const PLACES: [(&str, &str, bool); 9] = [
+const PLACES: [(&str, &str, bool); 10] = [
     (".local", "mine", true),
     (".local", "%a4", true),
     (".local", "%t1", true),
@@ -266,6 +266,7 @@ const PLACES: [(&str, &str, bool); 9] = [
     (".shared", "%a1", false),
     (".shared", "%t0", false),
     ("", "%a2", false),
+    ("", "%m0", false),
 ];
 
 fn transfer(choose: &mut Chooser<'_>, function: bool, stores: bool) -> String {
@@ -321,8 +322,9 @@ fn in_a_row(choose: &mut Chooser<'_>) -> String {
 }
 
 fn atomic(choose: &mut Chooser<'_>) -> String {
-    let (space, address) =
-        choose.of(&[(".global", "%a0"), (".shared", "%a1"), (".shared", "%t0"), ("", "%a2"), ("", "%a0")]);
+    let places =
+        [(".global", "%a0"), (".shared", "%a1"), (".shared", "%t0"), ("", "%a2"), ("", "%a0"), ("", "%m1")];
+    let (space, address) = choose.of(&places);
     let (operation, name) = choose.of(&[
         ("add", "u32"),
         ("add", "s32"),

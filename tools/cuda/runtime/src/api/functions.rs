@@ -102,7 +102,8 @@ entries! {
         put(attributes, FunctionAttributes {
             shared: kernel.shared_bytes() as usize,
             constant: kernel.constant_bytes() as usize,
-            local: kernel.local_bytes() as usize,
+            // The stack has no size of the kernel.
+            local: kernel.local_bytes as usize,
             most_threads: threads.min(1024) as c_int,
             registers: kernel.registers_per_thread() as c_int,
             ptx_version: kernel.target() as c_int,

@@ -1,7 +1,7 @@
 //! Shared memory: a CTA's bytes, and the bank conflicts of an access.
 
 use counterpoint_framework::kernel::Fault;
-use counterpoint_ptx::{Access, AccessKind, Row};
+use counterpoint_ptx::{Access, AccessKind, FaultKind, Row};
 
 use super::{LoadStore, SmState, Taken};
 
@@ -23,7 +23,7 @@ impl LoadStore {
             let size = cta.shared.len();
             let message =
                 format!("{}, outside of the block's shared memory ({size} bytes)", access.describe(lane));
-            return Err(cta.fault_at(number, lane, access.pc, message));
+            return Err(cta.fault_at(number, lane, access.pc, FaultKind::IllegalAddress, message));
         }
         execute(&access, &mut cta.shared, &mut self.words);
         if let (Some(round), AccessKind::Atomic(..)) = (self.lock_round, access.kind) {

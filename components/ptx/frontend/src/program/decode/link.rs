@@ -15,9 +15,6 @@ use crate::program::{
 use crate::syntax::ast::{Function, Module};
 use crate::syntax::error::PtxError;
 
-/// Local memory that recursive calls and allocations on the stack may take beyond the kernel's own, in bytes a thread.
-const STACK_BYTES: u32 = 8 << 10;
-
 /// A decoded function that has no place in a kernel yet.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
@@ -103,10 +100,9 @@ pub(super) fn link(
         false => longest(&|at| weight(&codes[at])),
     };
     let (live_registers, pressure) = (together(&|code| code.live), together(&|code| code.pressure));
-    let stack_bytes = if codes.iter().any(|code| code.stack) { STACK_BYTES } else { 0 };
     let local_bytes = match recursive {
-        true => codes[0].local_bytes + STACK_BYTES,
-        false => longest(&|at| codes[at].local_bytes) + stack_bytes,
+        true => codes[0].local_bytes,
+        false => longest(&|at| codes[at].local_bytes),
     };
     let calls = codes.iter().any(|code| !code.calls.is_empty());
     let mut kernel = Kernel {
@@ -117,6 +113,7 @@ pub(super) fn link(
         shared_bytes: entry.storage.static_shared_bytes(),
         shared_symbols: entry.storage.shared.symbols,
         local_bytes,
+        needs_stack: recursive || codes.iter().any(|code| code.stack),
         global_symbols: entry.storage.global.symbols,
         constant_symbols: entry.storage.constant.symbols,
         live_registers,

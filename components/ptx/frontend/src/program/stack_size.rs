@@ -1,0 +1,45 @@
+//! The size of each thread's stack, from which recursive calls and `alloca` take local memory.
+
+/// Bytes of a thread's stack: 8 KiB if nobody says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StackSize(u32);
+
+impl StackSize {
+    /// Sizes are multiples of so many bytes, and none is smaller.
+    pub const STEP: u64 = 16;
+    /// The largest size in bytes: a thread has no more local memory (CUDA C Programming Guide, "Technical Specifications per Compute
+    /// Capability").
+    pub const MOST: u64 = 512 << 10;
+
+    /// A size in bytes; none if there is no such stack.
+    pub fn new(bytes: u64) -> Option<Self> {
+        let fits =
+            (StackSize::STEP..=StackSize::MOST).contains(&bytes) && bytes.is_multiple_of(StackSize::STEP);
+        fits.then_some(StackSize(bytes as u32))
+    }
+
+    /// Its bytes.
+    #[inline]
+    pub fn bytes(self) -> u32 {
+        self.0
+    }
+}
+
+impl Default for StackSize {
+    fn default() -> Self {
+        StackSize(8 << 10)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_multiples_of_sixteen_up_to_all_local_memory() {
+        let sizes = [0, 8, 16, 24, 8192, 65_536, 524_288, 524_304, 1 << 32].map(StackSize::new);
+        let bytes = sizes.map(|size| size.map_or(0, StackSize::bytes));
+        assert_eq!(bytes, [0, 0, 16, 0, 8192, 65_536, 524_288, 0, 0]);
+        assert_eq!(StackSize::new(8192), Some(StackSize::default()));
+    }
+}
