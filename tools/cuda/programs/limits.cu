@@ -1,4 +1,4 @@
-// Limits that a program sets for its kernels: blocks of a larger heap, and text that has room. What it may not set, it is told.
+// Limits that a program sets for its kernels: deeper recursion, blocks of a larger heap, and text that has room. What it may not set, it is told.
 // Arguments: 24
 // Machines: gtx480,titanx-sm6
 
@@ -39,6 +39,19 @@ __global__ void reserve(int *found, size_t bytes)
     }
 }
 
+// Each call needs a frame of its own.
+__device__ __noinline__ int descend(int x, int depth)
+{
+    volatile int frame[16];
+    frame[x & 15] = x;
+    return x >= depth ? frame[x & 15] : descend(x + 1, depth) + (frame[x & 15] - x);
+}
+
+__global__ void recurse(int *result, int depth)
+{
+    result[threadIdx.x] = descend(0, depth);
+}
+
 __global__ void say(int lines)
 {
     for (int i = 0; i < lines; ++i)
@@ -65,6 +78,12 @@ int main(int argc, char **argv)
     reserve<<<1, 1>>>(found + 1, 4 * wanted);
     EXPECT(cudaMemcpy(host, found, sizeof(host), cudaMemcpyDeviceToHost) == cudaSuccess);
     EXPECT(host[0] == 1 && host[1] == 0);
+    EXPECT(cudaDeviceSetLimit(cudaLimitStackSize, 60001) == cudaSuccess);
+    EXPECT(limit(cudaLimitStackSize) == 60016);
+    EXPECT(cudaDeviceSetLimit(cudaLimitStackSize, MIB) == cudaErrorInvalidValue);
+    recurse<<<1, 2>>>(found, 200);
+    EXPECT(cudaMemcpy(host, found, sizeof(host), cudaMemcpyDeviceToHost) == cudaSuccess);
+    EXPECT(host[0] == 200 && host[1] == 200);
     say<<<1, 1>>>(3);
     EXPECT(cudaDeviceSynchronize() == cudaSuccess);
     // Kernels use both now, so that their sizes stay.

@@ -130,12 +130,14 @@ pub enum Entry {
         /// The stream.
         stream: u32,
     },
-    /// The launches that follow have so much memory for what kernels allocate and print.
+    /// The launches that follow have so much memory for what kernels allocate and print, and for their stacks.
     Library {
         /// Bytes of the heap.
         heap: u64,
         /// Bytes of text that is not read yet.
         printf: u64,
+        /// Bytes of each thread's stack.
+        stack: u64,
     },
     /// A texture of memory of the device.
     Texture(Texels),

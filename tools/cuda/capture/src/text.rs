@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use counterpoint_ptx::printf::Ring;
-use counterpoint_ptx::{Heap, Param};
+use counterpoint_ptx::{Heap, Param, StackSize};
 
 use crate::application::{LITTLE, Part, SCRATCH, Source, Step, Writer};
 use crate::buffers::{Buffer, Buffers, Code};
@@ -276,15 +276,16 @@ pub(crate) fn buffers(yaml: &mut String, buffers: &Buffers, scratch: u64) {
     }
 }
 
-/// Memory for what kernels allocate and print, the most that a launch had, where it is not the usual one.
+/// Memory for what kernels allocate and print, and for their stacks: the most that a launch had, where it is not the usual one.
 pub(crate) fn library(yaml: &mut String, entries: &[Entry]) {
+    let usual = [Heap::DEFAULT_BYTES, Ring::DEFAULT_BYTES, StackSize::default().bytes().into()];
     let sizes = entries.iter().filter_map(|entry| match entry {
-        Entry::Library { heap, printf } => Some((*heap, *printf)),
+        Entry::Library { heap, printf, stack } => Some([*heap, *printf, *stack]),
         _ => None,
     });
-    let usual = (Heap::DEFAULT_BYTES, Ring::DEFAULT_BYTES);
-    let most = sizes.reduce(|most, one| (most.0.max(one.0), most.1.max(one.1))).unwrap_or(usual);
-    for (key, bytes, usual) in [("heap", most.0, usual.0), ("printf", most.1, usual.1)] {
+    let larger = |most: [u64; 3], one: [u64; 3]| std::array::from_fn(|index| most[index].max(one[index]));
+    let most = sizes.reduce(larger).unwrap_or(usual);
+    for ((key, bytes), usual) in ["heap", "printf", "stack"].into_iter().zip(most).zip(usual) {
         if bytes != usual {
             let _ = writeln!(yaml, "{key}: {bytes} B");
         }

@@ -51,7 +51,7 @@ int cudaGetLastError(void), cudaPeekAtLastError(void);
 int cudaLaunchKernel_ptsz(const void *, dim3, dim3, void **, size_t, void *), cudaMemcpy_ptds(void *, const void *, size_t, int);
 int cudaStreamSynchronize_ptsz(void *), cudaStreamGetFlags_ptsz(void *, unsigned *);
 
-static char store_stub, few_stub, say_stub, reserve_stub, work_stub, table_host, count_host;
+static char store_stub, few_stub, say_stub, reserve_stub, work_stub, recurse_stub, table_host, count_host;
 static int wrong;
 
 static void is(long wanted, long found, const char *what, int line) {
@@ -487,17 +487,27 @@ static void limits(void) {
         IS(round == 0, block != 0);
     }
     limit(HEAP, 64 * MIB, 1, 32 * MIB);
+    /* A thousand calls within each other need a stack of 32 KiB or more. */
+    int deep = 1000, result = 0;
+    limit(STACK, 65536, 0, 65536);
+    arguments[1] = &deep;
+    IS(0, launch(&recurse_stub, 1, 1, 0));
+    IS(0, cudaMemcpy(&result, place, 4, TO_HOST));
+    IS(deep, result);
     /* After a reset they are what they were, and the heap of 8 MiB has no room for 16. */
     IS(0, cudaDeviceReset());
     IS(1, cudaMemset(place, 0, 4));
     limit(HEAP, 8 * MIB, 0, 8 * MIB);
     IS(0, cudaDeviceGetLimit(&found, STACK));
     IS(1024, found);
-    bytes = 16 * MIB;
+    bytes = 16 * MIB, arguments[1] = &bytes;
     IS(0, cudaMalloc((void **)&place, 4096));
     IS(0, launch(&reserve_stub, 1, 1, 0));
     IS(0, cudaMemcpy(&block, place, 8, TO_HOST));
     IS(0, block);
+    arguments[1] = &deep;
+    int error = launch(&recurse_stub, 1, 1, 0);
+    IS(700, error ? error : cudaDeviceSynchronize());
 }
 
 static int work(int (*call)(const void *, dim3, dim3, void **, size_t, void *), char *at, int times, void *on) {
@@ -581,7 +591,7 @@ int main(int count, char **words) {
     load(words[1]);
     static const struct { const char *name; char *stub; } kernels[] = {
         { "store", &store_stub }, { "few", &few_stub }, { "say", &say_stub }, { "reserve", &reserve_stub },
-        { "work", &work_stub },
+        { "work", &work_stub }, { "recurse", &recurse_stub },
     };
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; ++i)
         __cudaRegisterFunction(handle, kernels[i].stub, kernels[i].stub, kernels[i].name, -1, 0, 0, 0, 0, 0);

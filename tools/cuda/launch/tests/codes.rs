@@ -43,7 +43,7 @@ fn streams_events_devices_and_launches_have_the_flags_that_there_are() {
 #[test]
 fn limits_are_given_back_as_they_were_made_and_obeyed() {
     let application = right("limits");
-    let sizes = "heap: 67108864 B\nprintf: 524288 B\n";
+    let sizes = "heap: 33554432 B\nprintf: 524288 B\nstack: 65536 B\n";
     assert!(application.contains(sizes), "{application}");
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use counterpoint_cuda_capture::Region;
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options};
 use counterpoint_ptx::texture::Textures;
-use counterpoint_ptx::{Kernel, VariableBases, Windows};
+use counterpoint_ptx::{Kernel, StackSize, VariableBases, Windows};
 
 use crate::errors::{Error, Result};
 use crate::modules::Modules;
@@ -33,6 +33,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) shared: u32,
+    pub(crate) stack: StackSize,
     pub(crate) parameters: &'a [u8],
 }
 
@@ -273,8 +274,9 @@ impl Device {
         launch: &Launch<'_>,
         textures: &Arc<Textures>,
     ) -> std::result::Result<ControlFlow<()>, (Error, String)> {
-        let Launch { kernel, variables, grid, block, shared, parameters } = *launch;
+        let Launch { kernel, variables, grid, block, shared, stack, parameters } = *launch;
         self.options.dynamic_shared_bytes = shared;
+        self.options.stack = stack;
         self.options.textures = Arc::clone(textures);
         self.launches += 1;
         let name = format!("{}, launch {}", kernel.name(), self.launches);
@@ -345,6 +347,7 @@ mod tests {
                 grid: [1; 3],
                 block: [1; 3],
                 shared: 0,
+                stack: StackSize::default(),
                 parameters: &address.to_le_bytes(),
             };
             device.launch(&launch, &Arc::default()).map_err(|(error, _)| error)

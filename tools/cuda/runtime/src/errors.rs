@@ -84,12 +84,13 @@ impl Error {
     /// The error of a kernel that failed so.
     pub(crate) fn of_fault(kind: FaultKind) -> Self {
         match kind {
-            FaultKind::IllegalAddress => Error::ILLEGAL_ADDRESS,
+            // A stack ends where memory does.
+            FaultKind::IllegalAddress | FaultKind::StackOverflow => Error::ILLEGAL_ADDRESS,
             FaultKind::MisalignedAddress => Error::MISALIGNED_ADDRESS,
             FaultKind::InvalidAddressSpace => Error::INVALID_ADDRESS_SPACE,
             FaultKind::InvalidProgramCounter => Error::INVALID_PC,
             FaultKind::Assertion => Error::ASSERT,
-            FaultKind::StackOverflow | FaultKind::Other => Error::LAUNCH_FAILURE,
+            FaultKind::Other => Error::LAUNCH_FAILURE,
         }
     }
 

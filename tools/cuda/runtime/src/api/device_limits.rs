@@ -6,7 +6,7 @@ use std::ffi::c_int;
 
 use counterpoint_cuda_capture::Entry;
 use counterpoint_ptx::printf::Ring;
-use counterpoint_ptx::{Heap, Kernel};
+use counterpoint_ptx::{Heap, Kernel, StackSize};
 
 use super::entries;
 use crate::errors::{Error, Result};
@@ -44,16 +44,18 @@ pub(crate) struct DeviceLimits {
     noted: LibraryBytes,
 }
 
-/// Bytes of the heap, and of the ring of what kernels print.
+/// Bytes of the heap, and of the ring of what kernels print; and the stack of a thread, which is no smaller than an application's, though CUDA's limit
+/// begins with 1 KiB: a program that sets none has frames that fit there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LibraryBytes {
     heap: u64,
     printf: u64,
+    stack: StackSize,
 }
 
 impl Default for LibraryBytes {
     fn default() -> Self {
-        LibraryBytes { heap: Heap::DEFAULT_BYTES, printf: Ring::DEFAULT_BYTES }
+        LibraryBytes { heap: Heap::DEFAULT_BYTES, printf: Ring::DEFAULT_BYTES, stack: StackSize::default() }
     }
 }
 
@@ -107,14 +109,20 @@ impl State {
         (self.device.room().1 / 2).clamp(LEAST_HEAP, Heap::MOST_BYTES)
     }
 
-    /// Gives the device's library memory of the sizes that are set now, before a kernel that uses some is launched.
-    pub(super) fn size_library(&mut self, kernel: &Kernel) {
+    /// Gives a kernel that is launched now the memory that it uses of the sizes that are set; the result is its stack.
+    pub(super) fn give_memory(&mut self, kernel: &Kernel) -> StackSize {
         let (allocates, prints) = (kernel.calls("malloc") || kernel.calls("free"), kernel.calls("vprintf"));
-        if !allocates && !prints {
-            return;
-        }
         let of = |limit| self.device_limits.value(limit).unwrap_or_default();
-        let bytes = LibraryBytes { heap: of(HEAP), printf: of(PRINTF) };
+        let mut bytes = self.device_limits.noted;
+        if allocates {
+            bytes.heap = of(HEAP);
+        }
+        if prints {
+            bytes.printf = of(PRINTF);
+        }
+        if kernel.needs_stack() {
+            bytes.stack = StackSize::new(of(STACK)).unwrap_or_default().max(StackSize::default());
+        }
         self.device_limits.has_allocated |= allocates;
         self.device_limits.has_printed |= prints;
         let noted = std::mem::replace(&mut self.device_limits.noted, bytes);
@@ -126,8 +134,10 @@ impl State {
             self.device.renew_printf(bytes.printf, &mut self.modules);
         }
         if noted != bytes {
-            self.recorder.write(&Entry::Library { heap: bytes.heap, printf: bytes.printf });
+            let LibraryBytes { heap, printf, stack } = bytes;
+            self.recorder.write(&Entry::Library { heap, printf, stack: stack.bytes().into() });
         }
+        bytes.stack
     }
 
     /// Limits are as they were in the beginning, and the heap is empty.

@@ -119,7 +119,7 @@ impl State {
     pub(super) fn launch_now(&mut self, call: KernelCall, stream: u32) -> Result {
         let KernelCall { stub, grid, block, shared, cooperative, parameters } = call;
         let (binary, kernel) = self.kernel(std::ptr::without_provenance(stub))?;
-        self.size_library(&kernel);
+        let stack = self.give_memory(&kernel);
         self.put_arguments_on_device(&parameters)?;
         self.share(stream)?;
         self.recorder.entry(&Entry::Launch {
@@ -133,7 +133,8 @@ impl State {
             cooperative,
         });
         let variables = self.modules.module(binary).map(|module| module.bases).unwrap_or_default();
-        let launch = Launch { kernel: &kernel, variables, grid, block, shared, parameters: &parameters };
+        let launch =
+            Launch { kernel: &kernel, variables, grid, block, shared, stack, parameters: &parameters };
         let textures = Arc::clone(&self.textures);
         let done = self.device.launch(&launch, &textures);
         match done.map_err(|(error, message)| self.fail(error, message))? {
