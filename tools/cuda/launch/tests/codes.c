@@ -161,6 +161,8 @@ static void fills(void) {
     IS(1, cudaMemset3D((pitched){ place, 64, 64, 4 }, 1, (extent){ 64, 4, 17 }));
     IS(1, cudaMemset3D((pitched){ place, 64, 64, 4 }, 1, (extent){ 65, 4, 2 }));
     IS(1, cudaMemset3D((pitched){ place, 64, 64, 4 }, 1, (extent){ 64, 4, HUGE }));
+    IS(1, cudaMemset3D((pitched){ place, 64, 64, HUGE }, 1, (extent){ 64, HUGE, 16 }));
+    IS(1, cudaMemset3D((pitched){ place, HUGE, 64, 4 }, 1, (extent){ HUGE, 4, 2 }));
     IS(0, cudaMemset3D((pitched){ place, 64, 64, 4 }, 1, (extent){ 64, 4, 16 }));
 }
 
@@ -400,6 +402,8 @@ static void devices(void) {
     IS(0, value);
     IS(0, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&value, &store_stub, 64, 1 << 20));
     IS(0, value);
+    IS(0, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&value, &store_stub, 64, ALL));
+    IS(0, value);
 }
 
 static void *arguments[2];
@@ -417,11 +421,12 @@ static int launch_with(int id, unsigned x, unsigned y, unsigned z) {
 
 static void launches(void) {
     arguments[0] = &place, arguments[1] = &number;
-    /* CUDA 13 calls these four invalid values. */
+    /* CUDA 13 calls these invalid values. */
     IS(9, launch(&store_stub, 0, 1, 0));
     IS(9, launch(&store_stub, 1, 0, 0));
     IS(9, launch(&store_stub, 1, 1025, 0));
     IS(9, cudaLaunchKernel(&store_stub, (dim3){ 1, 65536, 1 }, (dim3){ 1, 1, 65 }, arguments, 0, 0));
+    IS(9, cudaLaunchKernel(&store_stub, (dim3){ 1, 1, 1 }, (dim3){ -1, -1, -1 }, arguments, 0, 0));
     IS(1, launch(&few_stub, 1, 128, 0));
     IS(1, launch(&store_stub, 1, 32, 1 << 20));
     IS(1, launch(&store_stub, 1, 32, 49156));

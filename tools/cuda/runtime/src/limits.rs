@@ -74,7 +74,8 @@ impl State {
         let limits = self.limits();
         let warps = threads.div_ceil(32).max(1);
         let registers = (kernel.registers_per_thread() * 32).next_multiple_of(REGISTERS_OF_WARP) * warps;
-        let bytes = (u64::from(kernel.shared_bytes()) + shared).next_multiple_of(SHARED);
+        let bytes =
+            u64::from(kernel.shared_bytes()).saturating_add(shared).div_ceil(SHARED).saturating_mul(SHARED);
         let by_shared = limits.shared_of_sm.checked_div(bytes).map_or(u32::MAX, |blocks| blocks as u32);
         let by_registers = limits.registers_of_sm / registers.max(1);
         let by_threads = limits.threads_of_sm / (warps * 32);

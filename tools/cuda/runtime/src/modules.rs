@@ -221,3 +221,19 @@ fn no_ptx(machine_code: &[u32]) -> String {
          `-gencode arch=compute_{example},code=compute_{example}`, or `-arch=sm_{example}`, which adds PTX"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_by_kernels_are_told_by_the_functions_that_they_call() {
+        let found =
+            |text: &str| launches_of_kernels(&["ret;", text]).map(|(error, message)| (error.0, message));
+        let message = "launches by kernels are not supported: the code calls `cudaLaunchDeviceV2`";
+        for name in ["cudaLaunchDeviceV2", "__cudaCDP2LaunchDeviceV2"] {
+            assert_eq!(found(&format!("call.uni (r), {name}, (p, q);")), Some((801, message.to_owned())));
+        }
+        assert_eq!(found("call.uni (r), cudaMalloc, (p);"), None);
+    }
+}

@@ -58,8 +58,12 @@ impl State {
         if extent.depth > 1 && extent.height > pointer.height {
             return Err(Error::INVALID_VALUE);
         }
-        let last = between.checked_mul(extent.depth as u64 - 1).ok_or(Error::INVALID_VALUE)?;
-        self.device.check(first.later(last)?.region(shape)).map_err(|_| Error::INVALID_VALUE)?;
+        let last = first.later(between.checked_mul(extent.depth as u64 - 1).ok_or(Error::INVALID_VALUE)?)?;
+        shape.check(last)?;
+        // Nothing is filled if the last plane, which lies behind all others, has no place.
+        if self.shared.find(first.address) != Some(false) {
+            self.device.check(last.region(shape)).map_err(|_| Error::INVALID_VALUE)?;
+        }
         for index in 0..extent.depth as u64 {
             self.fill(first.later(index * between)?, shape, value, stream)?;
         }

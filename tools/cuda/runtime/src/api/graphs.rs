@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use counterpoint_cuda_capture::Entry;
 
 use super::entries;
-use super::streams::{Made, NON_BLOCKING, Stream};
+use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::{plain, put};
 use crate::graphs::{Capture, Graph, Operation, Plan};
@@ -29,8 +29,9 @@ pub(super) fn handle(number: u64) -> Handle {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ready {
     pub(super) plan: Plan,
-    /// The streams of lanes behind the first one, and the events that hold lanes together, which every launch uses again.
-    streams: Vec<u32>,
+    /// The streams of lanes behind the first one, for a launch on a stream that blocks and for one on a stream that does not, and the events that hold
+    /// lanes together: every launch uses them again.
+    streams: [Vec<u32>; 2],
     events: BTreeMap<Mark, u32>,
 }
 
@@ -121,9 +122,10 @@ impl State {
     /// The same for a graph of no number.
     fn lanes(&mut self, ready: &mut Ready, stream: u32) -> Vec<(u32, Operation)> {
         let Ready { plan, streams, events } = ready;
+        let made = self.streams.get(&stream).copied().unwrap_or_default();
+        let streams = &mut streams[usize::from(made.is_non_blocking())];
         while streams.len() + 1 < plan.ends.len() {
-            // The first lane alone and the default stream wait for each other.
-            streams.push(self.new_stream_of(Made { flags: NON_BLOCKING, priority: 0 }));
+            streams.push(self.new_stream_of(made));
         }
         let lane = |lane: usize| if lane == 0 { stream } else { streams[lane - 1] };
         let mut event = |mark: Mark| *events.entry(mark).or_insert_with(|| self.new_event());

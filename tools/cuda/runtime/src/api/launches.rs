@@ -70,11 +70,12 @@ impl State {
     ) -> Result<KernelCall> {
         let (_, kernel) = self.kernel(stub)?;
         let (grid, block) = (sizes.grid.sizes(), sizes.block.sizes());
-        let threads: u64 = block.iter().map(|&size| u64::from(size)).product();
-        if !fits(grid, LARGEST_GRID) || !fits(block, LARGEST_BLOCK) || threads > MOST_THREADS {
+        let threads = || block.iter().map(|&size| u64::from(size)).product::<u64>();
+        if !fits(grid, LARGEST_GRID) || !fits(block, LARGEST_BLOCK) || threads() > MOST_THREADS {
             // As up to CUDA 12, for which programs are written; CUDA 13 calls it an invalid value.
             return Err(Error::INVALID_CONFIGURATION);
         }
+        let threads = threads();
         let shared = u32::try_from(sizes.shared).map_err(|_| Error::INVALID_VALUE)?;
         if shared > self.dynamic_shared_limit(stub, &kernel) {
             return Err(Error::INVALID_VALUE);

@@ -21,7 +21,7 @@ const LEGACY: usize = 1;
 const PER_THREAD: usize = 2;
 
 /// Flag of a stream that the legacy default stream does not wait for, and that does not wait for it.
-pub(super) const NON_BLOCKING: c_uint = 1;
+const NON_BLOCKING: c_uint = 1;
 
 /// Priorities, from the least to the greatest.
 const PRIORITIES: [c_int; 2] = [0, -5];
@@ -32,8 +32,14 @@ pub(crate) type Stream = *mut c_void;
 /// A stream as the program has made it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Made {
-    pub(super) flags: c_uint,
-    pub(super) priority: c_int,
+    flags: c_uint,
+    priority: c_int,
+}
+
+impl Made {
+    pub(super) fn is_non_blocking(self) -> bool {
+        self.flags & NON_BLOCKING != 0
+    }
 }
 
 impl State {
@@ -77,7 +83,7 @@ impl State {
         let number = self.next_stream;
         self.next_stream += 1;
         self.streams.insert(number, made);
-        if made.flags & NON_BLOCKING != 0 {
+        if made.is_non_blocking() {
             self.recorder.write(&Entry::NonBlocking { stream: number });
         }
         number
