@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::copies::Copies;
 use super::findings::{Check, Findings, mistake};
+use super::local::Local;
 use super::races::{Race, Races};
 use super::residents::Progress;
 use super::shadow::Shadow;
@@ -47,12 +48,9 @@ pub(super) struct Cta<'a> {
     /// Arrivals at each barrier.
     arrived: [Arrived; 16],
     shared: Vec<u8>,
-    local: Vec<u8>,
-    /// Of each thread.
-    local_bytes: usize,
-    /// Written bytes of shared and local memory; a thread's part of the latter begins with a word.
+    local: Local,
+    /// Written bytes of shared memory.
     shared_shadow: Shadow,
-    local_shadow: Shadow,
     races: Option<Box<Races>>,
     /// Copies of each warp that have not landed in shared memory.
     pub(super) copies: Vec<Copies>,
@@ -76,17 +74,15 @@ impl<'a> Cta<'a> {
             warps.iter_mut().for_each(Warp::use_baseline);
         }
         let shared = kernel.shared_bytes() as usize + options.dynamic_shared_bytes as usize;
-        let local = kernel.local_bytes(env.stack) as usize;
+        let local = Local::new(kernel.local_bytes(env.stack) as usize, 32 * count);
         Cta {
             kernel,
             warps,
             waiting: vec![None; count],
             arrived: [Arrived::default(); 16],
             shared: vec![0; shared],
-            local: vec![0; local * 32 * count],
-            local_bytes: local,
+            local,
             shared_shadow: Shadow::new(shared),
-            local_shadow: Shadow::new(local.next_multiple_of(64) * 32 * count),
             races: options.racecheck.then(|| Box::new(Races::new(count, shared, kernel.target()))),
             copies: vec![Copies::default(); count],
             access: Access::default(),
@@ -108,9 +104,8 @@ impl<'a> Cta<'a> {
         self.copies.iter_mut().for_each(Copies::restart);
         self.arrived = [Arrived::default(); 16];
         self.shared.fill(0);
-        self.local.fill(0);
+        self.local.restart();
         self.shared_shadow.reset();
-        self.local_shadow.reset();
         self.races.iter_mut().for_each(|races| races.restart());
         (self.executed, self.look) = (0, FIRST_LOOK);
     }
@@ -321,8 +316,7 @@ impl<'a> Cta<'a> {
         };
         let warps: Vec<Doing> = self.warps.iter().zip(&self.waiting).map(doing).collect();
         let moment = Moment { kernel: self.kernel, env, shared: self.shared.clone(), warps };
-        let size = self.local_bytes;
-        let mut memories = Known { local: &self.local, size, memory };
+        let mut memories = Known { local: self.local.bytes(), size: self.local.size(), memory };
         for index in 0..self.warps.len() {
             if !matches!(moment.warps[index], Doing::Running(_)) {
                 continue;
@@ -461,19 +455,8 @@ impl<'a> Cta<'a> {
     }
 
     fn local(&mut self, index: usize, env: &CtaEnvironment) -> Result<(), Box<ExecError>> {
-        let access = &self.access;
-        let size = self.local_bytes;
-        let mut unwritten = 0;
-        for lane in (0..32).filter(|lane| access.mask & (1 << lane) != 0) {
-            let thread = index * 32 + lane;
-            let bytes = &mut self.local[thread * size..][..size];
-            let served = serve(access, 1 << lane, 0, bytes, &mut self.words);
-            if served == 0 {
-                return Err(self.outside(1 << lane, &Allocations::default()));
-            }
-            let part = (thread * size.next_multiple_of(64)) as u64;
-            unwritten |= self.local_shadow.note(access, served, 0_u64.wrapping_sub(part));
-        }
+        let done = self.local.access(&self.access, 32 * index, &mut self.words);
+        let unwritten = done.map_err(|lane| self.outside(1 << lane, &Allocations::default()))?;
         if unwritten != 0 {
             self.unwritten(index, env, unwritten, Allocations::default);
         }
@@ -490,7 +473,7 @@ impl<'a> Cta<'a> {
             Space::Global => allocations.locate(addresses[lane as usize], (*width).into()),
             Space::Shared => beyond("the block's shared memory", self.shared.len()),
             Space::Const => beyond("constant memory", self.kernel.constant_bytes() as usize),
-            Space::Local => beyond("the thread's local memory", self.local_bytes),
+            Space::Local => beyond("the thread's local memory", self.local.size()),
         };
         let message = format!("{}, {place}", self.access.describe(lane));
         let line = self.kernel.instructions()[*pc as usize].line;
@@ -555,7 +538,7 @@ impl Memories for Known<'_> {
 
 /// Lets those lanes have their way with bytes that start at an address; returns the ones that lie in them.
 #[inline]
-fn serve(access: &Access, lanes: u32, start: u64, bytes: &mut [u8], words: &mut [Row; 4]) -> u32 {
+pub(super) fn serve(access: &Access, lanes: u32, start: u64, bytes: &mut [u8], words: &mut [Row; 4]) -> u32 {
     match access.kind {
         AccessKind::Load => access.gather(lanes, start, bytes, words),
         AccessKind::Store => access.store(lanes, start, bytes),

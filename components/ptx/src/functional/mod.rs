@@ -8,6 +8,7 @@ mod copies;
 mod cta;
 mod findings;
 mod first_touch;
+mod local;
 mod memory;
 mod observer;
 mod races;

@@ -62,6 +62,14 @@ impl Shadow {
         self.known = 0..0;
     }
 
+    /// The same, where all that has been written lies in these ranges.
+    pub(super) fn reset_within(&mut self, ranges: impl Iterator<Item = Range<usize>>) {
+        let words = self.written.all();
+        ranges.for_each(|bytes| words[bytes.start / 64..bytes.end.div_ceil(64)].fill(0));
+        self.missing = self.bytes;
+        self.known = 0..0;
+    }
+
     /// Whether every byte has been written, so that nothing is left to find.
     #[inline]
     pub(super) fn is_complete(&self) -> bool {
