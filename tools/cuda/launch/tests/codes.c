@@ -591,6 +591,43 @@ static void failures(void) {
     IS(7, first);
 }
 
+/* Any words are a call: sizes near both ends, places of host and device, handles, and what lies in memory. None ends in an unknown error. */
+static void random_words(void) {
+    typedef int (*any)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+#define CALL(name) { (any)(void (*)(void))name, #name }
+    static const struct { any call; const char *name; } all[] = {
+        CALL(cudaMalloc), CALL(cudaMallocPitch), CALL(cudaMalloc3D), CALL(cudaMallocManaged), CALL(cudaHostAlloc), CALL(cudaFree),
+        CALL(cudaFreeHost), CALL(cudaHostRegister), CALL(cudaHostUnregister), CALL(cudaHostGetDevicePointer), CALL(cudaMemcpy),
+        CALL(cudaMemcpy2D), CALL(cudaMemcpy3D), CALL(cudaMemcpyAsync), CALL(cudaMemset), CALL(cudaMemset2D), CALL(cudaMemset3D),
+        CALL(cudaMemcpyToSymbol), CALL(cudaMemcpyFromSymbol), CALL(cudaMemAdvise), CALL(cudaMemPrefetchAsync), CALL(cudaStreamAttachMemAsync),
+        CALL(cudaStreamCreateWithPriority), CALL(cudaStreamGetFlags), CALL(cudaStreamWaitEvent), CALL(cudaEventRecordWithFlags),
+        CALL(cudaEventElapsedTime), CALL(cudaDeviceGetAttribute), CALL(cudaDeviceSetLimit), CALL(cudaFuncSetAttribute),
+        CALL(cudaFuncGetAttributes), CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor), CALL(cudaLaunchKernel), CALL(cudaLaunchKernelExC),
+    };
+    /* Two pages among others that nobody may write, so that a call does not change what is the program's. */
+    char *pages = (char *)mmap(0, 2 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) + (1 << 20);
+    mprotect(pages, 8192, PROT_READ | PROT_WRITE);
+    __cudaRegisterFunction(handle, pages, pages, "store", -1, 0, 0, 0, 0, 0);
+    __cudaRegisterVar(handle, pages + 8, pages + 8, "table", 0, 32, 1, 0);
+    uint64_t state = 88172645463325252u, own[12];
+    for (int round = 0; round < 2000; ++round) {
+        for (int i = 0; i < 16; ++i) {
+            state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+            uint64_t small = state >> 8 & 15, bits = state >> 16 & 63, at = 8 * (state >> 24 & 511);
+            uint64_t choices[] = { 0, small, -small, bits < 20 || bits > 34 ? (uint64_t)1 << bits : 4096, state, (uint64_t)pages + at, (uint64_t)pages + 4096 + at,
+                (uint64_t)place, (uint64_t)second + at, (uint64_t)stream, (uint64_t)pages, (uint64_t)pages + 8 };
+            uint64_t word = choices[(state >> 40) % (sizeof choices / sizeof *choices)];
+            if (i < 12) own[i] = word; else memcpy(pages + 8 * at % 8192, &word, 8);
+        }
+        size_t which = (state >> 48) % (sizeof all / sizeof *all);
+        int error = all[which].call(own[0], own[1], own[2], own[3], own[4], own[5], own[6], own[7], own[8], own[9], own[10], own[11]);
+        is(0, error == 999, all[which].name, round);
+        if (error == 700 || error == 716 || round % 100 == 0) {
+            cudaDeviceReset(), cudaMalloc((void **)&place, 4096), cudaMalloc((void **)&second, 4096), cudaStreamCreate(&stream);
+        }
+    }
+}
+
 int main(int count, char **words) {
     if (count < 3) return 7;
     load(words[1]);
@@ -608,7 +645,7 @@ int main(int count, char **words) {
         { "copies", copies }, { "rows", rows }, { "fills", fills }, { "symbols", symbols }, { "frees", frees },
         { "allocations", allocations }, { "registrations", registrations }, { "streams", streams }, { "devices", devices },
         { "launches", launches }, { "limits", limits }, { "failures", failures },
-        { "non-blocking", non_blocking }, { "threads", threads },
+        { "non-blocking", non_blocking }, { "threads", threads }, { "random", random_words },
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
         if (!strcmp(words[2], all[i].name)) return all[i].run(), wrong != 0;

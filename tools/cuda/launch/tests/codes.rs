@@ -98,3 +98,8 @@ fn each_thread_has_a_default_stream_of_its_own() {
     assert!(found.starts_with(expected), "{application}");
     assert!(!application.contains("non_blocking"), "{application}");
 }
+
+#[test]
+fn any_words_of_a_call_end_in_an_error_of_cuda() {
+    right("random");
+}
