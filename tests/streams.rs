@@ -509,3 +509,24 @@ fn calls_of_the_host_take_their_time_one_after_another() {
         );
     }
 }
+
+/// A long kernel on a stream, and a short one on the default stream behind it: beginnings and ends of both.
+fn long_and_short(more: &str) -> [(u64, u64); 2] {
+    let long = "  - { launch: add.vecadd, grid: 512, block: 256, arguments: [a, b, c, 256], stream: s }\n";
+    let steps = Steps::new(&format!("  - {{ synchronize: all }}\n{long}{}", add("a", "b", "e", None)), 1.0);
+    let file = steps.folder.path().join("vectors.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{text}{more}")).unwrap();
+    let summary = steps.run(&[STREAMS, LEFTOVER]);
+    assert_verified(&summary);
+    <[(u64, u64); 2]>::try_from(launches(&summary)).unwrap()
+}
+
+#[test]
+fn the_default_stream_does_not_wait_for_a_non_blocking_one() {
+    let [long, short] = long_and_short("");
+    assert!(short.0 >= long.1, "{long:?} {short:?}");
+    let [long, short] = long_and_short("non_blocking: [s]\n");
+    assert!(short.0 < long.1, "{long:?} {short:?}");
+    assert_eq!(short.0 - long.0, 5714, "4 cycles, in picoseconds");
+}

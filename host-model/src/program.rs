@@ -54,6 +54,15 @@ pub struct Stream {
     pub name: String,
     /// The device that it belongs to.
     pub device: u32,
+    /// The default stream does not wait for it, nor it for the default stream.
+    pub non_blocking: bool,
+}
+
+impl Stream {
+    /// The stream of everything that names none.
+    pub fn default_of_all() -> Self {
+        Stream { name: "default".to_owned(), device: 0, non_blocking: false }
+    }
 }
 
 /// The stream of everything that names none. Every device has its own.
@@ -479,6 +488,11 @@ impl Application {
     /// The device of a stream; of the default streams that of device 0.
     pub fn device_of(&self, stream: u32) -> u32 {
         self.streams.get(stream as usize).map_or(0, |stream| stream.device)
+    }
+
+    /// Whether the default stream and a stream wait for each other.
+    pub fn is_blocking(&self, stream: u32) -> bool {
+        self.streams.get(stream as usize).is_none_or(|stream| !stream.non_blocking)
     }
 
     /// All of a buffer.

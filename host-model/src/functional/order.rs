@@ -3,7 +3,7 @@
 //!
 //! A stream is in order. An event takes its order to streams that wait for it, and synchronizing to the host, behind which is
 //! all that the host sends later. The default stream of a device is the legacy one: it waits for all streams of the
-//! device, and they wait for it.
+//! device, and they wait for it, but for the non-blocking ones.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,14 @@ use crate::program::{Application, DEFAULT_STREAM, EventId};
 /// A stream of a device, by its position among all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lane(usize);
+
+/// A stream of a device.
+struct OnDevice {
+    device: u32,
+    stream: u32,
+    /// The default stream and it do not wait for each other.
+    non_blocking: bool,
+}
 
 /// Number of commands of each lane that are done before something.
 type Clock = Vec<u32>;
@@ -25,8 +33,7 @@ pub(super) struct Epoch {
 
 /// The order of all commands so far.
 pub(super) struct Order {
-    /// By lane its device and stream.
-    lanes: Vec<(u32, u32)>,
+    lanes: Vec<OnDevice>,
     /// By lane what is done before its next command.
     clocks: Vec<Clock>,
     /// Commands that the host knows to be done.
@@ -38,28 +45,33 @@ impl Order {
     /// Of an application none of whose commands has been sent.
     pub(super) fn new(application: &Application) -> Self {
         let named = application.streams.iter().enumerate().skip(1);
-        let named = named.map(|(number, stream)| (stream.device, number as u32));
-        let lanes: Vec<(u32, u32)> =
-            application.devices().into_iter().map(|device| (device, DEFAULT_STREAM)).chain(named).collect();
+        let named = named.map(|(number, stream)| OnDevice {
+            device: stream.device,
+            stream: number as u32,
+            non_blocking: stream.non_blocking,
+        });
+        let default = |device| OnDevice { device, stream: DEFAULT_STREAM, non_blocking: false };
+        let lanes: Vec<OnDevice> = application.devices().into_iter().map(default).chain(named).collect();
         let nothing = vec![0; lanes.len()];
         Order { clocks: vec![nothing.clone(); lanes.len()], host: nothing, lanes, events: BTreeMap::new() }
     }
 
     fn lane(&self, device: u32, stream: u32) -> Option<Lane> {
-        self.lanes.iter().position(|lane| *lane == (device, stream)).map(Lane)
+        self.lanes.iter().position(|lane| (lane.device, lane.stream) == (device, stream)).map(Lane)
     }
 
     pub(super) fn stream(&self, lane: Lane) -> u32 {
-        self.lanes[lane.0].1
+        self.lanes[lane.0].stream
     }
 
     /// Commands that are done before a command that is sent to a lane now.
     fn before(&self, lane: Lane) -> Clock {
         let mut clock = self.clocks[lane.0].clone();
         join(&mut clock, &self.host);
-        let (device, stream) = self.lanes[lane.0];
-        for (other, &(on, named)) in self.lanes.iter().enumerate() {
-            if on == device && (stream == DEFAULT_STREAM || named == DEFAULT_STREAM) {
+        let own = &self.lanes[lane.0];
+        for (other, one) in self.lanes.iter().enumerate() {
+            let meet = own.stream == DEFAULT_STREAM || one.stream == DEFAULT_STREAM;
+            if one.device == own.device && meet && !(own.non_blocking || one.non_blocking) {
                 join(&mut clock, &self.clocks[other]);
             }
         }
@@ -136,12 +148,12 @@ mod tests {
     use super::*;
     use crate::program::{Buffer, Place, Stream};
 
-    /// Streams 1 and 2 on device 0, stream 3 on device 1.
+    /// Streams 1 and 2 on device 0, stream 3 on device 1, and stream 4 on device 0, which does not block.
     fn order() -> Order {
-        let stream = |name: &str, device| Stream { name: name.into(), device };
+        let stream = |name: &str, device| Stream { name: name.into(), device, non_blocking: name == "n" };
         let buffer = |device| Buffer { name: "b".into(), bytes: 4, device, place: Place::Anywhere };
         Order::new(&Application {
-            streams: vec![stream("", 0), stream("s", 0), stream("t", 0), stream("u", 1)],
+            streams: vec![stream("", 0), stream("s", 0), stream("t", 0), stream("u", 1), stream("n", 0)],
             buffers: vec![buffer(0), buffer(1)],
             ..Application::default()
         })
@@ -164,6 +176,18 @@ mod tests {
         assert!(follows(&mut order, first, 0, DEFAULT_STREAM));
         assert!(follows(&mut order, first, 0, 2), "behind the default stream");
         assert!(!follows(&mut order, first, 1, 3) && !order.is_past(first));
+    }
+
+    #[test]
+    fn a_non_blocking_stream_and_the_default_stream_do_not_meet() {
+        let mut order = order();
+        let first = order.send(0, 4).unwrap();
+        assert!(!follows(&mut order, first, 0, DEFAULT_STREAM));
+        let on_default = order.send(0, DEFAULT_STREAM).unwrap();
+        assert!(!follows(&mut order, on_default, 0, 4) && follows(&mut order, first, 0, 4));
+        order.record(EventId(1), 0, 4);
+        order.wait(EventId(1), 0, DEFAULT_STREAM);
+        assert!(follows(&mut order, first, 0, DEFAULT_STREAM), "an event orders them");
     }
 
     #[test]

@@ -104,7 +104,10 @@ impl Sender {
                 let event = driver.record(device, other).await;
                 driver.hold(device, DEFAULT_STREAM, event).await;
             }
-        } else if state.last.contains_key(&DEFAULT_STREAM) && state.behind.insert(stream) {
+        } else if driver.application().is_blocking(stream)
+            && state.last.contains_key(&DEFAULT_STREAM)
+            && state.behind.insert(stream)
+        {
             let event = match state.barrier {
                 Some(event) => event,
                 None => driver.record(device, DEFAULT_STREAM).await,
@@ -125,7 +128,7 @@ impl Sender {
     ) -> Result<CommandId, Fault> {
         let stream = self.enter(driver, launch.device, stream).await;
         let id = driver.launch(launch, stream, parent).await?;
-        self.sent(launch.device, stream, id);
+        self.sent(driver, launch.device, stream, id);
         Ok(id)
     }
 
@@ -141,7 +144,7 @@ impl Sender {
         let device = driver.device_of(part.buffer);
         let stream = self.enter(driver, device, stream).await;
         let id = driver.copy_part(direction, part, stream, parent).await?;
-        self.sent(device, stream, id);
+        self.sent(driver, device, stream, id);
         Ok(id)
     }
 
@@ -156,17 +159,17 @@ impl Sender {
         let device = driver.device_of(moved.rows().buffer);
         let stream = self.enter(driver, device, stream).await;
         let id = driver.move_rows(moved, stream, parent).await?;
-        self.sent(device, stream, id);
+        self.sent(driver, device, stream, id);
         Ok(id)
     }
 
-    fn sent(&mut self, device: u32, stream: u32, id: CommandId) {
+    fn sent(&mut self, driver: &Driver<'_>, device: u32, stream: u32, id: CommandId) {
         let state = self.devices.entry(device).or_default();
         state.last.insert(stream, id);
         if stream == DEFAULT_STREAM {
             state.barrier = None;
             state.behind.clear();
-        } else {
+        } else if driver.application().is_blocking(stream) {
             state.ahead.insert(stream);
         }
     }
@@ -211,7 +214,7 @@ impl Sends for Sender {
                 let device = driver.application().device_of(*stream);
                 let stream = self.enter(driver, device, *stream).await;
                 let id = driver.record(device, stream).await;
-                self.sent(device, stream, id);
+                self.sent(driver, device, stream, id);
                 self.recorded.insert(*event, id);
             }
             Step::Wait(event, stream) => {
@@ -219,7 +222,7 @@ impl Sends for Sender {
                     let device = driver.application().device_of(*stream);
                     let stream = self.enter(driver, device, *stream).await;
                     let id = driver.hold(device, stream, event).await;
-                    self.sent(device, stream, id);
+                    self.sent(driver, device, stream, id);
                 }
             }
             Step::Synchronize(awaited) => self.synchronize(driver, *awaited).await?,

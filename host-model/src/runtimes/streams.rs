@@ -4,7 +4,7 @@
 //! there; the host stands only where the application synchronises or a loop looks at the device. Commands
 //! that name no stream are on the default stream of its device, copies in and copies out too. That is the
 //! legacy one (CUDA C Programming Guide, "Default Stream"): it waits for all streams of the device, and they
-//! wait for it. Input files are read before, output files are written when all is done.
+//! wait for it, but for those that the application calls non-blocking. Input files are read before, output files are written when all is done.
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;

@@ -1,7 +1,7 @@
 //! Builds the library that programs load, and three of CUDA's names that lead to it.
 //!
-//! The library is compiled by `rustc` alone, in a second. Its functions are those that the server has, as its sources name them, and those that it
-//! refuses by name.
+//! The library is compiled by `rustc` alone, in a second. Its functions are those that the server has, as its sources name them, second forms of
+//! them, and those that it refuses by name.
 //!
 //! A library can have one name, and programs ask for `libcudart.so.11.0`, `.12` or `.13`, each with a version of its own for all
 //! functions. So each of the three is empty, has that name and that version, and needs the one that has the functions.
@@ -45,11 +45,14 @@ fn variable(name: &str) -> io::Result<String> {
     env::var(name).map_err(|_| io::Error::other(format!("{name} is not set")))
 }
 
-/// The names of all functions: those that begin a line of the server's lists, and those of the list of refused ones.
+/// The names of all functions: those that begin a line of the server's lists, their second forms, and those that are refused.
 fn names(runtime: &Path) -> io::Result<BTreeSet<String>> {
-    let refused = fs::read_to_string(runtime.join("library/refused.txt"))?;
-    let lines = refused.lines().filter(|line| !line.starts_with('#'));
-    let mut names: BTreeSet<String> = lines.flat_map(str::split_whitespace).map(str::to_owned).collect();
+    let mut names = BTreeSet::new();
+    for list in ["library/refused.txt", "library/per_thread.txt"] {
+        let text = fs::read_to_string(runtime.join(list))?;
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        names.extend(lines.flat_map(str::split_whitespace).map(str::to_owned));
+    }
     for file in fs::read_dir(runtime.join("src/api"))? {
         let text = fs::read_to_string(file?.path())?;
         let functions =

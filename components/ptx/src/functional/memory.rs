@@ -3,14 +3,16 @@
 use std::io;
 use std::ops::Range;
 
+mod library;
+
+use self::library::LibraryMemory;
 use super::first_touch::{FirstBytes, FirstTouch, PAGE};
 use super::shadow::Shadow;
 use super::space::Space;
 use super::touched::Touched;
 use crate::execute::Access;
 use crate::execute::allocations::{Allocation, Allocations, Rights};
-use crate::execute::printf::Ring;
-use crate::program::{Heap, Kernel, VariableBases};
+use crate::program::{Kernel, VariableBases};
 
 /// The lowest address that a caller chooses: below it a null pointer with a small offset is caught.
 const FIRST_FIXED: u64 = 1 << 16;
@@ -30,23 +32,6 @@ pub struct FlatMemory {
     /// Note touched bytes.
     watched: bool,
     library: LibraryMemory,
-}
-
-/// Memory that the driver gives to the device library: sizes, and addresses once something needs it.
-#[derive(Clone, Debug)]
-struct LibraryMemory {
-    heap_bytes: u64,
-    heap: Option<u64>,
-    ring: Ring,
-    printf: Option<u64>,
-    /// Bytes that nobody has written hold this.
-    unwritten: u8,
-}
-
-impl LibraryMemory {
-    fn new(heap_bytes: u64, ring_bytes: u64, unwritten: u8) -> Self {
-        LibraryMemory { heap_bytes, heap: None, ring: Ring::new(ring_bytes), printf: None, unwritten }
-    }
 }
 
 #[derive(Clone, Debug)]
@@ -84,7 +69,7 @@ impl FlatMemory {
             pieces: Vec::new(),
             freed: Vec::new(),
             watched: false,
-            library: LibraryMemory::new(Heap::DEFAULT_BYTES, Ring::DEFAULT_BYTES, 0),
+            library: LibraryMemory::default(),
         };
         if size > 0 {
             memory.push(&vec![0; size]);
@@ -214,71 +199,12 @@ impl FlatMemory {
 
     /// Gives the variables of a module, which have their places, their first bytes.
     fn load_into(&mut self, kernel: &Kernel, globals: u64, constants: u64) -> VariableBases {
-        let bases = VariableBases {
-            globals,
-            constants,
-            heap: if kernel.allocates() { self.heap() } else { 0 },
-            printf: if kernel.prints() { self.printf_ring() } else { 0 },
-        };
+        let bases =
+            self.with_library(kernel, VariableBases { globals, constants, ..VariableBases::default() });
         // Variables may hold their own addresses.
         self.fill(bases.globals, &kernel.global_image(bases));
         self.fill(bases.constants, &kernel.constant_image(bases));
         bases
-    }
-
-    /// Sets the sizes of the device library's memory, and the content of its bytes that nobody has written, before a module that needs it is
-    /// loaded.
-    pub fn set_library(&mut self, heap_bytes: u64, ring_bytes: u64, unwritten: u8) {
-        self.library = LibraryMemory::new(heap_bytes, ring_bytes, unwritten);
-    }
-
-    /// The text that kernels have printed since the last call. Where there was more than the ring holds, the oldest is lost.
-    pub fn take_printed(&mut self) -> String {
-        let mut text = String::new();
-        let Some(address) = self.library.printf else { return text };
-        let start = (address - self.base) as usize;
-        let ring = &self.bytes[start..start + self.library.ring.bytes() as usize];
-        let parts = self.library.ring.unread(ring);
-        let bytes: Vec<u8> = parts
-            .into_iter()
-            .flat_map(|part| &ring[part.start as usize..part.end as usize])
-            .copied()
-            .collect();
-        self.library.ring.take(ring, &bytes, &mut text);
-        text
-    }
-
-    /// Bytes of records that have been lost so far because newer ones overwrote them.
-    pub fn printed_lost(&self) -> u64 {
-        self.library.ring.lost()
-    }
-
-    /// The address of the heap, which is made when it is first needed.
-    fn heap(&mut self) -> u64 {
-        if let Some(address) = self.library.heap {
-            return address;
-        }
-        let bytes = self.library.heap_bytes;
-        let address = self.give_library("heap of the device", &Heap::header(bytes), bytes);
-        *self.library.heap.insert(address)
-    }
-
-    fn printf_ring(&mut self) -> u64 {
-        if let Some(address) = self.library.printf {
-            return address;
-        }
-        let ring = &self.library.ring;
-        let (header, bytes) = (ring.header(), ring.bytes());
-        let address = self.give_library("printf buffer of the device", &header, bytes);
-        *self.library.printf.insert(address)
-    }
-
-    fn give_library(&mut self, name: &str, header: &[u8], bytes: u64) -> u64 {
-        let address = self.allocate(name, bytes as usize, self.library.unwritten);
-        self.written(address, 0..header.len());
-        self.fill(address, header);
-        self.pieces.iter_mut().rev().take(1).for_each(|piece| piece.library = true);
-        address
     }
 
     /// Puts bytes at an address where memory is.

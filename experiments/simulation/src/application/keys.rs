@@ -137,6 +137,11 @@ pub(super) static APPLICATION: Section = Section {
         key("copy_in", List, "Buffers that are copied to their device."),
         key("kernels", Steps(&STEPS), "What runs on the device."),
         key("copy_out", List, "Buffers that are copied back."),
+        key(
+            "non_blocking",
+            List,
+            "Streams that the default stream does not wait for, and that do not wait for it, as CUDA's cudaStreamNonBlocking makes them.",
+        ),
         key("postlude", Steps(&HOST_STEPS), "What happens on the host after the last copy."),
         key("expect", Steps(&[&EXPECTATION]), "What the host should hold in the end."),
         key("counts", Counted(&COUNT), "What each launch comes to: by size (`default` for none), by kernel."),

@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         self.read_prelude(root.get("prelude"));
         self.application.copy_in = self.buffer_list(root.get("copy_in"));
         self.application.steps = self.read_steps(root.get("kernels"), &mut codes);
-        self.check_streams();
+        self.check_streams(root.get("non_blocking"));
         self.application.copy_out = self.buffer_list(root.get("copy_out"));
         self.check_releases(root.get("copy_out"));
         let launched = std::mem::take(&mut self.launched);

@@ -2,7 +2,7 @@
 //!
 //! Streams and events are not declared: what is launched or copied on a stream makes it, a record makes an event. So names
 //! that lead nowhere are found when all steps have been read. Streams are numbered from 1, in the order in which the file
-//! mentions them.
+//! mentions them. `non_blocking:` names those that the default stream does not wait for.
 
 use std::collections::BTreeSet;
 
@@ -140,17 +140,34 @@ impl Reader<'_> {
     }
 
     /// Numbers the streams, and reports names that lead nowhere. Steps with problems of their own are left for later.
-    pub(super) fn check_streams(&mut self) {
+    pub(super) fn check_streams(&mut self, non_blocking: Option<&Node>) {
         let names = std::mem::take(&mut self.names);
+        let non_blocking = self.non_blocking(non_blocking, &names);
         if self.diagnostics.reports() == 0 {
             self.check_names(&names);
         }
-        let default = Stream { name: "default".to_owned(), device: 0 };
-        let named = names
-            .streams
-            .into_iter()
-            .map(|stream| Stream { name: stream.name, device: stream.device.unwrap_or(0) });
-        self.application.streams = std::iter::once(default).chain(named).collect();
+        let named = names.streams.into_iter().map(|stream| Stream {
+            non_blocking: non_blocking.contains(&stream.name),
+            device: stream.device.unwrap_or(0),
+            name: stream.name,
+        });
+        self.application.streams = std::iter::once(Stream::default_of_all()).chain(named).collect();
+    }
+
+    /// The names of the streams that the default stream does not wait for.
+    fn non_blocking(&mut self, node: Option<&Node>, names: &StreamNames) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        for node in self.list(node, "streams") {
+            let Some(name) = self.text(node) else { continue };
+            if names.streams.iter().any(|stream| stream.name == name) {
+                found.insert(name);
+            } else {
+                let diagnostic = Diagnostic::new(node.span, format!("no step is on a stream `{name}`"));
+                let known = names.streams.iter().map(|stream| stream.name.as_str());
+                self.diagnostics.report(diagnostic.suggest(&name, known));
+            }
+        }
+        found
     }
 
     fn check_names(&mut self, names: &StreamNames) {

@@ -103,8 +103,7 @@ impl Reader<'_> {
         }
         let mut joined = Joined::default();
         joined.loaded.application.name = name.to_owned();
-        let default = Stream { name: "default".to_owned(), device: 0 };
-        joined.loaded.application.streams.push(default);
+        joined.loaded.application.streams.push(Stream::default_of_all());
         let parts_of = parts.iter().map(|(_, loaded)| loaded);
         joined.inputs = parts_of.clone().map(|loaded| loaded.inputs.len()).sum();
         parts.into_iter().for_each(|(name, loaded)| joined.add(&name, loaded));
@@ -265,7 +264,7 @@ impl Joined {
         let LibrarySizes { heap, printf } = &mut application.library;
         (*heap, *printf) = (library.heap.max(*heap), library.printf.max(*printf));
         application.stack = if to.parts.len() == 1 { stack } else { application.stack.max(stack) };
-        application.streams.push(Stream { name: name.to_owned(), device });
+        application.streams.push(Stream { name: name.to_owned(), device, non_blocking: false });
         application.buffers.extend(buffers.into_iter().map(|buffer| Buffer {
             name: own.named(&buffer.name),
             place: own.place(buffer.place),

@@ -261,3 +261,46 @@ fn a_program_whose_command_is_killed_ends_by_itself() {
     until("the program does not end", || printed().contains("status"));
     assert_eq!(printed(), "begun\ncudaErrorInitializationError\nstatus 6\n");
 }
+
+/// Begin and end of the launches of a kernel in a run's folder, in picoseconds.
+fn launches(results: &Path, kernel: &str) -> Vec<(u64, u64)> {
+    let spans = std::fs::read_to_string(results.join("spans.perfetto.json")).unwrap();
+    let number = |text: &str, key: &str| {
+        let rest = text.split_once(&format!("\"{key}\": ")).unwrap().1;
+        rest.split(|one: char| !one.is_ascii_digit()).next().unwrap().parse::<u64>().unwrap()
+    };
+    let name = format!("\"name\": \"{kernel}#");
+    let parts = spans.split(&name).skip(1);
+    parts.map(|part| (number(part, "start_ps"), number(part, "end_ps"))).collect()
+}
+
+#[test]
+fn streams_of_a_program_overlap_on_a_machine_as_on_a_gpu() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    build_of(folder, "codes.c");
+    let kernel = here("codes.ptx");
+    let run = |what: &str| {
+        let captured = counterpoint(
+            folder,
+            &["cuda", "--name", what, "--", "./program", kernel.to_str().unwrap(), what],
+        );
+        assert!(captured.status.success(), "{}", text(&captured.stderr));
+        let application = format!("out/cuda/{what}/{what}.yaml");
+        let sets = ["--set", "host.cpu.runtime=streams", "--set", "gpu.scheduler.policy=concurrent"];
+        let words = ["run", "gtx680", &application, "--out", what];
+        let ran = counterpoint(folder, &[&words[..], &sets].concat());
+        assert!(ran.status.success(), "{}{}", text(&ran.stdout), text(&ran.stderr));
+        launches(&folder.join(what), "work")
+    };
+    // The short kernel on the default stream begins 6 cycles behind the long one on a non-blocking stream.
+    let found = run("non-blocking");
+    let [long, short] = found[..] else { panic!("{found:?}") };
+    assert_eq!(short.0 - long.0, 5965, "{found:?}");
+    assert!(short.1 < long.1, "{found:?}");
+    // Three streams begin before the first one ends; the legacy one waits for all of them.
+    let found = run("threads");
+    let [first, second, third, last] = found[..] else { panic!("{found:?}") };
+    assert_eq!(second.0 - first.0, 5965, "{found:?}");
+    assert!(third.0 < first.1 && last.0 > first.1.max(second.1).max(third.1), "{found:?}");
+}

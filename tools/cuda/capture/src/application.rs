@@ -73,7 +73,7 @@ pub fn write_application(
     folder: &Path,
     host_time: HostTime,
 ) -> io::Result<String> {
-    let entries = streams::without_idle(&recorded.entries).unwrap_or_else(|| recorded.entries.clone());
+    let entries = streams::prepared(&recorded.entries).unwrap_or_else(|| recorded.entries.clone());
     let recorded = &recorded.with(without_empty(entries))?;
     let mut codes = Vec::new();
     for entry in &recorded.entries {
@@ -307,12 +307,14 @@ impl Writer<'_> {
             let _ = writeln!(yaml, "description: {}", text::quoted(&description));
         }
         text::code(&mut yaml, &self.codes);
+        text::library(&mut yaml, &self.recorded.entries);
         text::buffers(&mut yaml, &self.buffers, self.scratch, &self.between);
         bound::lists(&mut yaml, &self.recorded.entries, &self.buffers);
         text::section(&mut yaml, "prelude", &fold(lines(prelude)));
         text::names(&mut yaml, "copy_in", &copied(&copy_in));
         text::section(&mut yaml, "kernels", &fold(lines(kernels)));
         text::names(&mut yaml, "copy_out", &copied(&copy_out));
+        text::non_blocking(&mut yaml, &self.recorded.entries);
         text::section(&mut yaml, "postlude", &fold(lines(postlude)));
         if !expected.is_empty() {
             yaml.push_str("expect:\n");

@@ -132,6 +132,20 @@ pub enum Entry {
         /// Its size.
         bytes: u64,
     },
+    /// A stream that the default stream does not wait for, nor it for the default stream.
+    NonBlocking {
+        /// The stream.
+        stream: u32,
+    },
+    /// The launches that follow have so much memory for what kernels allocate and print, and for their stacks.
+    Library {
+        /// Bytes of the heap.
+        heap: u64,
+        /// Bytes of text that is not read yet.
+        printf: u64,
+        /// Bytes of each thread's stack.
+        stack: u64,
+    },
     /// A texture of memory of the device.
     Texture(Texels),
     /// A surface of memory of the device.

@@ -1,19 +1,81 @@
-//! Streams on which nothing runs: an application has none, but a program may order other streams by their events and waits.
+//! Streams as an application has them: some work runs on each, and waits of the host name what they wait for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::record::Entry;
 
-/// The same entries with every order that such streams make between others, and without these streams; nothing if there are none.
-pub(crate) fn without_idle(entries: &[Entry]) -> Option<Vec<Entry>> {
-    let work = entries.iter().filter_map(|entry| match entry {
+/// The same entries with waits and streams of an application; nothing if all are so already.
+pub(crate) fn prepared(entries: &[Entry]) -> Option<Vec<Entry>> {
+    let named = with_named_waits(entries);
+    let kept = without_idle(named.as_deref().unwrap_or(entries));
+    kept.or(named)
+}
+
+/// The stream of work.
+fn works_on(entry: &Entry) -> Option<u32> {
+    match entry {
         Entry::Copy { stream, .. }
         | Entry::Move { stream, .. }
         | Entry::Fill { stream, .. }
         | Entry::Launch { stream, .. } => Some(*stream),
         _ => None,
+    }
+}
+
+/// The non-blocking streams on which something runs.
+pub(crate) fn non_blocking(entries: &[Entry]) -> BTreeSet<u32> {
+    let work: BTreeSet<u32> = entries.iter().filter_map(works_on).collect();
+    let found = entries.iter().filter_map(|entry| match entry {
+        Entry::NonBlocking { stream } => Some(*stream),
+        _ => None,
     });
-    let busy: BTreeSet<u32> = std::iter::once(0).chain(work).collect();
+    found.filter(|stream| work.contains(stream)).collect()
+}
+
+/// The same entries, in which a copy that the host waits for on a stream of the program is one and a wait for that stream; and while something may
+/// run on a non-blocking stream, a wait for the default stream is one for an event there, since a wait for everything would be one for that, too.
+fn with_named_waits(entries: &[Entry]) -> Option<Vec<Entry>> {
+    let non_blocking = non_blocking(entries);
+    let is_wait = |entry: &Entry| matches!(entry, Entry::Copy { waits: true, stream: 1.., .. });
+    if non_blocking.is_empty() && !entries.iter().any(is_wait) {
+        return None;
+    }
+    let events = entries.iter().filter_map(|entry| match entry {
+        Entry::Record { event, .. } | Entry::Wait { event, .. } | Entry::Await { event } => Some(*event),
+        _ => None,
+    });
+    let own = events.max().unwrap_or(0) + 1;
+    let awaited = || [Entry::Record { event: own, stream: 0 }, Entry::Await { event: own }];
+    let mut kept = Vec::with_capacity(entries.len());
+    let mut is_running = false;
+    for entry in entries {
+        is_running |= works_on(entry).is_some_and(|stream| non_blocking.contains(&stream));
+        match entry {
+            Entry::Copy { stream, waits: true, .. } if *stream > 0 || is_running => {
+                let mut copy = entry.clone();
+                if let Entry::Copy { waits, .. } = &mut copy {
+                    *waits = false;
+                }
+                kept.push(copy);
+                match stream {
+                    0 => kept.extend(awaited()),
+                    stream => kept.push(Entry::Synchronize { stream: Some(*stream) }),
+                }
+            }
+            Entry::Synchronize { stream: Some(0) } if is_running => kept.extend(awaited()),
+            Entry::Synchronize { stream: None } => {
+                is_running = false;
+                kept.push(entry.clone());
+            }
+            _ => kept.push(entry.clone()),
+        }
+    }
+    Some(kept)
+}
+
+/// The same entries without the streams on which nothing runs, but with every order that these make between others; nothing if there are none.
+fn without_idle(entries: &[Entry]) -> Option<Vec<Entry>> {
+    let busy: BTreeSet<u32> = std::iter::once(0).chain(entries.iter().filter_map(works_on)).collect();
     let is_idle = |entry: &Entry| match entry {
         Entry::Record { stream, .. }
         | Entry::Wait { stream, .. }
@@ -65,7 +127,7 @@ pub(crate) fn without_idle(entries: &[Entry]) -> Option<Vec<Entry>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Region;
+    use crate::record::{Blob, Region, Way};
 
     fn fill(stream: u32) -> Entry {
         Entry::Fill { region: Region::line(0, 4), value: vec![0], stream }
@@ -101,6 +163,40 @@ mod tests {
             [host(3), fill(1), record(1, 1), wait(1, 3), host(3), record(3, 3), Entry::Await { event: 3 }];
         let kept = without_idle(&entries).expect("an idle stream");
         assert_eq!(kept, [fill(1), record(1, 1), Entry::Await { event: 1 }, Entry::Await { event: 1 }]);
+    }
+
+    #[test]
+    fn a_wait_for_the_default_stream_is_none_for_a_non_blocking_one() {
+        let host = |stream| Entry::Synchronize { stream };
+        let entries = [
+            Entry::NonBlocking { stream: 1 },
+            host(Some(0)),
+            fill(1),
+            host(Some(0)),
+            host(None),
+            host(Some(0)),
+        ];
+        let kept = with_named_waits(&entries).expect("a non-blocking stream");
+        let mut expected = entries.to_vec();
+        expected.splice(3..4, [record(1, 0), Entry::Await { event: 1 }]);
+        assert_eq!(kept, expected);
+        assert_eq!(Vec::from_iter(non_blocking(&entries)), [1]);
+        assert_eq!(with_named_waits(&entries[..2]), None, "nothing runs on it");
+    }
+
+    #[test]
+    fn a_copy_that_is_waited_for_is_one_of_its_stream() {
+        let copy = |stream, waits| Entry::Copy {
+            way: Way::Out,
+            device: Region::line(0, 4),
+            blob: Blob::default(),
+            stream,
+            waits,
+            unwritten: None,
+        };
+        let kept = with_named_waits(&[copy(0, true), copy(2, true)]).expect("a wait");
+        assert_eq!(kept, [copy(0, true), copy(2, false), Entry::Synchronize { stream: Some(2) }]);
+        assert_eq!(with_named_waits(&[copy(0, true), copy(2, false)]), None);
     }
 
     #[test]

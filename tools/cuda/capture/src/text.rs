@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use counterpoint_ptx::Param;
+use counterpoint_ptx::printf::Ring;
+use counterpoint_ptx::{Heap, Param, StackSize};
 
 use crate::application::{SCRATCH, Writer};
 use crate::buffers::{Buffer, Buffers, Code, Element};
@@ -11,6 +12,7 @@ use crate::fold::{Item, Linear, Piece};
 use crate::phases::{Contents, LITTLE, Part, Source, Step};
 use crate::record::{Dim, Entry, Region, Way};
 use crate::store::DATA;
+use crate::streams;
 
 #[derive(Default)]
 struct Line(Vec<Piece>);
@@ -301,6 +303,29 @@ pub(crate) fn buffers(
     if scratch > 0 {
         let _ = writeln!(yaml, "  {SCRATCH}: {{ type: u8, elements: {scratch} }}");
     }
+}
+
+/// Memory for what kernels allocate and print, and for their stacks: the most that a launch had, where it is not the usual one.
+pub(crate) fn library(yaml: &mut String, entries: &[Entry]) {
+    let usual = [Heap::DEFAULT_BYTES, Ring::DEFAULT_BYTES, StackSize::default().bytes().into()];
+    let sizes = entries.iter().filter_map(|entry| match entry {
+        Entry::Library { heap, printf, stack } => Some([*heap, *printf, *stack]),
+        _ => None,
+    });
+    let larger = |most: [u64; 3], one: [u64; 3]| std::array::from_fn(|index| most[index].max(one[index]));
+    let most = sizes.reduce(larger).unwrap_or(usual);
+    for ((key, bytes), usual) in ["heap", "printf", "stack"].into_iter().zip(most).zip(usual) {
+        if bytes != usual {
+            let _ = writeln!(yaml, "{key}: {bytes} B");
+        }
+    }
+}
+
+/// The streams that the default stream does not wait for.
+pub(crate) fn non_blocking(yaml: &mut String, entries: &[Entry]) {
+    let streams = streams::non_blocking(entries).into_iter().map(|stream| format!("s{stream}"));
+    let streams: Vec<String> = streams.collect();
+    names(yaml, "non_blocking", &streams.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
 pub(crate) fn names(yaml: &mut String, key: &str, names: &[&str]) {

@@ -66,9 +66,9 @@ static int pointers(void) {
     wrong += cudaMemcpy2D(values, 8, nowhere, 16, 4, 4, 1) != 1 || cudaMemcpy3D(nowhere) != 1;
     wrong += cudaMemcpy2D(values, 8, bytes, 16, 4, (size_t)1 << 61, 1) != 1;
     wrong += cudaLaunchKernel(&counts_stub, (dim3){ 1, 1, 1 }, (dim3){ 1, 1, 1 }, nowhere, 0, 0) != 1;
-    wrong += cudaLaunchKernel(nowhere, (dim3){ 1, 1, 1 }, (dim3){ 1, 1, 1 }, 0, 0, 0) != 98;
+    wrong += cudaLaunchKernel(nowhere, (dim3){ 1, 1, 1 }, (dim3){ 1, 1, 1 }, 0, 0, 0) != 400;
     wrong += __cudaRegisterFatBinary(nowhere) == 0;
-    wrong += cudaPeekAtLastError() != 98 || cudaGetLastError() != 98 || cudaGetLastError() != 0;
+    wrong += cudaPeekAtLastError() != 400 || cudaGetLastError() != 400 || cudaGetLastError() != 0;
     return wrong + (cudaMemcpy(values, bytes, 64, 1) != 0);
 }
 

@@ -47,8 +47,6 @@ int cudaMallocHost(void **, size_t);
 int cudaHostRegister(void *, size_t, unsigned);
 int cudaHostUnregister(void *);
 int cudaHostGetDevicePointer(void **, void *, unsigned);
-int cudaDeviceSetLimit(int, size_t);
-int cudaDeviceGetLimit(size_t *, int);
 typedef struct { const void *stub; dim3 grid, block; unsigned shared; void **arguments, **extra; } kernel_node;
 typedef struct { void *to; size_t pitch; unsigned value, bytes; size_t width, rows; } fill_node;
 typedef struct { void (*function)(void *); void *data; } host_node;
@@ -356,15 +354,6 @@ static int asserts(void) {
     return cudaDeviceSynchronize() != 710;
 }
 
-/* Limits that are set are given back, and those that there are not are refused. */
-static int limits(void) {
-    size_t stack, heap;
-    check(cudaDeviceSetLimit(0, 4096), "cudaDeviceSetLimit");
-    check(cudaDeviceGetLimit(&stack, 0), "cudaDeviceGetLimit");
-    check(cudaDeviceGetLimit(&heap, 2), "cudaDeviceGetLimit");
-    return stack != 4096 || heap != 8 << 20 || cudaDeviceSetLimit(9, 1) != 215;
-}
-
 int main(int count, char **words) {
     load(words[1]);
     __cudaRegisterFunction(handle, &step_stub, &step_stub, "step", -1, 0, 0, 0, 0, 0);
@@ -383,7 +372,6 @@ int main(int count, char **words) {
     if (!strcmp(what, "pinned")) return pinned();
     if (!strcmp(what, "registered")) return registered();
     if (!strcmp(what, "asserts")) return asserts();
-    if (!strcmp(what, "limits")) return limits();
     if (!strcmp(what, "files")) return files(words[3], words[4]);
     int *place;
     check(cudaMalloc((void **)&place, 256), "cudaMalloc");

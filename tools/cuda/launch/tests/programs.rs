@@ -134,12 +134,6 @@ fn an_assertion_that_fails_has_its_own_error() {
 }
 
 #[test]
-fn limits_that_are_set_are_given_back() {
-    let (captured, _) = capture("limits", &["limits"]);
-    assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
-}
-
-#[test]
 fn sixteen_thousand_launches_are_a_few_lines() {
     let (captured, text) = capture("many", &["many"]);
     assert_eq!(captured.summary.map(|summary| summary.launches), Some(16_000));

@@ -8,9 +8,10 @@ use std::sync::atomic::AtomicBool;
 use counterpoint_cuda_capture::Region;
 use counterpoint_ptx::functional::{Check, FlatMemory, Grid, Options};
 use counterpoint_ptx::texture::Textures;
-use counterpoint_ptx::{Kernel, VariableBases, Windows};
+use counterpoint_ptx::{Kernel, StackSize, VariableBases, Windows};
 
 use crate::errors::{Error, Result};
+use crate::modules::Modules;
 
 /// The first address that is given.
 const FIRST: u64 = 1 << 16;
@@ -32,6 +33,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) shared: u32,
+    pub(crate) stack: StackSize,
     pub(crate) parameters: &'a [u8],
 }
 
@@ -52,13 +54,19 @@ pub(crate) struct Device {
     /// Reads of memory that nobody has written: kernels and lines of which something has been found, and what is to be said.
     seen: BTreeSet<(String, u32)>,
     found: Vec<String>,
+    /// Bytes of text that were lost.
+    lost: u64,
 }
 
 impl Device {
     /// A device with this much memory. The addresses in `taken` mean something on the host and are not given.
     /// Kernels end when nobody needs them any more.
     pub(crate) fn new(bytes: u64, taken: Vec<std::ops::Range<u64>>, gone: &Arc<AtomicBool>) -> Result<Self> {
-        let memory = FlatMemory::with_room((2 * bytes) as usize).map_err(|_| Error::MEMORY_ALLOCATION)?;
+        // The memory of the device's library lies behind all that the program can be given.
+        let end = 2 * bytes as usize;
+        let mut memory = FlatMemory::with_room(end + end / 2).map_err(|_| Error::MEMORY_ALLOCATION)?;
+        memory.base = FIRST;
+        memory.bytes.grow(end);
         Ok(Device {
             memory,
             live: BTreeMap::new(),
@@ -76,6 +84,7 @@ impl Device {
             buffers: 0,
             seen: BTreeSet::new(),
             found: Vec::new(),
+            lost: 0,
         })
     }
 
@@ -116,6 +125,9 @@ impl Device {
 
     /// A place that nobody has had before.
     pub(crate) fn place(&mut self, bytes: u64) -> Result<u64> {
+        if bytes > self.bytes {
+            return Err(Error::MEMORY_ALLOCATION);
+        }
         let mut start = self.next.next_multiple_of(ALIGNMENT);
         // A byte behind each allocation belongs to none.
         let over =
@@ -177,13 +189,40 @@ impl Device {
                 self.live.insert(address, Allocation { bytes, is_buffer: false });
             }
         }
-        // The memory of the device's library lies behind all that is there.
-        self.next = self.next.max(self.memory.base + self.memory.bytes.len() as u64 + 1);
         Ok(bases)
     }
 
+    /// Gives kernels a new heap of this size.
+    pub(crate) fn renew_heap(&mut self, bytes: u64, modules: &mut Modules) {
+        self.memory.resize_heap(bytes);
+        self.point(modules);
+    }
+
+    /// Gives kernels new memory of this size for what they print; all of that has been taken.
+    pub(crate) fn renew_printf(&mut self, bytes: u64, modules: &mut Modules) {
+        self.memory.resize_printf(bytes);
+        self.lost = 0;
+        self.point(modules);
+    }
+
+    fn point(&mut self, modules: &mut Modules) {
+        for module in modules.loaded() {
+            if let Some(kernel) = module.any() {
+                module.bases = self.memory.point(&kernel, module.bases);
+            }
+        }
+    }
+
+    /// Frees all that the program has been given; the result is their addresses.
+    pub(crate) fn free_all(&mut self) -> Result<Vec<u64>> {
+        let buffers = self.live.iter().filter(|(_, found)| found.is_buffer).map(|(address, _)| *address);
+        let buffers: Vec<u64> = buffers.collect();
+        buffers.iter().try_for_each(|address| self.free(*address))?;
+        Ok(buffers)
+    }
+
     /// Checks that all rows of a region lie in one allocation.
-    fn check(&self, region: Region) -> Result {
+    pub(crate) fn check(&self, region: Region) -> Result {
         if region.bytes() == 0 {
             return Ok(());
         }
@@ -298,8 +337,9 @@ impl Device {
         launch: &Launch<'_>,
         textures: &Arc<Textures>,
     ) -> std::result::Result<ControlFlow<()>, (Error, String)> {
-        let Launch { kernel, variables, grid, block, shared, parameters } = *launch;
+        let Launch { kernel, variables, grid, block, shared, stack, parameters } = *launch;
         self.options.dynamic_shared_bytes = shared;
+        self.options.stack = stack;
         self.options.textures = Arc::clone(textures);
         self.launches += 1;
         let name = format!("{}, launch {}", kernel.name(), self.launches);
@@ -321,9 +361,11 @@ impl Device {
         std::mem::take(&mut self.found)
     }
 
-    /// The text that kernels have printed since the last call.
-    pub(crate) fn printed(&mut self) -> String {
-        self.memory.take_printed()
+    /// The text that kernels have printed since the last call, and whether some of it is lost.
+    pub(crate) fn printed(&mut self) -> (String, bool) {
+        let text = self.memory.take_printed();
+        let lost = self.memory.printed_lost();
+        (text, std::mem::replace(&mut self.lost, lost) < lost)
     }
 }
 
@@ -396,6 +438,7 @@ mod tests {
                 grid: [1; 3],
                 block: [1; 3],
                 shared: 0,
+                stack: StackSize::default(),
                 parameters: &address.to_le_bytes(),
             };
             device.launch(&launch, &Arc::default()).map_err(|(error, _)| error)

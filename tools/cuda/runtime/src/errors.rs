@@ -40,6 +40,7 @@ table! {
     PEER_ACCESS_UNSUPPORTED = 217, c"cudaErrorPeerAccessUnsupported", c"peer access is not supported between these two devices";
     INVALID_PTX = 218, c"cudaErrorInvalidPtx", c"a PTX JIT compilation failed";
     INVALID_RESOURCE_HANDLE = 400, c"cudaErrorInvalidResourceHandle", c"invalid resource handle";
+    ILLEGAL_STATE = 401, c"cudaErrorIllegalState", c"the operation cannot be performed in the present state";
     NOT_READY = 600, c"cudaErrorNotReady", c"device not ready";
     ILLEGAL_ADDRESS = 700, c"cudaErrorIllegalAddress", c"an illegal memory access was encountered";
     LAUNCH_OUT_OF_RESOURCES = 701, c"cudaErrorLaunchOutOfResources", c"too many resources requested for launch";
@@ -62,6 +63,7 @@ table! {
     STREAM_CAPTURE_UNJOINED = 904, c"cudaErrorStreamCaptureUnjoined", c"capturing stream has unjoined work";
     STREAM_CAPTURE_ISOLATION = 905, c"cudaErrorStreamCaptureIsolation", c"dependency created on uncaptured work in another stream";
     GRAPH_EXEC_UPDATE_FAILURE = 910, c"cudaErrorGraphExecUpdateFailure", c"the graph update was not performed because it included changes which violated constraints specific to instantiated graph update";
+    INVALID_CLUSTER_SIZE = 912, c"cudaErrorInvalidClusterSize", c"a kernel launch error has occurred due to cluster misconfiguration";
     UNKNOWN = 999, c"cudaErrorUnknown", c"unknown error";
 }
 
@@ -82,12 +84,13 @@ impl Error {
     /// The error of a kernel that failed so.
     pub(crate) fn of_fault(kind: FaultKind) -> Self {
         match kind {
-            FaultKind::IllegalAddress => Error::ILLEGAL_ADDRESS,
+            // A stack ends where memory does.
+            FaultKind::IllegalAddress | FaultKind::StackOverflow => Error::ILLEGAL_ADDRESS,
             FaultKind::MisalignedAddress => Error::MISALIGNED_ADDRESS,
             FaultKind::InvalidAddressSpace => Error::INVALID_ADDRESS_SPACE,
             FaultKind::InvalidProgramCounter => Error::INVALID_PC,
             FaultKind::Assertion => Error::ASSERT,
-            FaultKind::StackOverflow | FaultKind::Other => Error::LAUNCH_FAILURE,
+            FaultKind::Other => Error::LAUNCH_FAILURE,
         }
     }
 

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_int;
 
-use crate::api::memory::{Place, Shape};
 use crate::errors::{Error, Result};
+use crate::places::{Place, Planes, Shape};
 
 /// A call of a function of the program, with its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +39,9 @@ pub(crate) struct KernelCall {
 pub(crate) enum Operation {
     Nothing,
     Kernel(KernelCall),
-    /// Copies of the same shape, from the second place to the first one.
+    /// Copies of the same shape.
     Copy {
-        places: Vec<(Place, Place)>,
+        planes: Planes,
         shape: Shape,
         kind: c_int,
     },

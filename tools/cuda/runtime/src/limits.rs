@@ -21,6 +21,11 @@ pub(crate) struct Limits {
 const KIB: u64 = 1 << 10;
 
 impl Limits {
+    /// Bytes of the L2 in which lines may stay: three quarters of it on newer devices.
+    pub(crate) fn persisting_bytes(&self) -> u64 {
+        if self.capability.0 >= 8 { 3 << 18 } else { 0 }
+    }
+
     /// The limits of a generation, such as 75.
     pub(crate) fn of(generation: u32) -> Self {
         let (threads, blocks, registers, shared, most) = match generation {
@@ -69,7 +74,8 @@ impl State {
         let limits = self.limits();
         let warps = threads.div_ceil(32).max(1);
         let registers = (kernel.registers_per_thread() * 32).next_multiple_of(REGISTERS_OF_WARP) * warps;
-        let bytes = (u64::from(kernel.shared_bytes()) + shared).next_multiple_of(SHARED);
+        let bytes =
+            u64::from(kernel.shared_bytes()).saturating_add(shared).div_ceil(SHARED).saturating_mul(SHARED);
         let by_shared = limits.shared_of_sm.checked_div(bytes).map_or(u32::MAX, |blocks| blocks as u32);
         let by_registers = limits.registers_of_sm / registers.max(1);
         let by_threads = limits.threads_of_sm / (warps * 32);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use counterpoint_ptx::decode::decode;
 use counterpoint_ptx::link::link;
-use counterpoint_ptx::{Kernel, PtxError, VariableBases, parser};
+use counterpoint_ptx::{Kernel, PtxError, Symbol, VariableBases, parser};
 
 use crate::device::Device;
 use crate::errors::{Error, Result};
@@ -46,6 +46,26 @@ impl Module {
     /// The address and the bytes of its variables in global memory.
     pub(crate) fn globals(&self) -> (u64, u64) {
         (self.bases.globals, self.kernels.values().next().map_or(0, |kernel| kernel.global_bytes()))
+    }
+
+    /// A kernel, by which all of the module is known.
+    pub(crate) fn any(&self) -> Option<Arc<Kernel>> {
+        self.kernels.values().next().map(Arc::clone)
+    }
+
+    /// Its variables with their first values.
+    pub(crate) fn first_values(&self) -> Vec<(Placed, Vec<u8>)> {
+        let Some(kernel) = self.any() else { return Vec::new() };
+        let [globals, constants] = [kernel.global_image(self.bases), kernel.constant_image(self.bases)];
+        let value = |(symbol, address): (&Symbol, u64)| {
+            let (image, base) = match address.checked_sub(self.bases.globals) {
+                Some(at) if at < kernel.global_bytes() => (&globals, self.bases.globals),
+                _ => (&constants, self.bases.constants),
+            };
+            let bytes = image.get((address - base) as usize..)?.get(..symbol.size as usize)?;
+            Some((Placed { address, bytes: symbol.size }, bytes.to_vec()))
+        };
+        kernel.variables(self.bases).filter_map(value).collect()
     }
 
     pub(crate) fn variable(&self, name: &str) -> Option<Placed> {
@@ -106,7 +126,16 @@ impl Modules {
 
     /// The kernel behind a stub.
     pub(crate) fn function(&self, stub: usize) -> Result<Function> {
-        self.functions.get(&stub).cloned().ok_or(Error::INVALID_DEVICE_FUNCTION)
+        let missing = if stub == 0 { Error::INVALID_DEVICE_FUNCTION } else { Error::INVALID_RESOURCE_HANDLE };
+        self.functions.get(&stub).cloned().ok_or(missing)
+    }
+
+    /// Those on the device.
+    pub(crate) fn loaded(&mut self) -> impl Iterator<Item = &mut Module> {
+        self.binaries.iter_mut().filter_map(|binary| match binary {
+            Binary::Loaded(module) => Some(module),
+            _ => None,
+        })
     }
 
     pub(crate) fn host_variable(&self, host: usize) -> Result<Variable> {
@@ -138,10 +167,11 @@ impl Modules {
             return Err((Error::NO_KERNEL_IMAGE, no_ptx(&machine_code)));
         }
         let texts: Vec<&str> = newest(&parts).map(|ptx| ptx.text.as_str()).collect();
-        let text = link(&texts).map_err(|(_, errors)| not_understood(&errors))?;
-        let kernels = parser::parse(&text)
-            .and_then(|module| decode(&module))
-            .map_err(|errors| not_understood(&errors))?;
+        let problem =
+            |errors: &[PtxError]| launches_of_kernels(&texts).unwrap_or_else(|| not_understood(errors));
+        let text = link(&texts).map_err(|(_, errors)| problem(&errors))?;
+        let kernels =
+            parser::parse(&text).and_then(|module| decode(&module)).map_err(|errors| problem(&errors))?;
         let title = format!("module {}", binary + 1);
         let bases = match kernels.first() {
             Some(any) => device.load(&title, any).map_err(|error| (error, format!("no room for {title}")))?,
@@ -152,6 +182,20 @@ impl Modules {
         *place = Binary::Loaded(Module { text, bases, kernels });
         Ok(true)
     }
+}
+
+/// What is wrong with code whose kernels launch kernels: it calls functions that no other code does.
+fn launches_of_kernels(texts: &[&str]) -> Option<Unusable> {
+    let is_end = |one: char| !one.is_ascii_alphanumeric() && one != '_';
+    let mut words = texts.iter().flat_map(|text| text.split(is_end));
+    let name = words.find_map(|word| {
+        let name = word.strip_prefix("__cudaCDP2").or_else(|| word.strip_prefix("cuda"))?;
+        (name.starts_with("LaunchDevice") || name.starts_with("GetParameterBuffer")).then_some(name)
+    })?;
+    Some((
+        Error::NOT_SUPPORTED,
+        format!("launches by kernels are not supported: the code calls `cuda{name}`"),
+    ))
 }
 
 fn not_understood(errors: &[PtxError]) -> Unusable {
@@ -176,4 +220,20 @@ fn no_ptx(machine_code: &[u32]) -> String {
         "the program has {has}, and kernels run from PTX: compile it with \
          `-gencode arch=compute_{example},code=compute_{example}`, or `-arch=sm_{example}`, which adds PTX"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_by_kernels_are_told_by_the_functions_that_they_call() {
+        let found =
+            |text: &str| launches_of_kernels(&["ret;", text]).map(|(error, message)| (error.0, message));
+        let message = "launches by kernels are not supported: the code calls `cudaLaunchDeviceV2`";
+        for name in ["cudaLaunchDeviceV2", "__cudaCDP2LaunchDeviceV2"] {
+            assert_eq!(found(&format!("call.uni (r), {name}, (p, q);")), Some((801, message.to_owned())));
+        }
+        assert_eq!(found("call.uni (r), cudaMalloc, (p);"), None);
+    }
 }

@@ -15,15 +15,22 @@ use crate::settings::Settings;
 use crate::state::State;
 use crate::words::Words;
 
+/// Ends of the names of functions whose default stream is the thread's own: without a stream among their arguments, and with one.
+pub(crate) const PER_THREAD: [&str; 2] = ["_ptds", "_ptsz"];
+
 /// Serves a program until it has gone.
 pub(crate) fn run(program: UnixStream, settings: Settings) -> io::Result<()> {
     let channel = Channel::open(program)?;
     let known: BTreeMap<&str, &'static Function> = functions().map(|it| (it.name, it)).collect();
     let names = channel.names.clone();
+    let find = |name: &str| known.get(name).map(|function| function.body);
     let mut state = State::new(settings, channel);
     while let Some(call) = state.channel.next() {
         let name = names.get(call.function as usize).map_or("", String::as_str);
-        let result = state.serve(call, name, known.get(name).map(|function| function.body));
+        // The second form of a function differs from it in the default stream alone.
+        let first_form = PER_THREAD.iter().find_map(|end| name.strip_suffix(end));
+        state.per_thread = first_form.is_some();
+        let result = state.serve(call, name, find(first_form.unwrap_or(name)));
         match state.function_of_host.take() {
             // The program comes back when it has called it.
             Some(host) => {
@@ -51,11 +58,12 @@ impl State {
         }
         if call.function == RETURNED {
             let rest = self.of_thread().rest.take().unwrap_or_default();
-            return self.check("cudaGraphLaunch", call.work, |state| state.go_on(rest));
+            return self.check("cudaGraphLaunch", call.work, |state| state.go_on(rest), false);
         }
         match body {
-            Some(Body::Call(body)) => self.check(name, call.work, |state| body(state, words)),
-            None => self.check(name, call.work, |state| Err(state.refuse(name, "is not supported"))),
+            Some(Body::Call(body)) => self.check(name, call.work, |state| body(state, words), false),
+            Some(Body::Always(body)) => self.check(name, call.work, |state| body(state, words), true),
+            None => self.check(name, call.work, |state| Err(state.refuse(name, "is not supported")), false),
             Some(Body::Answer(body)) => {
                 self.recorder.enter(call.work);
                 self.guard(name, |state| body(state, words)).unwrap_or(0)
@@ -64,13 +72,14 @@ impl State {
         }
     }
 
-    /// Does a call whose result is an error number, unless the device has failed or the thread is in a function that CUDA has called.
-    fn check(&mut self, name: &str, work: u64, body: impl FnOnce(&mut State) -> Result) -> u64 {
+    /// Does a call whose result is an error number, unless the device has failed, which does not matter `always`, or the thread is in a function
+    /// that CUDA has called.
+    fn check(&mut self, name: &str, work: u64, body: impl FnOnce(&mut State) -> Result, always: bool) -> u64 {
         self.recorder.enter(work);
         let done = self.guard(name, |state| {
             state.write_files();
             let called = state.of_thread().rest.is_some().then_some(Error::NOT_PERMITTED);
-            state.failed.or(called).map_or_else(|| body(state), Err)
+            state.failed.filter(|_| !always).or(called).map_or_else(|| body(state), Err)
         });
         let error = done.err().unwrap_or(Error::SUCCESS);
         if error != Error::SUCCESS && error != Error::NOT_READY {

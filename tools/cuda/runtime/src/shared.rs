@@ -4,6 +4,7 @@
 //! after it: that is what a program sees of such memory, and it is recorded as these copies.
 
 use std::collections::BTreeMap;
+use std::ffi::c_uint;
 
 use counterpoint_cuda_capture::{Entry, Region, Way};
 
@@ -41,6 +42,8 @@ struct Block {
     fresh: bool,
     /// It is a variable of a module, which is never freed.
     variable: bool,
+    /// Those of `cudaHostAlloc`.
+    flags: c_uint,
 }
 
 /// A `__managed__` variable, as it is registered.
@@ -61,29 +64,58 @@ impl SharedMemory {
         self.waiting.push(variable);
     }
 
-    /// Whether an address is in memory that the program calls managed.
-    pub(crate) fn is_managed(&self, address: u64) -> bool {
-        let block = self.blocks.range(..=address).next_back();
-        block.is_some_and(|(start, block)| block.managed && address - start < block.bytes)
+    /// The block in which an address is, and where it begins.
+    fn at(&self, address: u64) -> Option<(u64, Block)> {
+        let (&start, &block) = self.blocks.range(..=address).next_back()?;
+        (address - start < block.bytes).then_some((start, block))
     }
 
-    /// The beginning of the block in which an address is, if kernels do not reach it yet.
-    fn off_device(&self, address: u64) -> Option<u64> {
-        let (start, block) = self.blocks.range(..=address).next_back()?;
-        (address - start < block.bytes && !block.on_device).then_some(*start)
+    /// Puts bytes into the host's pages of a block, if one begins at an address.
+    pub(crate) fn put(&mut self, address: u64, bytes: &[u8]) -> Result {
+        if self.blocks.contains_key(&address) {
+            self.pages.at(address, bytes.len() as u64)?.copy_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    /// Whether an address is in memory that the program calls managed.
+    pub(crate) fn is_managed(&self, address: u64) -> bool {
+        self.at(address).is_some_and(|(_, block)| block.managed)
+    }
+
+    /// The beginning of the block in which an address is.
+    pub(crate) fn start(&self, address: u64) -> Option<u64> {
+        self.at(address).map(|(start, _)| start)
     }
 
     /// Whether an address is in a block, and whether kernels reach it.
     pub(crate) fn find(&self, address: u64) -> Option<bool> {
-        let (start, block) = self.blocks.range(..=address).next_back()?;
-        (address - start < block.bytes).then_some(block.on_device)
+        self.at(address).map(|(_, block)| block.on_device)
+    }
+
+    /// The flags with which the block in which an address is was allocated.
+    pub(crate) fn flags(&self, address: u64) -> Option<c_uint> {
+        self.at(address).map(|(_, block)| block.flags)
+    }
+
+    /// Whether these bytes are in one block.
+    pub(crate) fn holds(&self, address: u64, bytes: u64) -> bool {
+        self.at(address).is_some_and(|(start, block)| bytes <= block.bytes - (address - start))
+    }
+
+    /// Whether some of these bytes are in a block.
+    pub(crate) fn overlaps(&self, address: u64, bytes: u64) -> bool {
+        let before = self.blocks.range(..address.saturating_add(bytes)).next_back();
+        before.is_some_and(|(start, block)| start + block.bytes > address)
     }
 }
 
 impl State {
     /// Allocates pages of the host; `on_device` has kernels reach them.
     pub(crate) fn allocate_shared(&mut self, bytes: u64, on_device: bool) -> Result<u64> {
-        let length = bytes.max(1).next_multiple_of(PAGE);
+        let length =
+            bytes.max(1).checked_next_multiple_of(PAGE).filter(|length| *length <= self.device.room().1);
+        let length = length.ok_or(Error::MEMORY_ALLOCATION)?;
         for _ in 0..ATTEMPTS {
             // Whole pages, whatever lies before.
             let start = self.device.place(length + PAGE)?.next_multiple_of(PAGE);
@@ -96,6 +128,7 @@ impl State {
                         managed: false,
                         fresh: true,
                         variable: false,
+                        flags: 0,
                     },
                 );
                 if on_device {
@@ -105,6 +138,17 @@ impl State {
             }
         }
         Err(Error::MEMORY_ALLOCATION)
+    }
+
+    /// Allocates memory of the host with flags, or nothing.
+    pub(crate) fn allocate_pinned(&mut self, bytes: u64, flags: c_uint, on_device: bool) -> Result<u64> {
+        if bytes == 0 {
+            return Ok(0);
+        }
+        let address = self.allocate_shared(bytes, on_device)?;
+        let block = self.shared.block(address)?;
+        self.shared.blocks.insert(address, Block { flags, ..block });
+        Ok(address)
     }
 
     /// Allocates memory that host and device reach by the same pointer.
@@ -143,7 +187,8 @@ impl State {
             put(std::ptr::without_provenance_mut(*host as usize), placed.address)?;
         }
         for (_, Placed { address, bytes }) in variables {
-            let block = Block { bytes, on_device: true, managed: true, fresh: false, variable: true };
+            let block =
+                Block { bytes, on_device: true, managed: true, fresh: false, variable: true, flags: 0 };
             self.shared.blocks.insert(address, block);
         }
         self.say_once(COPIED);
@@ -166,7 +211,7 @@ impl State {
     /// any memory that CUDA has given for copies.
     pub(crate) fn put_arguments_on_device(&mut self, parameters: &[u8]) -> Result {
         for word in parameters.as_chunks().0 {
-            if let Some(start) = self.shared.off_device(u64::from_le_bytes(*word)) {
+            if let Some((start, Block { on_device: false, .. })) = self.shared.at(u64::from_le_bytes(*word)) {
                 self.put_on_device(start)?;
             }
         }
@@ -186,8 +231,15 @@ impl State {
         self.shared.pages.unmap(address, &self.channel)
     }
 
-    /// The device gets what the host has changed.
-    pub(crate) fn share(&mut self) -> Result {
+    /// Frees all but variables.
+    pub(crate) fn free_all_shared(&mut self) -> Result {
+        let blocks = self.shared.blocks.iter().filter(|(_, block)| !block.variable);
+        let blocks: Vec<u64> = blocks.map(|(address, _)| *address).collect();
+        blocks.into_iter().try_for_each(|address| self.free_shared(address))
+    }
+
+    /// The device gets what the host has changed, on the stream that needs it.
+    pub(crate) fn share(&mut self, stream: u32) -> Result {
         for (address, region) in self.on_device() {
             let block = self.shared.block(address)?;
             let bytes = self.device.read(region)?;
@@ -196,21 +248,21 @@ impl State {
             if block.fresh || bytes != host {
                 let host = host.to_vec();
                 self.device.write(region, &host)?;
-                self.note_copy(Way::In, region, &host, 0, true);
+                self.note_copy(Way::In, region, &host, stream, true);
                 self.shared.blocks.insert(address, Block { fresh: false, ..block });
             }
         }
         Ok(())
     }
 
-    /// The host gets what kernels have changed.
-    pub(crate) fn unshare(&mut self) -> Result {
+    /// The host gets what kernels have changed, on the stream that did.
+    pub(crate) fn unshare(&mut self, stream: u32) -> Result {
         for (address, region) in self.on_device() {
             let bytes = self.device.read(region)?;
             let host = self.shared.pages.at(address, region.width)?;
             if bytes != host {
                 host.copy_from_slice(&bytes);
-                self.note_copy(Way::Out, region, &bytes, 0, true);
+                self.note_copy(Way::Out, region, &bytes, stream, true);
             }
         }
         Ok(())

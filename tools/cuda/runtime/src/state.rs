@@ -1,17 +1,22 @@
 //! The state of a program's device and of all that it has made.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::c_int;
+use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 
 use counterpoint_cuda_capture::{Entry, Module as ModuleEntry};
 use counterpoint_ptx::texture::Textures;
 
 use crate::api::arrays::Array;
+use crate::api::device_limits::DeviceLimits;
+use crate::api::events::Known;
+use crate::api::functions::FunctionSettings;
 use crate::api::graphs::Graphs;
+use crate::api::host_memory::Registered;
 use crate::api::launches::Configuration;
 use crate::api::pools::{GraphMemory, PoolAttributes};
 use crate::api::results::Texts;
+use crate::api::streams::Made;
 use crate::channel::Channel;
 use crate::device::Device;
 use crate::errors::{Error, Result};
@@ -29,6 +34,8 @@ const MOST_MEMORY: u64 = 1 << 40;
 pub(crate) struct State {
     pub(crate) channel: Channel,
     pub(crate) thread: u32,
+    /// The call is of a form that has the thread's own default stream.
+    pub(crate) per_thread: bool,
     threads: BTreeMap<u32, Thread>,
     /// A function of the program that is to be called before the call is over.
     pub(crate) function_of_host: Option<HostCall>,
@@ -45,23 +52,24 @@ pub(crate) struct State {
     /// Arrays that exist, by their numbers.
     pub(crate) arrays: BTreeMap<usize, Array>,
     pub(crate) next_array: usize,
-    /// By stub of a kernel, the dynamic shared memory that the program has asked for.
-    pub(crate) dynamic_limits: BTreeMap<usize, u32>,
-    /// Streams that exist, by their numbers; the default stream is number 0.
-    pub(crate) streams: BTreeSet<u32>,
+    /// By stub of a kernel what the program has set.
+    pub(crate) functions: BTreeMap<usize, FunctionSettings>,
+    /// Streams that exist, by their numbers; the legacy default stream is number 0.
+    pub(crate) streams: BTreeMap<u32, Made>,
     pub(crate) next_stream: u32,
-    pub(crate) events: BTreeSet<u32>,
+    pub(crate) events: BTreeMap<u32, Known>,
     pub(crate) next_event: u32,
     pub(crate) graphs: Graphs,
     pub(crate) graph_memory: GraphMemory,
     pub(crate) texts: Texts,
     pub(crate) pool: PoolAttributes,
-    /// Memory of the host that the program has registered, by address its bytes.
-    pub(crate) registered: BTreeMap<u64, usize>,
-    /// Limits that the program has set, by CUDA's numbers.
-    pub(crate) limits_set: BTreeMap<i32, usize>,
-    pub(crate) recorded: BTreeSet<u32>,
-    /// A kernel has failed: every later call fails the same way, as on a GPU.
+    /// Memory of the host that the program has registered, by address.
+    pub(crate) registered: BTreeMap<u64, Registered>,
+    pub(crate) device_limits: DeviceLimits,
+    /// Flags of the device, and its preference for a cache, as the program has set them.
+    pub(crate) device_flags: c_uint,
+    pub(crate) cache_config: c_int,
+    /// A kernel has failed: every later call fails the same way, as on a GPU, until the device is reset.
     pub(crate) failed: Option<Error>,
     /// Messages that were printed once.
     said: BTreeSet<String>,
@@ -72,6 +80,8 @@ pub(crate) struct State {
 #[derive(Default)]
 pub(crate) struct Thread {
     pub(crate) last: Error,
+    /// Its own default stream, once it has been used.
+    pub(crate) stream: Option<u32>,
     /// The launches that it has begun and not yet made.
     pub(crate) configurations: Vec<Configuration>,
     /// How it wants streams to be watched.
@@ -91,6 +101,7 @@ impl State {
         State {
             channel,
             thread: 0,
+            per_thread: false,
             threads: BTreeMap::new(),
             function_of_host: None,
             files: Vec::new(),
@@ -104,22 +115,27 @@ impl State {
             next_surface: 0,
             arrays: BTreeMap::new(),
             next_array: 0,
-            dynamic_limits: BTreeMap::new(),
-            streams: BTreeSet::from([0]),
+            functions: BTreeMap::new(),
+            streams: BTreeMap::from([(0, Made::default())]),
             next_stream: 1,
-            events: BTreeSet::new(),
+            events: BTreeMap::new(),
             next_event: 1,
             graphs: Graphs::default(),
             graph_memory: GraphMemory::default(),
             texts: Texts::default(),
             pool: PoolAttributes::default(),
             registered: BTreeMap::new(),
-            limits_set: BTreeMap::new(),
-            recorded: BTreeSet::new(),
+            device_limits: DeviceLimits::default(),
+            device_flags: 0,
+            cache_config: 0,
             failed: None,
             said: BTreeSet::new(),
             ended: false,
         }
+    }
+
+    pub(crate) fn threads(&mut self) -> impl Iterator<Item = &mut Thread> {
+        self.threads.values_mut()
     }
 
     pub(crate) fn of_thread(&mut self) -> &mut Thread {
@@ -188,7 +204,12 @@ impl State {
 
     /// Prints the text of kernels where the host waits for them.
     pub(crate) fn print(&mut self) {
-        let text = self.device.printed();
+        let (text, is_lost) = self.device.printed();
+        if is_lost {
+            self.say_once(
+                "kernels have printed more than cudaLimitPrintfFifoSize allows: the oldest text is lost",
+            );
+        }
         if !text.is_empty() {
             self.channel.print(&text);
             self.recorder.write(&Entry::Printed { text });

@@ -91,7 +91,8 @@ impl Build<'_> {
     /// Flags for all programs, and for this one, and the sources among them.
     fn flags(&self) -> (Vec<&str>, Vec<PathBuf>) {
         let own = self.options.own(&self.program.name, "flags").unwrap_or_default();
-        let words = self.options.flags.split_whitespace().chain(own.split_whitespace());
+        let declared = self.program.flags[0].split_whitespace();
+        let words = self.options.flags.split_whitespace().chain(declared).chain(own.split_whitespace());
         let (sources, flags): (Vec<&str>, Vec<&str>) =
             words.partition(|word| !word.starts_with('-') && is_source(Path::new(word)));
         (flags, sources.into_iter().map(|source| folder(&self.program.main).join(source)).collect())
@@ -120,6 +121,7 @@ fn with_clang(
         command.args(options.includes.iter().map(|include| format!("-I{}", include.display())));
         command.arg(format!("--cuda-gpu-arch={architecture}"));
         command.arg(format!("--cuda-path={}", root.display())).args(options.flags.split_whitespace());
+        command.args(program.flags[1].split_whitespace());
         command.args(flags).arg(&program.main).arg("-o").arg(to);
         command
     };

@@ -1,7 +1,8 @@
 //! `cargo xtask cuda-programs FOLDER`: compiles the CUDA programs of a folder as they are, runs them without a GPU, and then on machines.
 //!
 //! A program is a source with `main`, and the sources that belong to it ([`sources`]); it runs in the folder of its source. Its text may say
-//! `// Arguments: WORDS`, `// Needs: sm_NN`, `// Compiler: nvcc`, and `// Machines: NAME,NAME` for the only ones that it fits. For programs that say nothing, a file
+//! `// Arguments: WORDS`, `// Needs: sm_NN`, `// Compiler: nvcc`, `// Flags: FLAGS` for nvcc and `// Clang flags: FLAGS`, and `// Machines: NAME,NAME` for
+//! the only ones that it fits. For programs that say nothing, a file
 //! (`--arguments`) has lines `NAME: ARGUMENTS`, and `NAME flags: FLAGS` for the compiler, where
 //! a source is one more of the program. A program is right if it ends with status 0, which its own
 //! check of its results decides, and if every machine computes what it computed. One that uses a library beside CUDA's runtime is not built.
@@ -298,9 +299,10 @@ mod tests {
 
     #[test]
     fn programs_say_what_they_need() {
-        let text = "// A program.\n// Needs: sm_70\n// Arguments: 200 64\nint main() {}\n";
+        let text = "// A program.\n// Flags: -a b\n// Needs: sm_70\n// Arguments: 200 64\nint main() {}\n";
         assert_eq!(declared(text, "Needs").as_deref(), Some("sm_70"));
         assert_eq!(declared(text, "Arguments").as_deref(), Some("200 64"));
+        assert_eq!(declared(text, "Flags").as_deref(), Some("-a b"));
         assert_eq!(declared(text, "Machines"), None);
         assert_eq!((newer("sm_75", "sm_70"), newer("sm_35", "sm_70")), ("sm_75", "sm_70"));
         assert_eq!((newer("sm_75", ""), newer("sm_75", "sm_103")), ("sm_75", "sm_103"));

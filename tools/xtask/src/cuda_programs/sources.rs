@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::super::ptx::entries;
+use super::declared;
 
 /// Ends of the names of sources.
 const SOURCES: [&str; 4] = ["cu", "cpp", "cc", "c"];
@@ -22,6 +23,8 @@ pub(super) struct Program {
     pub(super) library: Option<&'static str>,
     /// Whether it runs threads by OpenMP.
     pub(super) openmp: bool,
+    /// Flags that its text declares for nvcc, and for Clang.
+    pub(super) flags: [String; 2],
 }
 
 struct Source {
@@ -107,6 +110,7 @@ fn in_folder(root: &Path, folder: &Path, found: &mut Vec<Program>) -> Result<Vec
                 .flat_map(|source| includes(&source.text))
                 .find_map(|header| name(header.trim_start_matches("../")).map(|(_, library)| *library)),
             openmp: texts().any(|source| includes(&source.text).any(|header| header == "omp.h")),
+            flags: ["Flags", "Clang flags"].map(|key| declared(&main.text, key).unwrap_or_default()),
         });
     }
     Ok(if mains.is_empty() { parts } else { Vec::new() })

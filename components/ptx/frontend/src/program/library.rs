@@ -119,9 +119,19 @@ impl Heap {
 }
 
 impl Kernel {
+    /// Whether it can reach a function of this name, such as one of the library.
+    pub fn calls(&self, function: &str) -> bool {
+        self.functions.iter().any(|callable| callable.name == function)
+    }
+
     /// Whether the module has a function that prints.
     pub fn prints(&self) -> bool {
         self.global_symbols.iter().any(|symbol| symbol.name == PRINTF)
+    }
+
+    /// Addresses of the module's variables that point to the library's memory, and where that is.
+    pub fn library_pointers(&self, bases: VariableBases) -> impl Iterator<Item = (u64, u64)> {
+        pointers(&self.global_symbols, bases).map(move |(offset, address)| (bases.globals + offset, address))
     }
 
     /// Whether the module has functions that allocate from the device's heap.
@@ -132,9 +142,15 @@ impl Kernel {
 
 /// Puts the addresses of the library's memory into the module's variables.
 pub(super) fn point(symbols: &[Symbol], bytes: &mut [u8], bases: VariableBases) {
-    for (name, address) in [(HEAP, bases.heap), (PRINTF, bases.printf)] {
-        for symbol in symbols.iter().filter(|symbol| symbol.name == name) {
-            bytes[symbol.offset as usize..][..8].copy_from_slice(&address.to_le_bytes());
-        }
+    for (offset, address) in pointers(symbols, bases) {
+        bytes[offset as usize..][..8].copy_from_slice(&address.to_le_bytes());
     }
+}
+
+/// Offsets of the variables that point to the library's memory, and where that is.
+fn pointers(symbols: &[Symbol], bases: VariableBases) -> impl Iterator<Item = (u64, u64)> {
+    let all = [(HEAP, bases.heap), (PRINTF, bases.printf)];
+    all.into_iter().flat_map(move |(name, address)| {
+        symbols.iter().filter(move |symbol| symbol.name == name).map(move |symbol| (symbol.offset, address))
+    })
 }

@@ -61,6 +61,16 @@ fn streams_are_numbered_and_events_tie_them() {
 }
 
 #[test]
+fn streams_may_be_non_blocking() {
+    let of = |list: &str| format!("{}non_blocking: [{list}]\n", good());
+    let app = loaded(&of("down"), &[]).unwrap().application;
+    assert_eq!([0, 1, 2].map(|stream| app.is_blocking(stream)), [true, true, false]);
+    let report = loaded(&of("down, dwn"), &[]).expect_err("a problem");
+    assert!(report.contains("error: no step is on a stream `dwn`"), "{report}");
+    assert!(report.contains("did you mean `down`?"), "{report}");
+}
+
+#[test]
 fn rounds_may_have_streams_of_their_own() {
     let rounds = format!("  - repeat: 3\n    index: i\n    do: [{LAUNCH}, stream: \"s${{i % 2}}\" }}]\n");
     let app = loaded(&with(&rounds), &[]).unwrap().application;
@@ -166,7 +176,17 @@ fn before_the_run_there_are_no_streams() {
 #[test]
 fn the_steps_are_explained_and_in_the_schema() {
     let (text, schema) = (explain(), schema());
-    for key in ["stream", "registers", "copy_in", "copy_out", "record", "wait", "synchronize", "event"] {
+    for key in [
+        "stream",
+        "registers",
+        "copy_in",
+        "copy_out",
+        "record",
+        "wait",
+        "synchronize",
+        "event",
+        "non_blocking",
+    ] {
         assert!(text.contains(&format!("\n  {key} ")), "{key}");
     }
     let steps = schema["properties"]["kernels"].to_string();

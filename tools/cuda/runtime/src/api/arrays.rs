@@ -5,10 +5,11 @@ use std::ffi::{c_int, c_uint, c_void};
 use counterpoint_ptx::texture::Channel;
 
 use super::entries;
-use super::memory::{Extent, Place, Shape, flat, line, pitched, plane};
 use super::streams::Stream;
+use super::volumes::Extent;
 use crate::errors::{Error, Result};
 use crate::foreign::{get, plain, put};
+use crate::places::{Place, Shape, flat, line, pitched, plane};
 use crate::state::State;
 
 /// Bits of each channel, and the kind of their numbers.
@@ -44,7 +45,7 @@ impl ChannelDescription {
 
     /// Bytes of a texel.
     pub(super) fn bytes(self) -> u64 {
-        self.bits.iter().map(|bits| *bits as u64 / 8).sum()
+        self.bits.iter().map(|bits| (*bits).max(0) as u64 / 8).sum()
     }
 }
 
@@ -54,6 +55,8 @@ const SURFACE: c_uint = 2;
 const CUBE: c_uint = 4;
 const GATHER: c_uint = 8;
 const FACES: usize = 6;
+/// Texels in each dimension at most (CUDA C Programming Guide, technical specifications).
+const LARGEST: [usize; 3] = [131_072, 65536, 16384];
 
 /// Texels in device memory, x fastest.
 #[derive(Clone, Copy, Debug)]
@@ -87,8 +90,10 @@ impl Array {
     }
 
     /// A place in it, by bytes and rows.
-    fn place(&self, x: usize, y: usize) -> Place {
-        Place { address: self.address + y as u64 * self.row() + x as u64, pitch: self.row() }
+    fn place(&self, x: usize, y: usize) -> Result<Place> {
+        let before = (y as u64).checked_mul(self.row()).and_then(|bytes| bytes.checked_add(x as u64));
+        let first = Place { address: self.address, pitch: self.row() };
+        first.later(before.ok_or(Error::INVALID_VALUE)?)
     }
 
     /// A place in it by texels, rows and planes, if a block of this size is within it; and the bytes from a plane to the next.
@@ -135,7 +140,11 @@ impl State {
         }
         let Extent { width, height, depth } = extent;
         let cube_is_wrong = width != height || depth % FACES != 0 || (depth != FACES && flags & LAYERED == 0);
-        if width == 0 || (flags & (CUBE | LAYERED) != 0 && depth == 0) || (flags & CUBE != 0 && cube_is_wrong)
+        let is_too_large = [width, height, depth].iter().zip(LARGEST).any(|(size, largest)| *size > largest);
+        if width == 0
+            || is_too_large
+            || (flags & (CUBE | LAYERED) != 0 && depth == 0)
+            || (flags & CUBE != 0 && cube_is_wrong)
         {
             return Err(Error::INVALID_VALUE);
         }
@@ -161,7 +170,7 @@ impl State {
         (to_array, kind): (bool, c_int),
         (stream, waits): (u32, bool),
     ) -> Result {
-        let place = self.array(array)?.place(x, y);
+        let place = self.array(array)?.place(x, y)?;
         let places = if to_array { (place, other) } else { (other, place) };
         self.copy(places, shape, kind, stream, waits)
     }
@@ -212,19 +221,23 @@ entries! {
     fn cudaMemcpyToArray(
         to: Handle, x: usize, y: usize, from: *const c_void, bytes: usize, kind: c_int,
     ) |state| {
-        state.copy_array((to, x, y), line(from), flat(bytes), (true, kind), (0, true))
+        let stream = state.default_stream();
+        state.copy_array((to, x, y), line(from), flat(bytes), (true, kind), (stream, true))
     }
 
     fn cudaMemcpyFromArray(
         to: *mut c_void, from: *const c_void, x: usize, y: usize, bytes: usize, kind: c_int,
     ) |state| {
-        state.copy_array((from, x, y), line(to), flat(bytes), (false, kind), (0, true))
+        let stream = state.default_stream();
+        state.copy_array((from, x, y), line(to), flat(bytes), (false, kind), (stream, true))
     }
 
     fn cudaMemcpy2DToArray(
         to: Handle, x: usize, y: usize, from: *const c_void, pitch: usize, width: usize, rows: usize, kind: c_int,
     ) |state| {
-        state.copy_array((to, x, y), pitched(from, pitch), plane(width, rows), (true, kind), (0, true))
+        let stream = state.default_stream();
+        plane(width, rows).check_pitches(&[pitch])?;
+        state.copy_array((to, x, y), pitched(from, pitch), plane(width, rows), (true, kind), (stream, true))
     }
 
     fn cudaMemcpy2DToArrayAsync(
@@ -232,13 +245,16 @@ entries! {
         stream: Stream,
     ) |state| {
         let stream = state.stream(stream)?;
+        plane(width, rows).check_pitches(&[pitch])?;
         state.copy_array((to, x, y), pitched(from, pitch), plane(width, rows), (true, kind), (stream, false))
     }
 
     fn cudaMemcpy2DFromArray(
         to: *mut c_void, pitch: usize, from: *const c_void, x: usize, y: usize, width: usize, rows: usize, kind: c_int,
     ) |state| {
-        state.copy_array((from, x, y), pitched(to, pitch), plane(width, rows), (false, kind), (0, true))
+        let stream = state.default_stream();
+        plane(width, rows).check_pitches(&[pitch])?;
+        state.copy_array((from, x, y), pitched(to, pitch), plane(width, rows), (false, kind), (stream, true))
     }
 
     fn cudaMemcpy2DFromArrayAsync(
@@ -246,6 +262,7 @@ entries! {
         stream: Stream,
     ) |state| {
         let stream = state.stream(stream)?;
+        plane(width, rows).check_pitches(&[pitch])?;
         state.copy_array((from, x, y), pitched(to, pitch), plane(width, rows), (false, kind), (stream, false))
     }
 
@@ -253,7 +270,8 @@ entries! {
         to: Handle, to_x: usize, to_y: usize, from: *const c_void, x: usize, y: usize, width: usize, rows: usize,
         kind: c_int,
     ) |state| {
-        let from = state.array(from)?.place(x, y);
-        state.copy_array((to, to_x, to_y), from, plane(width, rows), (true, kind), (0, true))
+        let from = state.array(from)?.place(x, y)?;
+        let stream = state.default_stream();
+        state.copy_array((to, to_x, to_y), from, plane(width, rows), (true, kind), (stream, true))
     }
 }

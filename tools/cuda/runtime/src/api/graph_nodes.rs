@@ -5,11 +5,12 @@ use std::ffi::{c_int, c_uint, c_void};
 use super::events::{Event, event_number};
 use super::graphs::{Handle, handle, number};
 use super::launches::Configuration;
-use super::memory::{Copy3D, Shape, flat, line, pitched, planes};
+use super::volumes::{Copy3D, planes};
 use super::{Dim3, entries};
 use crate::errors::{Error, Result};
 use crate::foreign::{get, plain, put};
 use crate::graphs::{HostCall, Operation};
+use crate::places::{Planes, Shape, flat, line, pitched};
 use crate::state::State;
 
 /// A launch, as CUDA describes it.
@@ -73,7 +74,8 @@ impl FillNode {
         if ![1, 2, 4].contains(&bytes) {
             return Err(Error::INVALID_VALUE);
         }
-        let shape = Shape { width: (self.width * bytes) as u64, rows: self.rows as u64 };
+        let width = self.width.checked_mul(bytes).ok_or(Error::INVALID_VALUE)?;
+        let shape = Shape { width: width as u64, rows: self.rows as u64 };
         let value = self.value.to_le_bytes()[..bytes].to_vec();
         Ok(Operation::Fill { place: pitched(self.to, self.pitch), shape, value })
     }
@@ -86,12 +88,12 @@ impl HostNode {
 }
 
 fn copy_of(state: &mut State, copy: Copy3D) -> Result<Operation> {
-    let (places, shape) = planes(state, copy)?;
-    Ok(Operation::Copy { places, shape, kind: copy.kind })
+    let (planes, shape) = planes(state, copy)?;
+    Ok(Operation::Copy { planes, shape, kind: copy.kind })
 }
 
 fn flat_copy(to: *mut c_void, from: *const c_void, bytes: usize, kind: c_int) -> Operation {
-    Operation::Copy { places: vec![(line(to), line(from))], shape: flat(bytes), kind }
+    Operation::Copy { planes: Planes::one(line(to), line(from)), shape: flat(bytes), kind }
 }
 
 fn list(nodes: *const Handle, count: usize) -> Result<Vec<u64>> {
@@ -156,16 +158,16 @@ entries! {
         node: *mut Handle, graph: Handle, behind: *const Handle, count: usize,
         symbol: *const c_void, from: *const c_void, bytes: usize, offset: usize, kind: c_int,
     ) |state| {
-        let places = vec![(state.part(symbol, bytes, offset)?, line(from))];
-        add(state, node, graph, (behind, count), Operation::Copy { places, shape: flat(bytes), kind })
+        let planes = Planes::one(state.part(symbol, bytes, offset)?, line(from));
+        add(state, node, graph, (behind, count), Operation::Copy { planes, shape: flat(bytes), kind })
     }
 
     fn cudaGraphAddMemcpyNodeFromSymbol(
         node: *mut Handle, graph: Handle, behind: *const Handle, count: usize,
         to: *mut c_void, symbol: *const c_void, bytes: usize, offset: usize, kind: c_int,
     ) |state| {
-        let places = vec![(line(to), state.part(symbol, bytes, offset)?)];
-        add(state, node, graph, (behind, count), Operation::Copy { places, shape: flat(bytes), kind })
+        let planes = Planes::one(line(to), state.part(symbol, bytes, offset)?);
+        add(state, node, graph, (behind, count), Operation::Copy { planes, shape: flat(bytes), kind })
     }
 
     fn cudaGraphAddMemsetNode(

@@ -29,8 +29,9 @@ pub(super) fn handle(number: u64) -> Handle {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ready {
     pub(super) plan: Plan,
-    /// The streams of lanes behind the first one, and the events that hold lanes together, which every launch uses again.
-    streams: Vec<u32>,
+    /// The streams of lanes behind the first one, for a launch on a stream that blocks and for one on a stream that does not, and the events that hold
+    /// lanes together: every launch uses them again.
+    streams: [Vec<u32>; 2],
     events: BTreeMap<Mark, u32>,
 }
 
@@ -83,6 +84,11 @@ impl Graphs {
         handle(number)
     }
 
+    /// Forgets all but the last number.
+    pub(crate) fn clear(&mut self) {
+        *self = Graphs { last: self.last, ..Graphs::default() };
+    }
+
     /// Whether graphs allocate memory at an address.
     pub(crate) fn has_promised(&self, address: u64) -> bool {
         self.promised.contains(&address)
@@ -116,8 +122,10 @@ impl State {
     /// The same for a graph of no number.
     fn lanes(&mut self, ready: &mut Ready, stream: u32) -> Vec<(u32, Operation)> {
         let Ready { plan, streams, events } = ready;
+        let made = self.streams.get(&stream).copied().unwrap_or_default();
+        let streams = &mut streams[usize::from(made.is_non_blocking())];
         while streams.len() + 1 < plan.ends.len() {
-            streams.push(self.new_stream_number());
+            streams.push(self.new_stream_of(made));
         }
         let lane = |lane: usize| if lane == 0 { stream } else { streams[lane - 1] };
         let mut event = |mark: Mark| *events.entry(mark).or_insert_with(|| self.new_event());
@@ -168,9 +176,7 @@ impl State {
         match operation {
             Operation::Nothing | Operation::Host(_) | Operation::Graph(_) => Ok(()),
             Operation::Kernel(call) => self.launch_now(call, stream),
-            Operation::Copy { places, shape, kind } => {
-                places.into_iter().try_for_each(|places| self.copy_now(places, shape, kind, stream, false))
-            }
+            Operation::Copy { planes, shape, kind } => self.copy_now((planes, shape), kind, stream, false),
             Operation::Fill { place, shape, value } => self.fill_now(place, shape, value, stream),
             Operation::Record(event) => {
                 self.record(event, stream);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use counterpoint_cuda_capture::Entry;
 use counterpoint_ptx::Kernel;
 
+use super::attributes::{self, Attribute, check_carveout, check_cluster};
 use super::streams::Stream;
 use super::{Dim3, entries};
 use crate::device::Launch;
@@ -27,7 +28,7 @@ pub(crate) struct Configuration {
 /// Blocks and threads at most (CUDA C Programming Guide, technical specifications).
 const LARGEST_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 const LARGEST_BLOCK: [u32; 3] = [1024, 1024, 64];
-const MOST_THREADS: u64 = 1024;
+pub(super) const MOST_THREADS: u64 = 1024;
 
 fn fits(sizes: [u32; 3], largest: [u32; 3]) -> bool {
     sizes.iter().zip(largest).all(|(&size, largest)| size > 0 && size <= largest)
@@ -55,7 +56,8 @@ impl State {
     /// Bytes of dynamic shared memory that a block of a kernel may have: more than CUDA gives to all only where the program has asked.
     pub(crate) fn dynamic_shared_limit(&self, stub: *const c_void, kernel: &Kernel) -> u32 {
         let usual = self.limits().shared_of_block.saturating_sub(kernel.shared_bytes().into()) as u32;
-        self.dynamic_limits.get(&stub.addr()).copied().unwrap_or(usual).max(usual)
+        let set = self.functions.get(&stub.addr()).and_then(|set| set.dynamic_shared);
+        set.unwrap_or(usual).max(usual)
     }
 
     /// A launch with the values of its arguments, if the device can make it.
@@ -68,10 +70,12 @@ impl State {
     ) -> Result<KernelCall> {
         let (_, kernel) = self.kernel(stub)?;
         let (grid, block) = (sizes.grid.sizes(), sizes.block.sizes());
-        let threads: u64 = block.iter().map(|&size| u64::from(size)).product();
-        if !fits(grid, LARGEST_GRID) || !fits(block, LARGEST_BLOCK) || threads > MOST_THREADS {
+        let threads = || block.iter().map(|&size| u64::from(size)).product::<u64>();
+        if !fits(grid, LARGEST_GRID) || !fits(block, LARGEST_BLOCK) || threads() > MOST_THREADS {
+            // As up to CUDA 12, for which programs are written; CUDA 13 calls it an invalid value.
             return Err(Error::INVALID_CONFIGURATION);
         }
+        let threads = threads();
         let shared = u32::try_from(sizes.shared).map_err(|_| Error::INVALID_VALUE)?;
         if shared > self.dynamic_shared_limit(stub, &kernel) {
             return Err(Error::INVALID_VALUE);
@@ -116,9 +120,9 @@ impl State {
     pub(super) fn launch_now(&mut self, call: KernelCall, stream: u32) -> Result {
         let KernelCall { stub, grid, block, shared, cooperative, parameters } = call;
         let (binary, kernel) = self.kernel(std::ptr::without_provenance(stub))?;
-        let variables = self.modules.module(binary).map(|module| module.bases).unwrap_or_default();
+        let stack = self.give_memory(&kernel);
         self.put_arguments_on_device(&parameters)?;
-        self.share()?;
+        self.share(stream)?;
         self.recorder.entry(&Entry::Launch {
             module: binary as u32,
             kernel: kernel.name().to_owned(),
@@ -129,12 +133,14 @@ impl State {
             stream,
             cooperative,
         });
-        let launch = Launch { kernel: &kernel, variables, grid, block, shared, parameters: &parameters };
+        let variables = self.modules.module(binary).map(|module| module.bases).unwrap_or_default();
+        let launch =
+            Launch { kernel: &kernel, variables, grid, block, shared, stack, parameters: &parameters };
         let textures = Arc::clone(&self.textures);
         let done = self.device.launch(&launch, &textures);
         self.device.found().iter().for_each(|found| self.say_once(found));
         match done.map_err(|(error, message)| self.fail(error, message))? {
-            ControlFlow::Continue(()) => self.unshare(),
+            ControlFlow::Continue(()) => self.unshare(stream),
             // The program has gone.
             ControlFlow::Break(()) => Err(Error::UNKNOWN),
         }
@@ -162,10 +168,31 @@ struct ExtendedAttribute {
     value: [u8; 64],
 }
 
-/// Numbers of attributes: nothing, the window of the L2, blocks that wait for each other, clusters of blocks.
-const IGNORED: [c_int; 3] = [0, 1, 3];
-const COOPERATIVE: c_int = 2;
-const CLUSTER: c_int = 4;
+impl ExtendedAttribute {
+    fn word(&self, index: usize) -> u32 {
+        self.value.as_chunks().0.get(index).map_or(0, |bytes| u32::from_ne_bytes(*bytes))
+    }
+
+    /// Whether it has blocks wait for each other.
+    ///
+    /// # Errors
+    /// A launch has no such attribute, or it is not supported.
+    fn is_cooperative(&self, state: &mut State, grid: [u32; 3]) -> Result<bool> {
+        let name = match attributes::of_launch(self.number)? {
+            Attribute::Harmless | Attribute::Priority => return Ok(false),
+            Attribute::Carveout => return check_carveout(self.word(0) as i32).map(|()| false),
+            Attribute::Cooperative => return Ok(self.word(0) != 0),
+            Attribute::Cluster => match check_cluster([0, 1, 2].map(|index| self.word(index)), grid)? {
+                true => "cudaLaunchAttributeClusterDimension",
+                false => return Ok(false),
+            },
+            Attribute::Overlap if self.word(0) == 0 => return Ok(false),
+            Attribute::Overlap => "cudaLaunchAttributeProgrammaticStreamSerialization",
+            Attribute::Other(name) => name,
+        };
+        Err(state.refuse("cudaLaunchKernelExC", &format!("{name} is not supported")))
+    }
+}
 
 plain!(ExtendedConfiguration, ExtendedAttribute);
 
@@ -219,17 +246,7 @@ entries! {
         let ExtendedConfiguration { grid, block, shared, stream, attributes, count } = get(configuration)?;
         let mut cooperative = false;
         for index in 0..count as usize {
-            let attribute = get(attributes.wrapping_add(index))?;
-            match attribute.number {
-                COOPERATIVE => cooperative = attribute.value[0] != 0,
-                CLUSTER if attribute.value[..12] == [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0] => {}
-                CLUSTER => return Err(state.refuse("cudaLaunchKernelExC", "clusters of blocks are not supported")),
-                number if IGNORED.contains(&number) => {}
-                number => {
-                    let reason = format!("the launch attribute {number} is not supported");
-                    return Err(state.refuse("cudaLaunchKernelExC", &reason));
-                }
-            }
+            cooperative |= get(attributes.wrapping_add(index))?.is_cooperative(state, grid.sizes())?;
         }
         state.launch(stub, Configuration { grid, block, shared, stream }, arguments, cooperative)
     }

@@ -1,21 +1,29 @@
 //! The functions that programs call, by subject.
 
 pub(crate) mod arrays;
+mod attributes;
+mod copies;
+pub(crate) mod device_limits;
 mod devices;
-mod events;
+pub(crate) mod events;
+mod fills;
+pub(crate) mod functions;
 mod graph_nodes;
 pub(crate) mod graphs;
+pub(crate) mod host_memory;
 pub(crate) mod launches;
-pub(crate) mod memory;
+mod managed;
+mod memory;
 pub(crate) mod pools;
 mod properties;
 mod registration;
 pub(crate) mod results;
 mod stream_capture;
-mod streams;
+pub(crate) mod streams;
 mod surfaces;
 mod symbols;
 mod textures;
+mod volumes;
 
 use crate::errors::Result;
 use crate::state::State;
@@ -26,6 +34,8 @@ use crate::words::Words;
 pub(crate) enum Body {
     /// Its result is an error number.
     Call(fn(&mut State, &mut Words) -> Result),
+    /// The same, and it works where a kernel has failed, too.
+    Always(fn(&mut State, &mut Words) -> Result),
     Answer(fn(&mut State, &mut Words) -> Result<u64>),
     /// The same, and the program is not at work yet, or no more.
     Register(fn(&mut State, &mut Words) -> Result<u64>),
@@ -41,11 +51,17 @@ pub(crate) struct Function {
 pub(crate) fn functions() -> impl Iterator<Item = &'static Function> {
     let all = [
         arrays::FUNCTIONS,
+        copies::FUNCTIONS,
+        device_limits::FUNCTIONS,
         devices::FUNCTIONS,
         events::FUNCTIONS,
+        fills::FUNCTIONS,
+        functions::FUNCTIONS,
         graph_nodes::FUNCTIONS,
         graphs::FUNCTIONS,
+        host_memory::FUNCTIONS,
         launches::FUNCTIONS,
+        managed::FUNCTIONS,
         memory::FUNCTIONS,
         pools::FUNCTIONS,
         properties::FUNCTIONS,
@@ -56,6 +72,7 @@ pub(crate) fn functions() -> impl Iterator<Item = &'static Function> {
         surfaces::FUNCTIONS,
         symbols::FUNCTIONS,
         textures::FUNCTIONS,
+        volumes::FUNCTIONS,
     ];
     all.into_iter().flatten()
 }
@@ -102,6 +119,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::functions;
+    use crate::session::PER_THREAD;
 
     #[test]
     fn the_library_has_every_function_once() {
@@ -113,12 +131,18 @@ mod tests {
         // As the build script of the library finds them.
         let begin = |line: &str| Some(line.trim_start().strip_prefix("fn ")?.split('(').next()?.to_owned());
         let found: BTreeSet<String> = lines.lines().filter_map(begin).collect();
-        let refused = include_str!("../../library/refused.txt");
+        let (refused, per_thread) =
+            (include_str!("../../library/refused.txt"), include_str!("../../library/per_thread.txt"));
         let mut seen = BTreeSet::new();
         for name in functions().map(|function| function.name) {
             assert!(seen.insert(name) && found.contains(name), "{name}");
             assert!(!refused.split_whitespace().any(|other| other == name), "{name} is refused");
         }
         assert!(seen.len() > 180, "{}", seen.len());
+        let lines = per_thread.lines().filter(|line| !line.starts_with('#'));
+        for name in lines.flat_map(str::split_whitespace) {
+            let first_form = PER_THREAD.iter().find_map(|end| name.strip_suffix(end));
+            assert!(first_form.is_some_and(|name| seen.contains(name)), "{name}");
+        }
     }
 }

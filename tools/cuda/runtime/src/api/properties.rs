@@ -2,6 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
+use crate::errors::{Error, Result};
 use crate::limits::Limits;
 use crate::settings::version;
 use crate::state::State;
@@ -9,6 +10,9 @@ use crate::state::State;
 /// Bytes of the structure up to CUDA 11, in 12, and from 13 on.
 const SIZES: [usize; 3] = [728, 1032, 1008];
 const NAME: &[u8] = b"Counterpoint functional device";
+
+/// Numbers of attributes that CUDA 13.0 has.
+const ATTRIBUTES: std::ops::RangeInclusive<c_int> = 1..=147;
 
 /// A property: the number of its attribute, where it lies in the structure before CUDA 13 and since, and its bytes there. Offset 0 means that
 /// it is not there.
@@ -71,8 +75,7 @@ static PROPERTIES: &[Property] = &[
     property(36, [608, 0], 4, |_| 1_000_000),
     property(37, [612, 592], 4, |_| 256),
     property(38, [616, 596], 4, |_| 1 << 20),
-    // Lines of the L2 may stay on newer devices: three quarters of it.
-    property(108, [620, 600], 4, |device| if device.limits.capability.0 >= 8 { 3 << 18 } else { 0 }),
+    property(108, [620, 600], 4, |device| device.limits.persisting_bytes()),
     property(39, [624, 604], 4, |device| device.limits.threads_of_sm.into()),
     property(78, [628, 608], 4, |_| 0),
     property(81, [640, 624], 8, |device| device.limits.shared_of_sm),
@@ -94,10 +97,17 @@ impl State {
         Device { limits: self.limits(), sms: self.settings.sms, memory: self.settings.memory }
     }
 
-    pub(super) fn attribute(&self, number: c_int) -> c_int {
+    /// The value of an attribute, 0 for those that are not in the table.
+    ///
+    /// # Errors
+    /// There is no such attribute.
+    pub(super) fn attribute(&self, number: c_int) -> Result<c_int> {
+        if !ATTRIBUTES.contains(&number) {
+            return Err(Error::INVALID_VALUE);
+        }
         let device = self.properties();
-        let found = PROPERTIES.iter().find(|property| number != 0 && property.attribute == number);
-        found.map_or(0, |property| (property.value)(&device).min(i32::MAX as u64) as c_int)
+        let found = PROPERTIES.iter().find(|property| property.attribute == number);
+        Ok(found.map_or(0, |property| (property.value)(&device).min(i32::MAX as u64) as c_int))
     }
 
     /// The structure in the form of a version of CUDA.
@@ -116,9 +126,9 @@ impl State {
 }
 
 /// Puts the structure of a form where the program wants it.
-fn put_structure(state: &State, place: *mut c_char, device: c_int, form: usize) -> crate::errors::Result {
+fn put_structure(state: &State, place: *mut c_char, device: c_int, form: usize) -> Result {
     if device != 0 {
-        return Err(crate::errors::Error::INVALID_DEVICE);
+        return Err(Error::INVALID_DEVICE);
     }
     crate::foreign::write(place.addr() as u64, &state.structure(form))
 }

@@ -32,10 +32,16 @@ impl State {
 }
 
 entries! {
-    /// The last error, which is then forgotten.
-    fn cudaGetLastError() => Answer |state| { Ok(std::mem::take(&mut state.of_thread().last).0 as u64) }
+    /// The last error, which is then forgotten, unless a kernel has failed.
+    fn cudaGetLastError() => Answer |state| {
+        let last = std::mem::take(&mut state.of_thread().last);
+        Ok(state.failed.unwrap_or(last).0 as u64)
+    }
 
-    fn cudaPeekAtLastError() => Answer |state| { Ok(state.of_thread().last.0 as u64) }
+    fn cudaPeekAtLastError() => Answer |state| {
+        let last = state.of_thread().last;
+        Ok(state.failed.unwrap_or(last).0 as u64)
+    }
 
     fn cudaGetErrorString(error: c_int) => Answer |state| { state.address_of(Error(error).text()) }
 

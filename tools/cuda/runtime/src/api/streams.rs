@@ -6,43 +6,92 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use counterpoint_cuda_capture::Entry;
 
+use super::attributes::{self, Attribute};
 use super::entries;
-use super::events::event_number;
+use super::events::{check_flags, event_number};
 use crate::errors::{Error, Result};
-use crate::foreign::put;
+use crate::foreign::{get, put};
 use crate::graphs::{HostCall, Operation};
 use crate::state::State;
 
-/// Handles below it are CUDA's own names for default streams.
+/// Handles below it are CUDA's own names for default streams: the one that a call means, the legacy one, and that of the thread.
 const FIRST_HANDLE: usize = 16;
+const DEFAULT: usize = 0;
+const LEGACY: usize = 1;
+const PER_THREAD: usize = 2;
 
-/// Attributes of streams that programs set.
-const WINDOW: c_int = 1;
-const PRIORITY: c_int = 8;
+/// Flag of a stream that the legacy default stream does not wait for, and that does not wait for it.
+const NON_BLOCKING: c_uint = 1;
+
+/// Priorities, from the least to the greatest.
+const PRIORITIES: [c_int; 2] = [0, -5];
 
 /// Handle of a stream: its number, behind CUDA's own.
 pub(crate) type Stream = *mut c_void;
 
+/// A stream as the program has made it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Made {
+    flags: c_uint,
+    priority: c_int,
+}
+
+impl Made {
+    pub(super) fn is_non_blocking(self) -> bool {
+        self.flags & NON_BLOCKING != 0
+    }
+}
+
 impl State {
-    pub(crate) fn stream(&self, handle: Stream) -> Result<u32> {
-        // 0, 1 and 2 are CUDA's default streams.
+    /// The stream of a handle; the default streams of threads are made when they are first used.
+    pub(crate) fn stream(&mut self, handle: Stream) -> Result<u32> {
         let number = match handle.addr() {
-            0..=2 => 0,
-            address => address.checked_sub(FIRST_HANDLE).unwrap_or(usize::MAX),
+            DEFAULT => self.default_stream(),
+            LEGACY => 0,
+            PER_THREAD => self.stream_of_thread(),
+            address => {
+                let number = address.checked_sub(FIRST_HANDLE).and_then(|number| u32::try_from(number).ok());
+                number.filter(|number| *number > 0).ok_or(Error::INVALID_RESOURCE_HANDLE)?
+            }
         };
-        let number = u32::try_from(number).map_err(|_| Error::INVALID_RESOURCE_HANDLE)?;
-        self.streams.get(&number).copied().ok_or(Error::INVALID_RESOURCE_HANDLE)
+        if self.streams.contains_key(&number) { Ok(number) } else { Err(Error::INVALID_RESOURCE_HANDLE) }
     }
 
-    fn new_stream(&mut self) -> Stream {
-        std::ptr::without_provenance_mut(FIRST_HANDLE + self.new_stream_number() as usize)
+    /// The stream of a call that names none: the legacy one, or that of the thread in a program that is compiled so.
+    pub(super) fn default_stream(&mut self) -> u32 {
+        if self.per_thread { self.stream_of_thread() } else { 0 }
     }
 
-    pub(super) fn new_stream_number(&mut self) -> u32 {
+    fn stream_of_thread(&mut self) -> u32 {
+        if let Some(number) = self.of_thread().stream {
+            return number;
+        }
+        let number = self.new_stream_of(Made::default());
+        *self.of_thread().stream.insert(number)
+    }
+
+    fn new_stream(&mut self, flags: c_uint, priority: c_int) -> Result<Stream> {
+        if flags & !NON_BLOCKING != 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let [least, greatest] = PRIORITIES;
+        let number = self.new_stream_of(Made { flags, priority: priority.clamp(greatest, least) });
+        Ok(std::ptr::without_provenance_mut(FIRST_HANDLE + number as usize))
+    }
+
+    pub(super) fn new_stream_of(&mut self, made: Made) -> u32 {
         let number = self.next_stream;
         self.next_stream += 1;
-        self.streams.insert(number);
+        self.streams.insert(number, made);
+        if made.is_non_blocking() {
+            self.recorder.write(&Entry::NonBlocking { stream: number });
+        }
         number
+    }
+
+    fn made(&mut self, handle: Stream) -> Result<Made> {
+        let number = self.stream(handle)?;
+        Ok(self.streams.get(&number).copied().unwrap_or_default())
     }
 
     /// The host waits for a stream, or for all.
@@ -53,38 +102,51 @@ impl State {
 }
 
 entries! {
-    fn cudaStreamCreate(handle: *mut Stream) |state| { put(handle, state.new_stream()) }
+    fn cudaStreamCreate(handle: *mut Stream) |state| { put(handle, state.new_stream(0, 0)?) }
 
-    fn cudaStreamCreateWithFlags(handle: *mut Stream, _flags: c_uint) |state| { put(handle, state.new_stream()) }
+    fn cudaStreamCreateWithFlags(handle: *mut Stream, flags: c_uint) |state| { put(handle, state.new_stream(flags, 0)?) }
 
-    fn cudaStreamCreateWithPriority(handle: *mut Stream, _flags: c_uint, _priority: c_int) |state| {
-        put(handle, state.new_stream())
+    fn cudaStreamCreateWithPriority(handle: *mut Stream, flags: c_uint, priority: c_int) |state| {
+        put(handle, state.new_stream(flags, priority)?)
+    }
+
+    /// A program may ask for one of them.
+    fn cudaDeviceGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) |_state| {
+        let mut places = [least, greatest].into_iter().zip(PRIORITIES).filter(|(place, _)| !place.is_null());
+        places.try_for_each(|(place, priority)| put(place, priority))
     }
 
     fn cudaStreamGetPriority(stream: Stream, priority: *mut c_int) |state| {
-        state.stream(stream)?;
-        put(priority, 0)
+        put(priority, state.made(stream)?.priority)
     }
 
-    fn cudaStreamGetFlags(stream: Stream, flags: *mut c_uint) |state| {
-        state.stream(stream)?;
-        put(flags, 0)
-    }
+    fn cudaStreamGetFlags(stream: Stream, flags: *mut c_uint) |state| { put(flags, state.made(stream)?.flags) }
 
-    /// The window of the L2 that a stream keeps, and the priority: no value depends on either.
-    fn cudaStreamSetAttribute(stream: Stream, attribute: c_int, value: *const c_void) |state| {
-        state.stream(stream)?;
-        match attribute {
+    fn cudaStreamSetAttribute(stream: Stream, number: c_int, value: *const c_void) |state| {
+        let stream = state.stream(stream)?;
+        match attributes::of_stream(number)? {
             _ if value.is_null() => Err(Error::INVALID_VALUE),
-            WINDOW | PRIORITY => Ok(()),
-            _ => Err(state.refuse("cudaStreamSetAttribute", &format!("the attribute {attribute} is not supported"))),
+            Attribute::Priority => {
+                let [least, greatest] = PRIORITIES;
+                let priority = get(value.cast::<c_int>())?.clamp(greatest, least);
+                let made = state.streams.get(&stream).copied().unwrap_or_default();
+                state.streams.insert(stream, Made { priority, ..made });
+                Ok(())
+            }
+            Attribute::Harmless => Ok(()),
+            Attribute::Other(name) => Err(state.refuse("cudaStreamSetAttribute", &format!("{name} is not supported"))),
+            // Of launches alone.
+            _ => Err(Error::INVALID_VALUE),
         }
     }
 
     fn cudaStreamDestroy(stream: Stream) |state| {
         let number = state.stream(stream)?;
         state.print();
-        if number == 0 || !state.streams.remove(&number) { Err(Error::INVALID_RESOURCE_HANDLE) } else { Ok(()) }
+        if stream.addr() < FIRST_HANDLE || state.streams.remove(&number).is_none() {
+            return Err(Error::INVALID_RESOURCE_HANDLE);
+        }
+        Ok(())
     }
 
     fn cudaStreamSynchronize(stream: Stream) |state| {
@@ -102,9 +164,13 @@ entries! {
         Ok(())
     }
 
-    fn cudaStreamWaitEvent(stream: Stream, event: *mut c_void, _flags: c_uint) |state| {
+    fn cudaStreamWaitEvent(stream: Stream, event: *mut c_void, flags: c_uint) |state| {
         let (stream, event) = (state.stream(stream)?, event_number(state, event)?);
-        if state.is_watched(stream) || state.graphs.watched_events.contains_key(&event) {
+        let is_watched = state.is_watched(stream);
+        if check_flags(flags, is_watched)? {
+            return state.watched(stream, Operation::Wait(event));
+        }
+        if is_watched || state.graphs.watched_events.contains_key(&event) {
             return state.graphs.watch_wait(event, stream);
         }
         state.recorder.entry(&Entry::Wait { event, stream });
@@ -132,8 +198,11 @@ entries! {
     }
 
     /// The same for a function that is given the stream and its state, which no graph can call.
-    fn cudaStreamAddCallback(stream: Stream, function: u64, data: u64, _flags: c_uint) |state| {
+    fn cudaStreamAddCallback(stream: Stream, function: u64, data: u64, flags: c_uint) |state| {
         let number = state.stream(stream)?;
+        if flags != 0 {
+            return Err(Error::INVALID_VALUE);
+        }
         if state.is_watched(number) {
             return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
         }

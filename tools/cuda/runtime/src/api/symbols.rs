@@ -1,13 +1,14 @@
 //! Variables of the program's device code.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 
+use super::copies::{DEFAULT, Kind, ON_DEVICE, TO_DEVICE, TO_HOST};
 use super::entries;
-use super::memory::{Place, flat, line};
 use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::put;
 use crate::modules::Placed;
+use crate::places::{Place, flat, line};
 use crate::state::State;
 
 impl State {
@@ -29,28 +30,37 @@ impl State {
     }
 }
 
+/// Checks that a direction is one to a variable, or one from it.
+fn check_kind(kind: Kind, one: Kind) -> Result {
+    if [one, ON_DEVICE, DEFAULT].contains(&kind) { Ok(()) } else { Err(Error::INVALID_MEMCPY_DIRECTION) }
+}
+
 entries! {
-    fn cudaMemcpyToSymbol(symbol: *const c_void, from: *const c_void, bytes: usize, offset: usize, kind: c_int) |state| {
-        let to = state.part(symbol, bytes, offset)?;
-        state.copy((to, line(from)), flat(bytes), kind, 0, true)
+    fn cudaMemcpyToSymbol(symbol: *const c_void, from: *const c_void, bytes: usize, offset: usize, kind: Kind) |state| {
+        let (to, stream) = (state.part(symbol, bytes, offset)?, state.default_stream());
+        check_kind(kind, TO_DEVICE)?;
+        state.copy((to, line(from)), flat(bytes), kind, stream, true)
     }
 
-    fn cudaMemcpyFromSymbol(to: *mut c_void, symbol: *const c_void, bytes: usize, offset: usize, kind: c_int) |state| {
-        let from = state.part(symbol, bytes, offset)?;
-        state.copy((line(to), from), flat(bytes), kind, 0, true)
+    fn cudaMemcpyFromSymbol(to: *mut c_void, symbol: *const c_void, bytes: usize, offset: usize, kind: Kind) |state| {
+        let (from, stream) = (state.part(symbol, bytes, offset)?, state.default_stream());
+        check_kind(kind, TO_HOST)?;
+        state.copy((line(to), from), flat(bytes), kind, stream, true)
     }
 
     fn cudaMemcpyToSymbolAsync(
-        symbol: *const c_void, from: *const c_void, bytes: usize, offset: usize, kind: c_int, stream: Stream,
+        symbol: *const c_void, from: *const c_void, bytes: usize, offset: usize, kind: Kind, stream: Stream,
     ) |state| {
         let (to, stream) = (state.part(symbol, bytes, offset)?, state.stream(stream)?);
+        check_kind(kind, TO_DEVICE)?;
         state.copy((to, line(from)), flat(bytes), kind, stream, false)
     }
 
     fn cudaMemcpyFromSymbolAsync(
-        to: *mut c_void, symbol: *const c_void, bytes: usize, offset: usize, kind: c_int, stream: Stream,
+        to: *mut c_void, symbol: *const c_void, bytes: usize, offset: usize, kind: Kind, stream: Stream,
     ) |state| {
         let (from, stream) = (state.part(symbol, bytes, offset)?, state.stream(stream)?);
+        check_kind(kind, TO_HOST)?;
         state.copy((line(to), from), flat(bytes), kind, stream, false)
     }
 

@@ -1,0 +1,106 @@
+//! Fills of memory with a value.
+
+use std::ffi::{c_int, c_void};
+
+use counterpoint_cuda_capture::Entry;
+
+use super::copies::write_rows;
+use super::entries;
+use super::streams::Stream;
+use super::volumes::{Extent, PitchedPointer};
+use crate::errors::{Error, Result};
+use crate::graphs::Operation;
+use crate::places::{Place, Shape, flat, line, pitched, plane};
+use crate::state::State;
+
+impl State {
+    /// Fills rows with bytes, now or when the graph is launched that watches the stream.
+    fn fill(&mut self, place: Place, shape: Shape, value: c_int, stream: u32) -> Result {
+        let value = vec![value as u8];
+        if self.is_watched(stream) {
+            return self.watched(stream, Operation::Fill { place, shape, value });
+        }
+        self.fill_now(place, shape, value, stream)
+    }
+
+    /// Fills rows with a value of one byte or more.
+    pub(super) fn fill_now(&mut self, place: Place, shape: Shape, value: Vec<u8>, stream: u32) -> Result {
+        if shape.is_empty() {
+            return Ok(());
+        }
+        if shape.rows > 1 && shape.width > place.pitch {
+            return Err(Error::INVALID_VALUE);
+        }
+        shape.check(place)?;
+        let region = place.region(shape);
+        // Memory of the host that kernels do not reach yet is filled all the same.
+        if self.shared.find(place.address) == Some(false) {
+            let extent = region.extent();
+            if !self.shared.holds(place.address, extent) {
+                return Err(Error::INVALID_VALUE);
+            }
+            return write_rows(region, &value.repeat(region.bytes() as usize / value.len()));
+        }
+        self.device.fill(region, &value)?;
+        if self.shared.find(place.address).is_some() {
+            write_rows(region, &value.repeat(region.bytes() as usize / value.len()))?;
+        }
+        self.recorder.entry(&Entry::Fill { region, value, stream });
+        Ok(())
+    }
+
+    fn fill_planes(&mut self, pointer: PitchedPointer, value: c_int, extent: Extent, stream: u32) -> Result {
+        if extent.is_empty() {
+            return Ok(());
+        }
+        let shape = plane(extent.width, extent.height);
+        let (first, between) = pointer.block(Extent::default())?;
+        if extent.depth > 1 && extent.height > pointer.height {
+            return Err(Error::INVALID_VALUE);
+        }
+        let last = first.later(between.checked_mul(extent.depth as u64 - 1).ok_or(Error::INVALID_VALUE)?)?;
+        shape.check(last)?;
+        // Nothing is filled if the last plane, which lies behind all others, has no place.
+        if self.shared.find(first.address) != Some(false) {
+            self.device.check(last.region(shape)).map_err(|_| Error::INVALID_VALUE)?;
+        }
+        for index in 0..extent.depth as u64 {
+            self.fill(first.later(index * between)?, shape, value, stream)?;
+        }
+        Ok(())
+    }
+}
+
+entries! {
+    fn cudaMemset(address: *mut c_void, value: c_int, bytes: usize) |state| {
+        let stream = state.default_stream();
+        state.fill(line(address), flat(bytes), value, stream)
+    }
+
+    fn cudaMemsetAsync(address: *mut c_void, value: c_int, bytes: usize, stream: Stream) |state| {
+        let stream = state.stream(stream)?;
+        state.fill(line(address), flat(bytes), value, stream)
+    }
+
+    fn cudaMemset2D(address: *mut c_void, pitch: usize, value: c_int, width: usize, rows: usize) |state| {
+        let stream = state.default_stream();
+        state.fill(pitched(address, pitch), plane(width, rows), value, stream)
+    }
+
+    fn cudaMemset2DAsync(
+        address: *mut c_void, pitch: usize, value: c_int, width: usize, rows: usize, stream: Stream,
+    ) |state| {
+        let stream = state.stream(stream)?;
+        state.fill(pitched(address, pitch), plane(width, rows), value, stream)
+    }
+
+    fn cudaMemset3D(pointer: PitchedPointer, value: c_int, extent: Extent) |state| {
+        let stream = state.default_stream();
+        state.fill_planes(pointer, value, extent, stream)
+    }
+
+    fn cudaMemset3DAsync(pointer: PitchedPointer, value: c_int, extent: Extent, stream: Stream) |state| {
+        let stream = state.stream(stream)?;
+        state.fill_planes(pointer, value, extent, stream)
+    }
+}
