@@ -249,7 +249,7 @@ fn what_the_cpu_cannot_do_is_refused() {
         let summary = run_request(&under("pthreads", "tiny", application, sets));
         format!("{:?}", summary.report.outcome)
     };
-    let kernel = fault("vecadd", &["app.size=small"]);
+    let kernel = refusal(&under("pthreads", "tiny", "vecadd", &["app.size=small"]));
     assert!(kernel.contains("`vecadd` is no narrow task, and `pthreads` executes nothing else"), "{kernel}");
     let many = fault(
         "narrow-lu",

@@ -134,6 +134,16 @@ fn refuse(error: &dyn std::error::Error, console: &mut Console<'_>) -> io::Resul
     Ok(FAILURE)
 }
 
+/// Bytes of the files in a folder and in those below it.
+fn size_of_folder(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let size = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(found) if found.is_dir() => size_of_folder(&entry.path()),
+        found => found.map_or(0, |found| found.len()),
+    };
+    entries.map(size).sum()
+}
+
 /// Reports on the application, and returns the program's own exit status.
 fn report(captured: &Captured, console: &mut Console<'_>) -> io::Result<u8> {
     let status = match captured.ended {
@@ -175,6 +185,12 @@ fn report(captured: &Captured, console: &mut Console<'_>) -> io::Result<u8> {
         grouped(to_device),
         grouped(to_host)
     )?;
-    writeln!(console.err, "wrote {}: `counterpoint run MACHINE {}`", file.display(), file.display())?;
+    let size = Bytes::new(file.parent().map_or(0, size_of_folder));
+    writeln!(
+        console.err,
+        "wrote {} ({size} with its files): `counterpoint run MACHINE {}`",
+        file.display(),
+        file.display()
+    )?;
     Ok(status)
 }

@@ -166,12 +166,11 @@ impl Modules {
             let machine_code: Vec<u32> = parts.iter().flat_map(|part| &part.machine_code).copied().collect();
             return Err((Error::NO_KERNEL_IMAGE, no_ptx(&machine_code)));
         }
-        let texts: Vec<&str> = newest(&parts).map(|ptx| ptx.text.as_str()).collect();
-        let problem =
-            |errors: &[PtxError]| launches_of_kernels(&texts).unwrap_or_else(|| not_understood(errors));
-        let text = link(&texts).map_err(|(_, errors)| problem(&errors))?;
-        let kernels =
-            parser::parse(&text).and_then(|module| decode(&module)).map_err(|errors| problem(&errors))?;
+        let texts = newest(&parts).map(|ptx| ptx.text.as_str());
+        let texts: Vec<&str> = texts.filter(|text| !text.contains(DEVICE_RUNTIME)).collect();
+        let text = link(&texts).map_err(|(_, errors)| not_understood(&errors))?;
+        let kernels = parser::parse(&text).and_then(|module| decode(&module));
+        let kernels = kernels.map_err(|errors| not_understood(&errors))?;
         let title = format!("module {}", binary + 1);
         let bases = match kernels.first() {
             Some(any) => device.load(&title, any).map_err(|error| (error, format!("no room for {title}")))?,
@@ -184,19 +183,8 @@ impl Modules {
     }
 }
 
-/// What is wrong with code whose kernels launch kernels: it calls functions that no other code does.
-fn launches_of_kernels(texts: &[&str]) -> Option<Unusable> {
-    let is_end = |one: char| !one.is_ascii_alphanumeric() && one != '_';
-    let mut words = texts.iter().flat_map(|text| text.split(is_end));
-    let name = words.find_map(|word| {
-        let name = word.strip_prefix("__cudaCDP2").or_else(|| word.strip_prefix("cuda"))?;
-        (name.starts_with("LaunchDevice") || name.starts_with("GetParameterBuffer")).then_some(name)
-    })?;
-    Some((
-        Error::NOT_SUPPORTED,
-        format!("launches by kernels are not supported: the code calls `cuda{name}`"),
-    ))
-}
+/// A part of names in the library of launches by kernels, which programs are linked with. It is left out: only kernels that call it are refused.
+const DEVICE_RUNTIME: &str = "cuda_device_runtime_cu";
 
 fn not_understood(errors: &[PtxError]) -> Unusable {
     let lines = errors.iter().map(|error| format!("\n  line {}: {}", error.line, error.message));
@@ -227,13 +215,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn launches_by_kernels_are_told_by_the_functions_that_they_call() {
-        let found =
-            |text: &str| launches_of_kernels(&["ret;", text]).map(|(error, message)| (error.0, message));
-        let message = "launches by kernels are not supported: the code calls `cudaLaunchDeviceV2`";
-        for name in ["cudaLaunchDeviceV2", "__cudaCDP2LaunchDeviceV2"] {
-            assert_eq!(found(&format!("call.uni (r), {name}, (p, q);")), Some((801, message.to_owned())));
-        }
-        assert_eq!(found("call.uni (r), cudaMalloc, (p);"), None);
+    fn a_kernel_that_launches_kernels_is_refused_and_others_of_its_module_run() {
+        let own = ".version 8.0\n.target sm_75\n.address_size 64\n.extern .func (.param .b32 r) launch(.param .b64 k);\n\
+            .visible .entry child() { ret; }\n.visible .entry parent() { .reg .b64 %d; mov.u64 %d, child; ret; }\n";
+        let library =
+            format!(".version 8.0\n.target sm_75\n.address_size 64\n.func {DEVICE_RUNTIME}() {{ what; }}\n");
+        let part = |text: &str| Contents {
+            ptx: vec![Ptx { generation: 75, text: text.to_owned() }],
+            machine_code: Vec::new(),
+        };
+        let mut modules = Modules::default();
+        let binary = modules.register(Some(vec![part(own), part(&library)]));
+        let mut device = Device::new(1 << 20, Vec::new(), &Arc::default()).expect("a device");
+        assert_eq!(modules.load(binary, &mut device), Ok(true));
+        let module = modules.module(binary).expect("a module");
+        let problems = |name: &str| module.kernel(name).expect("a kernel").unsupported().to_vec();
+        assert!(problems("child").is_empty());
+        let message = "`child` is a kernel, and launches by kernels are not supported";
+        assert_eq!(problems("parent")[0].message, message);
     }
 }

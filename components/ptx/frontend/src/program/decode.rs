@@ -57,6 +57,7 @@ pub fn decode(module: &Module) -> Result<Vec<Kernel>, Vec<PtxError>> {
     for (name, signature) in &signatures {
         storage.code.extend(signature.index.map(|index| (name.clone(), call::code_address(index))));
     }
+    storage.kernels = module.functions.iter().filter(|one| one.entry).map(|one| one.name.clone()).collect();
     for variable in &module.variables {
         if let Err(error) = storage.declare(variable) {
             errors.push(error);

@@ -30,6 +30,8 @@ pub(super) struct Storage {
     pub(super) code: BTreeMap<String, u64>,
     /// Textures and surfaces, with their types.
     opaque: BTreeMap<String, String>,
+    /// Kernels, whose addresses are for launches by kernels: only kernels that name them are refused.
+    pub(super) kernels: BTreeSet<String>,
     /// Variables of other modules: only kernels that name them are refused.
     pub(super) external: BTreeSet<String>,
     places: BTreeMap<String, (StorageSpace, usize)>,
