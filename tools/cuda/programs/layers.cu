@@ -72,6 +72,8 @@ static cudaArray_t array_of(cudaExtent extent, unsigned flags, float first)
     CHECK(cudaMalloc3DArray(&array, &kind, extent, flags));
     if (extent.height == 0)
         extent.height = 1;
+    if (extent.depth == 0)
+        extent.depth = 1;
     std::vector<float> numbers(extent.width * extent.height * extent.depth);
     for (size_t i = 0; i < numbers.size(); ++i)
         numbers[i] = first + i;
@@ -140,7 +142,7 @@ int main(int argc, char **argv)
         wrong += faces[i].x != i % (6 * side * side) || faces[i].y != 7000 + i;
 
     // Rows of an array lie behind one another, those of this memory do not.
-    cudaArray_t plane = array_of(make_cudaExtent(width, height, 1), 0, 1);
+    cudaArray_t plane = array_of(make_cudaExtent(width, height, 0), 0, 1);
     std::vector<float> numbers(width * height), found(9 * width * height);
     for (int i = 0; i < width * height; ++i)
         numbers[i] = 1 + i;

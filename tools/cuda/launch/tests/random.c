@@ -77,8 +77,10 @@ static unsigned any(void) {
 
 static int below(int n) { return any() % n; }
 
+enum { NOT_READY = 600 };
+
 static void check(int error, const char *call) {
-    if (!error) return;
+    if (!error || error == NOT_READY) return;
     printf("%s: %s\n", call, cudaGetErrorName(error));
     ++wrong;
 }
@@ -455,11 +457,11 @@ int main(int count, char **words) {
     if (count < 3) return 7;
     state = 2654435761u * (atoi(words[2]) + 1) | 1;
     load(words[1]);
-    __cudaRegisterFunction(handle, &mad_stub, &mad_stub, "mad", -1, 0, 0, 0, 0, 0);
-    __cudaRegisterFunction(handle, &tally_stub, &tally_stub, "tally", -1, 0, 0, 0, 0, 0);
-    __cudaRegisterFunction(handle, &scatter_stub, &scatter_stub, "scatter", -1, 0, 0, 0, 0, 0);
-    __cudaRegisterVar(handle, &counts_var, &counts_var, "counts", 0, 256, 0, 0);
-    __cudaRegisterVar(handle, &keys_var, &keys_var, "keys", 0, 256, 1, 0);
+    __cudaRegisterFunction(handle, &mad_stub, "mad", "mad", -1, 0, 0, 0, 0, 0);
+    __cudaRegisterFunction(handle, &tally_stub, "tally", "tally", -1, 0, 0, 0, 0, 0);
+    __cudaRegisterFunction(handle, &scatter_stub, "scatter", "scatter", -1, 0, 0, 0, 0, 0);
+    __cudaRegisterVar(handle, &counts_var, "counts", "counts", 0, 256, 0, 0);
+    __cudaRegisterVar(handle, &keys_var, "keys", "keys", 0, 256, 1, 0);
     __cudaRegisterFatBinaryEnd(handle);
     static void (*const all[])(void) = {
         allocate, allocate, release, send, send, receive, set, move, move, rows, rows, symbol, launch, launch, launch,
