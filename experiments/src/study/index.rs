@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::plan::{Chosen, Study, load};
+use super::program::build;
 use super::store::PointKey;
 use super::table::Results;
 use super::values::KnownValues;
@@ -30,7 +31,7 @@ pub struct Index {
 /// The file [`INDEX`].
 #[derive(Serialize, Deserialize)]
 struct Listed {
-    /// Version of the command whose points these are; empty in folders of versions before this had a place.
+    /// Version and build of the command whose points these are; empty in folders of versions before this had a place.
     #[serde(default)]
     version: String,
     #[serde(flatten)]
@@ -56,7 +57,7 @@ impl Index {
             key: key.clone(),
         };
         let listed = Listed {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: build().to_owned(),
             chosen: study.chosen.clone(),
             values: study.values.clone(),
             points: points.map(entry).collect(),
@@ -90,7 +91,7 @@ impl Index {
             }
             place.write(name, |out| out.write_all(text.as_bytes()))?;
         }
-        Ok(before.filter(|version| !version.is_empty() && version != env!("CARGO_PKG_VERSION")))
+        Ok(before.filter(|version| !version.is_empty() && version != build()))
     }
 }
 
@@ -159,7 +160,7 @@ mod tests {
             );
             Index { study: "counterpoint: 1\n".to_owned(), index }
         };
-        let this = own(env!("CARGO_PKG_VERSION"));
+        let this = own(build());
         assert_eq!(this.write(root.path()).unwrap(), None, "nobody was here");
         assert_eq!(this.write(root.path()).unwrap(), None, "this one was here");
         assert_eq!(own("0.0.1").write(root.path()).unwrap(), None);

@@ -10,6 +10,7 @@ pub mod growth;
 pub mod index;
 pub mod part;
 mod plan;
+pub mod program;
 pub mod report;
 pub mod slurm;
 pub mod speed;

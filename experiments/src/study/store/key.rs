@@ -8,6 +8,8 @@ use counterpoint_simulation::run::{RunErrors, RunRequest, load_application, load
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::study::program::build;
+
 /// Key of a point: the hash of all that it depends on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PointKey(pub(super) String);
@@ -38,7 +40,7 @@ impl PointKey {
             hasher.update(format!("{name} {}\n", bytes.len()));
             hasher.update(bytes);
         };
-        part("version", env!("CARGO_PKG_VERSION").as_bytes());
+        part("build", build().as_bytes());
         part("machine", resolve_plain(&machine.machine, &machine.sources).as_bytes());
         part("seed", &request.seed.to_le_bytes());
         // More spans change nothing in the run, but they change its files.

@@ -1,7 +1,7 @@
 //! The points of a study that are finished, on disk.
 //!
 //! A point lies in a folder named by the hash of everything that it depends on: the machine as it is resolved, the
-//! application with its code and input files, the seed, the version of the program. Whatever is run again or changed,
+//! application with its code and input files, the seed, the build of the program. Whatever is run again or changed,
 //! a folder that is there is right; one that is not whole has another name. So a study can be killed at any time and goes on
 //! where it was, and what another study has can be taken over.
 //!

@@ -1,6 +1,7 @@
 //! Tests of the store: several processes at one folder.
 
 use super::*;
+use crate::study::program::build;
 
 const LONG: Duration = Duration::from_secs(100);
 
@@ -146,7 +147,7 @@ fn another_study_of_the_name_and_another_version_are_refused_while_they_are_at_w
     drop(first);
     for (version, expected) in [
         ("0.0.1", "version 0.0.1 of the command is at work in this folder"),
-        (env!("CARGO_PKG_VERSION"), "at a study of the same name"),
+        (build(), "at a study of the same name"),
     ] {
         put("t", version, 0);
         let changes = std::thread::scope(|scope| {

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::study::program::build;
+
 /// The folder of the files of processes.
 pub(super) const WORKERS: &str = "workers";
 /// A process changes its file this often.
@@ -67,7 +69,7 @@ impl Worker {
             process,
             place: own_place(),
             began: began(process).unwrap_or_default(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: build().to_owned(),
             study: study.to_owned(),
             part,
             done: 0,

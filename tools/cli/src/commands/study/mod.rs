@@ -13,6 +13,7 @@ use clap::Args;
 use counterpoint_experiments::study::engine::{Board, Ran, Settings, StudyError, run_points};
 use counterpoint_experiments::study::index::{self, RESULTS, write_results};
 use counterpoint_experiments::study::part::Part;
+use counterpoint_experiments::study::program::build;
 use counterpoint_experiments::study::slurm::Limit;
 use counterpoint_experiments::study::speed::write_speeds;
 use counterpoint_experiments::study::store::{BEAT, STALE_AFTER};
@@ -192,9 +193,9 @@ impl Study {
     }
 }
 
-/// Says that points of another version of the command are in the folder.
+/// Says that points of another build of the command are in the folder.
 fn note_version(other: Option<&str>, console: &mut Console<'_>) -> io::Result<()> {
-    let own = env!("CARGO_PKG_VERSION");
+    let own = build();
     other.map_or(Ok(()), |other| {
         writeln!(
             console.err,

@@ -1,0 +1,42 @@
+//! The program that runs a study: results of one build are none of another, whose policies may be edited.
+
+use std::hash::{DefaultHasher, Hasher};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// Version and build of this program, with the extensions that it has: `0.2.0 (build 3f9a5c0e81d25b47)`. Without the build where its file cannot be
+/// read.
+pub fn build() -> &'static str {
+    static BUILD: OnceLock<String> = OnceLock::new();
+    BUILD.get_or_init(|| {
+        let version = env!("CARGO_PKG_VERSION");
+        match own_file().and_then(|file| std::fs::read(file).ok()) {
+            Some(bytes) => {
+                // One program compares its own file with itself: a fast hash will do.
+                let mut hasher = DefaultHasher::new();
+                hasher.write(&bytes);
+                format!("{version} (build {:016x})", hasher.finish())
+            }
+            None => version.to_owned(),
+        }
+    })
+}
+
+/// The file of this program, as it was started: another one may have its place by now.
+fn own_file() -> Option<PathBuf> {
+    let started = PathBuf::from("/proc/self/exe");
+    if started.exists() { Some(started) } else { std::env::current_exe().ok() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_is_a_version_and_the_hash_of_a_file() {
+        let (version, rest) = build().split_once(' ').expect("two words");
+        assert_eq!(version, env!("CARGO_PKG_VERSION"));
+        let digits = rest.strip_prefix("(build ").and_then(|rest| rest.strip_suffix(')')).expect("a build");
+        assert!(digits.len() == 16 && digits.chars().all(|digit| digit.is_ascii_hexdigit()), "{digits}");
+    }
+}
