@@ -9,7 +9,7 @@ use counterpoint_framework::model::diagnostics::nearest;
 use counterpoint_framework::topology::{self, Missing, beside};
 
 use super::built_in::{self, BUILT_IN, BuiltIn, joined};
-use super::{Sort, cache};
+use super::{Head, Sort, cache};
 use crate::application::{self, Found, RealFiles};
 
 /// The environment variable that names more folders to look into, separated as those of `PATH`.
@@ -86,6 +86,11 @@ impl<'a> ProjectFiles<'a> {
     pub fn text(&self, path: &str) -> Result<String, String> {
         let contents = self.contents(path).map_err(|error| application::reason(&error))?;
         String::from_utf8(contents).map_err(|_| "it is not UTF-8 text".to_owned())
+    }
+
+    /// What a file says of itself, by a path that was found; nothing of one that cannot be read.
+    pub fn head(&self, path: &str) -> Head {
+        self.text(path).map(|text| Head::of(&text)).unwrap_or_default()
     }
 
     /// The names of a sort and their files; of several of a name, the first found.
