@@ -158,17 +158,34 @@ fn problems_of_machine_and_application_come_together() {
     let called = call(&[&["check", &tiny, &app][..], &settings].concat());
     assert_eq!(called.status, FAILURE);
     let expected = "\
---set:1:5: error: there is nothing named `smz` to set in `gpu`
+--set gpu.smz=3: error: there is nothing named `smz` to set in `gpu`
  1 | gpu.smz=3
    |     ^^^
-   = help: did you mean `sms`?
+   = help: did you mean `gpu.sms`?
 
---set:1:5: error: the application has no parameter `m`
+--set app.m=1: error: the application has no parameter `m`
  1 | app.m=1
    |     ^
-   = help: did you mean `n`?
+   = help: did you mean `app.n`?
 ";
     assert_eq!(called.err, expected);
+    // The path that ends like the written one, or nearly so; the user's words for what there is no such name of.
+    for (setting, error, help) in [
+        (["--set", "l1d.latency=9 cycles"], "--set l1d.latency=9 cycles: error: ", "`gpu.sm.l1d.latency`"),
+        (["--set", "slises=2"], "--set slises=2: error: ", "`gpu.slices`"),
+        (
+            ["--set", "gpu.sm.l1d.latncy=9 cycles"],
+            "there is no parameter `latncy` to set",
+            "`gpu.sm.l1d.latency`",
+        ),
+        (["--runtime", "seriel"], "--runtime seriel: error: there is no runtime `seriel`", "`serial`"),
+        (["--policy", "fofo"], "--policy fofo: error: there is no CTA policy `fofo`", "`fifo`"),
+        (["--set", "gpu.sm.warp_scheduler=lr"], "error: there is no warp policy `lr`", "`lrr`"),
+    ] {
+        let called = call(&[&["check", &tiny, &app][..], &setting].concat());
+        let help = format!("did you mean {help}?");
+        assert!(called.err.contains(error) && called.err.contains(&help), "{setting:?}: {}", called.err);
+    }
     let called = call(&["check", &tiny, &app, "--runtime", "seriel", "--policy", "fofo"]);
     assert!(called.err.contains("did you mean `serial`?") && called.err.contains("did you mean `fifo`?"));
     let called = call(&["check", "no-such-machine"]);

@@ -92,7 +92,7 @@ test/scheduler
   Spreads launches over cores.
 
 Parameters
-  policy: the name of a Policy, default fifo
+  policy: the name of a policy, default fifo
       The order of service.
       - fifo
           First come, first served.

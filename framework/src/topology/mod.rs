@@ -25,6 +25,7 @@ mod patch;
 pub mod picture;
 mod resolve;
 mod schema;
+mod settable;
 mod source;
 mod wire;
 

@@ -158,12 +158,13 @@ impl<'a> ProjectFiles<'a> {
     /// Why there is no file of a name; `near` is its place beside the file that names it.
     fn missing(&self, sort: Sort, name: &str, near: Option<&str>) -> Missing {
         let known = self.list(sort);
+        let is_path = name.contains('/') || name.ends_with(".yaml");
         // A path of a built-in file may be meant as its name.
         let file = name.rsplit('/').next().unwrap_or(name);
         let stem = file.strip_suffix(".yaml").unwrap_or(file);
         let mut help = match nearest(stem, known.keys().map(String::as_str)) {
             Some(near) => vec![format!("did you mean `{near}`?")],
-            None if known.is_empty() => Vec::new(),
+            None if known.is_empty() || is_path => Vec::new(),
             None => vec![format!("there are: {}", known.keys().cloned().collect::<Vec<_>>().join(", "))],
         };
         let first = near.unwrap_or(name).to_owned();
@@ -179,7 +180,11 @@ impl<'a> ProjectFiles<'a> {
             places.join(", "),
             self.start.display(),
         ));
-        Missing { message: format!("there is no {} `{name}`", sort.word()), help }
+        let message = match is_path {
+            true => format!("no such file: `{name}` ({})", sort.word()),
+            false => format!("there is no {} `{name}`", sort.word()),
+        };
+        Missing { message, help }
     }
 }
 

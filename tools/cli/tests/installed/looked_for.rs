@@ -44,7 +44,7 @@ fn problems_in_built_in_files_have_a_place() {
     assert!(called.err.starts_with("built-in:topologies/modules/gpu.yaml:"), "{}", called.err);
     let called = place.call(&["check", "built-in:topologies/systems/tinny.yaml"]);
     assert!(
-        called.err.starts_with("error: there is no machine `built-in:topologies/systems/tinny.yaml`"),
+        called.err.starts_with("error: no such file: `built-in:topologies/systems/tinny.yaml` (machine)"),
         "{}",
         called.err
     );
