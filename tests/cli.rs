@@ -52,11 +52,11 @@ fn a_run_is_verified_and_leaves_its_results() {
         "--threads",
         "2",
         "--force-threads",
+        "--quiet",
     ]);
-    let hash = |called: &Called| called.out.lines().find(|line| line.contains("hash  ")).map(str::to_owned);
+    let hash = first.out.lines().find_map(|line| line.trim_start().strip_prefix("hash  "));
     assert_eq!(again.err, "");
-    assert!(hash(&first).is_some());
-    assert_eq!(hash(&first), hash(&again));
+    assert_eq!(hash.map(str::trim_start), again.out.strip_suffix('\n'), "the hash alone");
 }
 
 #[test]
@@ -158,17 +158,34 @@ fn problems_of_machine_and_application_come_together() {
     let called = call(&[&["check", &tiny, &app][..], &settings].concat());
     assert_eq!(called.status, FAILURE);
     let expected = "\
---set:1:5: error: there is nothing named `smz` to set in `gpu`
+--set gpu.smz=3: error: there is nothing named `smz` to set in `gpu`
  1 | gpu.smz=3
    |     ^^^
-   = help: did you mean `sms`?
+   = help: did you mean `gpu.sms`?
 
---set:1:5: error: the application has no parameter `m`
+--set app.m=1: error: the application has no parameter `m`
  1 | app.m=1
    |     ^
-   = help: did you mean `n`?
+   = help: did you mean `app.n`?
 ";
     assert_eq!(called.err, expected);
+    // The path that ends like the written one, or nearly so; the user's words for what there is no such name of.
+    for (setting, error, help) in [
+        (["--set", "l1d.latency=9 cycles"], "--set l1d.latency=9 cycles: error: ", "`gpu.sm.l1d.latency`"),
+        (["--set", "slises=2"], "--set slises=2: error: ", "`gpu.slices`"),
+        (
+            ["--set", "gpu.sm.l1d.latncy=9 cycles"],
+            "there is no parameter `latncy` to set",
+            "`gpu.sm.l1d.latency`",
+        ),
+        (["--runtime", "seriel"], "--runtime seriel: error: there is no runtime `seriel`", "`serial`"),
+        (["--policy", "fofo"], "--policy fofo: error: there is no CTA policy `fofo`", "`fifo`"),
+        (["--set", "gpu.sm.warp_scheduler=lr"], "error: there is no warp policy `lr`", "`lrr`"),
+    ] {
+        let called = call(&[&["check", &tiny, &app][..], &setting].concat());
+        let help = format!("did you mean {help}?");
+        assert!(called.err.contains(error) && called.err.contains(&help), "{setting:?}: {}", called.err);
+    }
     let called = call(&["check", &tiny, &app, "--runtime", "seriel", "--policy", "fofo"]);
     assert!(called.err.contains("did you mean `serial`?") && called.err.contains("did you mean `fifo`?"));
     let called = call(&["check", "no-such-machine"]);
@@ -203,14 +220,63 @@ fn the_other_commands_print_what_they_should() {
     let near = call(&["explain", "memory/l2-slise"]);
     assert_eq!(near.status, FAILURE);
     assert!(near.err.contains("did you mean `memory/l2-slice`?"), "{}", near.err);
-    assert!(call(&["list", "kinds"]).out.contains("gpu/sm"));
-    assert!(call(&["list", "runtimes"]).out.contains("serial"));
-    assert!(call(&["list", "policies"]).out.contains("fifo"));
-    assert!(call(&["list"]).out.contains("generators\n"));
     for of in ["machine", "application"] {
         assert!(serde_json::from_str::<serde_json::Value>(&call(&["schema", of]).out).is_ok(), "{of}");
     }
     assert!(call(&["explain", "application"]).out.contains("One for each parameter of the kernel"));
+}
+
+#[test]
+fn whatever_is_listed_has_a_line_and_a_page() {
+    let list = call(&["list"]).out;
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in list.lines().filter(|line| !line.is_empty() && !line.starts_with('`')) {
+        match (line.strip_prefix("  "), groups.last_mut()) {
+            (Some(entry), Some((_, entries))) => entries.push(entry),
+            _ => groups.push((line, Vec::new())),
+        }
+    }
+    let order: Vec<&str> = groups.iter().map(|(group, _)| *group).collect();
+    assert_eq!(order[..3], ["machines", "applications", "studies"], "beginners first");
+    let entry = |group: &str, name: &str| {
+        let (_, entries) = groups.iter().find(|(other, _)| *other == group).unwrap();
+        entries.iter().any(|entry| entry.split_whitespace().next() == Some(name))
+    };
+    for (group, name) in [
+        ("machines", "tiny"),
+        ("applications", "hotspot"),
+        ("runtimes", "serial"),
+        ("policies", "fifo"),
+        ("overlays", "translation"),
+        ("modules", "gpu"),
+        ("generations", "fermi"),
+        ("kinds", "gpu/sm"),
+        ("references", "bfs"),
+        ("generators", "uniform"),
+    ] {
+        assert!(entry(group, name), "{group} lacks {name}:\n{list}");
+    }
+    assert!(!entry("modules", "fermi") && !entry("modules", "translation"), "overlays are no modules");
+    for (group, entries) in groups {
+        assert!(!entries.is_empty(), "{group}");
+        for entry in &entries {
+            let (_, line) = entry.split_once("  ").unwrap_or_else(|| panic!("{group}: {entry} has no line"));
+            assert!(!line.trim().is_empty(), "{group}: {entry}");
+        }
+        // A page is made from its entry alone, so that the first and the last speak for all.
+        for name in [entries.first(), entries.last()].into_iter().flatten() {
+            let name = name.split_whitespace().next().unwrap();
+            let page = call(&["explain", name]);
+            assert_eq!(page.status, SUCCESS, "{name}: {}", page.err);
+            assert!(page.out.contains(name), "{}", page.out);
+        }
+    }
+    // An application and its reference have a page each.
+    let both = call(&["explain", "hotspot"]).out;
+    assert!(
+        both.starts_with("hotspot: application\n") && both.contains("\nhotspot\n  Expected results of "),
+        "{both}"
+    );
 }
 
 #[test]

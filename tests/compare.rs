@@ -58,6 +58,13 @@ fn a_parameter_shows_with_what_comes_of_it() {
     assert!(called.out.contains("more; --all shows them"), "{}", called.out);
     assert!(called.out.contains("statistics that only B has\n"), "{}", called.out);
     assert!(called.out.contains("\nwhat was exposed\n"), "{}", called.out);
+    // What people ask for comes first, and time as such.
+    let at = |text: &str| called.out.find(text).unwrap_or_else(|| panic!("no {text}:\n{}", called.out));
+    assert!(
+        at("simulated time ") < at("IPC while kernels run ") && at("DRAM traffic ") < at("stalls: memory ")
+    );
+    assert!(at("stalls: memory ") < at("what was run") && at("the machine\n") < at("totals "));
+    assert!(at("totals ") < at("components ") && at("components ") < at("launches and streams "));
     assert_eq!(line(&called, "postlude").last().map(String::as_str), Some("1.000"), "{}", called.out);
 
     let all = compare(&a, &b, &["--all"]);
@@ -70,7 +77,7 @@ fn a_parameter_shows_with_what_comes_of_it() {
 }
 
 #[test]
-fn the_largest_relative_difference_is_told_first() {
+fn the_heaviest_difference_is_told_first() {
     let folder = tempfile::tempdir().unwrap();
     let a = run(folder.path(), "a", &[]);
     let b = folder.path().join("b");

@@ -187,7 +187,7 @@ fn parts_of_a_vector_overlap_their_copies_and_kernels() {
         assert_verified(&summary);
         summary
     };
-    let time = |sets: &[&str]| run(sets).phases[0].elapsed;
+    let time = |sets: &[&str]| run(sets).phases[0].running;
     let (serial, one) = (time(&[]), time(&[STREAMS, LEFTOVER, "gpu.front.queues=1"]));
     let (many, both) = (time(&[STREAMS, LEFTOVER]), time(&[STREAMS, LEFTOVER, "gpu.copy.engines=2"]));
     assert!(both < many && many < one && one < serial, "{both}, {many}, {one} and {serial}");

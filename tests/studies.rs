@@ -214,10 +214,30 @@ figures:
     // The problem with a point is reported before any is run.
     let called = folder.study("runs: { a: { gpu.smz: 3 }, b: { app.m: 3 } }\n", &[]);
     assert_eq!(called.status, FAILURE);
-    assert!(called.err.contains("gpu.smz") && called.err.contains("app.m"), "{}", called.err);
+    for place in ["study.yaml:5:14: gpu.smz=3: error: ", "study.yaml:5:33: app.m=3: error: "] {
+        assert!(called.err.contains(place), "{place} in {}", called.err);
+    }
     assert!(!folder.path("out").exists());
     let called = call(&["study", "no-such-study"]);
     assert!(called.err.contains("there is no study `no-such-study`"), "{}", called.err);
+}
+
+#[test]
+fn a_study_finds_files_beside_it() {
+    let folder = Folder::new();
+    let modules = root().join("topologies/modules/").to_string_lossy().into_owned();
+    let machine = std::fs::read_to_string(tiny()).unwrap().replace("../modules/", &modules);
+    std::fs::write(folder.path("mine.yaml"), machine).unwrap();
+    std::fs::write(folder.path("more.yaml"), "counterpoint: 1\noverlay: more\nset: { gpu.sms: 3 }\n")
+        .unwrap();
+    let text = "counterpoint: 1\nstudy: beside\nmachine: [mine.yaml]\napplications: [vecadd/vecadd.yaml]\n\
+                scales: { small: { size: small } }\nruns: { a: {}, b: { with: more.yaml } }\n";
+    std::fs::write(folder.path("beside.yaml"), text).unwrap();
+    let (file, out) = (folder.path("beside.yaml"), folder.path("out"));
+    let called =
+        call(&["study", &file.display().to_string(), "--quiet", "--out", &out.display().to_string()]);
+    assert_eq!(called.status, SUCCESS, "{}", called.err);
+    assert_eq!(folder.text("results.csv").lines().filter(|line| line.starts_with("mine,vecadd,")).count(), 2);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use counterpoint_framework::model::StatValue;
+use counterpoint_framework::model::{CounterName, StatValue};
 use counterpoint_framework::telemetry::{Attribute, Level, Recording, Span, SpanId};
 use counterpoint_framework::time::SimTime;
 use counterpoint_simulation::exposure::Activity;
@@ -339,4 +339,21 @@ fn a_watched_buffer_is_what_its_writes_have_made_of_it() {
     assert!(memories.values().all(|bytes| bytes == result));
     // Another run into the same folder leaves none of it.
     assert!(run(&[]).writes.is_empty() && text("writes.csv").is_err());
+}
+
+#[test]
+fn busy_time_is_in_the_intervals_in_which_it_passes() {
+    // A request to the disk takes several intervals.
+    let request = request("tiny", "hotspot", &["app.n=40", "app.launches=3"]);
+    let summary = run_request(&RunRequest { series: Some(SimTime::from_ns(500)), ..request });
+    let series = summary.report.series.as_ref().expect("the series that was asked for");
+    for (path, name) in [("host.input", "busy"), ("pcie", "downstream_busy"), ("pcie", "upstream_busy")] {
+        let is_it = |counter: &CounterName| counter.path.starts_with(path) && counter.label.name == name;
+        let own = series.points.iter().filter(|point| is_it(&series.counters[point.counter]));
+        let increases: Vec<u64> = own.map(|point| point.increase).collect();
+        let most = increases.iter().max().copied().unwrap_or_default();
+        assert!(most > 0 && most <= series.every.as_ps(), "{path}.{name}: {most} of {}", series.every);
+        assert!(path != "host.input" || most == series.every.as_ps(), "all of an interval");
+        assert_eq!(increases.iter().sum::<u64>(), count(&summary, path, name), "{path}.{name}");
+    }
 }

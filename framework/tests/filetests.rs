@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use counterpoint_framework::topology::{TOPICS, explain, explain_language, list, resolve, schema};
+use counterpoint_framework::topology::{TOPICS, explain, explain_language, first_sentence, resolve, schema};
 
 use crate::machines::{catalogue, load_text};
 
@@ -92,7 +92,7 @@ test/scheduler
   Spreads launches over cores.
 
 Parameters
-  policy: the name of a Policy, default fifo
+  policy: the name of a policy, default fifo
       The order of service.
       - fifo
           First come, first served.
@@ -113,7 +113,8 @@ Ports
     let text = explain(catalogue.get("test/core").unwrap(), &catalogue.families);
     assert!(text.contains("capacity: a size, 1 KiB to 1 MiB, default 16 KiB"), "{text}");
     assert!(text.contains("- least-recent\n"), "{text}");
-    assert!(list(&catalogue).contains("test/host       Launches.\n"), "{}", list(&catalogue));
+    assert_eq!(first_sentence(catalogue.get("test/host").unwrap().doc), "Launches.");
+    assert_eq!(first_sentence("One\n    of two. Another.\n\nMore."), "One of two.");
     let text = explain_language("overlay").unwrap();
     for key in ["set", "modules", "instances", "components", "links", "replace", "unlink", "exports"] {
         assert!(text.contains(&format!("\n  {key}: a ")), "{key} is missing in {text}");

@@ -7,7 +7,7 @@ use counterpoint_framework::telemetry::{Level, Span, SpanId};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::{Machine, RunReport};
 
-use crate::launches::{attribute, is_launch, is_several, kernel_time, schedulers};
+use crate::launches::{attribute, is_launch, is_several, kernel_time, length, period, schedulers, union};
 use crate::totals::cycles;
 
 /// A phase of the run, or what happened several times within one.
@@ -19,8 +19,9 @@ pub struct Phase {
     pub depth: usize,
     /// How often.
     pub count: u64,
-    /// From the beginning of the first to the end of the last.
-    pub elapsed: SimTime,
+    /// Time in which at least one of them ran. Of those beyond the limit of spans only the sum is known: it counts as far as there is
+    /// room between the beginning of the first and the end of the last.
+    pub running: SimTime,
     /// The end of the last.
     pub end: SimTime,
     /// The sum of their durations, which is more where they overlap.
@@ -111,17 +112,16 @@ fn collect(
     for (name, group) in rows {
         let start = group.iter().map(|span| span.start).min().unwrap_or_default();
         let end = group.iter().map(|span| span.end).max().unwrap_or_default();
-        let busy = |span: &&Span| match span.aggregated {
-            0 => span.end.saturating_sub(span.start).as_ps(),
-            _ => attribute(span, "busy_ps").unwrap_or(0),
-        };
+        let (ones, sums): (Vec<&Span>, Vec<&Span>) = group.iter().partition(|span| span.aggregated == 0);
+        let beyond: u64 = sums.iter().map(|span| attribute(span, "busy_ps").unwrap_or(0)).sum();
+        let running = length(&union(ones.iter().map(|span| period(span)).collect())) + beyond;
         phases.push(Phase {
             name: name.to_owned(),
             depth,
             count: group.iter().map(|span| span.aggregated.max(1)).sum(),
-            elapsed: end.saturating_sub(start),
+            running: SimTime::from_ps(running).min(end.saturating_sub(start)),
             end,
-            busy: SimTime::from_ps(group.iter().map(busy).sum()),
+            busy: SimTime::from_ps(ones.iter().map(|span| span.duration().as_ps()).sum::<u64>() + beyond),
             partial: group.iter().any(|span| span.partial),
             work: Work::of(&group),
         });
@@ -435,7 +435,7 @@ pub(crate) mod tests {
         ];
         let found: Vec<_> = phases(&spans)
             .into_iter()
-            .map(|phase| (phase.name, phase.depth, phase.count, phase.elapsed.as_ps(), phase.busy.as_ps()))
+            .map(|phase| (phase.name, phase.depth, phase.count, phase.running.as_ps(), phase.busy.as_ps()))
             .collect();
         let expected = [
             ("run heat".to_owned(), 0, 1, 100, 100),
@@ -456,7 +456,30 @@ pub(crate) mod tests {
         let spans: Vec<Span> = (1..=ONE_BY_ONE as u64 + 1).map(launch).collect();
         let found = phases(&spans);
         assert_eq!((found.len(), found[0].name.as_str(), found[0].count), (1, "step", 17));
-        assert_eq!((found[0].elapsed.as_ps(), found[0].busy.as_ps()), (165, 85));
+        assert_eq!((found[0].running.as_ps(), found[0].busy.as_ps()), (85, 85));
+    }
+
+    #[test]
+    fn launches_of_a_kernel_run_while_at_least_one_does() {
+        let launch = |number: u64| Span {
+            name: format!("step#{number}").into(),
+            ..span(number, None, Level::Kernels, "", 10 * number, 10 * number + 15)
+        };
+        let mut spans: Vec<Span> = (1..=ONE_BY_ONE as u64 + 1).map(launch).collect();
+        spans.extend((100..103).map(|id| span(id, None, Level::Kernels, "H2D x", 100 * id, 100 * id + 7)));
+        let found = phases(&spans);
+        assert_eq!((found[0].running.as_ps(), found[0].busy.as_ps()), (175, 17 * 15), "they overlap");
+        assert_eq!((found[1].count, found[1].running.as_ps()), (3, 21), "they are apart");
+        // Those beyond the limit of spans fill what is left of the time from the first to the last, and no more.
+        let beyond = |busy| Span {
+            aggregated: 9,
+            attributes: vec![("busy_ps", Attribute::Amount(busy)), ("active_cycles", Attribute::Amount(1))],
+            ..span(200, None, Level::Kernels, "step", 300, 500)
+        };
+        for (busy, running) in [(40, 175 + 40), (4000, 490)] {
+            let spans: Vec<Span> = spans.iter().cloned().chain([beyond(busy)]).collect();
+            assert_eq!(phases(&spans)[0].running.as_ps(), running);
+        }
     }
 
     #[test]

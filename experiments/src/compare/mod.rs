@@ -6,6 +6,7 @@
 mod change;
 mod exposure;
 mod folder;
+mod headline;
 mod machine;
 mod manifest;
 mod shift;
@@ -18,7 +19,7 @@ pub use change::Change;
 use change::differences;
 pub use manifest::ManifestChanges;
 pub use shift::Shift;
-pub use statistics::StatisticChanges;
+pub use statistics::{Part, StatisticChanges, Weighed};
 pub use studies::{StudyChanges, compare_studies};
 
 use crate::study::index::INDEX;
@@ -62,6 +63,8 @@ pub struct RunChanges {
     pub outputs: Vec<Change>,
     /// In their machines.
     pub machine: Vec<Change>,
+    /// The numbers that people ask for first, those that are the same included; none as the statistics are.
+    pub headline: Vec<Shift>,
     /// In their statistics; missing where one of them has left none behind.
     pub statistics: Option<StatisticChanges>,
     /// In their exposed time, in picoseconds by activity, those that are the same included; missing as the
@@ -91,6 +94,7 @@ pub fn compare_runs(a: &Path, b: &Path, only: &[String]) -> Result<RunChanges, S
     let statistics =
         records.map(|(a, b)| statistics::compare(&a.statistics, &b.statistics, only)).transpose()?;
     Ok(RunChanges {
+        headline: records.map_or_else(Vec::new, |(a, b)| headline::compare(&a.statistics, &b.statistics)),
         manifest: manifest::compare(&a.manifest, &b.manifest),
         outputs: differences(&a.outputs, &b.outputs),
         machine: machine::compare(&a.machine, &b.machine),

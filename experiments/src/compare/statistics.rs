@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use counterpoint_framework::topology::natural;
+
 use super::change::any_index;
 use super::shift::Shift;
 use crate::pattern::matches;
@@ -12,8 +14,8 @@ use crate::recorded::Statistic;
 pub struct StatisticChanges {
     /// Number of statistics in both.
     pub common: usize,
-    /// Those of them that differ, the largest relative difference first.
-    pub shifts: Vec<Shift>,
+    /// Those of them that differ, by part, the heaviest first.
+    pub shifts: Vec<Weighed>,
     /// Statistics of A alone: patterns of names, and the number of statistics with such a name.
     pub only_a: Vec<(String, usize)>,
     /// Statistics of B alone.
@@ -25,6 +27,74 @@ impl StatisticChanges {
     pub fn none(&self) -> bool {
         self.shifts.is_empty() && self.only_a.is_empty() && self.only_b.is_empty()
     }
+}
+
+/// The part of a run that a statistic is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// The run, or all components of a sort.
+    Totals,
+    /// A component.
+    Components,
+    /// A launch or a stream.
+    Launches,
+}
+
+impl Part {
+    /// All of them, in order.
+    pub const ALL: [Part; 3] = [Part::Totals, Part::Components, Part::Launches];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Totals => "totals",
+            Part::Components => "components",
+            Part::Launches => "launches and streams",
+        }
+    }
+
+    fn of(name: &str) -> Self {
+        match () {
+            () if ["kernels[", "streams[", ".no_kernel."].iter().any(|part| name.contains(part)) => {
+                Part::Launches
+            }
+            () if name.starts_with("run.") || name.starts_with("machine.") => Part::Totals,
+            () => Part::Components,
+        }
+    }
+}
+
+/// A difference and how much it matters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weighed {
+    /// The difference.
+    pub shift: Shift,
+    /// Whose.
+    pub part: Part,
+    /// The change as a share of the largest number of that unit in the part, so that a few events where there were none do not
+    /// weigh as much as many.
+    pub weight: f64,
+}
+
+/// Weighs differences by the largest number of their unit and part.
+fn weighed(shifts: impl Iterator<Item = Shift>) -> Vec<Weighed> {
+    let all: Vec<(Part, Shift)> = shifts.map(|shift| (Part::of(&shift.name), shift)).collect();
+    let mut largest: BTreeMap<(Part, &str), f64> = BTreeMap::new();
+    for (part, shift) in &all {
+        let most = largest.entry((*part, shift.unit.as_str())).or_default();
+        *most = most.max(shift.a.abs()).max(shift.b.abs());
+    }
+    let weigh = |(part, shift): &(Part, Shift)| Weighed {
+        weight: (shift.b - shift.a).abs() / largest[&(*part, shift.unit.as_str())],
+        part: *part,
+        shift: shift.clone(),
+    };
+    let mut weighed: Vec<Weighed> = all.iter().filter(|(_, shift)| !shift.is_none()).map(weigh).collect();
+    weighed.sort_by(|x, y| {
+        let order = x.part.cmp(&y.part).then_with(|| y.weight.total_cmp(&x.weight));
+        order.then_with(|| natural(&x.shift.name, &y.shift.name))
+    });
+    weighed
 }
 
 /// Compares those whose name is of one of the patterns, or all if there is none.
@@ -42,8 +112,7 @@ pub(super) fn compare(a: &[Statistic], b: &[Statistic], only: &[String]) -> Resu
         b: b.value,
         unit: b.unit.clone(),
     };
-    let mut shifts: Vec<Shift> = both().map(shift).filter(|shift| !shift.is_none()).collect();
-    shifts.sort_by(Shift::larger_first);
+    let shifts = weighed(both().map(shift));
     Ok(StatisticChanges { common: both().count(), shifts, only_a: of_one(&a, &b), only_b: of_one(&b, &a) })
 }
 
@@ -60,4 +129,31 @@ fn of_one(own: &BTreeMap<&str, &Statistic>, other: &BTreeMap<&str, &Statistic>) 
         *counts.entry(any_index(name)).or_default() += 1;
     }
     counts.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_events_where_there_were_none_weigh_little() {
+        let shift = |name: &str, a, b| Shift { name: name.to_owned(), a, b, unit: "sectors".to_owned() };
+        let shifts = [
+            shift("gpu.l2[0].misses", 0.0, 280.0),
+            shift("gpu.l2[0].accesses", 1e6, 1e6),
+            shift("gpu.l2[1].misses", 5e5, 6e5),
+            shift("gpu.l2[0].kernels[a#1].misses", 1.0, 2.0),
+            shift("machine.l2.misses", 5e5, 6e5 + 280.0),
+        ];
+        let found = weighed(shifts.into_iter());
+        let told: Vec<(Part, &str)> = found.iter().map(|one| (one.part, one.shift.name.as_str())).collect();
+        let expected = [
+            (Part::Totals, "machine.l2.misses"),
+            (Part::Components, "gpu.l2[1].misses"),
+            (Part::Components, "gpu.l2[0].misses"),
+            (Part::Launches, "gpu.l2[0].kernels[a#1].misses"),
+        ];
+        assert_eq!(told, expected);
+        assert_eq!((found[1].weight, found[2].weight), (0.1, 280e-6));
+    }
 }

@@ -1,5 +1,6 @@
 //! From a study file to its points: every combination of a machine, an application, varied settings, a seed and a run.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use counterpoint_framework::model::{
@@ -15,6 +16,7 @@ use counterpoint_simulation::run::RunRequest;
 use serde::{Deserialize, Serialize};
 
 use super::file::{Choices, FigureFile, Labelled, Paper, StudyFile};
+use super::places::{Places, settings_of};
 use super::values::KnownValues;
 
 /// A study that is sound.
@@ -40,6 +42,8 @@ pub struct Study {
     pub columns: Vec<(String, Expression)>,
     /// The figures.
     pub figures: Vec<FigureFile>,
+    /// The places of its settings in the file, by their texts `path=value`.
+    pub places: BTreeMap<String, String>,
     /// The text of the file.
     pub text: String,
 }
@@ -147,20 +151,22 @@ fn read(
         false => Recording::default(),
     };
     check_replacements(&file, diagnostics);
+    let near = Places { study: path, from };
     let mut points = Vec::new();
     for machine in &file.machine.0 {
         for application in &file.applications.0 {
             for varied in combinations(&varied) {
                 for &seed in &file.seeds {
                     for (key, run) in &file.runs.0 {
-                        let mut request = RunRequest::new(&machine.name, &application.name);
+                        let mut request =
+                            RunRequest::new(near.found(&machine.name), near.found(&application.name));
                         request.folder = from.to_owned();
                         request.seed = seed;
                         request.recording = recording;
                         request.sets = own(machine).chain(own(application)).collect();
                         request.sets.extend(settings.iter().cloned());
                         request.sets.extend(varied.iter().map(|(path, value)| format!("{path}={value}")));
-                        apply(run, &application.label, &mut request, diagnostics);
+                        apply(run, &application.label, &near, &mut request, diagnostics);
                         let mut labels = vec![machine.label.clone(), application.label.clone()];
                         labels.extend(varied.iter().map(|(_, value)| value.clone()));
                         labels.extend([seed.to_string(), key.name.clone()]);
@@ -171,6 +177,7 @@ fn read(
         }
     }
     check_figures(&file, &dimensions, values, &node, diagnostics);
+    let places = settings_of(&file, sources);
     Some(Study {
         name: file.study,
         description: file.description,
@@ -184,6 +191,7 @@ fn read(
         values: values.clone(),
         statistics,
         columns,
+        places,
         figures: file.figures,
         text,
     })
@@ -275,7 +283,7 @@ fn check_replacements(file: &StudyFile, diagnostics: &mut Diagnostics) {
 }
 
 /// Applies the settings of a run, for the application of a label.
-fn apply(run: &Raw, label: &str, request: &mut RunRequest, diagnostics: &mut Diagnostics) {
+fn apply(run: &Raw, label: &str, near: &Places<'_>, request: &mut RunRequest, diagnostics: &mut Diagnostics) {
     let Some(entries) = run.0.as_map() else {
         diagnostics.error(run.0.span, format!("expected a map, found {}", run.0.shape()));
         return;
@@ -284,15 +292,15 @@ fn apply(run: &Raw, label: &str, request: &mut RunRequest, diagnostics: &mut Dia
         match (key.name.as_str(), value.as_scalar()) {
             (REPLACED, None) => {
                 let own = value.get(label).and_then(Node::as_scalar);
-                own.into_iter().for_each(|name| name.clone_into(&mut request.application));
+                own.into_iter().for_each(|name| request.application = near.found(name));
             }
-            ("machine", Some(name)) => request.machine = name.to_owned(),
+            ("machine", Some(name)) => request.machine = near.found(name),
             ("runtime", Some(name)) => request.runtime = Some(name.to_owned()),
             ("policy", Some(name)) => request.policy = Some(name.to_owned()),
-            ("with", Some(name)) => request.overlays.push(name.to_owned()),
+            ("with", Some(name)) => request.overlays.push(near.found(name)),
             ("with", None) => {
                 let names = value.as_list().unwrap_or_default().iter().filter_map(Node::as_scalar);
-                request.overlays.extend(names.map(str::to_owned));
+                request.overlays.extend(names.map(|name| near.found(name)));
             }
             _ => request.sets.push(format!("{}={}", key.name, flow(value))),
         }

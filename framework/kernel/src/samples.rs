@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use super::snapshot::{Grid, SnapshotTimes};
 use crate::time::SimTime;
 
-/// Gives the numbers that a process has counted so far, always as many and in the same order.
-pub type Sampler = Box<dyn Fn(&mut Vec<u64>)>;
+/// Gives the numbers that a process has counted up to a time, always as many and in the same order.
+pub type Sampler = Box<dyn Fn(SimTime, &mut Vec<u64>)>;
 
 /// A number of a process that has changed since the sample before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,16 +60,33 @@ impl Samples {
     /// Notes what has been counted before the next sample, if nothing more can be; see [`Grid::reached`].
     pub(super) fn note(&mut self, next: u64, horizon: u64, samplers: &BTreeMap<usize, Sampler>) {
         let Some(mut time) = self.grid.reached(next, horizon) else { return };
-        if self.grid.number(time) > self.most {
-            time = self.thin(time, next, next >= horizon);
+        // Until then nothing happens; a server may be busy all the same.
+        let quiet = match next.min(horizon) {
+            u64::MAX => time,
+            quiet => SimTime::from_ps(quiet),
+        };
+        if self.grid.number(quiet) > self.most {
+            time = self.thin(time, quiet, next, next >= horizon);
             if next < time.as_ps() {
                 // More may happen before that sample.
                 return;
             }
         }
+        while self.take(time, samplers) && time < quiet {
+            let following = self.grid.after(time).min(SimTime::from_ps(horizon));
+            if following > quiet {
+                break;
+            }
+            time = following;
+        }
+    }
+
+    /// Takes a sample; says whether something has changed.
+    fn take(&mut self, time: SimTime, samplers: &BTreeMap<usize, Sampler>) -> bool {
+        let before = self.taken.len();
         for (&index, sampler) in samplers {
             self.now.clear();
-            sampler(&mut self.now);
+            sampler(time, &mut self.now);
             let last = self.last.entry(index).or_default();
             last.resize(self.now.len(), 0);
             for (number, (now, last)) in self.now.iter().zip(last.iter_mut()).enumerate() {
@@ -80,12 +97,13 @@ impl Samples {
                 }
             }
         }
+        self.taken.len() > before
     }
 
-    /// Doubles the time between samples until those up to a time are few enough; gives the time of the sample that is due.
+    /// Doubles the time between samples until those up to `quiet` are few enough; gives the time of the sample that is due.
     #[cold]
-    fn thin(&mut self, due: SimTime, next: u64, is_last: bool) -> SimTime {
-        while self.grid.number(due) > self.most {
+    fn thin(&mut self, due: SimTime, quiet: SimTime, next: u64, is_last: bool) -> SimTime {
+        while self.grid.number(quiet) > self.most {
             self.grid.coarsen(next);
         }
         let end = if is_last { due } else { SimTime::MAX };
@@ -118,7 +136,7 @@ mod tests {
         let times = SnapshotTimes { from: SimTime::ZERO, every: SimTime::from_ps(every) };
         let mut samples = Samples::new(Some(times), MOST);
         let counted = Rc::clone(&now);
-        let sampler: Sampler = Box::new(move |numbers| numbers.push(counted.get()));
+        let sampler: Sampler = Box::new(move |_, numbers| numbers.push(counted.get()));
         let samplers = BTreeMap::from([(3, sampler)]);
         for time in 1..=end {
             samples.note(time, end, &samplers);
@@ -133,6 +151,22 @@ mod tests {
         let times: Vec<u64> = samples.taken.iter().map(|sample| sample.time.as_ps()).collect();
         assert_eq!(times, [10, 20, 30, 40, 50, 60, 70, 80, 90, 95]);
         assert_eq!(samples.every().as_ps(), 10);
+    }
+
+    #[test]
+    fn a_busy_time_without_events_has_its_samples() {
+        let times = SnapshotTimes { from: SimTime::ZERO, every: SimTime::from_ps(10) };
+        let mut samples = Samples::new(Some(times), MOST);
+        // Busy from 4 to 37; the next event is at 62, and the run ends at 95.
+        let sampler: Sampler = Box::new(|time, numbers| {
+            numbers.push(time.as_ps().clamp(4, 37) - 4 + u64::from(time.as_ps() > 62))
+        });
+        let samplers = BTreeMap::from([(0, sampler)]);
+        samples.note(62, 95, &samplers);
+        samples.note(u64::MAX, 95, &samplers);
+        let taken: Vec<(u64, u64)> =
+            samples.taken.iter().map(|sample| (sample.time.as_ps(), sample.increase)).collect();
+        assert_eq!(taken, [(10, 6), (20, 10), (30, 10), (40, 7), (70, 1)]);
     }
 
     #[test]

@@ -78,6 +78,11 @@ impl Grid {
         self.times.map_or(SimTime::MAX, |times| SimTime::from_ps(times.after(before)))
     }
 
+    /// The first of the times that is after one.
+    pub(crate) fn after(&self, time: SimTime) -> SimTime {
+        self.times.map_or(SimTime::MAX, |times| SimTime::from_ps(times.after(time.as_ps())))
+    }
+
     /// Leaves out every other time; `next` is when something happens next.
     pub(crate) fn coarsen(&mut self, next: u64) {
         if let Some(times) = &mut self.times {

@@ -130,7 +130,9 @@ pub(crate) fn equipped_process<C: Component>(
         Started {
             body: Box::pin(async move { component.run(&mut io, &sim).await }),
             finish: Box::new(finish),
-            sampler: Some(Box::new(move |into| counters::values(|visitor| sampled.show(visitor), into))),
+            sampler: Some(Box::new(move |until, into| {
+                counters::values(until, |visitor| sampled.show(visitor), into);
+            })),
             viewer: Some(Box::new(move || Box::new(Rows::of(&own, &mut |visitor| viewed.show(visitor))))),
         }
     };

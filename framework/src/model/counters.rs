@@ -3,22 +3,24 @@
 
 use super::stats::{StatLabel, StatValue, StatVisitor};
 pub use crate::telemetry::CounterName;
+use crate::time::SimTime;
 
-/// A component's counts so far.
-pub(super) fn values(show: impl FnOnce(&mut dyn StatVisitor), into: &mut Vec<u64>) {
-    show(&mut Walk { part: String::new(), each: &mut |_, _, value| into.push(value) });
+/// A component's counts up to a time.
+pub(super) fn values(until: SimTime, show: impl FnOnce(&mut dyn StatVisitor), into: &mut Vec<u64>) {
+    show(&mut Walk { part: String::new(), until, each: &mut |_, _, value| into.push(value) });
 }
 
 pub(super) fn names(path: &str, show: impl FnOnce(&mut dyn StatVisitor)) -> Vec<CounterName> {
     let mut names = Vec::new();
     let mut each = |part: &str, label, _| names.push(CounterName { path: format!("{path}{part}"), label });
-    show(&mut Walk { part: String::new(), each: &mut each });
+    show(&mut Walk { part: String::new(), until: SimTime::MAX, each: &mut each });
     names
 }
 
 /// Shows counters with the part that they belong to.
 struct Walk<'a> {
     part: String,
+    until: SimTime,
     each: &'a mut dyn FnMut(&str, StatLabel, u64),
 }
 
@@ -31,6 +33,10 @@ impl StatVisitor for Walk<'_> {
 
     fn wants_everything(&self) -> bool {
         false
+    }
+
+    fn until(&self) -> SimTime {
+        self.until
     }
 
     fn part(&mut self, name: &str, show: &mut dyn FnMut(&mut dyn StatVisitor)) {

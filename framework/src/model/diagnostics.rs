@@ -49,6 +49,19 @@ impl Diagnostic {
         self
     }
 
+    /// Has the suggestion for a word of the path in `path=value` name the whole path.
+    fn suggest_whole_path(&mut self, sources: &SourceMap) {
+        let Some(suggestion) = self.suggestion.as_mut().filter(|_| sources.is_argument(self.span.file))
+        else {
+            return;
+        };
+        let (start, end) = (self.span.start as usize, self.span.end as usize);
+        let path = sources.text(self.span.file).split_once('=').map_or("", |(path, _)| path.trim_end());
+        if let (Some(before), Some(behind)) = (path.get(..start), path.get(end..)) {
+            *suggestion = format!("{before}{suggestion}{behind}");
+        }
+    }
+
     /// Points at another place.
     pub fn note(mut self, span: Span, message: impl Into<String>) -> Self {
         self.notes.push((span, message.into()));
@@ -144,7 +157,9 @@ pub struct Report {
 impl Report {
     /// Closes a collection.
     pub fn new(diagnostics: &Diagnostics, sources: SourceMap) -> Self {
-        Report { diagnostics: diagnostics.sorted(), sources }
+        let mut diagnostics = diagnostics.sorted();
+        diagnostics.iter_mut().for_each(|one| one.suggest_whole_path(&sources));
+        Report { diagnostics, sources }
     }
 
     /// All problems as plain text.

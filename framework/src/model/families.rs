@@ -306,7 +306,9 @@ impl<F: ?Sized + 'static> Parameter for Choose<F> {
 
 /// A parameter that chooses from the family of a trait, in words.
 pub(super) fn describe<F: ?Sized + 'static>() -> TypeInfo {
-    let description = format!("the name of a {}", short_name::<F>());
+    let name = spoken::<F>();
+    let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    let description = format!("the name of {article} {name}");
     TypeInfo { description, family: Some(FamilyId::of::<F>()), ..TypeInfo::default() }
 }
 
@@ -351,7 +353,7 @@ pub(super) fn choose<F: ?Sized + 'static>(
     let families = reader.families();
     let family = FamilyId::of::<F>();
     let Some(variant) = families.variant(family, name) else {
-        let diagnostic = Diagnostic::new(span, format!("unknown {} `{name}`", short_name::<F>()));
+        let diagnostic = Diagnostic::new(span, format!("there is no {} `{name}`", spoken::<F>()));
         let valid = families.variants(family).map(|variant| variant.name);
         reader.report(diagnostic.suggest(name, valid));
         return None;
@@ -398,6 +400,18 @@ fn read<F: ?Sized + 'static>(
             None
         }
     }
+}
+
+/// A family as people call it: the words of its trait, `warp policy`.
+fn spoken<F: ?Sized>() -> String {
+    let mut words = String::new();
+    for c in short_name::<F>().chars() {
+        if c.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(c.to_lowercase());
+    }
+    words.replace("cta ", "CTA ")
 }
 
 /// The name of a trait without its path.

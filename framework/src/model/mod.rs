@@ -57,7 +57,7 @@ pub use component::{Component, Environment, Invalid, Remains, process};
 pub use context::{Context, Resources};
 pub use counters::CounterName;
 pub use diagnostics::{Diagnostic, Diagnostics, Report};
-pub use families::{Choose, Families, Lacking, Variant};
+pub use families::{Choose, Families, Lacking, Variant, VariantInfo};
 pub use faults::{FaultKind, FaultParams, InjectorParams, InjectorSite};
 pub(crate) use faults::{INPUT as INJECTOR_INPUT, OUTPUT as INJECTOR_OUTPUT};
 pub use keyed::{Keyed, Part};
@@ -71,6 +71,6 @@ pub use ports::{MessageType, Port, PortField, PortInfo, PortShape, Ports};
 pub use registry::{Extension, Registry};
 pub use slots::{Equipped, Every, Gear, Site, Slot};
 pub use stats::{
-    Counter, Distribution, PERCENTILES, Ratio, Setting, Stat, StatLabel, StatRow, StatValue, StatVisitor,
-    Stats,
+    BusyTime, Counter, Distribution, PERCENTILES, Ratio, Setting, Stat, StatLabel, StatRow, StatValue,
+    StatVisitor, Stats,
 };

@@ -3,6 +3,7 @@
 //! The tree has no types beyond its shape: the meaning of a scalar is decided by its reader, because only the
 //! parameter's declaration knows whether `12` is a count or lacks a unit.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A text that a [`SourceMap`] holds.
@@ -143,6 +144,8 @@ struct Source {
     name: String,
     text: String,
     line_starts: Vec<usize>,
+    /// Whether it is an argument of the command line.
+    argument: bool,
 }
 
 /// A place as people count it: lines and columns from 1, columns in characters.
@@ -154,11 +157,16 @@ pub struct Place<'a> {
     pub line: usize,
     /// Column.
     pub column: usize,
+    /// Whether the name is an argument of the command line, with its text, and lines and columns say no more.
+    pub argument: bool,
 }
 
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.name, self.line, self.column)
+        match self.argument {
+            true => f.write_str(self.name),
+            false => write!(f, "{}:{}:{}", self.name, self.line, self.column),
+        }
     }
 }
 
@@ -168,8 +176,29 @@ impl SourceMap {
         let text = text.into();
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         let line_starts = std::iter::once(0).chain(ends).collect();
-        self.files.push(Source { name: name.into(), text, line_starts });
+        self.files.push(Source { name: name.into(), text, line_starts, argument: false });
         FileId((self.files.len() - 1) as u32)
+    }
+
+    /// Takes an argument of the command line in, behind its option. Messages name it as it was given.
+    pub fn add_argument(&mut self, option: &str, text: &str) -> FileId {
+        let file = self.add(format!("{option} {}", text.replace(['\n', '\r'], " ")), text);
+        self.files[file.0 as usize].argument = true;
+        file
+    }
+
+    /// Whether a text is an argument of the command line.
+    pub fn is_argument(&self, file: FileId) -> bool {
+        self.files.get(file.0 as usize).is_some_and(|source| source.argument)
+    }
+
+    /// Gives arguments of the command line the names that they have for the user, by their texts.
+    pub fn rename(&mut self, names: &BTreeMap<String, String>) {
+        for source in self.files.iter_mut().filter(|source| source.argument) {
+            if let Some(name) = names.get(&source.text) {
+                name.clone_into(&mut source.name);
+            }
+        }
     }
 
     /// The name under which a text was added.
@@ -195,7 +224,7 @@ impl SourceMap {
     /// The beginning of a span.
     pub fn place(&self, span: Span) -> Place<'_> {
         let Some(source) = self.files.get(span.file.0 as usize) else {
-            return Place { name: "", line: 1, column: 1 };
+            return Place { name: "", line: 1, column: 1, argument: false };
         };
         let start = (span.start as usize).min(source.text.len());
         let line = source.line_starts.partition_point(|&line_start| line_start <= start);
@@ -203,7 +232,7 @@ impl SourceMap {
         // A byte offset inside a character can only come from a cut span: count it as that character.
         let column = source.text.char_indices().skip_while(|(at, _)| *at < line_start);
         let column = column.take_while(|(at, _)| *at < start).count();
-        Place { name: &source.name, line, column: column + 1 }
+        Place { name: &source.name, line, column: column + 1, argument: source.argument }
     }
 
     /// The text of a line, counted from 1, without its end.

@@ -547,7 +547,7 @@ mod tests {
         assert!(report.contains("c.yaml:2:9: error: `pace`: fewer than 8 slots"), "{report}");
         let Err(report) = read("ways: 1\npolicy: paec") else { panic!("accepted") };
         assert!(
-            report.contains("unknown Policy `paec`") && report.contains("did you mean `pace`?"),
+            report.contains("there is no policy `paec`") && report.contains("did you mean `pace`?"),
             "{report}"
         );
     }

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use hdrhistogram::Histogram;
 
 pub use crate::telemetry::{PERCENTILES, StatLabel, StatRow, StatValue};
+use crate::time::SimTime;
 
 /// A component's statistics, as `derive(Stats)` implements it.
 pub trait Stats: Default + 'static {
@@ -30,6 +31,11 @@ pub trait StatVisitor {
     /// distributions and statistics that come up while the component runs, such as those of a kernel.
     fn wants_everything(&self) -> bool {
         true
+    }
+
+    /// The time up to which busy time is wanted, within the run; all of it at the end.
+    fn until(&self) -> SimTime {
+        SimTime::MAX
     }
 
     /// The statistics of a part, which `show` shows.
@@ -70,6 +76,39 @@ impl Stat for Counter {
 
     fn absorb(&self, other: &Self) {
         self.add(other.get());
+    }
+}
+
+/// Time in which a server is busy, in picoseconds. It is booked when the server takes a request, up to the time at which it is free
+/// again; a time series shows it in the intervals in which it passes.
+#[derive(Default)]
+pub struct BusyTime {
+    booked: Counter,
+    /// The end of the last period.
+    end: Cell<SimTime>,
+}
+
+impl BusyTime {
+    /// Books a period, which begins at the end of the one before or, if that is over by now, later.
+    #[inline]
+    pub fn book(&self, start: SimTime, end: SimTime) {
+        self.booked.add((end - start).as_ps());
+        self.end.set(end);
+    }
+
+    /// Time booked up to a time that has come: what lies beyond is of periods without a gap.
+    fn until(&self, time: SimTime) -> u64 {
+        self.booked.get() - self.end.get().saturating_sub(time).as_ps()
+    }
+}
+
+impl Stat for BusyTime {
+    fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor) {
+        visitor.stat(label, StatValue::Count(self.until(visitor.until())));
+    }
+
+    fn absorb(&self, other: &Self) {
+        self.booked.absorb(&other.booked);
     }
 }
 
@@ -225,6 +264,22 @@ mod tests {
         other.set(8);
         setting.absorb(&other);
         assert_eq!(shown(&setting)[0].value, StatValue::Count(7));
+    }
+
+    #[test]
+    fn busy_time_is_that_which_has_passed() {
+        let busy = BusyTime::default();
+        let period = |start, end| busy.book(SimTime::from_ps(start), SimTime::from_ps(end));
+        let until = |time| busy.until(SimTime::from_ps(time));
+        period(10, 30);
+        assert_eq!([10, 25, 30, 90].map(until), [0, 15, 20, 20]);
+        // A request that is taken while the server is busy, at 28.
+        period(30, 50);
+        assert_eq!([28, 40, 60].map(until), [18, 30, 40]);
+        period(60, 70);
+        let total = BusyTime::default();
+        total.absorb(&busy);
+        assert_eq!(([65, 70].map(until), total.until(SimTime::MAX)), ([45, 50], 50));
     }
 
     #[test]

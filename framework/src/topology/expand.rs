@@ -13,6 +13,7 @@ use super::module::{self, Body, ComponentEntry, Module, ParameterEntry};
 use super::overrides::{Declared, Overridden, Override, Setter, open};
 use super::parameter_types::{ANY, TYPES, check_of};
 use super::patch::{Parts, is_below};
+use super::settable;
 use super::wire::{self, Wire};
 
 /// More instances than this are taken for a mistake.
@@ -289,7 +290,15 @@ impl Expander<'_> {
                 }
                 let names = module.parameters.iter().map(|entry| entry.key.name.as_str());
                 let names = names.chain(module.components.iter().map(|entry| entry.key.name.as_str()));
-                let diagnostic = Diagnostic::new(first.span, message).suggest(&first.name, names);
+                let mut diagnostic = Diagnostic::new(first.span, message).suggest(&first.name, names);
+                let whole = one.head(words);
+                let path = || settable::nearest_path(self.parts, self.catalogue, module, &whole.name);
+                if diagnostic.suggestion.is_none()
+                    && let Some(path) = path()
+                {
+                    diagnostic =
+                        Diagnostic { span: whole.span, suggestion: Some(path), help: None, ..diagnostic };
+                }
                 self.flat.missing.push((one.head(words).name, diagnostic));
             }
         }

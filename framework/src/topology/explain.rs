@@ -2,24 +2,32 @@
 
 use std::fmt::Write;
 
-use crate::model::families::Described;
+use crate::model::families::{Described, VariantInfo};
 use crate::model::ports::{PortInfo, PortShape};
-use crate::model::{Catalogue, Families, Field, KindInfo};
+use crate::model::{Families, Field, KindInfo};
 
 /// The documentation of a kind: its model, its parameters and its ports.
 pub fn explain(kind: &KindInfo, families: &Families) -> String {
-    let mut out = format!("{}\n", kind.name);
-    paragraph(&mut out, 1, kind.doc);
-    let list = (kind.fields)();
+    page((kind.name, kind.doc), &(kind.fields)(), &(kind.ports)(), &Described::new(families))
+}
+
+/// The documentation of a variant of a family, which parameters choose by its name.
+pub fn explain_variant(variant: &VariantInfo, families: &Families) -> String {
+    let described = Described::new(families);
+    page((variant.name, variant.doc), &(variant.fields)(), &(variant.ports)(), &described)
+}
+
+fn page((name, doc): (&str, &str), list: &[Field], ports: &[PortInfo], families: &Described<'_>) -> String {
+    let mut out = format!("{name}\n");
+    paragraph(&mut out, 1, doc);
     if !list.is_empty() {
         out.push_str("\nParameters\n");
-        fields(&mut out, 1, &list, &Described::new(families));
+        fields(&mut out, 1, list, families);
     }
-    let ports = (kind.ports)();
     if !ports.is_empty() {
         out.push_str("\nPorts\n");
     }
-    describe_ports(&mut out, 1, &ports);
+    describe_ports(&mut out, 1, ports);
     out
 }
 
@@ -49,16 +57,10 @@ pub fn explain_file(name: &str, doc: &str, keys: &[Field]) -> String {
     out
 }
 
-/// All kinds, each with the first sentence of its documentation.
-pub fn list(catalogue: &Catalogue) -> String {
-    let width = catalogue.kinds().map(|kind| kind.name.len()).max().unwrap_or(0);
-    let mut out = String::new();
-    for kind in catalogue.kinds() {
-        let sentence = kind.doc.split("\n\n").next().unwrap_or_default();
-        let sentence = sentence.split_inclusive(". ").next().unwrap_or_default().trim();
-        let _ = writeln!(out, "{:width$}  {sentence}", kind.name);
-    }
-    out
+/// The first sentence of a documentation, in one line.
+pub fn first_sentence(doc: &str) -> String {
+    let paragraph: Vec<&str> = doc.split("\n\n").next().unwrap_or_default().split_whitespace().collect();
+    paragraph.join(" ").split_inclusive(". ").next().unwrap_or_default().trim().to_owned()
 }
 
 pub(super) fn fields(out: &mut String, depth: usize, list: &[Field], families: &Described<'_>) {

@@ -25,12 +25,13 @@ mod patch;
 pub mod picture;
 mod resolve;
 mod schema;
+mod settable;
 mod source;
 mod wire;
 
 pub use crate::telemetry::natural;
 pub use build::{RunReport, build, run, statistics};
-pub use explain::{explain, explain_file, list};
+pub use explain::{explain, explain_file, explain_variant, first_sentence};
 pub use language::{TOPICS, explain_language};
 pub use machine::{Endpoint, Follows, Instance, Link, Machine, Origin};
 pub use resolve::{flow, resolve, resolve_plain};

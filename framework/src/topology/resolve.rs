@@ -9,7 +9,6 @@ use crate::model::{Node, SourceMap, Span, Value};
 use crate::time::Latency;
 
 use super::machine::{Instance, Machine, Origin};
-use super::source::COMMAND_LINE;
 
 /// Prints a machine.
 pub fn resolve(machine: &Machine, sources: &SourceMap) -> String {
@@ -166,9 +165,8 @@ impl Printer<'_> {
     /// The author of a text that had an effect: file and line, or the setting itself.
     fn who(&self, did: &str, span: Span) -> String {
         let place = self.sources.place(span);
-        if place.name == COMMAND_LINE {
-            let setting = self.sources.text(span.file).replace(['\n', '\r'], " ");
-            return format!("{did} by {COMMAND_LINE} {setting}");
+        if place.argument {
+            return format!("{did} by {}", place.name);
         }
         format!("{did} by {}:{}", place.name, place.line)
     }

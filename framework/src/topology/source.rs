@@ -87,7 +87,7 @@ pub(super) struct Sources {
     pub complete: bool,
 }
 
-/// The name that settings of the command line have in messages.
+/// The option of settings: messages name one as `--set PATH=VALUE`.
 pub const COMMAND_LINE: &str = "--set";
 
 /// Deeper chains of includes are refused, so that following them cannot exhaust the stack.
@@ -293,7 +293,7 @@ impl Reader<'_> {
 
     /// Reads `path=value`, where the value is YAML.
     fn setting(&mut self, text: &str) -> Option<(Key, Node)> {
-        let file = self.sources.add(COMMAND_LINE, text);
+        let file = self.sources.add_argument(COMMAND_LINE, text);
         let whole = self.sources.whole(file);
         let Some(equals) = text.find('=') else {
             let diagnostic = Diagnostic::new(whole, "a setting without `=`");

@@ -57,13 +57,18 @@ pub(crate) fn left(share: f64, elapsed: Duration) -> String {
     if share <= 0.02 {
         return String::new();
     }
-    let rest = elapsed.mul_f64((1.0 - share).max(0.0) / share);
-    format!(", about {} s to go", rest.as_secs())
+    to_go(Some(elapsed.mul_f64((1.0 - share).max(0.0) / share)))
 }
 
 /// Time to go, behind the progress of a run.
 pub(crate) fn to_go(left: Option<Duration>) -> String {
-    left.map_or_else(String::new, |left| format!(", about {} s to go", left.as_secs()))
+    let (minute, hour) = (60, 3600);
+    let text = |left: Duration| match left.as_secs() {
+        seconds if seconds < 2 * minute => format!("{seconds} s"),
+        seconds if seconds < 2 * hour => format!("{} min", seconds / minute),
+        seconds => format!("{} h {} min", seconds / hour, seconds % hour / minute),
+    };
+    left.map_or_else(String::new, |left| format!(", about {} to go", text(left)))
 }
 
 fn message(snapshot: &Snapshot, left: Option<Duration>) -> String {
@@ -80,6 +85,16 @@ fn message(snapshot: &Snapshot, left: Option<Duration>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_rest_is_told_in_minutes_and_hours() {
+        let text = |seconds| to_go(Some(Duration::from_secs(seconds)));
+        assert_eq!(text(119), ", about 119 s to go");
+        assert_eq!(text(1800), ", about 30 min to go");
+        assert_eq!(text(3 * 3600 + 310), ", about 3 h 5 min to go");
+        assert_eq!(left(0.01, Duration::from_secs(9)), "", "the first percents say little");
+        assert_eq!(left(0.25, Duration::from_secs(10)), ", about 30 s to go");
+    }
 
     #[test]
     fn the_line_tells_what_is_done_and_what_is_left() {

@@ -97,17 +97,19 @@ fn times(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     let RunSummary { report, phases, .. } = summary;
     let total = report.outcome.time().as_ps();
     let micros = |ps: u64| format!("{:.6}", ps as f64 * 1e-6);
-    if phases.iter().any(|phase| phase.work.is_some()) {
-        let line =
-            format!("  {:<36} {:>9} {:>21} {:>8} {:>9} {:>9}", "", "", "time", "share", "IPC", "occupancy");
-        writeln!(out, "{line}")?;
+    let several = phases.iter().any(|phase| phase.count > 1);
+    let works = phases.iter().any(|phase| phase.work.is_some());
+    if several || works {
+        let time = if several { "time any of them ran" } else { "time" };
+        let work = if works { format!(" {:>9} {:>9}", "IPC", "occupancy") } else { String::new() };
+        writeln!(out, "  {:<36} {:>9} {time:>21} {:>8}{work}", "", "", "share")?;
     }
     for phase in phases.iter().filter(|phase| phase.depth > 0) {
         let name = format!("{:width$}{}", "", phase.name, width = 2 * phase.depth - 2);
-        let share = if total > 0 { 100.0 * phase.elapsed.as_ps() as f64 / total as f64 } else { 0.0 };
+        let share = if total > 0 { 100.0 * phase.running.as_ps() as f64 / total as f64 } else { 0.0 };
         let times = if phase.count > 1 { format!("{} x", grouped(phase.count)) } else { String::new() };
         let note = if phase.partial { "  (partial)" } else { "" };
-        let elapsed = micros(phase.elapsed.as_ps());
+        let running = micros(phase.running.as_ps());
         let work = phase.work.map(|work| {
             let ipc = work.ipc().map_or("-".to_owned(), |ipc| format!("{ipc:.3}"));
             let occupancy =
@@ -115,7 +117,7 @@ fn times(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
             format!(" {ipc:>9} {occupancy:>9}")
         });
         let work = work.unwrap_or_default();
-        writeln!(out, "  {name:<36} {times:>9} {elapsed:>18} us {share:>6.2} %{work}{note}")?;
+        writeln!(out, "  {name:<36} {times:>9} {running:>18} us {share:>6.2} %{work}{note}")?;
     }
     writeln!(out, "  {:<36} {:>9} {:>18} us", "total", "", micros(total))?;
     waits(summary, out)

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use counterpoint_framework::kernel::{Fault, In, Out, Socket};
-use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
+use counterpoint_framework::model::{BusyTime, Component, Context, Counter, Invalid, Params, Ports, Stats};
 use counterpoint_framework::telemetry::BusyTrack;
 use counterpoint_framework::time::{Bytes, BytesPerSecond, SimTime, Wire};
 use counterpoint_protocols::bus::{BusMessage, BusSocket};
@@ -52,7 +52,7 @@ pub struct PcieStats {
     downstream_bytes: Counter,
     /// Time during which the direction towards the device was busy.
     #[stat(unit = "ps")]
-    downstream_busy: Counter,
+    downstream_busy: BusyTime,
     /// Answers to reads that arrived before one that was sent earlier.
     #[stat(unit = "messages")]
     overtaking: Counter,
@@ -64,7 +64,7 @@ pub struct PcieStats {
     upstream_bytes: Counter,
     /// Time during which the direction towards the host was busy.
     #[stat(unit = "ps")]
-    upstream_busy: Counter,
+    upstream_busy: BusyTime,
 }
 
 /// A PCI Express link.
@@ -79,7 +79,7 @@ struct Direction<'a> {
     name: &'static str,
     messages: &'a Counter,
     bytes: &'a Counter,
-    busy: &'a Counter,
+    busy: &'a BusyTime,
     track: Rc<BusyTrack>,
 }
 
@@ -118,7 +118,7 @@ impl PcieLink {
             let end = wire.pass(now, self.wire_bytes(data), self.params.bandwidth);
             stats.messages.add(1);
             stats.bytes.add(data);
-            stats.busy.add((end - start).as_ps());
+            stats.busy.book(start, end);
             stats.track.begin(start);
             stats.track.count([1, data]);
             stats.track.end(end);

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
+use counterpoint_framework::model::{BusyTime, Component, Context, Counter, Invalid, Params, Ports, Stats};
 use counterpoint_framework::time::{BytesPerSecond, SimTime, Wire};
 use counterpoint_protocols::host::{FileIndex, StorageReply, StorageRequest, StorageServer};
 
@@ -155,7 +155,7 @@ pub struct StorageStats {
     written_bytes: Counter,
     /// Time during which the device was busy.
     #[stat(unit = "ps")]
-    busy: Counter,
+    busy: BusyTime,
 }
 
 /// A storage device.
@@ -215,7 +215,7 @@ impl Component for Storage {
             let start = medium.free().max(now);
             medium.pass(now, bytes, bandwidth);
             medium.hold(self.params.overhead);
-            sim.stats.busy.add((medium.free() - start).as_ps());
+            sim.stats.busy.book(start, medium.free());
             track.begin(start);
             track.count([1, bytes]);
             track.end(medium.free());

@@ -282,9 +282,10 @@ impl L2Slice {
             },
         };
         self.cache.touch(way);
-        counts.misses.add(sectors(missing | unknown(&request.access, here)).into());
+        let missed = missing | unknown(&request.access, here);
+        counts.misses.add(sectors(missed).into());
         sim.trace(|| {
-            let what = if missing == 0 { "hit" } else { "miss" };
+            let what = if missed == 0 { "hit" } else { "miss" };
             format!("{what} {:#x} on {} of client {}", request.line, name(&request.access), request.client)
         });
         if missing == 0 {

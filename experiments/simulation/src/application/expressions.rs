@@ -85,7 +85,7 @@ impl Reader<'_> {
     fn settings(&mut self, sets: &[&String], names: &[&str]) -> BTreeMap<String, Number> {
         let mut found = BTreeMap::new();
         for set in sets {
-            let file = self.sources.add(COMMAND_LINE, set.as_str());
+            let file = self.sources.add_argument(COMMAND_LINE, set);
             let whole = self.sources.whole(file);
             let Some((path, value)) = set.split_once('=') else {
                 let diagnostic = Diagnostic::new(whole, "a setting without `=`");

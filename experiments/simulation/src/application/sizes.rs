@@ -63,7 +63,7 @@ impl Reader<'_> {
         let name = choice.split_once('=').map_or("", |(_, name)| name);
         let found = sizes.iter().find(|(size, _)| *size == name.trim()).copied();
         if found.is_none() {
-            let file = self.sources.add(COMMAND_LINE, choice.as_str());
+            let file = self.sources.add_argument(COMMAND_LINE, choice);
             let span = self.sources.whole(file).part(choice.len() - name.len(), name.len());
             let diagnostic = Diagnostic::new(span, format!("the application has no size `{}`", name.trim()));
             self.diagnostics.report(diagnostic.suggest(name.trim(), sizes.iter().map(|(size, _)| *size)));

@@ -143,7 +143,7 @@ fn a_kernel_can_be_described() {
         ("{ int: 1", "{ itn: 1", ["unknown key `itn`", "did you mean `int`?"]),
         ("threads: 32", "threads: 32, footprint: 64", ["`64` has no unit", "^^"]),
         ("threads: 32", "threads: 40", ["40 threads are not whole warps", "expected a multiple of 32"]),
-        ("threads: 32", "pattern: randon", ["unknown Pattern `randon`", "did you mean `random`?"]),
+        ("threads: 32", "pattern: randon", ["there is no pattern `randon`", "did you mean `random`?"]),
         ("{ k:", "{ 1k:", ["`1k` cannot be the name of a kernel", "letters, digits and `_`"]),
         ("\"${n}\", threads", "\"${m}\", threads", ["`m`", "^"]),
     ] {
@@ -182,12 +182,12 @@ fn settings_change_parameters_and_what_follows_from_them() {
     assert_eq!(app.inputs[0].path, "x/a_12.f32");
     let problem = loaded(GOOD, &["app.m=1", "app.n=x"]).expect_err("problems");
     let expected = "\
---set:1:5: error: the application has no parameter `m`
+--set app.m=1: error: the application has no parameter `m`
  1 | app.m=1
    |     ^
-   = help: did you mean `n`?
+   = help: did you mean `app.n`?
 
---set:1:7: error: `x` is not a number
+--set app.n=x: error: `x` is not a number
  1 | app.n=x
    |       ^
 ";

@@ -160,7 +160,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn command_line(&mut self, text: &str) -> Span {
-        let file = self.sources.add(COMMAND_LINE, text);
+        let file = self.sources.add_argument(COMMAND_LINE, text);
         self.sources.whole(file)
     }
 

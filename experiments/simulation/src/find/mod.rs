@@ -8,12 +8,14 @@
 mod built_in;
 mod cache;
 mod explain;
+mod head;
 mod project;
 mod sort;
 
 pub use built_in::{BUILT_IN, BuiltIn};
 pub use cache::CACHE_VARIABLE;
 pub use explain::explain;
+pub use head::Head;
 pub use project::{PATH_VARIABLE, ProjectFiles};
 pub use sort::Sort;
 

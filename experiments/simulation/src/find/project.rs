@@ -9,7 +9,7 @@ use counterpoint_framework::model::diagnostics::nearest;
 use counterpoint_framework::topology::{self, Missing, beside};
 
 use super::built_in::{self, BUILT_IN, BuiltIn, joined};
-use super::{Sort, cache};
+use super::{Head, Sort, cache};
 use crate::application::{self, Found, RealFiles};
 
 /// The environment variable that names more folders to look into, separated as those of `PATH`.
@@ -88,6 +88,11 @@ impl<'a> ProjectFiles<'a> {
         String::from_utf8(contents).map_err(|_| "it is not UTF-8 text".to_owned())
     }
 
+    /// What a file says of itself, by a path that was found; nothing of one that cannot be read.
+    pub fn head(&self, path: &str) -> Head {
+        self.text(path).map(|text| Head::of(&text)).unwrap_or_default()
+    }
+
     /// The names of a sort and their files; of several of a name, the first found.
     pub fn list(&self, sort: Sort) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
@@ -153,12 +158,13 @@ impl<'a> ProjectFiles<'a> {
     /// Why there is no file of a name; `near` is its place beside the file that names it.
     fn missing(&self, sort: Sort, name: &str, near: Option<&str>) -> Missing {
         let known = self.list(sort);
+        let is_path = name.contains('/') || name.ends_with(".yaml");
         // A path of a built-in file may be meant as its name.
         let file = name.rsplit('/').next().unwrap_or(name);
         let stem = file.strip_suffix(".yaml").unwrap_or(file);
         let mut help = match nearest(stem, known.keys().map(String::as_str)) {
             Some(near) => vec![format!("did you mean `{near}`?")],
-            None if known.is_empty() => Vec::new(),
+            None if known.is_empty() || is_path => Vec::new(),
             None => vec![format!("there are: {}", known.keys().cloned().collect::<Vec<_>>().join(", "))],
         };
         let first = near.unwrap_or(name).to_owned();
@@ -174,7 +180,11 @@ impl<'a> ProjectFiles<'a> {
             places.join(", "),
             self.start.display(),
         ));
-        Missing { message: format!("there is no {} `{name}`", sort.word()), help }
+        let message = match is_path {
+            true => format!("no such file: `{name}` ({})", sort.word()),
+            false => format!("there is no {} `{name}`", sort.word()),
+        };
+        Missing { message, help }
     }
 }
 

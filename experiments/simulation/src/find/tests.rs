@@ -94,7 +94,7 @@ fn files_name_what_is_beside_them_and_what_has_a_name() {
     write(&root.path().join("gpu"), "");
     assert!(topology::Files::locate(&files, &own, "gpu").unwrap().ends_with("/gpu"));
     let missing = topology::Files::locate(&files, tiny, "../../../../gpu.yaml").unwrap_err();
-    assert_eq!(missing.message, "there is no module `../../../../gpu.yaml`");
+    assert_eq!(missing.message, "no such file: `../../../../gpu.yaml` (module)");
     assert_eq!(missing.help[0], "did you mean `gpu`?");
     let heat = "built-in:experiments/applications/heat/heat.yaml";
     let code = application::Files::locate(&files, heat, Sort::Code, "kernel.ptx").unwrap();
@@ -117,6 +117,18 @@ fn made_files_of_built_in_applications_are_kept_elsewhere() {
     assert_ne!(files.made(heat, "data/x.f32", "other").unwrap().1, place);
     let (path, place) = files.made("mine/heat.yaml", "data/x.f32", "uniform").unwrap();
     assert_eq!((path.as_str(), place.as_path()), ("mine/data/x.f32", Path::new("mine/data/x.f32")));
+}
+
+#[test]
+fn a_path_that_is_not_there_is_no_file_and_no_name() {
+    let root = tempfile::tempdir().unwrap();
+    let registry = registry(root.path());
+    let files = ProjectFiles::with(root.path(), Vec::new(), &registry);
+    for name in ["machines/of-mine.yaml", "of-mine.yaml", "/no/where"] {
+        let missing = files.find(Sort::Machine, name).unwrap_err();
+        assert_eq!(missing.message, format!("no such file: `{name}` (machine)"));
+        assert!(!missing.to_string().contains("tiny"), "{missing}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The files that a run is made of, with overlays, settings and shorthands applied.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use counterpoint_framework::model::Registry;
@@ -27,7 +28,7 @@ fn machine_for(request: &RunRequest, together: bool, registry: &Registry) -> Res
     let loaded = load(&own)?;
     let shorthands =
         [(&request.runtime, "host/cpu", "runtime"), (&request.policy, "gpu/cta-scheduler", "policy")];
-    let mut sets = Vec::new();
+    let (mut sets, mut names) = (Vec::new(), BTreeMap::new());
     if together && request.runtime.is_none() {
         let hosts = loaded.machine.instances.iter().filter(|one| one.kind == "host/cpu");
         let serial =
@@ -39,6 +40,7 @@ fn machine_for(request: &RunRequest, together: bool, registry: &Registry) -> Res
         let places = loaded.machine.instances.iter().filter(|instance| instance.kind == kind);
         let before = sets.len();
         sets.extend(places.map(|instance| format!("{}.{parameter}={value}", instance.path)));
+        names.extend(sets[before..].iter().map(|set| (set.clone(), format!("--{parameter} {value}"))));
         if sets.len() == before {
             return Err(RunError::Usage(format!(
                 "--{parameter}: the machine has no component of kind {kind}"
@@ -50,7 +52,10 @@ fn machine_for(request: &RunRequest, together: bool, registry: &Registry) -> Res
     }
     // A setting by its full path wins over a shorthand.
     sets.extend(own);
-    Ok(load(&sets)?)
+    load(&sets).map_err(|mut report| {
+        report.sources.rename(&names);
+        report.into()
+    })
 }
 
 /// Loads the application of a request, or those that run together.

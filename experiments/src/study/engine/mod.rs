@@ -215,7 +215,10 @@ pub fn keys(study: &Study, registry: &Registry) -> Result<Vec<PointKey>, StudyEr
         match PointKey::new(&point.request, registry) {
             Ok(key) => keys.push(key),
             Err(errors) => {
-                for error in errors {
+                for mut error in errors {
+                    if let RunError::Input(report) = &mut error {
+                        report.sources.rename(&study.places);
+                    }
                     let text = error.to_string();
                     if problems.iter().all(|known| known.to_string() != text) {
                         problems.push(error);

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use counterpoint_experiments::compare::{
-    Change, Contents, RunChanges, Shift, StudyChanges, compare_runs, compare_studies,
+    Change, Contents, Part, RunChanges, Shift, StatisticChanges, StudyChanges, Weighed, compare_runs,
+    compare_studies,
 };
 use counterpoint_framework::telemetry::sinks::rounded;
 use counterpoint_framework::time::SimTime;
 
 use crate::columns::{self, significant};
+use crate::table::{amount, grouped};
 use crate::{Console, FAILURE, NOT_VERIFIED, SUCCESS};
 
 /// The command's arguments.
@@ -68,6 +70,9 @@ impl Compare {
 
     fn tell_runs(&self, changes: &RunChanges, console: &mut Console<'_>) -> io::Result<()> {
         self.head(console)?;
+        if self.only.is_empty() && !changes.none() {
+            headline(&changes.headline, console)?;
+        }
         self.changes("what was run, and what came of it", &changes.manifest.results, console)?;
         self.changes("what the application wrote", &changes.outputs, console)?;
         let how = "how it was asked for and computed, which does not matter by itself";
@@ -76,8 +81,7 @@ impl Compare {
         match &changes.statistics {
             None => writeln!(console.out, "\nstatistics: one of the runs has left none behind")?,
             Some(statistics) => {
-                let title = format!("{} of {} statistics", statistics.shifts.len(), statistics.common);
-                self.shifts(&title, &statistics.shifts, console)?;
+                self.weighed(statistics, console)?;
                 self.names("statistics that only A has", &statistics.only_a, console)?;
                 self.names("statistics that only B has", &statistics.only_b, console)?;
             }
@@ -145,6 +149,38 @@ impl Compare {
         rest(more, console)
     }
 
+    /// Differences of statistics, part by part.
+    fn weighed(&self, statistics: &StatisticChanges, console: &mut Console<'_>) -> io::Result<()> {
+        let StatisticChanges { common, shifts, .. } = statistics;
+        if shifts.is_empty() {
+            return Ok(());
+        }
+        writeln!(
+            console.out,
+            "\n{} of {common} statistics differ; weight: the change as a share of the largest number of the same unit that both have",
+            shifts.len()
+        )?;
+        for part in Part::ALL {
+            let own: Vec<&Weighed> = shifts.iter().filter(|one| one.part == part).collect();
+            if own.is_empty() {
+                continue;
+            }
+            let heavy = own.partition_point(|one| self.all || one.weight >= LIGHT);
+            let (shown, _) = self.cut(&own[..heavy]);
+            let mut lines =
+                vec![[part.name(), "A", "B", "B/A", "unit", "weight"].map(str::to_owned).to_vec()];
+            for Weighed { shift, weight, .. } in shown {
+                let weight = format!("{:.2} %", 100.0 * weight);
+                let values = [shift.name.clone(), number(shift.a), number(shift.b), change(shift)];
+                lines.push(values.into_iter().chain([shift.unit.clone(), weight]).collect());
+            }
+            writeln!(console.out)?;
+            columns::print(&lines, 1, console.out)?;
+            rest(own.len() - shown.len(), console)?;
+        }
+        Ok(())
+    }
+
     /// Names, and how many there are of each.
     fn names(&self, title: &str, names: &[(String, usize)], console: &mut Console<'_>) -> io::Result<()> {
         if names.is_empty() {
@@ -158,6 +194,29 @@ impl Compare {
         }
         rest(more, console)
     }
+}
+
+/// Lighter differences of statistics are shown with `--all` alone.
+const LIGHT: f64 = 0.001;
+
+/// The numbers that people ask for first, side by side.
+fn headline(shifts: &[Shift], console: &mut Console<'_>) -> io::Result<()> {
+    if shifts.is_empty() {
+        return Ok(());
+    }
+    let text = |value: f64, unit: &str| match unit {
+        "ps" => format!("{:.6} us", value * 1e-6),
+        "bytes" => amount(value as u64),
+        _ if value.fract() == 0.0 => grouped(value as u64),
+        _ => significant(value),
+    };
+    let mut lines = vec![["", "A", "B", "B/A"].map(str::to_owned).to_vec()];
+    for shift in shifts {
+        let [a, b] = [shift.a, shift.b].map(|value| text(value, &shift.unit));
+        lines.push(vec![shift.name.clone(), a, b, ratio(shift)]);
+    }
+    writeln!(console.out)?;
+    columns::print(&lines, 1, console.out)
 }
 
 fn rest(more: usize, console: &mut Console<'_>) -> io::Result<()> {

@@ -6,6 +6,7 @@ mod check;
 mod compare;
 mod cost;
 mod cuda;
+mod entries;
 mod explain;
 #[cfg(feature = "otlp")]
 mod export;

@@ -76,7 +76,7 @@ pub(crate) struct Run {
     /// behind it where that has results of other settings].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Compute the hash of all events.
+    /// Compute the hash of all events, and print it, also with --quiet.
     #[arg(long)]
     hash: bool,
     /// Write the hash of each component to this file, one JSON value per line, whenever it has changed.
@@ -133,7 +133,7 @@ pub(crate) struct Run {
     /// for each other.
     #[arg(long, value_name = "TIME", default_value_t = RunOptions::default().livelock_after, value_parser = time_or_off)]
     livelock_after: SimTime,
-    /// Show neither progress nor the table.
+    /// Show neither progress nor the table; of a result that was asked for, such as the hash, the value alone.
     #[arg(long)]
     quiet: bool,
 }
@@ -320,6 +320,8 @@ impl Run {
             if let Some(sent) = &sent {
                 sent.print(summary.report.trace.left_out, console.out)?;
             }
+        } else if let Some(hash) = summary.report.hash.filter(|_| self.hash) {
+            writeln!(console.out, "{hash:016x}")?;
         }
         let status = status(&summary, console)?;
         #[cfg(feature = "otlp")]

@@ -35,6 +35,14 @@ fn a_component_logs_at_its_own_level_and_others_do_not() {
 }
 
 #[test]
+fn a_write_to_a_sector_that_is_not_there_is_a_miss() {
+    let lines = lines("gpu.l2[0]=trace");
+    let first = |line: &&String| line.contains(" on a write of client");
+    let found = lines.iter().find(first).unwrap_or_else(|| panic!("no write: {lines:#?}"));
+    assert!(found.contains("miss 0x"), "{found}");
+}
+
+#[test]
 fn every_family_has_lines() {
     let lines = lines("trace,hyper=off,host=trace,gpu=trace,pcie=trace");
     let expected = [

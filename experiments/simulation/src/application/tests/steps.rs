@@ -66,7 +66,7 @@ fn sizes_are_chosen_by_name() {
     assert_eq!(parameters(&["app.size=odd", "app.size=small"]), (4.0, 2.0), "the last one wins");
     let unknown = loaded(&looping(), &["app.size=smal"]).expect_err("a problem");
     let expected = "\
---set:1:10: error: the application has no size `smal`
+--set app.size=smal: error: the application has no size `smal`
  1 | app.size=smal
    |          ^^^^
    = help: did you mean `small`?
