@@ -37,6 +37,24 @@ fn read(text: &str) {
 }
 
 #[test]
+fn a_line_takes_as_long_as_it_is() {
+    let line = |count: usize| {
+        let numbers: Vec<String> = (0..count).map(|number| number.to_string()).collect();
+        let head = ".version 7.8\n.target sm_35\n.address_size 64\n";
+        format!("{head}.global .u32 table[{count}] = {{{}}};\n.entry k() {{ ret; }}\n", numbers.join(","))
+    };
+    let seconds = |count: usize| {
+        let text = line(count);
+        let begun = std::time::Instant::now();
+        assert_eq!(Kernel::compile(&text, None).unwrap().global_symbols()[0].initial.len(), 4 * count);
+        begun.elapsed().as_secs_f64()
+    };
+    let short = (0..3).map(|_| seconds(20_000)).fold(0.0, f64::max);
+    let long = seconds(200_000);
+    assert!(long < 40.0 * short, "{long} s for ten times as many numbers as in {short} s");
+}
+
+#[test]
 fn a_cause_is_told_once_with_the_number_of_its_places() {
     let module = |lines: &str| {
         format!(".version 7.8\n.target sm_35\n.address_size 64\n.entry k() {{\n{lines}ret;\n}}\n")

@@ -177,6 +177,32 @@ fn three_directives_are_required() {
 }
 
 #[test]
+fn old_modules_do_not_say_how_wide_addresses_are() {
+    let module = |version: &str, body: &str| {
+        let registers = ".reg .pred %p; .reg .u32 %r<4>; .reg .u64 %d<2>; .shared .b32 s;";
+        format!(
+            ".version {version}\n.target sm_20\n.entry k(.param .u64 o)\n{{\n{registers}\n{body}\nexit;\n}}\n"
+        )
+    };
+    // Shared memory may have addresses of 32 bits.
+    let wide = "ld.param.u64 %d1, [o]; mov.u32 %r1, s; st.shared.u32 [%r1], 7; { .reg .u32 q; ld.shared.u32 q, [%r1]; \
+        st.global.u32 [%d1], q; }";
+    let kernel = Kernel::compile(&module("2.1", wide), None).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let mut memory = FlatMemory::new(0);
+    let to = memory.push(&[0; 4]);
+    run(&kernel, [1; 3], [1; 3], &to.to_le_bytes(), &mut memory, &Options::default()).expect("it runs");
+    assert_eq!(memory.bytes[(to - memory.base) as usize], 7);
+    let refused = |version: &str, body: &str| {
+        Kernel::compile(&module(version, body), None).unwrap_err().first().map(ToString::to_string)
+    };
+    let narrow = "ld.param.u32 %r1, [o]; st.global.u32 [%r1], 1;";
+    let told =
+        "6:38: `%r1` is an address of 32 bits: this is a 32-bit module (expected addresses of 64 bits)";
+    assert_eq!(refused("1.4", narrow).as_deref(), Some(told));
+    assert!(refused("2.3", wide).is_some_and(|error| error.contains("the module has no `.address_size`")));
+}
+
+#[test]
 fn only_the_kernel_that_needs_it_is_refused() {
     let unsupported = ".func helper() { wgmma.fence.sync.aligned; ret; }\n.extern .global .b32 other;\n.extern .func far();\n\
         .visible .entry direct() { .reg .b32 %r; mov.u32 %r, %cluster_ctarank; ret; }\n\

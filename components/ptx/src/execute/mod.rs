@@ -370,7 +370,23 @@ impl Warp {
                 return Err(fault(instruction, lanes, message));
             }
             Action::Trap => return Err(fault(instruction, lanes, "the program executed `trap`".into())),
-            _ => self.move_special(kernel, env, instruction, lanes, access),
+            Action::Special(special) => {
+                self.move_special(kernel, env, instruction, (special, lanes), access);
+            }
+            Action::SymbolAddress(base) => {
+                self.move_address(instruction, self.base_of(base, env), lanes);
+            }
+            Action::ToGeneric(base) => {
+                self.shift_addresses(kernel, instruction, self.base_of(base, env), lanes);
+            }
+            Action::FromGeneric(base) => {
+                let by = self.base_of(base, env).wrapping_neg();
+                self.shift_addresses(kernel, instruction, by, lanes);
+            }
+            Action::Pack => self.pack(kernel, instruction, lanes),
+            Action::Unpack => self.unpack(kernel, instruction, lanes),
+            // Branches have been taken above.
+            Action::Branch | Action::Hint => {}
         }
         self.advance(kernel);
         Ok(Issued { kind, lanes })

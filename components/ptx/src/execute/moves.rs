@@ -2,45 +2,45 @@
 
 use super::{Access, CtaEnvironment, Warp};
 use crate::isa::Base;
-use crate::program::{Action, Instruction, Kernel, NONE, Special};
+use crate::program::{Instruction, Kernel, NONE, Special};
 
 impl Warp {
+    #[inline(never)]
     pub(super) fn move_special(
         &mut self,
         kernel: &Kernel,
         env: &CtaEnvironment,
         instruction: &Instruction,
-        lanes: u32,
+        (special, lanes): (Special, u32),
         access: &Access,
     ) {
         let destination = instruction.destinations[0];
-        match instruction.action {
-            Action::Special(special) => {
-                let values = self.special(kernel, env, (special, instruction.offset as u64), access);
-                if instruction.memory.wide_value {
-                    self.set_wide(destination, &values, lanes);
-                } else {
-                    self.set_narrow(destination, &values.map(|value| value as u32), lanes);
-                }
-            }
-            Action::SymbolAddress(base) => {
-                let address = self.base_of(base, env).wrapping_add(instruction.offset as u64);
-                self.set_wide(destination, &[address; 32], lanes);
-            }
-            Action::ToGeneric(base) => {
-                let start = self.base_of(base, env);
-                let values = self.wide(kernel, instruction.sources[0]).map(|value| value.wrapping_add(start));
-                self.set_wide(destination, &values, lanes);
-            }
-            Action::FromGeneric(base) => {
-                let start = self.base_of(base, env);
-                let values = self.wide(kernel, instruction.sources[0]).map(|value| value.wrapping_sub(start));
-                self.set_wide(destination, &values, lanes);
-            }
-            Action::Pack => self.pack(kernel, instruction, lanes),
-            Action::Unpack => self.unpack(kernel, instruction, lanes),
-            _ => {}
+        let values = self.special(kernel, env, (special, instruction.offset as u64), access);
+        if instruction.memory.wide_value {
+            self.set_wide(destination, &values, lanes);
+        } else {
+            self.set_narrow(destination, &values.map(|value| value as u32), lanes);
         }
+    }
+
+    /// The address of a module variable, whose space begins at `start`.
+    #[inline(never)]
+    pub(super) fn move_address(&mut self, instruction: &Instruction, start: u64, lanes: u32) {
+        let address = start.wrapping_add(instruction.offset as u64);
+        self.set_wide(instruction.destinations[0], &[address; 32], lanes);
+    }
+
+    /// Addresses in other spaces, which lie this far away.
+    #[inline(never)]
+    pub(super) fn shift_addresses(
+        &mut self,
+        kernel: &Kernel,
+        instruction: &Instruction,
+        by: u64,
+        lanes: u32,
+    ) {
+        let values = self.wide(kernel, instruction.sources[0]).map(|value| value.wrapping_add(by));
+        self.set_wide(instruction.destinations[0], &values, lanes);
     }
 
     /// Whether a generic address lies in a window; an address in none is global memory. Parameters have none, and the window
@@ -130,7 +130,8 @@ impl Warp {
         })
     }
 
-    fn pack(&mut self, kernel: &Kernel, instruction: &Instruction, lanes: u32) {
+    #[inline(never)]
+    pub(super) fn pack(&mut self, kernel: &Kernel, instruction: &Instruction, lanes: u32) {
         let bits = u32::from(instruction.memory.bytes) * 8;
         let mut values = [0u64; 32];
         for part in 0..instruction.memory.elements as usize {
@@ -147,7 +148,8 @@ impl Warp {
         }
     }
 
-    fn unpack(&mut self, kernel: &Kernel, instruction: &Instruction, lanes: u32) {
+    #[inline(never)]
+    pub(super) fn unpack(&mut self, kernel: &Kernel, instruction: &Instruction, lanes: u32) {
         let bits = u32::from(instruction.memory.bytes) * 8;
         let parts = instruction.memory.elements as usize;
         let source = instruction.sources[0];

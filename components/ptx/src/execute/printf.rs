@@ -166,17 +166,18 @@ impl Line<'_> {
                 }
                 b'c' => {
                     let value = self.argument(4) as u8;
-                    pad(&spec, &char::from(value).to_string(), output);
+                    pad(&spec, &char::from(value).to_string(), 1, output);
                 }
                 b'p' => {
                     let value = self.argument(8);
-                    pad(&spec, &format!("{value:#x}"), output);
+                    let text = format!("{value:#x}");
+                    pad(&spec, &text, text.len(), output);
                 }
                 b's' => {
                     let address = self.argument(8);
                     let bytes = if address == 0 { b"(null)".to_vec() } else { text(self.record, address) };
                     let length = spec.precision.unwrap_or(bytes.len()).min(bytes.len());
-                    pad(&spec, &String::from_utf8_lossy(&bytes[..length]), output);
+                    pad(&spec, &String::from_utf8_lossy(&bytes[..length]), length, output);
                 }
                 b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => {
                     let value = f64::from_bits(self.argument(8));
@@ -241,8 +242,9 @@ impl Line<'_> {
     }
 }
 
-fn pad(spec: &Spec, text: &str, output: &mut String) {
-    let missing = spec.width.saturating_sub(text.chars().count());
+/// Fills a text of this many bytes up to the width, which counts bytes as C's does.
+fn pad(spec: &Spec, text: &str, bytes: usize, output: &mut String) {
+    let missing = spec.width.saturating_sub(bytes);
     let blanks = " ".repeat(missing);
     if spec.left {
         output.push_str(text);
@@ -266,7 +268,8 @@ fn signed(spec: &Spec, negative: bool, prefix: &str, digits: &str, zeros: bool, 
     };
     let length = sign.len() + prefix.len() + digits.len();
     let fill = if zeros && spec.zero && !spec.left { spec.width.saturating_sub(length) } else { 0 };
-    pad(spec, &format!("{sign}{prefix}{}{digits}", "0".repeat(fill)), output);
+    let text = format!("{sign}{prefix}{}{digits}", "0".repeat(fill));
+    pad(spec, &text, text.len(), output);
 }
 
 fn integer(spec: &Spec, negative: bool, digits: String, prefix: &str, output: &mut String) {
@@ -423,6 +426,8 @@ mod tests {
         // In the record the format lies at 16.
         assert_eq!(printed("[%s] %p %y%", &[17, 0, 0x10, 0]), "[%s] %p %y%] 0x10 %y%");
         assert_eq!(printed("%.2s", &[17, 0]), ".2");
+        // Width and precision count bytes, of which this letter has two.
+        assert_eq!(printed("%5.2s|%-4.2s|é", &[29, 0, 29, 0]), "   é|é  |é");
         assert_eq!(printed("%s", &[0, 0]), "(null)");
         assert_eq!(printed("%s", &[!0, !0]), "", "a broken pointer has no text");
     }

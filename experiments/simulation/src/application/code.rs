@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use counterpoint_framework::model::{self, Diagnostic, FileId, Node, Params, Registry, Span, Value};
-use counterpoint_ptx::{Kernel, PtxError};
+use counterpoint_ptx::decode::decode;
+use counterpoint_ptx::{Kernel, PtxError, parser};
 
 use super::assembler;
 use super::keys::CODE;
@@ -18,7 +19,9 @@ struct Code {
     file: FileId,
     path: String,
     text: String,
-    /// The kernels that were decoded so far; nothing for those with problems.
+    /// All its kernels, or its problems, once one is asked for.
+    decoded: Option<Result<Vec<Arc<Kernel>>, Vec<PtxError>>>,
+    /// The kernels that were asked for so far; nothing for those with problems.
     kernels: BTreeMap<Option<String>, Option<Arc<Kernel>>>,
     /// Registers by the assembler, once asked.
     assembled: Option<Result<BTreeMap<String, u32>, String>>,
@@ -28,7 +31,31 @@ struct Code {
 
 impl Code {
     fn new(file: FileId, path: String, text: String) -> Self {
-        Code { file, path, text, kernels: BTreeMap::new(), assembled: None, fixed: (None, None) }
+        Code {
+            file,
+            path,
+            text,
+            decoded: None,
+            kernels: BTreeMap::new(),
+            assembled: None,
+            fixed: (None, None),
+        }
+    }
+
+    /// All kernels of the text, which is decoded once.
+    fn decoded(&mut self) -> Result<&[Arc<Kernel>], &[PtxError]> {
+        let Code { text, path, decoded, .. } = self;
+        let decode = || {
+            let kernels = parser::parse(text).and_then(|module| decode(&module))?;
+            Ok(kernels.into_iter().map(|kernel| Arc::new(kernel.from_file(path))).collect())
+        };
+        decoded.get_or_insert_with(decode).as_deref().map_err(Vec::as_slice)
+    }
+
+    /// The kernel named `entry`, or the only one.
+    fn compile(&mut self, entry: Option<&str>) -> Result<Arc<Kernel>, Vec<PtxError>> {
+        let kernels = self.decoded().map_err(<[PtxError]>::to_vec)?;
+        Ok(Arc::clone(&kernels[Kernel::choose(kernels, entry)?]))
     }
 }
 
@@ -178,21 +205,20 @@ impl Reader<'_> {
         module: &str,
         Codes(codes): &mut Codes,
     ) -> Option<Arc<Kernel>> {
-        let Some((_, code)) = codes.iter().find(|(name, _)| name == module) else {
+        let Some(index) = codes.iter().position(|(name, _)| name == module) else {
             let diagnostic = Diagnostic::new(node.span, format!("there is no code `{module}`"));
             let names = codes.iter().map(|(name, _)| name.as_str());
             self.diagnostics.report(diagnostic.suggest(module, names));
             return None;
         };
-        let code = code.as_ref()?;
-        let compiled = |name: &&str| Kernel::compile(&code.text, Some(name)).ok();
-        let found = kernels_of(&code.text).iter().find_map(compiled);
+        let kernels = codes[index].1.as_mut()?.decoded().unwrap_or_default();
+        let found = kernels.iter().find(|kernel| kernel.unsupported().is_empty());
         if found.is_none() {
             let message =
                 format!("`{module}` has no kernel that can be compiled, so its variables are not known");
             self.diagnostics.error(node.span, message);
         }
-        found.map(|kernel| Arc::new(kernel.from_file(&code.path)))
+        found.cloned()
     }
 
     /// `code.entry`, or `code` alone where it holds one kernel: the code's name, and the kernel.
@@ -230,8 +256,8 @@ impl Reader<'_> {
             self.diagnostics.report(Diagnostic::new(node.span, message).help(help.join(", ")));
             return None;
         }
-        let compiled = match Kernel::compile(&code.text, entry) {
-            Ok(kernel) => Some(Arc::new(kernel.from_file(&code.path))),
+        let compiled = match code.compile(entry) {
+            Ok(kernel) => Some(kernel),
             Err(errors) => {
                 for error in errors {
                     let span = ptx_span(code.file, &code.text, &error);

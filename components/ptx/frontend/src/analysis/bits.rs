@@ -17,6 +17,22 @@ impl Bits {
         self.0[number / 64] &= !(1 << (number % 64));
     }
 
+    pub(super) fn contains(&self, number: usize) -> bool {
+        self.0[number / 64] >> (number % 64) & 1 != 0
+    }
+
+    /// Adds a number that is not in the set, and removes one that is.
+    pub(super) fn toggle(&mut self, number: usize) {
+        self.0[number / 64] ^= 1 << (number % 64);
+    }
+
+    /// Removes all of another set.
+    pub(super) fn subtract(&mut self, other: &Bits) {
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine &= !theirs;
+        }
+    }
+
     /// Adds all of another set; whether any of it is new.
     pub(super) fn union(&mut self, other: &Bits) -> bool {
         let mut changed = false;
@@ -46,6 +62,7 @@ mod tests {
         [129, 64, 63, 0, 5].into_iter().for_each(|number| bits.insert(number));
         bits.remove(5);
         assert_eq!(bits.iter().collect::<Vec<_>>(), [0, 63, 64, 129]);
+        assert!(bits.contains(64) && !bits.contains(5));
         assert!(!Bits::new(130).union(&Bits::new(130)));
         assert!(Bits::new(130).union(&bits) && !bits.clone().union(&bits));
     }

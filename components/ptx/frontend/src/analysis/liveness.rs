@@ -6,7 +6,7 @@
 //! register took over.
 
 use super::bits::Bits;
-use super::cfg::ControlFlow;
+use super::cfg::{Block, ControlFlow};
 
 /// The effects of an instruction on registers, by id.
 #[derive(Clone, Debug, Default)]
@@ -37,40 +37,40 @@ const LARGEST_SHARED: usize = 8192;
 pub fn allocate(flow: &ControlFlow, effects: &[Effects], class_of: &[u8], weights: &[u32]) -> Allocation {
     let count = class_of.len();
     let classes = class_of.iter().map(|c| *c as usize + 1).max().unwrap_or(0);
-    let live_out = live_out_of_blocks(flow, effects, count);
+    let of_block = |block: &Block| own(&effects[block.first as usize..block.end as usize], count);
+    let owns: Vec<Own> = flow.blocks.iter().map(of_block).collect();
+    let live_out = live_out_of_blocks(flow, &owns, count);
     let pending_in = pending_into_blocks(flow, effects, count);
     let share = count <= LARGEST_SHARED;
     let mut neighbours = vec![Bits::new(count); if share { count } else { 0 }];
     let mut pressure = 0;
     for (index, block) in flow.blocks.iter().enumerate() {
-        // Pending sets go forward, live sets backward: the former are kept for the walk back.
+        // Pending sets go forward, live sets backward: changes of the former are kept, and taken back on the walk back.
         let mut pending = pending_in[index].clone();
-        let mut pending_after = Vec::new();
-        for pc in block.first..block.end {
-            step_pending(&mut pending, &effects[pc as usize]);
-            pending_after.push(pending.clone());
-        }
-        let mut live = live_out[index].clone();
-        for pc in (block.first..block.end).rev() {
-            let effect = &effects[pc as usize];
-            let mut together = live.clone();
-            together.union(&pending_after[(pc - block.first) as usize]);
-            for &write in &effect.writes {
-                together.insert(write as usize);
-            }
+        let block_effects = &effects[block.first as usize..block.end as usize];
+        let changes: Vec<Vec<u16>> =
+            block_effects.iter().map(|effect| step_pending(&mut pending, effect)).collect();
+        let mut held = Held::new(live_out[index].clone(), pending, weights);
+        for (effect, changed) in block_effects.iter().zip(changes).rev() {
+            let news = effect.writes.iter().enumerate().filter(|&(at, &write)| {
+                !held.contains(write as usize) && !effect.writes[..at].contains(&write)
+            });
+            let dead: u32 = news.map(|(_, &write)| weights[write as usize]).sum();
+            pressure = pressure.max(held.weight + dead);
             if share {
                 for &write in &effect.writes {
-                    neighbours[write as usize].union(&together);
+                    let mine = &mut neighbours[write as usize];
+                    mine.union(&held.live);
+                    mine.union(&held.pending);
+                    effect.writes.iter().for_each(|other| mine.insert(*other as usize));
                 }
             }
-            step_live(&mut live, effect);
-            let weight: u32 = together.iter().map(|id| weights[id]).sum();
-            pressure = pressure.max(weight);
+            held.step_back(effect, &changed);
         }
         if share && block.first == 0 {
             // A register that is read before it is written holds zero from the start, in a row of its own.
-            for id in live.iter() {
-                neighbours[id].union(&live);
+            for id in held.live.iter() {
+                neighbours[id].union(&held.live);
             }
         }
     }
@@ -104,6 +104,44 @@ pub fn allocate(flow: &ControlFlow, effects: &[Effects], class_of: &[u8], weight
     Allocation { slots, slot_counts, pressure }
 }
 
+/// The registers that hold a value behind an instruction, and their weight.
+struct Held<'w> {
+    live: Bits,
+    pending: Bits,
+    weights: &'w [u32],
+    weight: u32,
+}
+
+impl<'w> Held<'w> {
+    fn new(live: Bits, pending: Bits, weights: &'w [u32]) -> Self {
+        let mut all = live.clone();
+        all.union(&pending);
+        let weight = all.iter().map(|id| weights[id]).sum();
+        Held { live, pending, weights, weight }
+    }
+
+    fn contains(&self, id: usize) -> bool {
+        self.live.contains(id) || self.pending.contains(id)
+    }
+
+    /// Goes in front of an instruction, which changed whether these registers are pending.
+    fn step_back(&mut self, effect: &Effects, changed: &[u16]) {
+        let touched = || effect.reads.iter().chain(&effect.writes).map(|id| *id as usize);
+        let before: Vec<(usize, bool)> = touched().map(|id| (id, self.contains(id))).collect();
+        step_live(&mut self.live, effect);
+        for &id in changed {
+            self.pending.toggle(id as usize);
+        }
+        for (at, &(id, was)) in before.iter().enumerate() {
+            let is = self.contains(id);
+            if is != was && before[..at].iter().all(|(other, _)| *other != id) {
+                self.weight =
+                    if is { self.weight + self.weights[id] } else { self.weight - self.weights[id] };
+            }
+        }
+    }
+}
+
 fn step_live(live: &mut Bits, effect: &Effects) {
     if !effect.guarded {
         for &write in &effect.writes {
@@ -115,29 +153,48 @@ fn step_live(live: &mut Bits, effect: &Effects) {
     }
 }
 
-fn step_pending(pending: &mut Bits, effect: &Effects) {
+/// Goes behind an instruction; gives the registers that are now pending and were not, or the reverse.
+fn step_pending(pending: &mut Bits, effect: &Effects) -> Vec<u16> {
+    let mut changed = Vec::new();
     for &id in effect.reads.iter().chain(&effect.writes) {
-        pending.remove(id as usize);
-    }
-    if effect.late {
-        for &write in &effect.writes {
-            pending.insert(write as usize);
+        let arrives = effect.late && effect.writes.contains(&id);
+        if pending.contains(id as usize) != arrives {
+            pending.toggle(id as usize);
+            changed.push(id);
         }
+    }
+    changed
+}
+
+/// The registers that a block reads before it writes them, and those that it writes.
+pub(super) struct Own {
+    pub(super) read: Bits,
+    pub(super) written: Bits,
+}
+
+impl Own {
+    pub(super) fn new(count: usize) -> Self {
+        Own { read: Bits::new(count), written: Bits::new(count) }
+    }
+
+    /// The registers that live at the beginning of the block, given those at its end.
+    pub(super) fn live_in(&self, live_out: &Bits) -> Bits {
+        let mut live = live_out.clone();
+        live.subtract(&self.written);
+        live.union(&self.read);
+        live
     }
 }
 
-fn live_out_of_blocks(flow: &ControlFlow, effects: &[Effects], count: usize) -> Vec<Bits> {
+/// The registers that live at the end of each block.
+pub(super) fn live_out_of_blocks(flow: &ControlFlow, own: &[Own], count: usize) -> Vec<Bits> {
     let mut out = vec![Bits::new(count); flow.blocks.len()];
     let mut changed = true;
     while changed {
         changed = false;
         for (index, block) in flow.blocks.iter().enumerate().rev() {
             for &next in &block.successors {
-                let next = next as usize;
-                let mut live = out[next].clone();
-                for pc in (flow.blocks[next].first..flow.blocks[next].end).rev() {
-                    step_live(&mut live, &effects[pc as usize]);
-                }
+                let live = own[next as usize].live_in(&out[next as usize]);
                 changed |= out[index].union(&live);
             }
         }
@@ -145,16 +202,36 @@ fn live_out_of_blocks(flow: &ControlFlow, effects: &[Effects], count: usize) -> 
     out
 }
 
+fn own(effects: &[Effects], count: usize) -> Own {
+    let mut own = Own::new(count);
+    for effect in effects.iter().rev() {
+        step_live(&mut own.read, effect);
+        for &write in effect.writes.iter().filter(|_| !effect.guarded) {
+            own.written.insert(write as usize);
+        }
+    }
+    own
+}
+
 fn pending_into_blocks(flow: &ControlFlow, effects: &[Effects], count: usize) -> Vec<Bits> {
     let mut into = vec![Bits::new(count); flow.blocks.len()];
+    let mut own = Vec::new();
+    for block in &flow.blocks {
+        let (mut loaded, mut touched) = (Bits::new(count), Bits::new(count));
+        for effect in &effects[block.first as usize..block.end as usize] {
+            step_pending(&mut loaded, effect);
+            effect.reads.iter().chain(&effect.writes).for_each(|id| touched.insert(*id as usize));
+        }
+        own.push((loaded, touched));
+    }
     let mut changed = true;
     while changed {
         changed = false;
         for (index, block) in flow.blocks.iter().enumerate() {
+            let (loaded, touched) = &own[index];
             let mut pending = into[index].clone();
-            for pc in block.first..block.end {
-                step_pending(&mut pending, &effects[pc as usize]);
-            }
+            pending.subtract(touched);
+            pending.union(loaded);
             for &next in &block.successors {
                 changed |= into[next as usize].union(&pending);
             }

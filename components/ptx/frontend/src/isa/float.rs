@@ -272,16 +272,20 @@ pub fn divide_approximately(a: f32, b: f32) -> f32 {
     if b.abs() > LARGEST && b.is_finite() { a * 0f32.copysign(b) } else { a / b }
 }
 
-/// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: only the high words of operand and result count.
+/// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: only the high words of operand and result count. The result is given in bits, as
+/// these two have a NaN of their own.
 #[inline(always)]
-pub fn high_half(a: f64, approximate: impl Fn(f64) -> f64) -> f64 {
+pub fn high_half(a: f64, approximate: impl Fn(f64) -> f64) -> u64 {
+    const NAN: u64 = 0x7fff_ffff_0000_0000;
     let high = f64::from_bits(a.to_bits() & !0xffff_ffff);
     let flushed = if high.is_subnormal() { 0f64.copysign(high) } else { high };
     let result = approximate(flushed);
-    if result.is_subnormal() {
-        0f64.copysign(result)
+    if result.is_nan() {
+        NAN
+    } else if result.is_subnormal() {
+        0f64.copysign(result).to_bits()
     } else {
-        f64::from_bits(result.to_bits() & !0xffff_ffff)
+        result.to_bits() & !0xffff_ffff
     }
 }
 

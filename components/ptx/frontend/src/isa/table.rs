@@ -254,7 +254,7 @@ macro_rules! for_each_lane_op {
             RcpF32(a: F) -> F { 1.0 / a } Sfu Sfu "9.7.3.10" "rcp.approx.f32";
             RcpZ32(a: Z) -> Z { 1.0 / a } Sfu Sfu "9.7.3.10" "rcp.approx.ftz.f32";
             RcpF64(a: D) -> D { 1.0 / a } Sfu DpRoot "9.7.3.10" "rcp.rn.f64";
-            RcpZ64(a: D) -> D { float::high_half(a, |high| 1.0 / high) } Sfu Sfu "9.7.3.11" "rcp.approx.ftz.f64";
+            RcpZ64(a: D) -> u64 { float::high_half(a, |high| 1.0 / high) } Sfu Sfu "9.7.3.11" "rcp.approx.ftz.f64";
             SqrtRnF32(a: F) -> F { a.sqrt() } Sfu FpRoot "9.7.3.12" "sqrt.rn.f32";
             SqrtRnZ32(a: Z) -> Z { a.sqrt() } Sfu FpRoot "9.7.3.12" "sqrt.rn.ftz.f32";
             SqrtF32(a: F) -> F { a.sqrt() } Sfu Sfu "9.7.3.12" "sqrt.approx.f32";
@@ -263,7 +263,7 @@ macro_rules! for_each_lane_op {
             RsqrtF32(a: F) -> F { (1.0 / (a as f64).sqrt()) as f32 } Sfu Sfu "9.7.3.13" "rsqrt.approx.f32";
             RsqrtZ32(a: Z) -> Z { (1.0 / (a as f64).sqrt()) as f32 } Sfu Sfu "9.7.3.13" "rsqrt.approx.ftz.f32";
             RsqrtF64(a: D) -> D { 1.0 / a.sqrt() } Sfu Sfu "9.7.3.13" "rsqrt.approx.f64";
-            RsqrtZ64(a: D) -> D { float::high_half(a, |high| 1.0 / high.sqrt()) } Sfu Sfu "9.7.3.14" "rsqrt.approx.ftz.f64";
+            RsqrtZ64(a: D) -> u64 { float::high_half(a, |high| 1.0 / high.sqrt()) } Sfu Sfu "9.7.3.14" "rsqrt.approx.ftz.f64";
             SinF32(a: F) -> F { libm::sin(a as f64) as f32 } Sfu Sfu "9.7.3.15" "sin.approx.f32";
             SinZ32(a: Z) -> Z { libm::sin(a as f64) as f32 } Sfu Sfu "9.7.3.15" "sin.approx.ftz.f32";
             CosF32(a: F) -> F { libm::cos(a as f64) as f32 } Sfu Sfu "9.7.3.16" "cos.approx.f32";

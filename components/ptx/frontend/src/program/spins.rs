@@ -57,7 +57,8 @@ fn waits(instructions: &[Instruction], round: &[usize], registers: usize) -> boo
     let mut grows = true;
     while grows {
         grows = false;
-        for &at in round {
+        // Values come from before, but for those that a round hands to the next.
+        for &at in round.iter().rev() {
             if writes(&decides, at) {
                 for id in instructions[at].reads.as_slice() {
                     grows |= !std::mem::replace(&mut decides[usize::from(*id)], true);

@@ -42,6 +42,14 @@ pub struct Module {
     pub sources: SourceLines,
 }
 
+impl Module {
+    /// The numbers of its `.version`.
+    pub fn version_number(&self) -> (u32, u32) {
+        let (major, minor) = self.version.split_once('.').unwrap_or((&self.version, ""));
+        (major.parse().unwrap_or_default(), minor.parse().unwrap_or_default())
+    }
+}
+
 /// `.alias name, function;`: a second name of a function.
 #[derive(Clone, Debug)]
 pub struct Alias {

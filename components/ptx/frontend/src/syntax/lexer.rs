@@ -38,7 +38,7 @@ pub struct Token {
 /// Cuts a text into tokens; the last one is always `End`.
 pub fn tokenize(source: &str) -> Result<Vec<Token>, Vec<PtxError>> {
     let first = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let mut lexer = Lexer { bytes: source.as_bytes(), at: first, line: 1, line_start: first, source };
+    let mut lexer = Lexer { bytes: source.as_bytes(), at: first, line: 1, column: 1, counted: first, source };
     let mut tokens = Vec::new();
     let mut errors = Vec::new();
     if source.len() > u32::MAX as usize {
@@ -63,7 +63,9 @@ struct Lexer<'a> {
     bytes: &'a [u8],
     at: usize,
     line: u32,
-    line_start: usize,
+    /// The column of the byte `counted`, which is never behind `at`.
+    column: u32,
+    counted: usize,
 }
 
 impl Lexer<'_> {
@@ -71,19 +73,18 @@ impl Lexer<'_> {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
 
-    fn place(&self) -> Place {
-        // Columns count characters, as editors do; the bytes of a line are few.
-        let column = match self.source.get(self.line_start..self.at) {
-            Some(text) => text.chars().count(),
-            None => self.at - self.line_start,
-        };
-        Place { line: self.line, column: column as u32 + 1 }
+    fn place(&mut self) -> Place {
+        // Columns count characters, as editors do. They go on from the last place: a line may have a million tokens.
+        let passed = self.bytes.get(self.counted..self.at).unwrap_or_default();
+        self.column += passed.iter().filter(|byte| !is_continuation(**byte)).count() as u32;
+        self.counted = self.at;
+        Place { line: self.line, column: self.column }
     }
 
     fn advance(&mut self) {
         if self.peek(0) == b'\n' {
             self.line += 1;
-            self.line_start = self.at + 1;
+            (self.column, self.counted) = (1, self.at + 1);
         }
         self.at += 1;
     }
@@ -200,6 +201,11 @@ fn is_word(c: u8) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, b'_' | b'$' | b'%' | b'.')
 }
 
+/// Whether a byte of UTF-8 is not the first of its character.
+fn is_continuation(byte: u8) -> bool {
+    byte & 0xc0 == 0x80
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,6 +218,13 @@ mod tests {
         assert_eq!(texts, ["add.s32", "%r1", ",", "%r2", ",", "-", "0x1F", ";", "$L1", ":", ""]);
         assert_eq!(tokens[5].place, Place { line: 2, column: 3 });
         assert_eq!(tokens[8].place, Place { line: 4, column: 10 });
+    }
+
+    #[test]
+    fn columns_count_characters() {
+        let tokens = tokenize("/* é */ a /* ü\nß */ b, \"é\" c // ö\nd").unwrap();
+        let places: Vec<(u32, u32)> = tokens.iter().map(|it| (it.place.line, it.place.column)).collect();
+        assert_eq!(places, [(1, 9), (2, 6), (2, 7), (2, 9), (2, 13), (3, 1), (3, 2)]);
     }
 
     #[test]

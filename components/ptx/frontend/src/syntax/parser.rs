@@ -7,6 +7,7 @@ mod constants;
 mod directives;
 mod functions;
 mod operands;
+mod widths;
 
 use crate::syntax::ast::{
     Guard, Instruction, Module, SourceLines, Span, Statement, StatementKind, StorageSpace, Variable,
@@ -62,7 +63,7 @@ fn parse_all(source: &str) -> Result<Module, Vec<PtxError>> {
             }
         }
     }
-    parser.require_directives(&module);
+    parser.require_directives(&mut module);
     let Parser { errors, sources, .. } = parser;
     if !errors.is_empty() {
         return Err(errors);

@@ -1,6 +1,6 @@
 //! Directives of modules: version, target, aliases, debug information (PTX ISA 11).
 
-use super::Parser;
+use super::{Parser, widths};
 use crate::syntax::ast::{Alias, Module};
 use crate::syntax::error::{Place, PtxError};
 use crate::syntax::lexer::TokenKind;
@@ -56,8 +56,13 @@ impl Parser<'_> {
         }
     }
 
-    /// The directives that every module must have.
-    pub(super) fn require_directives(&mut self, module: &Module) {
+    /// The directives that every module must have; an old one has 64-bit addresses without saying so.
+    pub(super) fn require_directives(&mut self, module: &mut Module) {
+        let is_old = !module.version.is_empty() && !widths::is_told(module.version_number());
+        if is_old && module.address_size == 0 {
+            self.errors.extend(widths::check(module).err());
+            module.address_size = 64;
+        }
         let missing = [
             (".version", "`.version 7.8`", module.version.is_empty()),
             (".target", "`.target sm_35`", module.target.is_empty()),
