@@ -13,6 +13,7 @@ mod extended;
 mod independent;
 mod kernels;
 mod language;
+mod limits;
 mod link;
 mod matrices;
 mod mixed;

@@ -29,6 +29,8 @@ fn module(path: &str, oldest: u32, corpus: &Archive) -> String {
     let (before, rest) = text.split_once(".target sm_").unwrap();
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let number: u32 = rest[..digits].parse().unwrap();
+    // The PTX of an older module has votes without masks, which later versions have not.
+    let before = if number < oldest { ".version 6.3\n" } else { before };
     format!("{before}.target sm_{}{}", number.max(oldest), &rest[digits..])
 }
 

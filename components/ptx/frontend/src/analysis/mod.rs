@@ -15,4 +15,5 @@ pub mod operations;
 pub mod polynomial;
 pub mod ranges;
 pub mod registers;
+pub mod sharing;
 pub mod ssa;

@@ -98,8 +98,8 @@ pub struct Ssa {
 }
 
 /// An operand whose registers are numbers yet.
-struct Raw<'a> {
-    instruction: Cow<'a, Instruction>,
+pub(super) struct Raw<'a> {
+    pub(super) instruction: Cow<'a, Instruction>,
     line: u32,
     scope: usize,
 }
@@ -122,12 +122,13 @@ struct Scope {
 }
 
 #[derive(Default)]
-struct Names<'a> {
+pub(super) struct Names<'a> {
     scopes: Vec<Scope>,
-    raw: Vec<Raw<'a>>,
-    registers: BTreeMap<(usize, String), usize>,
+    pub(super) raw: Vec<Raw<'a>>,
+    /// The number of each register, by the scope that declares it and its name.
+    pub(super) registers: BTreeMap<(usize, String), usize>,
     /// Bytes of each register.
-    bytes: Vec<u32>,
+    pub(super) bytes: Vec<u32>,
     /// Instructions behind a `.pragma "nounroll"`.
     not_unrolled: Vec<u32>,
     /// Lists of `.branchtargets`.
@@ -135,7 +136,7 @@ struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    fn walk(&mut self, statements: &'a [Statement], parent: Option<usize>) {
+    pub(super) fn walk(&mut self, statements: &'a [Statement], parent: Option<usize>) {
         let scope = self.scopes.len();
         self.scopes.push(Scope { parent, ..Scope::default() });
         for statement in statements {
@@ -300,7 +301,7 @@ fn call_results(instruction: &Instruction) -> usize {
     )
 }
 
-fn flow_of(names: &Names<'_>, raw: &Raw<'_>, count: u32) -> Flow {
+pub(super) fn flow_of(names: &Names<'_>, raw: &Raw<'_>, count: u32) -> Flow {
     let guarded = raw.instruction.guard.is_some();
     let name = raw.instruction.opcode.split('.').next().unwrap_or("");
     match name {
@@ -392,7 +393,8 @@ impl Ssa {
     }
 }
 
-fn step(names: &mut Names<'_>, raw: &Raw<'_>) -> Step {
+/// An instruction whose operands are numbers of registers.
+pub(super) fn step(names: &mut Names<'_>, raw: &Raw<'_>) -> Step {
     let instruction = &*raw.instruction;
     let guard = instruction.guard.as_ref().and_then(|guard| {
         let register = names.register(raw.scope, &guard.name)?;

@@ -10,6 +10,7 @@ mod fragments;
 mod hints;
 mod instruction;
 mod lanes;
+mod limits;
 mod link;
 mod matrix;
 mod memory;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 use crate::analysis::cfg::{ControlFlow, Flow, NO_PC};
 use crate::analysis::liveness::{Effects, allocate};
 use crate::analysis::registers::pressure as estimate;
+use crate::analysis::sharing::{Shared, shared};
 use crate::isa::{LaneOp, Latency, Order, Unit};
 use crate::program::library;
 use crate::program::{
@@ -73,9 +75,20 @@ pub fn decode(module: &Module) -> Result<Vec<Kernel>, Vec<PtxError>> {
     let origin = Origin { library: behind, ..origin(module) };
     let (mut entries, mut functions) = (Vec::new(), Vec::new());
     for (index, function) in module.functions.iter().enumerate().filter(|(_, f)| f.body.is_some()) {
-        let mut decoder = Decoder::new(storage.clone(), &signatures, function);
-        decoder.architecture = origin.target;
-        match decoder.function(function, index as u32) {
+        let new = |shared: Shared| Decoder {
+            shared,
+            architecture: origin.target,
+            needs_masks: limits::needs_masks(module.version_number(), origin.target),
+            ..Decoder::new(storage.clone(), &signatures, function)
+        };
+        let mut decoder = new(Shared::new());
+        let mut code = decoder.function(function, index as u32);
+        let is_full = |code: &Code| usize::from(code.rows) >= MOST_REGISTERS;
+        if decoder.is_full || code.as_ref().is_some_and(is_full) {
+            decoder = new(shared(function));
+            code = decoder.function(function, index as u32);
+        }
+        match code {
             Some(code) if function.entry => entries.push(Entry {
                 code,
                 params: std::mem::take(&mut decoder.storage.params),
@@ -96,12 +109,8 @@ pub fn decode(module: &Module) -> Result<Vec<Kernel>, Vec<PtxError>> {
     let taken: Vec<u32> = module.variables.iter().flat_map(named).collect();
     let mut kernels = Vec::new();
     if errors.is_empty() {
-        for entry in entries {
-            match link(module, entry, &functions, &taken, &origin) {
-                Ok(kernel) => kernels.push(kernel),
-                Err(error) => errors.push(error),
-            }
-        }
+        let linked = entries.into_iter().map(|entry| link(module, entry, &functions, &taken, &origin));
+        kernels.extend(linked);
     }
     errors.sort_by_key(|error| (error.line, error.column));
     for error in &mut errors {
@@ -202,6 +211,13 @@ pub struct Decoder<'m> {
     stack: bool,
     /// The number in the module's `.target`.
     architecture: u32,
+    /// Votes and shuffles name the lanes that take part.
+    needs_masks: bool,
+    /// Names that share registers, and the registers that some of them have already.
+    shared: Shared,
+    shared_ids: BTreeMap<usize, u16>,
+    /// There were more registers than have a number.
+    is_full: bool,
 }
 
 impl<'m> Decoder<'m> {
@@ -235,6 +251,10 @@ impl<'m> Decoder<'m> {
             carry: None,
             stack: false,
             architecture: 0,
+            needs_masks: false,
+            shared: Shared::new(),
+            shared_ids: BTreeMap::new(),
+            is_full: false,
         }
     }
 

@@ -118,6 +118,12 @@ impl Line<'_, '_, '_> {
     pub(super) fn warp_wide(&mut self, op: WarpOp) -> Result<(), PtxError> {
         let opcode = self.opcode;
         let masked = opcode.contains(".sync");
+        if !masked && opcode.starts_with(['s', 'v']) && self.decoder.needs_masks {
+            let error = self.error(format!("`{}` is gone from sm_70 on", self.source.opcode));
+            return Err(
+                error.expecting(format!("`{}` and a mask of lanes", opcode.replacen('.', ".sync.", 1)))
+            );
+        }
         let (has_destination, values) = match op {
             WarpOp::ShuffleUp | WarpOp::ShuffleDown | WarpOp::ShuffleXor | WarpOp::ShuffleIndex => (true, 3),
             WarpOp::ActiveMask | WarpOp::Elect => (true, 0),

@@ -10,7 +10,7 @@ use crate::syntax::ast::{Function, StorageSpace, Variable};
 use crate::syntax::error::PtxError;
 
 const WORKSPACE: &str = "workspace";
-const RESERVED: &str = "reserved memory";
+pub(super) const RESERVED: &str = "reserved memory";
 /// Bytes that CUDA reserves of a block's shared memory from sm_80 on.
 const RESERVED_BYTES: u64 = 1024;
 

@@ -4,6 +4,7 @@
 //! instruction's operands are therefore the same numbers for every caller, and calls cost the others nothing.
 
 use super::call::code_address;
+use super::limits::shared_memory;
 use crate::analysis::cfg::NO_PC;
 use crate::analysis::registers;
 use crate::isa::forms::StackOp;
@@ -64,7 +65,7 @@ pub(super) fn link(
     functions: &[Code],
     taken: &[u32],
     origin: &Origin,
-) -> Result<Kernel, PtxError> {
+) -> Kernel {
     let mut codes = vec![entry.code.clone()];
     let mut indirect = false;
     let mut next = 0;
@@ -105,6 +106,9 @@ pub(super) fn link(
         false => longest(&|at| codes[at].local_bytes),
     };
     let calls = codes.iter().any(|code| !code.calls.is_empty());
+    let mut unsupported: Vec<PtxError> = codes.iter().flat_map(|code| code.unsupported.clone()).collect();
+    let reached: Vec<&Function> = codes.iter().map(|code| &module.functions[code.index as usize]).collect();
+    unsupported.extend(shared_memory(module, &reached, &entry.storage.shared.symbols).err());
     let mut kernel = Kernel {
         name: function.name.clone(),
         origin: origin.clone(),
@@ -118,7 +122,7 @@ pub(super) fn link(
         constant_symbols: entry.storage.constant.symbols,
         live_registers,
         registers_per_thread: registers_per_thread(function, origin.target, pressure, calls),
-        unsupported: codes.iter().flat_map(|code| code.unsupported.clone()).collect(),
+        unsupported,
         max_ntid: function.max_ntid,
         exact_ntid: function.exact_ntid,
         min_ctas_per_sm: function.min_ctas_per_sm,
@@ -141,8 +145,15 @@ pub(super) fn link(
             usize::from(kernel.scoreboard_registers) + usize::from(code.scoreboard_registers),
         ];
         if numbers.into_iter().any(|number| number >= super::MOST_REGISTERS) {
-            let message = format!("`{}` and the functions it calls have too many registers", function.name);
-            return Err(PtxError::new(function.span.place, message));
+            let message = format!(
+                "`{}` and the functions it calls have more than {} registers or different constants",
+                function.name,
+                super::MOST_REGISTERS
+            );
+            if kernel.unsupported.is_empty() {
+                kernel.unsupported.push(PtxError::unsupported(function.span.place, message));
+            }
+            break;
         }
         let name = &module.functions[code.index as usize].name;
         append(&mut kernel, (name, code), recursive, &position);
@@ -155,7 +166,7 @@ pub(super) fn link(
     if origin.target >= FIRST_TARGET {
         spins::mark(&mut kernel);
     }
-    Ok(kernel)
+    kernel
 }
 
 /// Gives a kernel a stack pointer, which all its functions share, if something uses it.

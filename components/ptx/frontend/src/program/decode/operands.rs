@@ -37,25 +37,23 @@ impl<'a> Wanted<'a> {
     pub(super) fn of(self, bits: u8) -> Self {
         Wanted { bits, ..self }
     }
+}
 
-    /// Whether a constant is of the right class; of registers, `check` says it.
-    fn admits(self, kind: &OperandKind, place: Place) -> Result<(), PtxError> {
-        let (is, expected) = match (kind, Class::of(self.element)) {
-            (OperandKind::Integer(_), Class::Float) => {
-                ("an integer", "a number such as `1.5` or `0f3FC00000`")
-            }
-            (OperandKind::Float32(_) | OperandKind::Float64(_), Class::Integer) => {
-                ("a floating-point number", "an integer")
-            }
-            (
-                OperandKind::Integer(_) | OperandKind::Float32(_) | OperandKind::Float64(_),
-                Class::Half | Class::Halves | Class::Format,
-            ) => ("a number", "a register: this type has no constants"),
-            _ => return Ok(()),
-        };
-        let message = format!("this constant is {is}, and the type here is `.{}`", self.element);
-        Err(PtxError::new(place, message).expecting(expected))
-    }
+/// Whether a constant is of the class of its type; of registers, `check` says it.
+pub(super) fn admits(element: &str, kind: &OperandKind, place: Place) -> Result<(), PtxError> {
+    let (is, expected) = match (kind, Class::of(element)) {
+        (OperandKind::Integer(_), Class::Float) => ("an integer", "a number such as `1.5` or `0f3FC00000`"),
+        (OperandKind::Float32(_) | OperandKind::Float64(_), Class::Integer) => {
+            ("a floating-point number", "an integer")
+        }
+        (
+            OperandKind::Integer(_) | OperandKind::Float32(_) | OperandKind::Float64(_),
+            Class::Half | Class::Halves | Class::Format,
+        ) => ("a number", "a register: this type has no constants"),
+        _ => return Ok(()),
+    };
+    let message = format!("this constant is {is}, and the type here is `.{element}`");
+    Err(PtxError::new(place, message).expecting(expected))
 }
 
 impl Line<'_, '_, '_> {
@@ -71,7 +69,7 @@ impl Line<'_, '_, '_> {
     ) -> Result<u16, PtxError> {
         let bits = wanted.bits;
         let wide = bits == 64;
-        wanted.admits(kind, place)?;
+        admits(wanted.element, kind, place)?;
         match kind {
             OperandKind::Integer(value) => {
                 // A constant is cut to the type: -1 in 16 bits must not differ from 65535.

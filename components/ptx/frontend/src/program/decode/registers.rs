@@ -179,7 +179,10 @@ impl Decoder<'_> {
         if let Some(&id) = self.names.get(&key) {
             return Ok(Some(Register { id, kind, class }));
         }
-        let id = self.new_register(kind, number_of(name), place)?;
+        let id = match self.shared.get(&key).copied() {
+            Some(register) => self.shared_register(register, kind, number_of(name), place)?,
+            None => self.new_register(kind, number_of(name), place)?,
+        };
         self.names.insert(key, id);
         Ok(Some(Register { id, kind, class }))
     }
@@ -205,11 +208,34 @@ impl Decoder<'_> {
         place: Place,
     ) -> Result<u16, PtxError> {
         if self.registers.len() >= MOST_REGISTERS {
-            return Err(PtxError::new(place, "the kernel has too many registers"));
+            self.is_full = true;
+            return Err(self.too_many("registers", place));
         }
         self.registers.push(kind);
         self.numbers.push(number);
         Ok(self.registers.len() as u16 - 1)
+    }
+
+    /// A register of several names, of which another one has it now.
+    fn shared_register(
+        &mut self,
+        register: usize,
+        kind: RegisterType,
+        number: Option<u8>,
+        place: Place,
+    ) -> Result<u16, PtxError> {
+        let id = match self.shared_ids.get(&register) {
+            Some(&id) => id,
+            None => self.new_register(kind, number, place)?,
+        };
+        self.numbers[usize::from(id)] = number;
+        self.shared_ids.insert(register, id);
+        Ok(id)
+    }
+
+    /// The error for a kernel that is too large. Others of its module can run.
+    fn too_many(&self, what: &str, place: Place) -> PtxError {
+        PtxError::unsupported(place, format!("`{}` has more than {MOST_REGISTERS} {what}", self.name))
     }
 
     /// The predicate that holds the carry flag.
@@ -229,7 +255,7 @@ impl Decoder<'_> {
     /// The operand for a constant of each lane.
     pub(super) fn lanes(&mut self, row: Row, place: Place) -> Result<u16, PtxError> {
         if self.constants.len() >= MOST_REGISTERS {
-            return Err(PtxError::new(place, "the kernel has too many different constants"));
+            return Err(self.too_many("different constants", place));
         }
         self.constants.push(row);
         Ok((self.constants.len() as u16 - 1) | CONSTANT)
@@ -241,7 +267,7 @@ impl Decoder<'_> {
             return Ok(index);
         }
         if self.constants.len() >= MOST_REGISTERS {
-            return Err(PtxError::new(place, "the kernel has too many different constants"));
+            return Err(self.too_many("different constants", place));
         }
         let index = self.constants.len() as u16 | CONSTANT;
         if wide {

@@ -3,6 +3,8 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::limits::MOST_CONSTANT_BYTES;
+use super::operands::admits;
 use crate::program::{InitialAddress, Param, Symbol};
 use crate::syntax::ast::{OperandKind, StorageSpace, Variable};
 use crate::syntax::error::PtxError;
@@ -131,6 +133,13 @@ impl Storage {
             return Err(PtxError::new(place, format!("`{}` has no size", variable.name)));
         }
         let offset = area.bytes.next_multiple_of(align);
+        if variable.space == StorageSpace::Const && offset + size > MOST_CONSTANT_BYTES {
+            let message = format!(
+                "up to here the module has {} bytes of constants, and {MOST_CONSTANT_BYTES} is the most",
+                offset + size
+            );
+            return Err(PtxError::new(place, message).expecting("`.global` for the larger ones"));
+        }
         let limit = if variable.space == StorageSpace::Global { LARGEST } else { 1 << 30 };
         if offset + size > limit {
             return Err(PtxError::new(place, format!("`{}` is too large", variable.name)));
@@ -160,9 +169,18 @@ impl Storage {
     ) -> Result<(Vec<u8>, Vec<InitialAddress>), PtxError> {
         let element = element_size(&variable.element).unwrap_or(0) as usize;
         let (mut bytes, mut addresses) = (Vec::new(), Vec::new());
+        if let (element @ ("f16" | "f16x2"), Some(first)) =
+            (variable.element.as_str(), variable.initial.first())
+        {
+            let message = format!("a variable of type `.{element}` has no initial value");
+            return Err(PtxError::new(first.span.place, message).expecting("untyped bits, such as `.b16`"));
+        }
         for operand in &variable.initial {
             let value = match (&operand.kind, variable.element.as_str()) {
-                (OperandKind::Integer(value), _) => *value,
+                (OperandKind::Integer(value), _) => {
+                    admits(&variable.element, &operand.kind, operand.span.place)?;
+                    *value
+                }
                 (OperandKind::Float32(bits), "f32" | "b32") => *bits as u64,
                 (OperandKind::Float64(bits), "f64" | "b64") => *bits,
                 (OperandKind::Float64(bits), "f32") => (f64::from_bits(*bits) as f32).to_bits() as u64,
@@ -185,6 +203,7 @@ impl Storage {
                     0
                 }
                 _ => {
+                    admits(&variable.element, &operand.kind, operand.span.place)?;
                     return Err(PtxError::new(operand.span.place, "this initial value is not supported")
                         .expecting(format!("a number or address that fits `.{}`", variable.element)));
                 }
