@@ -214,9 +214,9 @@ fn what_cannot_begin_has_causes_with_places() {
         causes.iter().all(|cause| cause.place.as_ref().is_some_and(|place| place.line > 0)),
         "{causes:?}"
     );
-    assert_eq!(causes[0].suggestion.as_deref(), Some("sms"));
+    assert_eq!(causes[0].suggestion.as_deref(), Some("gpu.sms"));
     let error: Box<dyn std::error::Error> = Box::new(errors);
-    assert!(error.to_string().contains("did you mean `sms`?"), "{error}");
+    assert!(error.to_string().contains("did you mean `gpu.sms`?"), "{error}");
     let unknown = start(&RunRequest::new("tinny", "vecadd"), &Arc::new(registry())).map(|_| ());
     let causes = unknown.map_err(|errors| errors.causes()).unwrap_err();
     assert!(causes[0].place.is_none() && causes[0].message.contains("tinny"), "{causes:?}");
