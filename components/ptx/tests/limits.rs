@@ -1,4 +1,4 @@
-//! What an assembler refuses, because no GPU could run it or PTX does not have it.
+//! Modules that the assembler refuses, because no GPU runs them or PTX does not have such an instruction.
 
 use counterpoint_ptx::functional::{FlatMemory, Options, run};
 use counterpoint_ptx::{Kernel, decode, parser};

@@ -40,7 +40,7 @@ pub(crate) fn execute_in(
     run_kernel(&kernel(before, body), threads, input, baseline, StackSize::default())
 }
 
-/// The words that each thread of one CTA wrote, with a stack of so many bytes and no input.
+/// The words that each thread of one CTA wrote, with a stack of `bytes` bytes for each thread and no input.
 pub(crate) fn execute_on_stack(
     bytes: u64,
     before: &str,

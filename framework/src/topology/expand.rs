@@ -292,9 +292,9 @@ impl Expander<'_> {
                 let names = names.chain(module.components.iter().map(|entry| entry.key.name.as_str()));
                 let mut diagnostic = Diagnostic::new(first.span, message).suggest(&first.name, names);
                 let whole = one.head(words);
-                let path = || settable::nearest_path(self.parts, self.catalogue, module, &whole.name);
                 if diagnostic.suggestion.is_none()
-                    && let Some(path) = path()
+                    && let Some(path) =
+                        settable::nearest_path(self.parts, self.catalogue, module, &whole.name)
                 {
                     diagnostic =
                         Diagnostic { span: whole.span, suggestion: Some(path), help: None, ..diagnostic };

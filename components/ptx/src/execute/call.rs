@@ -10,7 +10,7 @@ use crate::program::{Action, CallSite, FramePart, Instruction, Kernel, NONE, Row
 
 /// Calls that may always be open at once. Registers are saved on the host, so something must bound them.
 const DEEP_CALLS: usize = 256;
-/// More may be open on a large stack, of which each takes so many bytes on a GPU: a return address, and what it saves.
+/// Bytes of stack that a call takes on a GPU, for its return address and the registers that it saves: a large stack holds more calls.
 const BYTES_OF_CALL: usize = 32;
 
 /// The state that a return restores.

@@ -20,7 +20,7 @@ pub(super) struct Local {
 }
 
 impl Local {
-    /// Zeros, so many bytes for each thread.
+    /// Local memory of `size` bytes for each of `threads` threads, all zeros.
     pub(super) fn new(size: usize, threads: usize) -> Self {
         let shadow = Shadow::new(size.next_multiple_of(64) * threads);
         Local { bytes: vec![0; size * threads], size, shadow, used: (0, 0) }

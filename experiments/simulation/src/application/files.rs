@@ -282,7 +282,7 @@ impl Reader<'_> {
         found
     }
 
-    /// A file that holds what is expected of a buffer: this number of bytes, or more where it is a part of it.
+    /// The file with the expected contents of a buffer: it has `bytes` bytes, or at least `bytes` where the contents are a part of it.
     fn expected(&mut self, node: &Node, buffer: BufferId, bytes: u64, is_part: bool) -> Option<InputFile> {
         let text = self.text(node)?;
         let path = self.locate(Sort::Data, node.span, &text)?;

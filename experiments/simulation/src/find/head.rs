@@ -1,5 +1,7 @@
 //! What a file says of itself, for lists: its role and its description. It need not be sound otherwise.
 
+use std::collections::BTreeSet;
+
 use counterpoint_framework::model::{Diagnostics, Node, SourceMap, yaml};
 
 /// The keys that say what a file is.
@@ -24,13 +26,12 @@ impl Head {
         let description = node.get("description").and_then(Node::as_scalar).unwrap_or_default();
         let checks = node.get("expect").and_then(Node::as_list).unwrap_or_default();
         let references = checks.iter().filter_map(|check| check.get("reference")?.as_scalar());
-        let mut references: Vec<String> = references.map(str::to_owned).collect();
-        references.dedup();
+        let references: BTreeSet<&str> = references.collect();
         Head {
             // A study names a machine, too.
             role: ROLES.into_iter().rev().find(|role| node.get(role).is_some()),
             description: description.split_whitespace().collect::<Vec<_>>().join(" "),
-            references,
+            references: references.into_iter().map(str::to_owned).collect(),
         }
     }
 }
@@ -47,6 +48,8 @@ mod tests {
             "application: a\nexpect:\n  - { buffer: c, reference: sum }\n  - { buffer: d, file: x }\n",
         );
         assert_eq!((head.role, head.references), (Some("application"), vec!["sum".to_owned()]));
+        let again = "expect: [{ reference: b }, { reference: a }, { reference: b }]\n";
+        assert_eq!(Head::of(again).references, ["a", "b"]);
         assert_eq!(Head::of("{ no map"), Head::default());
     }
 }

@@ -65,28 +65,22 @@ fn a_program_runs_without_a_gpu_and_then_on_machines() {
         assert!(ran.status.success(), "{words:?}: {out}{err}");
         assert!(out.contains("b1           verified, 2000 elements"), "{words:?}: {out}");
     }
-    let textured = counterpoint(
-        folder,
-        &["cuda", "--name", "texture", "--", "./program", kernel.to_str().unwrap(), "texture"],
-    );
-    assert!(textured.status.success(), "{}", text(&textured.stderr));
-    for more in [&["--functional"][..], &[]] {
-        let ran = counterpoint(folder, &[&["run", "tiny", "out/cuda/texture/texture.yaml"], more].concat());
-        let out = text(&ran.stdout);
-        assert!(out.contains("b2           verified, 40 elements"), "{out}{}", text(&ran.stderr));
-    }
-    // The array that a surface has written, and what a texture has read of it.
-    let layered = counterpoint(
-        folder,
-        &["cuda", "--name", "layers", "--", "./program", kernel.to_str().unwrap(), "layers"],
-    );
-    assert!(layered.status.success(), "{}", text(&layered.stderr));
-    for more in [&["--functional"][..], &[]] {
-        let ran = counterpoint(folder, &[&["run", "tiny", "out/cuda/layers/layers.yaml"], more].concat());
-        let out = text(&ran.stdout);
-        // Of one buffer rows came back, of the other all.
-        for line in ["b1[50..119]  verified, 40 elements", "b2           verified, 120 elements"] {
-            assert!(out.contains(line), "{out}{}", text(&ran.stderr));
+    // A kernel reads a texture, or writes an array through a surface, of which rows come back, and reads it by a texture.
+    let modes: [(&str, &[&str]); 2] = [
+        ("texture", &["b2           verified, 40 elements"]),
+        ("layers", &["b1[50..119]  verified, 40 elements", "b2           verified, 120 elements"]),
+    ];
+    for (mode, lines) in modes {
+        let words = ["cuda", "--name", mode, "--", "./program", kernel.to_str().unwrap(), mode];
+        let captured = counterpoint(folder, &words);
+        assert!(captured.status.success(), "{}", text(&captured.stderr));
+        let application = format!("out/cuda/{mode}/{mode}.yaml");
+        for more in [&["--functional"][..], &[]] {
+            let ran = counterpoint(folder, &[&["run", "tiny", &application], more].concat());
+            let out = text(&ran.stdout);
+            for line in lines {
+                assert!(out.contains(line), "{out}{}", text(&ran.stderr));
+            }
         }
     }
 }

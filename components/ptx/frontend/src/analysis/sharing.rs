@@ -59,7 +59,7 @@ pub fn shared(function: &Function) -> Shared {
     shared
 }
 
-/// What an instruction does to registers.
+/// Registers that an instruction reads and writes, and whether a guard may skip it.
 struct Effect {
     reads: Vec<usize>,
     writes: Vec<usize>,

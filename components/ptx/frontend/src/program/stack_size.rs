@@ -5,7 +5,7 @@
 pub struct StackSize(u32);
 
 impl StackSize {
-    /// Sizes are multiples of so many bytes, and none is smaller.
+    /// The smallest size in bytes, of which every size is a multiple.
     pub const STEP: u64 = 16;
     /// The largest size in bytes: a thread has no more local memory (CUDA C Programming Guide, "Technical Specifications per Compute
     /// Capability").

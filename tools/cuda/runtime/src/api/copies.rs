@@ -105,8 +105,10 @@ impl State {
         if shape.is_empty() || planes.count == 0 {
             return Ok(());
         }
-        // The last plane lies behind all others: nothing is copied if it has no place.
-        self.check_copy(planes.places(planes.count - 1)?, shape, kind)?;
+        // The last of several planes lies behind all others: nothing is copied if it has no place.
+        if planes.count > 1 {
+            self.check_copy(planes.places(planes.count - 1)?, shape, kind)?;
+        }
         for index in 0..planes.count {
             self.copy_plane(planes.places(index)?, shape, kind, stream, waits)?;
         }

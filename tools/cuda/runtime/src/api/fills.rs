@@ -33,17 +33,18 @@ impl State {
         }
         shape.check(place)?;
         let region = place.region(shape);
+        let fill_host = || write_rows(region, &value.repeat(region.bytes() as usize / value.len()));
+        let shared = self.shared.find(place.address);
         // Memory of the host that kernels do not reach yet is filled all the same.
-        if self.shared.find(place.address) == Some(false) {
-            let extent = region.extent();
-            if !self.shared.holds(place.address, extent) {
+        if shared == Some(false) {
+            if !self.shared.holds(place.address, region.extent()) {
                 return Err(Error::INVALID_VALUE);
             }
-            return write_rows(region, &value.repeat(region.bytes() as usize / value.len()));
+            return fill_host();
         }
         self.device.fill(region, &value)?;
-        if self.shared.find(place.address).is_some() {
-            write_rows(region, &value.repeat(region.bytes() as usize / value.len()))?;
+        if shared.is_some() {
+            fill_host()?;
         }
         self.recorder.entry(&Entry::Fill { region, value, stream });
         Ok(())

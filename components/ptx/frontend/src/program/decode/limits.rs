@@ -1,4 +1,4 @@
-//! What a text may ask of a GPU: limits that an assembler knows, whichever machine runs the kernel (CUDA C++ Programming Guide,
+//! Limits of a module that the assembler checks, whichever machine runs its kernels (CUDA C++ Programming Guide,
 //! technical specifications; PTX ISA 9.7.9.5 and 9.7.13.9).
 
 use std::collections::BTreeSet;
