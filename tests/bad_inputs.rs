@@ -325,7 +325,7 @@ fn what_is_too_large_for_device_host_or_patience_is_refused_at_once() {
             &["--set", "app.n=4000000000"][..],
             "error: the buffers need 48000000000 bytes on device 0, which has room for 16711680",
         ),
-        (&terabyte, &["--functional", "--set", "gpu.memory=2097152"], " of memory are free on this machine"),
+        (&terabyte, &["--functional", "--set", "gpu.memory=2048 GiB"], " of memory are free on this machine"),
         (&vecadd, &["--set", "gpu.sms=100000"], "error: 100000 are too many"),
     ] {
         let begun = std::time::Instant::now();

@@ -37,7 +37,7 @@ fn run(functional: bool, in_turns: bool) -> usize {
             std::fs::write(&code, packed.read(&format!("{kernel}/{file}")).unwrap()).unwrap();
             let text = application(&root().join("tests/front_ends").join(kernel), file);
             std::fs::write(&path, text).unwrap();
-            let sets = ["gpu.sm.tensor.units=1", "gpu.sm.tensor.collectors=2", "gpu.memory=64"];
+            let sets = ["gpu.sm.tensor.units=1", "gpu.sm.tensor.collectors=2", "gpu.memory=64 MiB"];
             let request = RunRequest { functional, ..request("tiny", &path.display().to_string(), &sets) };
             let run = std::panic::catch_unwind(|| assert_verified(&run_request(&request)));
             assert!(run.is_ok(), "{kernel}/{file}, functional: {functional}");

@@ -44,7 +44,7 @@ impl Program {
 
     fn on(&self, machine: &str, sets: &[&str]) -> RunRequest {
         // As much memory as fixed addresses reach.
-        let memory = if machine == "tiny" { "gpu.memory=64" } else { "gpu.memory=1024" };
+        let memory = if machine == "tiny" { "gpu.memory=64 MiB" } else { "gpu.memory=1 GiB" };
         let sets = &[sets, &[memory]].concat();
         request(machine, &self.path().join("program.yaml").display().to_string(), sets)
     }

@@ -17,6 +17,7 @@ mod device_library;
 mod ends;
 mod faults;
 mod front_ends;
+mod hangs;
 mod host_steps;
 mod independent;
 mod litmus;

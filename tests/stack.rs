@@ -57,7 +57,7 @@ END:
 ";
 
 /// A device that has room for 64 KiB a thread.
-const MACHINE: [&str; 1] = ["gpu.memory=256"];
+const MACHINE: [&str; 1] = ["gpu.memory=256 MiB"];
 const THREADS: usize = 40;
 
 /// A block that goes so deep, with these keys in its application.
@@ -126,9 +126,25 @@ fn a_small_stack_takes_less_of_a_device() {
     let summary = run_request(&request("tiny", &small, &[]));
     assert!(summary.is_good(), "{}", summary.ending());
     assert_eq!(summary.results[0].1, expected(20));
-    let usual = sums(folder.path(), "usual", "", 20);
+    let usual = sums(folder.path(), "large", "stack: 8 KiB\n", 20);
     let refused = refusal(&request("tiny", &usual, &[]));
-    assert!(refused.contains("local memory need"), "{refused}");
+    let words = "8192 of them for a stack (`stack:`), for the 3072 threads that the device can hold";
+    assert!(refused.contains("local memory need") && refused.contains(words), "{refused}");
+    // Without time, no device must hold it.
+    let functional = RunRequest { functional: true, ..request("tiny", &usual, &[]) };
+    assert_eq!(run_request(&functional).results[0].1, expected(20));
+}
+
+#[test]
+fn a_stack_that_nobody_asks_for_is_as_large_as_the_device_has_room_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let usual = sums(folder.path(), "usual", "", 20);
+    let summary = run_request(&request("tiny", &usual, &[]));
+    assert_eq!(summary.results[0].1, expected(20), "{}", summary.ending());
+    let deep = sums(folder.path(), "deep", "", 70);
+    let ending = run_request(&request("tiny", &deep, &[])).ending();
+    assert!(ending.contains("the stack of 4096 bytes is exhausted"), "{ending}");
+    assert_eq!(run_request(&request_of(&deep, false)).results[0].1, expected(70), "8 KiB fit");
 }
 
 #[test]

@@ -275,7 +275,7 @@ impl<'a> Driver<'a> {
             grid: step.grid,
             block: step.block,
             dynamic_shared: step.shared,
-            stack: self.application.stack,
+            stack: hidden.stack,
             registers: step.registers,
             params: params.into(),
             constant_writes: self.constant_writes.get(&step.device).copied().unwrap_or(0),

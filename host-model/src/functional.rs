@@ -102,7 +102,7 @@ impl<'a> FunctionalHost<'a> {
         unwritten: u8,
     ) -> Result<Self, Fault> {
         let mut memories = Memories::new(application, unwritten)?;
-        options.stack = application.stack;
+        options.stack = application.stack.unwrap_or_default();
         if application.is_fixed() {
             options.windows = Windows::ABOVE_MEMORY;
         }

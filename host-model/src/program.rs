@@ -418,8 +418,8 @@ pub struct Application {
     pub shifts: Shifts,
     /// Memory of every device that the kernels' library has.
     pub library: LibrarySizes,
-    /// The stack of each thread.
-    pub stack: StackSize,
+    /// The stack of each thread; if none is given, the largest usual one for which a device has room.
+    pub stack: Option<StackSize>,
     /// Its streams by number; number 0 is the default streams of all devices.
     pub streams: Vec<Stream>,
     /// Buffers whose contents are on their device before time 0, in the order of the files that hold them.

@@ -35,6 +35,13 @@ pub const fn line_of(address: u64) -> u64 {
     address & !(LINE_BYTES - 1)
 }
 
+/// The 32-bit word of a line at an address in it, or at the last one where it fits, for people: `0x1f`.
+pub fn word_of(line: &Line, address: u64) -> String {
+    let at = ((address - line_of(address)) as usize).min(line.len() - 4);
+    let word = line[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    format!("{word:#x}")
+}
+
 /// On whose behalf an access happens: a launch's, or a copy's. Lines that a cache writes back bear the label of the store
 /// that wrote to them last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

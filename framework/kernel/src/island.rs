@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use super::domain::Domain;
+use super::hang_reasons::Places;
 use super::local::Local;
 use super::outcome::Fault;
 use super::process::Process;
@@ -34,16 +35,18 @@ pub(crate) struct IslandState {
     number: Slot,
     /// When the agenda will call upon this island; zero while it runs.
     called: Cell<u64>,
+    pub(crate) places: Arc<Places>,
 }
 
 impl IslandState {
-    pub(crate) fn new(agenda: Rc<Agenda>, number: Slot) -> Rc<Self> {
+    pub(crate) fn new(agenda: Rc<Agenda>, number: Slot, places: Arc<Places>) -> Rc<Self> {
         Rc::new(IslandState {
             limit: Cell::new(0),
             next: Cell::new(0),
             agenda,
             number,
             called: Cell::new(NEVER),
+            places,
         })
     }
 

@@ -8,6 +8,7 @@
 mod credits;
 mod crew;
 mod domain;
+mod hang_reasons;
 mod hash;
 mod held;
 mod inputs;
@@ -45,6 +46,7 @@ mod worker;
 
 pub mod time;
 
+pub use hang_reasons::{HangReason, Recall};
 pub use hash::EventHasher;
 pub use held::{Held, State};
 pub use inputs::{Inputs, Words, members};

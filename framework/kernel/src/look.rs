@@ -5,6 +5,7 @@
 use std::any::Any;
 use std::fmt;
 
+use super::hang_reasons::Groups;
 use super::machine::{Endpoint, LinkSpec};
 use super::outcome::{Blocked, WaitKind, Waiting, write_waits};
 use super::standstill::Standstill;
@@ -69,7 +70,8 @@ impl Waits {
 
 impl fmt::Display for Waits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.blocked.iter().try_for_each(|process| write_waits(f, self.time, process, true))
+        let mut groups = Groups::of(&self.blocked);
+        self.blocked.iter().try_for_each(|process| write_waits(f, self.time, process, true, &mut groups))
     }
 }
 
@@ -127,7 +129,7 @@ impl Look {
                 oldest: oldest.map(SimTime::from_ps),
             }
         });
-        let mut blocked = standstill.unwrap_or_default().blocked(paths, links);
+        let mut blocked = standstill.unwrap_or_default().blocked(paths, links, time);
         blocked.sort_by(|a, b| (a.daemon, &a.path).cmp(&(b.daemon, &b.path)));
         Look { time, shown, ports: ports.collect(), waits: Waits { time, blocked } }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 
+use super::hang_reasons::{Groups, HangReason};
 use crate::time::SimTime;
 
 /// Why a component cannot go on. As small as a pointer, so that a process's result needs no memory.
@@ -154,7 +155,14 @@ pub struct Blocked {
     /// Its waits; any of these would wake it.
     pub waits: Vec<Waiting>,
     /// Its reasons for letting others wait.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<HangReason>,
+}
+
+impl Blocked {
+    /// Whether its reasons say all of it: it serves others, and what it waits for is in vain.
+    fn is_told(&self) -> bool {
+        self.daemon && !self.reasons.is_empty() && self.reasons.iter().all(|reason| reason.group.is_some())
+    }
 }
 
 /// The way in which a run hangs.
@@ -281,9 +289,9 @@ impl fmt::Display for Hang {
             }
             writeln!(f, "{first}")?;
         }
-        self.blocked
-            .iter()
-            .try_for_each(|process| write_waits(f, self.time, process, self.kind != HangKind::Still))
+        let mut groups = Groups::of(&self.blocked);
+        let passing = self.kind != HangKind::Still;
+        self.blocked.iter().try_for_each(|process| write_waits(f, self.time, process, passing, &mut groups))
     }
 }
 
@@ -293,13 +301,15 @@ pub(super) fn write_waits(
     time: SimTime,
     process: &Blocked,
     passing: bool,
+    groups: &mut Groups,
 ) -> fmt::Result {
+    if process.is_told() {
+        return process.reasons.iter().try_for_each(|reason| groups.write(f, &process.path, reason));
+    }
     if process.busy {
         writeln!(f, "  {} has begun work that it has not finished", process.path)?;
     }
-    for reason in &process.reasons {
-        writeln!(f, "  {}: {reason}", process.path)?;
-    }
+    process.reasons.iter().try_for_each(|reason| groups.write(f, &process.path, reason))?;
     if process.waits.is_empty() {
         let what = if passing { "time to pass" } else { "nothing that a port could bring" };
         writeln!(f, "  {} waits for {what}", process.path)?;

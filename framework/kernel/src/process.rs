@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use super::domain::Domain;
+use super::hang_reasons::{HangReason, Known, Recall};
 use super::hash::EventHasher;
 use super::island::IslandState;
 use super::queue::{NEVER, Slot};
@@ -56,12 +57,16 @@ pub struct Process {
     pub(crate) place: u32,
     /// Position in the machine, the same however it is cut.
     pub(crate) index: u32,
-    /// See [`Process::explain`].
-    reasons: Cell<Option<Box<Reasons>>>,
+    /// Its words about a run that hangs.
+    words: Cell<Option<Box<Words>>>,
 }
 
-/// Names the processes that this one lets wait, and the reasons.
-type Reasons = Box<dyn Fn() -> Vec<String>>;
+/// See [`Process::explain`] and [`Process::recall`].
+#[derive(Default)]
+struct Words {
+    reasons: Option<Box<dyn Fn() -> Vec<HangReason>>>,
+    recall: Option<Box<dyn Fn(u64) -> Option<Recall>>>,
+}
 
 impl Process {
     pub(crate) fn new(domain: Rc<Domain>, slot: Slot, index: u32, hashing: bool) -> Rc<Self> {
@@ -78,7 +83,7 @@ impl Process {
             hash: Cell::default(),
             busy: Cell::new(false),
             acts: Cell::new(true),
-            reasons: Cell::new(None),
+            words: Cell::new(None),
         })
     }
 
@@ -116,16 +121,40 @@ impl Process {
 
     /// Sets the explanation for a run that hangs: the processes that this one lets wait for something that
     /// its ports do not show, and the reasons, a line for each. Called when nothing happens any more.
-    pub fn explain(&self, reasons: impl Fn() -> Vec<String> + 'static) {
-        self.reasons.set(Some(Box::new(Box::new(reasons))));
+    pub fn explain<R: Into<HangReason>>(&self, reasons: impl Fn() -> Vec<R> + 'static) {
+        let reasons = move || reasons().into_iter().map(Into::into).collect();
+        self.change_words(|words| words.reasons = Some(Box::new(reasons)));
+    }
+
+    /// Asks about a place on whose contents a reason depends ([`HangReason::about`]), before the run hangs.
+    pub fn ask(&self, place: u64) {
+        self.island.places.add(place);
+    }
+
+    /// Sets the answer to a question about the contents of a place, if the process holds the place. Called when nothing happens any more.
+    pub fn recall(&self, answer: impl Fn(u64) -> Option<Recall> + 'static) {
+        self.change_words(|words| words.recall = Some(Box::new(answer)));
+    }
+
+    fn change_words<T>(&self, change: impl FnOnce(&mut Words) -> T) -> T {
+        let mut words = self.words.take().unwrap_or_default();
+        let changed = change(&mut words);
+        self.words.set(Some(words));
+        changed
     }
 
     /// Its reasons in a run that hangs.
-    pub(crate) fn reasons(&self) -> Vec<String> {
-        let known = self.reasons.take();
-        let reasons = known.as_ref().map_or_else(Vec::new, |reasons| reasons());
-        self.reasons.set(known);
-        reasons
+    pub(crate) fn reasons(&self) -> Vec<HangReason> {
+        self.change_words(|words| words.reasons.as_ref().map_or_else(Vec::new, |reasons| reasons()))
+    }
+
+    /// Its contents of places.
+    pub(crate) fn recalled(&self, places: &[u64]) -> Vec<Known> {
+        self.change_words(|words| {
+            let Some(recall) = &words.recall else { return Vec::new() };
+            let known = places.iter().filter_map(|&place| Some((self.index as usize, place, recall(place)?)));
+            known.collect()
+        })
     }
 
     /// The current simulated time.

@@ -7,6 +7,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
 use super::crew::{Berths, follow, lead};
+use super::hang_reasons::Places;
 use super::island::Cost;
 use super::look::LookPart;
 use super::machine::{LinkSpec, Machine, ProcessSpec};
@@ -173,6 +174,7 @@ impl Machine {
             crossings: Crossings::default(),
             pulses: (0..partition.threads).map(|_| Arc::default()).collect(),
             partition,
+            places: Arc::default(),
             looks,
             options: options.clone(),
         };
@@ -227,6 +229,8 @@ pub(super) struct Plan {
     pub(super) crossings: Crossings,
     /// By thread.
     pub(super) pulses: Vec<Arc<Pulse>>,
+    /// The places on whose contents reasons depend.
+    pub(super) places: Arc<Places>,
     /// Where a look at a held run goes.
     pub(super) looks: Option<mpsc::Sender<LookPart>>,
     pub(super) options: RunOptions,
@@ -306,7 +310,7 @@ impl Plan {
         snapshots.sort_unstable();
         samples.sort_unstable();
         let standstill = standstills.into_iter().reduce(Standstill::join).unwrap_or_default();
-        let hang = |time, kind| Hang::new(time, standstill.blocked(&self.paths, &self.links), kind);
+        let hang = |time, kind| Hang::new(time, standstill.blocked(&self.paths, &self.links, time), kind);
         let outcome = match (failure, verdict) {
             (Some((time, process, fault)), _) => Outcome::Failed {
                 time: SimTime::from_ps(time),

@@ -5,6 +5,7 @@
 //! when. They may be on different threads, so each thread reports its part, and only the sum is looked at:
 //! the report is the same on any number of threads.
 
+use super::hang_reasons::{HangReason, Known, complete};
 use super::machine::{Endpoint, LinkSpec};
 use super::outcome::{Blocked, WaitKind, Waiting};
 use crate::time::SimTime;
@@ -14,7 +15,7 @@ pub(crate) struct Unfinished {
     pub(crate) process: usize,
     pub(crate) daemon: bool,
     pub(crate) busy: bool,
-    pub(crate) reasons: Vec<String>,
+    pub(crate) reasons: Vec<HangReason>,
 }
 
 /// Messages that wait or travel, and when the first of them arrived or will arrive.
@@ -36,12 +37,15 @@ pub(crate) struct Standstill {
     pub(crate) unfinished: Vec<Unfinished>,
     /// By link; nothing is known of those without an end on the thread.
     pub(crate) links: Vec<LinkState>,
+    /// Contents of places on which reasons depend.
+    pub(crate) known: Vec<Known>,
 }
 
 impl Standstill {
     /// Adds what another thread knows.
     pub(crate) fn join(mut self, other: Standstill) -> Standstill {
         self.unfinished.extend(other.unfinished);
+        self.known.extend(other.known);
         for (known, more) in self.links.iter_mut().zip(other.links) {
             known.starved = known.starved.or(more.starved);
             known.idle = known.idle.or(more.idle);
@@ -50,8 +54,8 @@ impl Standstill {
         self
     }
 
-    /// The processes that have not returned, with their waits.
-    pub(crate) fn blocked(self, paths: &[String], links: &[LinkSpec]) -> Vec<Blocked> {
+    /// The processes that have not returned, with their waits at a time.
+    pub(crate) fn blocked(self, paths: &[String], links: &[LinkSpec], time: SimTime) -> Vec<Blocked> {
         let mut waits: Vec<Vec<Waiting>> = vec![Vec::new(); paths.len()];
         for (link, state) in links.iter().zip(&self.links) {
             if let Some(capacity) = state.starved {
@@ -68,7 +72,9 @@ impl Standstill {
             let waits = std::mem::take(&mut waits[process]);
             Blocked { path: paths[process].clone(), daemon, busy, waits, reasons }
         });
-        unfinished.collect()
+        let mut blocked: Vec<Blocked> = unfinished.collect();
+        complete(&mut blocked, &self.known, paths, time);
+        blocked
     }
 }
 

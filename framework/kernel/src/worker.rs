@@ -62,7 +62,7 @@ fn stir_after(livelock_after: SimTime) -> SimTime {
     if livelock_after == SimTime::MAX {
         livelock_after
     } else {
-        SimTime::from_ps(livelock_after.as_ps() / 100)
+        SimTime::from_ps(livelock_after.as_ps() / 20_000)
     }
 }
 
@@ -135,7 +135,11 @@ impl<'a> Worker<'a> {
         connected: &BTreeMap<usize, Vec<(String, Option<u32>)>>,
         ports: &mut Ports,
     ) {
-        let state = IslandState::new(Rc::clone(&self.agenda), self.islands.len() as u32);
+        let state = IslandState::new(
+            Rc::clone(&self.agenda),
+            self.islands.len() as u32,
+            Arc::clone(&self.plan.places),
+        );
         let mut clocks: BTreeMap<Clock, Vec<(usize, ProcessSpec)>> = BTreeMap::new();
         let count = processes.len();
         for (index, spec) in processes {
@@ -405,7 +409,9 @@ impl<'a> Worker<'a> {
             idle: inbox.as_ref().and_then(|inbox| inbox.idle()),
             backlog: inbox.as_ref().map(|inbox| inbox.backlog_of(link.sender)),
         });
-        Standstill { unfinished: unfinished.collect(), links: ends.collect() }
+        let places = self.plan.places.all();
+        let known = self.processes.values().flat_map(|process| process.recalled(&places));
+        Standstill { unfinished: unfinished.collect(), links: ends.collect(), known: known.collect() }
     }
 }
 

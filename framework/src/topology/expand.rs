@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::ports::PortInfo;
 use crate::model::{Catalogue, Diagnostic, Diagnostics, Key, Node, Parameter, Reader, Span};
+use crate::time::Bytes;
 
 use super::clocks::{self, ClockUse, Clocks};
 use super::expression::{self, Names, Number};
@@ -123,7 +124,9 @@ pub(super) struct Environment {
 
 impl Names for Environment {
     fn value(&self, name: &str) -> Option<Number> {
-        Number::parse(self.values.get(name)?.as_scalar()?)
+        let text = self.values.get(name)?.as_scalar()?;
+        let bytes = || text.parse::<Bytes>().ok().and_then(|size| i64::try_from(size.get()).ok());
+        Number::parse(text).or_else(|| bytes().map(Number::whole))
     }
 
     fn names(&self) -> Vec<&str> {

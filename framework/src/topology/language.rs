@@ -75,7 +75,7 @@ impl Page {
              components:\n\
              \x20 host: { module: host }\n\
              \x20 pcie: { type: io/pcie-link }\n\
-             \x20 gpu: { module: gpu, set: { sms: 2, controllers: 1, memory: 16 } }\n\
+             \x20 gpu: { module: gpu, set: { sms: 2, controllers: 1, memory: 16 MiB } }\n\
              links:\n\
              \x20 - \"host.bus[0] -> pcie.upstream\"\n\
              \x20 - pcie.downstream -> gpu.bus",
@@ -160,15 +160,16 @@ impl Page {
         self.title("expressions");
         self.text(
             "`${…}` in a value is arithmetic over the parameters of its module, or of its application, computed once when the file is read. \
-             A value that is `${name}` alone is the parameter as it was written, with its unit; all other arithmetic is of plain \
-             numbers, and may stand beside a unit: `\"${memory / 2} MiB\"`. YAML wants quotation marks around it.",
+             A value that is `${name}` alone is the parameter as it was written, with its unit; in all other arithmetic a \
+             size is its number of bytes. The result is a plain number, and may stand beside a unit: `\"${memory / 2} B\"`. YAML wants \
+             quotation marks around it.",
         );
         self.text(
             "Numbers are exact fractions, `+`, `-`, `*`, `/` and `%` have the usual precedence, and parentheses group. The quotient of two whole \
              numbers is rounded down, except inside `ceil`.",
         );
         self.keys("Functions", &FUNCTIONS);
-        self.example("dram: { type: memory/dram-controller, count: \"${controllers}\", capacity: \"${ceil(memory * 1024 / controllers)} KiB\" }");
+        self.example("dram: { type: memory/dram-controller, count: \"${controllers}\", capacity: \"${ceil(memory / 1024 / controllers)} KiB\" }");
     }
 
     fn faults(&mut self) {

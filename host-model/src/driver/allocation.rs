@@ -75,15 +75,15 @@ impl Layout {
         memory: u64,
         capacity: Capacity,
     ) -> Option<String> {
-        let end = Placed::new(application, page, device, *self.ends.get(&device)?, capacity).end;
-        self.beyond(device, memory).or_else(|| beyond(ALL, end, device, memory))
+        let next = *self.ends.get(&device)?;
+        self.beyond(device, memory).or_else(|| {
+            Placed::new(application, page, (device, memory), next, capacity).beyond(device, memory)
+        })
     }
 }
 
-const ALL: &str = "the buffers and the kernels' code, variables and local memory need";
-
 /// Message for contents of a device, up to an address, beyond its memory.
-fn beyond(what: &str, end: u64, device: u32, memory: u64) -> Option<String> {
+pub(super) fn beyond(what: &str, end: u64, device: u32, memory: u64) -> Option<String> {
     let (needed, room) = (end - FIRST_DEVICE_ADDRESS, memory.saturating_sub(FIRST_DEVICE_ADDRESS));
     (end > memory).then(|| format!("{what} {needed} bytes on device {device}, which has room for {room}"))
 }
@@ -119,8 +119,8 @@ impl Driver<'_> {
         for (&device, &buffers) in &layout.ends {
             let Description { memory, capacity, path, .. } =
                 self.devices.get(&device).cloned().unwrap_or_default();
-            let all = self.place_modules(device, buffers, capacity);
-            let too_small = || beyond(ALL, all, device, memory);
+            let all = self.place_modules((device, memory), buffers, capacity);
+            let too_small = || all.beyond(device, memory);
             if let Some(message) = layout.beyond(device, memory).or_else(too_small) {
                 return Err(Fault::new(message));
             }

@@ -5,9 +5,10 @@ use counterpoint_protocols::local::{Capacity, LocalMemory};
 use counterpoint_protocols::memory::LINE_BYTES;
 use counterpoint_protocols::preload::Preloaded;
 use counterpoint_ptx::printf::Ring;
-use counterpoint_ptx::{Allocation, Heap, Rights, VariableBases};
+use counterpoint_ptx::{Allocation, Heap, Rights, StackSize, VariableBases};
 
 use super::Driver;
+use super::allocation::beyond;
 use crate::program::{Application, LibrarySizes, Space};
 
 /// Where a module lies on its device.
@@ -38,6 +39,8 @@ pub(super) struct Hidden {
     pub(super) allocations: Vec<Allocation>,
     pub(super) local: LocalMemory,
     pub(super) parameters: Parameters,
+    /// The stack of each thread, a part of local memory.
+    pub(super) stack: StackSize,
     /// Heap and ring of the device library; 0 where no kernel needs one.
     pub(super) heap: u64,
     pub(super) printf: u64,
@@ -93,23 +96,65 @@ impl Bump {
 }
 
 /// Everything besides buffers in its place on a device.
+#[derive(Clone)]
 pub(super) struct Placed {
     /// By number of the module.
     loaded: Vec<(usize, Loaded)>,
     hidden: Hidden,
+    /// Whether a kernel needs a stack.
+    has_stack: bool,
     /// The address behind all of it.
     pub(super) end: u64,
 }
 
 impl Placed {
-    /// Allocates an application's memory besides buffers on a device, whose buffers end at `next`. Local
+    /// Message for a device of `memory` bytes, if they are not enough.
+    pub(super) fn beyond(&self, device: u32, memory: u64) -> Option<String> {
+        let message = beyond(
+            "the buffers and the kernels' code, variables and local memory need",
+            self.end,
+            device,
+            memory,
+        )?;
+        let LocalMemory { bytes_per_thread, capacity, .. } = self.hidden.local;
+        let (bytes, threads) = (self.hidden.local.bytes(), capacity.threads());
+        if bytes == 0 {
+            return Some(message);
+        }
+        let stack = self.hidden.stack.bytes();
+        let of_stack = match self.has_stack {
+            true => format!(", {stack} of them for a stack (`stack:`)"),
+            false => String::new(),
+        };
+        Some(format!(
+            "{message}; {bytes} of them are local memory: {bytes_per_thread} a thread{of_stack}, for the {threads} threads that the device can hold"
+        ))
+    }
+
+    /// Allocates an application's memory besides buffers on a device of `memory` bytes, whose buffers end at `next`. Local
     /// memory is that of the threads of this `capacity`.
     pub(super) fn new(
         application: &Application,
         page: u64,
-        device: u32,
+        (device, memory): (u32, u64),
         next: u64,
         capacity: Capacity,
+    ) -> Self {
+        let with = |stack| Placed::with_stack(application, page, (device, next), capacity, stack);
+        if let Some(stack) = application.stack {
+            return with(stack);
+        }
+        let [sizes @ .., least] = StackSize::USUAL;
+        let fits = sizes.into_iter().map(with).find(|placed| placed.end <= memory);
+        fits.unwrap_or_else(|| with(least))
+    }
+
+    fn with_stack(
+        application: &Application,
+        page: u64,
+        (device, next): (u32, u64),
+        capacity: Capacity,
+        stack: StackSize,
     ) -> Self {
         let mut bump = Bump { next, page, given: Vec::new() };
         let mut bytes_per_thread = 0;
@@ -145,8 +190,7 @@ impl Placed {
             for kernel in &module.kernels {
                 let title = format!("code of {}", kernel.name());
                 loaded.code.push(bump.take(title, kernel.code_bytes(), Rights::None));
-                bytes_per_thread =
-                    kernel.local_bytes(application.stack).next_multiple_of(4).max(bytes_per_thread);
+                bytes_per_thread = kernel.local_bytes(stack).next_multiple_of(4).max(bytes_per_thread);
                 let bytes = u64::from(kernel.param_bytes()).next_multiple_of(LINE_BYTES);
                 parameters.bytes = bytes.max(parameters.bytes);
             }
@@ -156,22 +200,28 @@ impl Placed {
         local.base = bump.take("local memory".to_owned(), local.bytes(), Rights::All);
         let bytes = Parameters::PLACES * parameters.bytes;
         parameters.base = bump.take("kernel parameters".to_owned(), bytes, Rights::None);
-        let hidden = Hidden { allocations: bump.given, local, parameters, heap, printf };
-        Placed { loaded: all, hidden, end: bump.next }
+        let hidden = Hidden { allocations: bump.given, local, parameters, stack, heap, printf };
+        Placed {
+            loaded: all,
+            hidden,
+            has_stack: kernels().any(|kernel| kernel.needs_stack()),
+            end: bump.next,
+        }
     }
 }
 
 impl Driver<'_> {
-    /// Gives everything besides buffers its place on a device, whose buffers end at `next`; returns where all ends.
-    pub(super) fn place_modules(&mut self, device: u32, next: u64, capacity: Capacity) -> u64 {
+    /// Gives everything besides buffers its place on a device of this many bytes, whose buffers end at `next`.
+    pub(super) fn place_modules(&mut self, device: (u32, u64), next: u64, capacity: Capacity) -> Placed {
         let application = self.application();
-        let Placed { loaded, hidden, end } = Placed::new(&application, self.page, device, next, capacity);
+        let placed = Placed::new(&application, self.page, device, next, capacity);
+        let Placed { loaded, hidden, .. } = placed.clone();
         self.loaded.resize(application.modules.len(), Loaded::default());
         for (number, loaded) in loaded {
             self.loaded[number] = loaded;
         }
-        self.hidden.insert(device, hidden);
-        end
+        self.hidden.insert(device.0, hidden);
+        placed
     }
 
     /// Puts the first bytes of a device's modules where they have their places.

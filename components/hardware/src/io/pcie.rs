@@ -1,5 +1,6 @@
 //! A PCI Express link: two directions, each with its own bandwidth, latency and packet headers.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use counterpoint_framework::kernel::{Fault, In, Out, Socket};
@@ -81,6 +82,8 @@ struct Direction<'a> {
     bytes: &'a Counter,
     busy: &'a BusyTime,
     track: Rc<BusyTrack>,
+    /// Number of long messages under way, of both directions.
+    carrying: &'a Cell<u32>,
 }
 
 impl PcieLink {
@@ -131,7 +134,12 @@ impl PcieLink {
             permit.send_after(arrival - now, message);
             // The next message may enter at the last edge before the wire is free; the wire itself keeps exact time.
             if end > sim.cycles_from_now(1) {
+                // A long message is on its way, though nobody acts: it ends at a known time.
+                stats.carrying.set(stats.carrying.get() + 1);
+                sim.set_acts(true);
                 sim.until(end - sim.span(1)).await;
+                stats.carrying.set(stats.carrying.get() - 1);
+                sim.set_acts(stats.carrying.get() > 0);
             }
         }
     }
@@ -155,7 +163,9 @@ impl Component for PcieLink {
         let Socket { tx: host_tx, rx: host_rx } = &mut io.upstream;
         let Socket { tx: device_tx, rx: device_rx } = &mut io.downstream;
         let stats = &sim.stats;
+        let carrying = Cell::new(0);
         let down = Direction {
+            carrying: &carrying,
             name: "downstream",
             messages: &stats.downstream_messages,
             bytes: &stats.downstream_bytes,
@@ -163,6 +173,7 @@ impl Component for PcieLink {
             track: sim.busy_track("downstream", TRACKED),
         };
         let up = Direction {
+            carrying: &carrying,
             name: "upstream",
             messages: &stats.upstream_messages,
             bytes: &stats.upstream_bytes,

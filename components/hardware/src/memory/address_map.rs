@@ -169,6 +169,11 @@ impl AddressMap {
         }
     }
 
+    /// The channel that holds an address.
+    pub fn channel(&self, address: u64) -> u32 {
+        self.slice(address) / (self.parts_per_channel * self.slices_per_part)
+    }
+
     /// The slice of its part that an address of the part chooses.
     #[inline]
     fn chosen(&self, local: u64) -> u32 {

@@ -6,10 +6,12 @@
 //! Valid and dirty state is kept per byte; misses fetch whole sectors. A request occupies the slice for a cycle a sector
 //! of 32 bytes; a fill is taken beside it.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::kernel::{Fault, Recall, Source};
 use counterpoint_framework::model::{
     Choice, Component, Context, Counter, Invalid, Params, Ports, Ratio, Slot, Stats,
 };
@@ -17,7 +19,7 @@ use counterpoint_framework::time::{Bytes, Cycles, SimTime};
 use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::memory::{
     AtomicLane, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemResult, MemoryClient,
-    MemoryServer, Packets, SECTOR_BYTES, Tag, sectors,
+    MemoryServer, Packets, SECTOR_BYTES, Tag, line_of, sectors, word_of,
 };
 use counterpoint_protocols::preload::Preloaded;
 use counterpoint_protocols::write_log::WriteLog;
@@ -126,8 +128,11 @@ struct L2Counts {
     flushed: Counter,
 }
 
-/// One slice of the L2 cache.
-pub struct L2Slice {
+/// One slice of the L2 cache. What it holds is shared with the report of a run that hangs.
+pub struct L2Slice(Rc<RefCell<Slice>>);
+
+/// A slice as it runs.
+struct Slice {
     cache: Cache<MemRequest>,
     map: AddressMap,
     sector: u32,
@@ -148,6 +153,8 @@ pub struct L2Slice {
     log: Option<Arc<WriteLog>>,
     /// The slice takes the next request in this cycle.
     free: u64,
+    /// A request that was refused.
+    held: Option<MemRequest>,
     to_memory: VecDeque<MemRequest>,
     /// Replies that have no credit yet, with the cycle in which they were ready.
     replies: VecDeque<(u64, MemReply)>,
@@ -158,7 +165,15 @@ const OUTGOING: usize = 16;
 /// The tag of a write-back: nobody waits for its answer.
 const WRITE_BACK: Tag = Tag(u32::MAX);
 
-impl L2Slice {
+impl Slice {
+    /// The word at an address, for the report of a run that hangs.
+    fn recall(&self, address: u64) -> Option<Recall> {
+        let line = line_of(address);
+        let way = self.cache.find(line, self.map.within_slice(line) / LINE_BYTES)?;
+        let here = self.cache.valid(way) >> (address - line) & 0xf == 0xf;
+        here.then(|| Recall { level: 1, contents: word_of(self.cache.data(way), address) })
+    }
+
     /// Puts preloaded lines here, as far as they belong to the slice that a line belongs to.
     #[cold]
     fn warm_up(&mut self, line: u64, preloaded: &Preloaded, path: &str) {
@@ -369,6 +384,97 @@ impl L2Slice {
         }
         self.cache.give_back(list);
     }
+
+    /// Takes what it needs of the run; gives the lines that are loaded before it begins.
+    fn begin(&mut self, sim: &Context<L2Stats>) -> Result<Option<Arc<Preloaded>>, Fault> {
+        let preloaded = sim.resource::<Preloaded>();
+        self.cold &= preloaded.is_some();
+        self.log = sim.resource();
+        sim.stats.by_label.begin(sim.resource(), sim.path());
+        self.rule = Some(self.tags.build(sim)?).filter(|rule| !rule.is_idle());
+        Ok(preloaded)
+    }
+
+    /// Does what is due in this cycle.
+    fn step(&mut self, io: &mut L2Ports, preloaded: Option<&Preloaded>, sim: &Context<L2Stats>) -> Pause {
+        let cycle = sim.cycle();
+        if let Some(reply) = io.memory.rx.try_recv() {
+            self.fill(reply, cycle, sim);
+        }
+        if self.rule.is_some() {
+            self.mark();
+        }
+        if !self.flushing.is_empty() && self.to_memory.len() < OUTGOING {
+            self.flush(sim);
+        }
+        let (first_time, mut refused) = (self.held.is_none(), false);
+        if self.free <= cycle
+            && self.replies.len() < OUTGOING
+            && self.to_memory.len() < OUTGOING
+            && let Some(request) = self.held.take().or_else(|| io.requests.rx.try_recv())
+        {
+            if self.cold
+                && let Some(preloaded) = preloaded
+            {
+                // The buffers have their places when the first request comes, which tells what slice this is.
+                self.warm_up(request.line, preloaded, sim.path());
+            }
+            let sectors = u64::from(request.sectors().0);
+            let counts = sim.stats.by_label.of(request.label);
+            if first_time {
+                counts.accesses.add(sectors);
+            }
+            self.held = self.handle(request, cycle, sim, &counts);
+            refused = self.held.is_some();
+            if !refused {
+                self.free = cycle + sectors;
+            }
+            counts.reservation_fails.add(u64::from(refused));
+        }
+        while let Some((ready, _)) = self.replies.front()
+            && let Some(permit) = io.requests.tx.try_reserve()
+        {
+            let wait = if *ready > cycle { sim.span(*ready - cycle) } else { SimTime::ZERO };
+            if let Some((_, reply)) = self.replies.pop_front() {
+                permit.send_after(wait, reply);
+            }
+        }
+        while !self.to_memory.is_empty()
+            && let Some(permit) = io.memory.tx.try_reserve()
+        {
+            if let Some(request) = self.to_memory.pop_front() {
+                permit.send(request);
+            }
+        }
+        let room = self.replies.len() < OUTGOING && self.to_memory.len() < OUTGOING;
+        let occupied = self.free > cycle + 1;
+        let accepting = self.held.is_none() && room;
+        // A request that was refused can go on once a fill has freed something. One that was not tried, because what
+        // leaves the slice had piled up, goes on now that it has left.
+        let untried = self.held.is_some() && !refused && room;
+        let leaving = !self.replies.is_empty() || !self.to_memory.is_empty();
+        let flushing = !self.flushing.is_empty() && self.to_memory.len() < OUTGOING;
+        sim.set_busy(self.held.is_some() || leaving || flushing || self.cache.has_misses());
+        // While the slice is occupied a request wakes it only if it comes later than the slice is free.
+        let free = sim.cycles_from_now(self.free.max(cycle + 1) - cycle);
+        let waiting = occupied && accepting && io.requests.rx.due().is_some_and(|due| due <= free);
+        // One that the unit of atomics has no room for goes on when it has.
+        let full = refused && self.free > cycle;
+        let again = untried || full || waiting;
+        let deadline = match (flushing, again) {
+            (true, _) => sim.cycles_from_now(1),
+            (false, true) => free,
+            (false, false) => SimTime::MAX,
+        };
+        Pause { deadline, accepts: accepting && !again }
+    }
+}
+
+/// What a slice waits for beside answers and credit.
+struct Pause {
+    deadline: SimTime,
+    /// It takes the next request when it comes.
+    accepts: bool,
 }
 
 /// An access in a word, for the log.
@@ -412,7 +518,7 @@ impl Component for L2Slice {
         }
         let mut cache = Cache::new(&params.cache)?;
         cache.protect_at_most(params.protected_ways);
-        Ok(L2Slice {
+        Ok(L2Slice(Rc::new(RefCell::new(Slice {
             writers: vec![Label::default(); cache.lines()],
             cache,
             map: AddressMap::new(&params.map)?,
@@ -426,96 +532,28 @@ impl Component for L2Slice {
             cold: params.warm_on_copy,
             log: None,
             free: 0,
+            held: None,
             to_memory: VecDeque::new(),
             replies: VecDeque::new(),
-        })
+        }))))
     }
 
+    #[expect(clippy::await_holding_refcell_ref, reason = "the report of a run that hangs only reads")]
     async fn run(&mut self, io: &mut L2Ports, sim: &Context<L2Stats>) -> Result<(), Fault> {
         sim.set_acts(false);
-        let mut held: Option<MemRequest> = None;
-        let preloaded = sim.resource::<Preloaded>();
-        self.cold &= preloaded.is_some();
-        self.log = sim.resource();
-        sim.stats.by_label.begin(sim.resource(), sim.path());
-        self.rule = Some(self.tags.build(sim)?).filter(|rule| !rule.is_idle());
+        let slice = Rc::clone(&self.0);
+        sim.recall(move |address| slice.borrow().recall(address));
+        let preloaded = self.0.borrow_mut().begin(sim)?;
         loop {
-            let cycle = sim.cycle();
-            if let Some(reply) = io.memory.rx.try_recv() {
-                self.fill(reply, cycle, sim);
-            }
-            if self.rule.is_some() {
-                self.mark();
-            }
-            if !self.flushing.is_empty() && self.to_memory.len() < OUTGOING {
-                self.flush(sim);
-            }
-            let (first_time, mut refused) = (held.is_none(), false);
-            if self.free <= cycle
-                && self.replies.len() < OUTGOING
-                && self.to_memory.len() < OUTGOING
-                && let Some(request) = held.take().or_else(|| io.requests.rx.try_recv())
-            {
-                if self.cold
-                    && let Some(preloaded) = &preloaded
-                {
-                    // The buffers have their places when the first request comes, which tells what slice this is.
-                    self.warm_up(request.line, preloaded, sim.path());
-                }
-                let sectors = u64::from(request.sectors().0);
-                let counts = sim.stats.by_label.of(request.label);
-                if first_time {
-                    counts.accesses.add(sectors);
-                }
-                held = self.handle(request, cycle, sim, &counts);
-                refused = held.is_some();
-                if !refused {
-                    self.free = cycle + sectors;
-                }
-                counts.reservation_fails.add(u64::from(refused));
-            }
-            while let Some((ready, _)) = self.replies.front()
-                && let Some(permit) = io.requests.tx.try_reserve()
-            {
-                let wait = if *ready > cycle { sim.span(*ready - cycle) } else { SimTime::ZERO };
-                if let Some((_, reply)) = self.replies.pop_front() {
-                    permit.send_after(wait, reply);
-                }
-            }
-            while !self.to_memory.is_empty()
-                && let Some(permit) = io.memory.tx.try_reserve()
-            {
-                if let Some(request) = self.to_memory.pop_front() {
-                    permit.send(request);
-                }
-            }
-            let room = self.replies.len() < OUTGOING && self.to_memory.len() < OUTGOING;
-            let occupied = self.free > cycle + 1;
-            let accepting = held.is_none() && room;
-            // A request that was refused can go on once a fill has freed something. One that was not tried, because what
-            // leaves the slice had piled up, goes on now that it has left.
-            let untried = held.is_some() && !refused && room;
-            let leaving = !self.replies.is_empty() || !self.to_memory.is_empty();
-            let flushing = !self.flushing.is_empty() && self.to_memory.len() < OUTGOING;
-            sim.set_busy(held.is_some() || leaving || flushing || self.cache.has_misses());
-            // While the slice is occupied a request wakes it only if it comes later than the slice is free.
-            let free = sim.cycles_from_now(self.free.max(cycle + 1) - cycle);
-            let waiting = occupied && accepting && io.requests.rx.due().is_some_and(|due| due <= free);
-            // One that the unit of atomics has no room for goes on when it has.
-            let full = refused && self.free > cycle;
-            let again = untried || full || waiting;
-            let deadline = match (flushing, again) {
-                (true, _) => sim.cycles_from_now(1),
-                (false, true) => free,
-                (false, false) => SimTime::MAX,
-            };
+            let Pause { deadline, accepts } = self.0.borrow_mut().step(io, preloaded.as_deref(), sim);
+            let slice = self.0.borrow();
             let sources = [
                 io.memory.rx.when(true),
-                io.requests.rx.when(accepting && !again),
-                io.requests.tx.when(!self.replies.is_empty()),
-                io.memory.tx.when(!self.to_memory.is_empty()),
+                io.requests.rx.when(accepts),
+                io.requests.tx.when(!slice.replies.is_empty()),
+                io.memory.tx.when(!slice.to_memory.is_empty()),
             ];
-            match &self.rule {
+            match &slice.rule {
                 Some(rule) => sim.wait(deadline, sources.into_iter().chain(rule.awaits())).await,
                 None => sim.wait(deadline, sources).await,
             }

@@ -115,7 +115,7 @@ pub(super) static APPLICATION: Section = Section {
             "stack",
             Single,
             "Local memory of each thread for recursive calls and `alloca`, such as `64 KiB`, as by CUDA's cudaLimitStackSize: a multiple of 16 \
-             bytes, at most 512 KiB; 8 KiB if not given. A device has room for it in every thread that it can hold at once.",
+             bytes, at most 512 KiB; if not given 8 KiB, or 4, 2 or 1 KiB where a device has no room for more. A device has room for it in every thread that it can hold at once.",
         ),
         key("buffers", Named(&BUFFER), "Memory by name, on the host and on a device."),
         key(

@@ -26,7 +26,7 @@ impl Reader<'_> {
         let Some(node) = root.get("stack") else { return };
         let usual = StackSize::default().bytes().into();
         match StackSize::new(self.size(Some(node), usual, StackSize::STEP..=StackSize::MOST)) {
-            Some(stack) => self.application.stack = stack,
+            Some(stack) => self.application.stack = Some(stack),
             None => {
                 let message = format!("expected a multiple of {} bytes", StackSize::STEP);
                 self.diagnostics.error(node.span, message);

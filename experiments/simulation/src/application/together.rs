@@ -15,6 +15,7 @@ use counterpoint_host_model::program::{
 };
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
+use counterpoint_ptx::StackSize;
 
 use super::addresses::overlaps;
 use super::keys::MEMBER;
@@ -263,7 +264,10 @@ impl Joined {
         let application = &mut to.application;
         let LibrarySizes { heap, printf } = &mut application.library;
         (*heap, *printf) = (library.heap.max(*heap), library.printf.max(*printf));
-        application.stack = if to.parts.len() == 1 { stack } else { application.stack.max(stack) };
+        application.stack = match to.parts.len() {
+            1 => stack,
+            _ => larger(application.stack, stack),
+        };
         application.streams.push(Stream { name: name.to_owned(), device, non_blocking: false });
         application.buffers.extend(buffers.into_iter().map(|buffer| Buffer {
             name: own.named(&buffer.name),
@@ -442,4 +446,12 @@ impl LoadedApplication {
         let own = contents.iter().filter_map(|(name, held)| Some((of_part(name)?.to_owned(), held.clone())));
         (&part.parameters, own.collect(), of_part(name).unwrap_or(name))
     }
+}
+
+/// A stack that is large enough for two applications.
+fn larger(one: Option<StackSize>, other: Option<StackSize>) -> Option<StackSize> {
+    if one.is_none() && other.is_none() {
+        return None;
+    }
+    Some(one.unwrap_or_default().max(other.unwrap_or_default()))
 }

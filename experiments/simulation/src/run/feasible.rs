@@ -58,7 +58,7 @@ pub fn feasible(
         };
         match prepared {
             Ok(application) => {
-                let lacking = lacking(&application, cpu.page().get(), &devices);
+                let lacking = lacking(&application, cpu.page().get(), &devices, request.functional);
                 errors.extend(lacking.into_iter().map(RunError::Usage));
             }
             Err(fault) => errors.push(RunError::Usage(fault.to_string())),
@@ -125,10 +125,11 @@ fn described(machine: &Machine, rooms: &[Room]) -> Devices {
     (0..).zip(fronts.zip(rooms)).filter_map(|(device, one)| Some((device, describe(one)?))).collect()
 }
 
-/// Which devices are not there, or too small for the buffers and what kernels need besides.
-fn lacking(application: &Application, page: u64, devices: &Devices) -> Vec<String> {
+/// Which devices are not there, or too small for the buffers; with time, for what kernels need besides, too.
+fn lacking(application: &Application, page: u64, devices: &Devices, functional: bool) -> Vec<String> {
     let layout = Layout::of(application, page);
     let why = |&device: &u32| match devices.get(&device) {
+        Some(Description { memory, .. }) if functional => layout.beyond(device, *memory),
         Some(Description { memory, capacity, .. }) => {
             layout.all_beyond(application, page, device, *memory, *capacity)
         }

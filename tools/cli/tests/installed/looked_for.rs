@@ -10,7 +10,7 @@ include: [gpu, host]
 components:
   host: { module: host }
   pcie: { type: io/pcie-link }
-  gpu: { module: gpu, set: { sms: 1, controllers: 2, slices: 2, memory: 16 } }
+  gpu: { module: gpu, set: { sms: 1, controllers: 2, slices: 2, memory: 16 MiB } }
 links: [\"host.bus[0] -> pcie.upstream\", pcie.downstream -> gpu.bus]
 ";
 

@@ -30,7 +30,7 @@ fn assert_bounded(command: Command, touched: u64) {
 /// A run of `vecadd`, and the bytes that it touches: three vectors on the host and on the device.
 fn vecadd(folder: &Path, elements: u64, options: &[&str]) -> (Command, u64) {
     let n = format!("app.n={elements}");
-    let mut all = vec!["--set", &n, "--set", "gpu.memory=256"];
+    let mut all = vec!["--set", &n, "--set", "gpu.memory=256 MiB"];
     all.extend(options);
     (super::run(folder, "vecadd", &all), 2 * 3 * 4 * elements)
 }
@@ -54,7 +54,7 @@ fn what_is_not_touched_takes_nothing() {
     let tiny = ["--functional --racecheck", "--functional", ""].map(|options| ("tiny", options));
     for (machine, options) in tiny.into_iter().chain([("titanx-maxwell-model", "")]) {
         let folder = tempfile::tempdir().unwrap();
-        let mut more = vec!["--set", "gpu.memory=16384"];
+        let mut more = vec!["--set", "gpu.memory=16 GiB"];
         more.extend(options.split_whitespace());
         let command = super::run_on(machine, folder.path(), "vecadd", &more);
         let path = folder.path().join("vecadd.yaml");

@@ -17,10 +17,12 @@ counterpoint_framework::variants! {
     mod fixed_split::FixedSplit;
 }
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::kernel::{Fault, HangReason, Source};
 use counterpoint_framework::model::{Component, Context, Invalid, Params, Ports, Slot};
 use counterpoint_framework::telemetry::{Lane, Level, Meter};
 use counterpoint_framework::time::SimTime;
@@ -89,6 +91,30 @@ struct Scheduler {
     rows: Arc<LaunchRows>,
     /// Tells how far the run is.
     meter: Arc<Meter>,
+    /// The launches with blocks that have no place, for the report of a run that hangs.
+    unplaced: Rc<RefCell<Vec<Unplaced>>>,
+}
+
+/// A launch with blocks that have no place.
+struct Unplaced {
+    launch: Arc<Launch>,
+    waiting: u32,
+    resident: u32,
+}
+
+impl Unplaced {
+    /// The reason for which it lets others wait, if some of its blocks have a place.
+    fn reason(&self) -> Option<HangReason> {
+        let Unplaced { launch, waiting, resident } = self;
+        let what = if *waiting == 1 { "block has" } else { "blocks have" };
+        let text = format!(
+            "{waiting} of the {} {what} no place on an SM until one of the {resident} blocks of {} that have one ends: \
+             blocks that wait for blocks without a place, as at a barrier of the whole grid, wait for ever",
+            launch.ctas(),
+            launch.name()
+        );
+        (*resident > 0).then(|| HangReason::new(text).among(launch.name().to_string(), ""))
+    }
 }
 
 impl Scheduler {
@@ -270,12 +296,27 @@ impl Scheduler {
         }
     }
 
+    /// Notes the launches with blocks that have no place; whether there are any.
+    fn note_unplaced(&self) -> bool {
+        let mut noted = self.unplaced.borrow_mut();
+        noted.clear();
+        let unplaced = self.launches.iter().filter(|running| running.waiting() > 0);
+        noted.extend(unplaced.map(|running| Unplaced {
+            launch: Arc::clone(&running.launch),
+            waiting: running.waiting(),
+            resident: running.placed - running.ended,
+        }));
+        !noted.is_empty()
+    }
+
     async fn run(
         mut self,
         io: &mut CtaSchedulerPorts,
         sim: &Context<CtaSchedulerStats>,
     ) -> Result<(), Fault> {
         self.policy.begin(self.sms.len()).map_err(Fault::new)?;
+        let unplaced = Rc::clone(&self.unplaced);
+        sim.explain(move || unplaced.borrow().iter().filter_map(Unplaced::reason).collect());
         // Every SM introduces itself before it is given anything.
         for index in 0..io.sms.len() {
             let event = io.sms[index].rx.recv().await;
@@ -313,7 +354,7 @@ impl Scheduler {
                 sim.tick().await;
                 continue;
             }
-            let unplaced = self.launches.iter().any(|running| running.waiting() > 0);
+            let unplaced = self.note_unplaced();
             let events = io.sms.iter().map(|sm| sm.rx.when(true));
             let credits = io.sms.iter().map(|sm| sm.tx.when(unplaced && sm.tx.credits() == 0));
             let launches = [io.launches.rx.when(true), io.launches.tx.when(!self.done.is_empty())];
@@ -356,6 +397,7 @@ impl Component for CtaScheduler {
             page_log: sim.resource(),
             rows: sim.resource().unwrap_or_default(),
             meter: sim.resource().unwrap_or_default(),
+            unplaced: Rc::default(),
         };
         scheduler.run(io, sim).await
     }

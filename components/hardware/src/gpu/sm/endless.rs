@@ -1,7 +1,7 @@
 //! Warps that have executed much: those beyond the limit, and those in a loop that provably does not end.
 //!
-//! A warp is looked at when it has issued a power of two of instructions ([`counterpoint_ptx::endless`] says from which on). Until
-//! then an issue only compares two numbers. A unit that writes to shared memory or registers by itself, asynchronously, must count as
+//! A warp is looked at when it has issued a power of two of instructions ([`counterpoint_ptx::endless`] says from which on; in a loop that
+//! may wait for others, [`FIRST_GLANCE`] is enough). Until then an issue only compares two numbers. A unit that writes to shared memory or registers by itself, asynchronously, must count as
 //! in flight here ([`LoadStore::unsettled`]). A check reads only the state of the warp's block and changes nothing.
 //!
 //! A warp that may end is watched from then on for a while ([`Watch`]). As long as all warps of an SM come back to the same states, or
@@ -10,7 +10,7 @@
 
 use std::rc::Rc;
 
-use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::kernel::{Fault, HangReason};
 use counterpoint_framework::model::Context;
 use counterpoint_ptx::endless::{Doing, FIRST_LOOK, Memories, Moment, Sight, Verdict, Watch, budget};
 use counterpoint_ptx::{FaultKind, Row, Warp};
@@ -20,6 +20,8 @@ use super::load_store::{LoadStore, Pending, shared_access, shared_word};
 use super::warp::State;
 use super::{Sm, SmStats};
 
+/// Instructions after which a warp is looked at for the first time if it is in a loop that may wait for others.
+const FIRST_GLANCE: u64 = 1 << 8;
 /// How often a warp is looked at again, because something was in flight, before the next power of two is waited for.
 const TRIES: u64 = 32;
 /// Instructions from one such look to the next: a prime, so that they meet other places of a loop.
@@ -62,7 +64,7 @@ impl Memories for Cached<'_> {
 impl Sm {
     /// A warp has begun: notes when it is looked at.
     pub(super) fn attend_first(&mut self, slot: u32) {
-        self.warps.slots[slot as usize].attention = FIRST_LOOK.min(self.instruction_limit);
+        self.warps.slots[slot as usize].attention = FIRST_GLANCE.min(self.instruction_limit);
     }
 
     /// Looks at a warp that has issued as many instructions as its slot says, the next one included.
@@ -76,6 +78,11 @@ impl Sm {
         }
         if warp.watch.is_some() {
             self.keep_watching(slot, place, sim);
+            return Ok(());
+        }
+        let next = warp.warp.as_ref().and_then(Warp::pc).map(|pc| &cta.launch.kernel.instructions()[pc as usize]);
+        if issued < FIRST_LOOK && !next.is_some_and(|next| next.waits) {
+            self.warps.slots[slot as usize].attention = next_look(issued).min(self.instruction_limit);
             return Ok(());
         }
         let next = match self.judge(slot, cta, budget(issued)) {
@@ -95,7 +102,7 @@ impl Sm {
 
     /// Looks at a warp that is watched, and notes whether the SM acts still.
     fn keep_watching(&mut self, slot: u32, place: usize, sim: &Context<SmStats>) {
-        let settled = self.warps.is_settled(slot);
+        let settled = self.warps.is_settled(slot) && self.warps.slots[slot as usize].outstanding == 0;
         let at = &mut self.warps.slots[slot as usize];
         let (Some(cta), Some(watch), Some(warp)) = (&self.ctas[place], &mut at.watch, &at.warp) else {
             return;
@@ -104,8 +111,8 @@ impl Sm {
             Sight::Open => {}
             Sight::Repeats => {
                 if self.repeating >> slot & 1 == 0 {
-                    let failure = watch.failure(&cta.launch.kernel, &cta.environment);
-                    self.told.borrow_mut().insert(slot, format!("{}, {failure}", cta.launch.name()));
+                    let reason = reason(cta, watch, &self.load_store, sim);
+                    self.told.borrow_mut().insert(slot, reason);
                     self.repeating |= 1 << slot;
                 }
                 if !self.in_vain {
@@ -115,7 +122,7 @@ impl Sm {
             }
             Sight::Acts => {
                 at.watch = None;
-                at.attention = (1_u64 << (u64::BITS - at.issued.leading_zeros())).min(self.instruction_limit);
+                at.attention = next_look(at.issued).min(self.instruction_limit);
                 self.act(1 << slot, sim);
             }
         }
@@ -144,7 +151,9 @@ impl Sm {
                 return false;
             }
         }
-        self.ended == 0 && self.ctas.iter().flatten().all(|cta| cta.live > 0)
+        // What those that stand still have stored may be on its way: it changes memory when it arrives.
+        let arrived = |cta: &Cta| cta.live > 0 && self.in_flight(cta) & !self.repeating == 0;
+        self.ended == 0 && self.ctas.iter().flatten().all(arrived)
     }
 
     /// Says of a run that hangs which warps go round for ever.
@@ -212,6 +221,12 @@ impl Sm {
         moment.judge(subject, &mut memories, budget)
     }
 
+    /// Slots of a block whose warps have accesses or stores under way.
+    fn in_flight(&self, cta: &Cta) -> u64 {
+        let slots = (0..u64::BITS as usize).filter(|slot| cta.warps >> slot & 1 != 0);
+        slots.filter(|&slot| self.warps.slots[slot].outstanding > 0).fold(0, |all, slot| all | 1 << slot)
+    }
+
     fn beyond_the_limit(&self, slot: u32, cta: &Cta) -> Fault {
         let limit = self.instruction_limit;
         let message = format!(
@@ -222,4 +237,24 @@ impl Sm {
         let (active, pc) = warp.map_or((1, 0), |warp| (warp.active(), warp.pc().unwrap_or_default()));
         cta.fault_at(index, active.trailing_zeros(), pc, FaultKind::Other, message)
     }
+}
+
+/// The number of instructions after which a warp is looked at again.
+fn next_look(issued: u64) -> u64 {
+    1 << (u64::BITS - issued.leading_zeros())
+}
+
+/// The reason for which a warp lets others wait that goes round for ever: its loop, the words that it reads, and the age of the L1's copy.
+fn reason(cta: &Cta, watch: &Watch, load_store: &LoadStore, sim: &Context<SmStats>) -> HangReason {
+    let failure = watch.failure(&cta.launch.kernel, &cta.environment);
+    let name = cta.launch.name();
+    let text = format!("{name}, {failure}");
+    let group = format!("{name}, line {}", failure.error.line);
+    let ([x, y, z], warp) = (failure.ctaid, failure.warp.unwrap_or_default());
+    let own = format!("block ({x}, {y}, {z}), warp {warp}");
+    let copy = watch.global_words().find_map(|word| Some((word, load_store.filled(word)?)));
+    let Some((word, since)) = copy else { return HangReason::new(text).among(group, own) };
+    sim.ask(word);
+    let text = format!("{text}; the L1 has had its copy of {word:#x} since {} ns", since.as_ps() / 1000);
+    HangReason::new(text).among(group, own).about(word, since)
 }

@@ -35,7 +35,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::kernel::{Fault, HangReason, Source};
 use counterpoint_framework::model::{
     Component, Context, Counter, Distribution, Invalid, Part, Ports, Ratio, Slot, Stats,
 };
@@ -199,7 +199,7 @@ pub struct Sm {
     /// where each of them goes round.
     repeating: u64,
     in_vain: bool,
-    told: Rc<RefCell<BTreeMap<u32, String>>>,
+    told: Rc<RefCell<BTreeMap<u32, HangReason>>>,
     /// Blocks release their pages behind their stores.
     release_behind_stores: bool,
     /// Observer of accesses to pages and of ends of blocks.

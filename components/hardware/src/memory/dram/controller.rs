@@ -3,16 +3,18 @@
 //! Reads and writes take effect in the order of their arrival, as the values of a controller that searches its write
 //! queue do; their order on the banks is a matter of time only.
 
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::rc::Rc;
 
-use counterpoint_framework::kernel::{Fault, Source, Watch};
+use counterpoint_framework::kernel::{Fault, Recall, Source, Watch};
 use counterpoint_framework::model::{
     Component, Context, Counter, Distribution, Invalid, Params, Ports, Setting, Stats,
 };
 use counterpoint_framework::telemetry::BusyTrack;
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
 use counterpoint_protocols::memory::{
-    ByteMask, LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult, MemoryServer, sectors,
+    ByteMask, LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult, MemoryServer, line_of, sectors, word_of,
 };
 use counterpoint_protocols::preload::Preloaded;
 
@@ -153,7 +155,9 @@ pub struct DramController {
     timing: Timing,
     map: AddressMap,
     layout: Layout,
-    backing: Backing,
+    backing: Rc<RefCell<Backing>>,
+    /// An address of this channel, once one has been asked for.
+    served: Rc<Cell<Option<u64>>>,
     scheduler: Scheduler<u32>,
     /// Accesses that have no reply yet, by the number that the scheduler and the replies have for them.
     under_way: Table<Access>,
@@ -168,7 +172,23 @@ pub struct DramController {
     turn: usize,
 }
 
+/// Number of a line in the memory, or in the channel that holds it, where it has this address.
+fn number(map: &AddressMap, line: u64, local: u64) -> u64 {
+    if map.is_hashed() { line / LINE_BYTES } else { local / LINE_BYTES }
+}
+
 impl DramController {
+    /// Gives the words of its channel to the report of a run that hangs.
+    fn recall(&self, sim: &Context<DramStats>) {
+        let (map, backing, served) = (self.map, Rc::clone(&self.backing), Rc::clone(&self.served));
+        sim.recall(move |address| {
+            let line = line_of(address);
+            let own = served.get().is_some_and(|served| map.channel(served) == map.channel(line));
+            let values = own.then(|| backing.borrow().read(number(&map, line, map.within_channel(line)), line))?;
+            Some(Recall { level: 0, contents: word_of(&values, address) })
+        });
+    }
+
     /// Takes an access: its values now, its time later.
     fn accept(
         &mut self,
@@ -179,16 +199,17 @@ impl DramController {
     ) -> Result<(), Fault> {
         let (cycle, stats) = (sim.cycle(), &sim.stats);
         let local = self.map.within_channel(request.line);
-        let line = if self.map.is_hashed() { request.line } else { local } / LINE_BYTES;
-        if !self.backing.holds(line) {
+        let line = number(&self.map, request.line, local);
+        self.served.set(Some(request.line));
+        if !self.backing.borrow().holds(line) {
             return Err(Fault::new(format!("address {:#x} lies beyond the memory", request.line)));
         }
         let (mask, write, result) = match request.access {
             MemAccess::Read(mask) => {
-                (mask, false, MemResult::Line(mask, self.backing.read(line, request.line).into()))
+                (mask, false, MemResult::Line(mask, self.backing.borrow().read(line, request.line).into()))
             }
             MemAccess::Write(mask, data) => {
-                self.backing.write(line, request.line, mask, &data);
+                self.backing.borrow_mut().write(line, request.line, mask, &data);
                 (mask, true, MemResult::Written(sectors(mask) as u8))
             }
             MemAccess::Atomic(_) => return Err(Fault::new("atomics are executed in front of the DRAM")),
@@ -287,7 +308,8 @@ impl Component for DramController {
             timing,
             map,
             layout: Layout::new(&timing, params.map.dram.0)?,
-            backing: Backing::new(params.capacity.get() * reach),
+            backing: Rc::new(RefCell::new(Backing::new(params.capacity.get() * reach))),
+            served: Rc::default(),
             scheduler: Scheduler::new(timing, params.overtaking),
             queued: 0,
             active: 0,
@@ -302,10 +324,11 @@ impl Component for DramController {
 
     async fn run(&mut self, io: &mut DramPorts, sim: &Context<DramStats>) -> Result<(), Fault> {
         sim.set_acts(false);
+        self.recall(sim);
         let clients = io.clients.len();
         let track = sim.busy_track("channel", &["reads", "writes"]);
         if let Some(preloaded) = sim.resource::<Preloaded>() {
-            self.backing.begin_with(preloaded, sim.path());
+            self.backing.borrow_mut().begin_with(preloaded, sim.path());
         }
         sim.stats.by_label.begin(sim.resource(), sim.path());
         sim.stats.peak_bandwidth.set(self.timing.peak(sim.clock().frequency()));

@@ -279,6 +279,8 @@ pub struct Instruction {
     pub aligned: bool,
     /// The order that it imposes on its threads' memory accesses.
     pub order: Order,
+    /// Of a short loop that loads and hands nothing from a round to the next.
+    pub waits: bool,
     /// The branch of a loop that waits for a word of shared memory.
     pub polls: bool,
     /// The branch back of a loop that waits for others, whose threads make progress by themselves.

@@ -1,24 +1,44 @@
-//! Loops that wait for a word of shared memory: they load it, compare it, and go back.
+//! Loops that wait for memory: short ones that load, hand nothing from a round to the next, and go back; and among them those that load
+//! a word of shared memory, compare it, and do nothing else.
 
 use super::{Action, Instruction, NONE};
 use crate::isa::Space;
 
-/// Instructions of such a loop at most.
-const LONGEST: u32 = 8;
+/// Instructions of a loop of the first kind at most, and of the second.
+const LONGEST: u32 = 32;
+const LONGEST_POLL: u32 = 8;
 
-/// Marks the branches back of such loops.
+/// Marks the instructions of loops that wait, and the branches back of those that poll.
 pub fn mark(instructions: &mut [Instruction]) {
     for last in 0..instructions.len() {
         let Instruction { target, .. } = instructions[last];
-        let back = (last as u32).checked_sub(target).is_some_and(|length| length < LONGEST);
-        if back && polls(&instructions[target as usize..=last]) {
+        let Some(length) = (last as u32).checked_sub(target).filter(|length| *length < LONGEST) else {
+            continue;
+        };
+        let round = &mut instructions[target as usize..=last];
+        if !waits(round) {
+            continue;
+        }
+        round.iter_mut().for_each(|instruction| instruction.waits = true);
+        if length < LONGEST_POLL && polls(round) {
             instructions[last].polls = true;
         }
     }
 }
 
-/// Whether instructions are such a loop: none of them reads a register that it or a later one writes, so a
-/// round hands nothing to the next.
+/// Whether instructions load and store nothing, and none of them reads a register that it or a later one writes, so that a round hands
+/// nothing to the next.
+fn waits(round: &[Instruction]) -> bool {
+    let is_rewritten = |(place, instruction): (usize, &Instruction)| {
+        let written = |id: &u16| round[place..].iter().any(|later| later.writes.as_slice().contains(id));
+        instruction.reads.as_slice().iter().any(written)
+    };
+    round.iter().any(Instruction::is_load)
+        && round.iter().all(|instruction| !instruction.memory.store)
+        && !round.iter().enumerate().any(is_rewritten)
+}
+
+/// Whether such a round loads a word of shared memory, compares it, and does nothing else.
 fn polls(round: &[Instruction]) -> bool {
     let [load, compares @ .., branch] = round else { return false };
     let form = &load.memory;
@@ -27,10 +47,6 @@ fn polls(round: &[Instruction]) -> bool {
         form.atomic.is_none() && !form.store && (form.elements, form.bytes) == (1, 4) && !form.wide_value;
     let is_compare =
         |compare: &Instruction| matches!(compare.action, Action::Compare(_)) && !compare.is_guarded();
-    let is_rewritten = |(place, instruction): (usize, &Instruction)| {
-        let written = |id: &u16| round[place..].iter().any(|later| later.writes.as_slice().contains(id));
-        instruction.reads.as_slice().iter().any(written)
-    };
     // The effect of an acquire on later accesses is not repeated by timing it.
     is_load
         && load.order.is_none()
@@ -40,7 +56,6 @@ fn polls(round: &[Instruction]) -> bool {
         && compares.iter().all(is_compare)
         && branch.action == Action::Branch
         && branch.is_guarded()
-        && !round.iter().enumerate().any(is_rewritten)
 }
 
 #[cfg(test)]

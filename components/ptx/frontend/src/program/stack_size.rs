@@ -1,6 +1,6 @@
 //! The size of each thread's stack, from which recursive calls and `alloca` take local memory.
 
-/// Bytes of a thread's stack: 8 KiB if nobody says otherwise.
+/// Bytes of a thread's stack: 8 KiB if nobody says otherwise, or less on a device that has no room for so many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StackSize(u32);
 
@@ -18,6 +18,10 @@ impl StackSize {
         fits.then_some(StackSize(bytes as u32))
     }
 
+    /// The sizes of which a device has the first for which it has room, if nobody says otherwise: down to CUDA's own, 1 KiB.
+    pub const USUAL: [StackSize; 4] =
+        [StackSize(8 << 10), StackSize(4 << 10), StackSize(2 << 10), StackSize(1 << 10)];
+
     /// Its bytes.
     #[inline]
     pub fn bytes(self) -> u32 {
@@ -27,7 +31,7 @@ impl StackSize {
 
 impl Default for StackSize {
     fn default() -> Self {
-        StackSize(8 << 10)
+        StackSize::USUAL[0]
     }
 }
 

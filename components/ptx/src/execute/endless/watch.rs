@@ -142,6 +142,12 @@ impl Watch {
         }
     }
 
+    /// Addresses of the words of global memory that it reads.
+    pub fn global_words(&self) -> impl Iterator<Item = u64> + '_ {
+        let global = self.seen.iter().filter(|seen| seen.space == Space::Global);
+        global.map(|seen| seen.address)
+    }
+
     /// The loop that it goes round, for a report that nobody acts any more.
     ///
     /// # Panics
@@ -166,7 +172,10 @@ impl Watch {
                     ("global", name_at(kernel.global_symbols(), offset))
                 }
             };
-            format!("the word of {space} memory at {:#x}{name}, which holds {:#x}", seen.address, seen.value)
+            format!(
+                "the word of {space} memory at {:#x}{name}, where it reads {:#x}",
+                seen.address, seen.value
+            )
         });
         let told: Vec<String> = told.collect();
         if !told.is_empty() {

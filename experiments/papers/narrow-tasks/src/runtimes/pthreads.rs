@@ -121,7 +121,7 @@ impl Image {
         let place = |name: BufferId| self.0.addresses[driver.place(name)];
         let options = Options {
             dynamic_shared_bytes: launch.shared,
-            stack: application.stack,
+            stack: application.stack.unwrap_or_default(),
             textures: application.textures_on(launch.device, place),
             windows: if application.is_fixed() { Windows::ABOVE_MEMORY } else { Windows::default() },
             ..Options::default()

@@ -1,5 +1,6 @@
 //! A glance at what the load-store unit holds, which changes nothing: for those who ask whether a loop ends.
 
+use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::memory::{LINE_BYTES, line_of};
 use counterpoint_ptx::{Access, Space};
 
@@ -40,6 +41,11 @@ impl LoadStore {
         }
         bytes.copy_from_slice(&line[range]);
         true
+    }
+
+    /// When the L1 was filled with the line of a word of global memory, if it has it.
+    pub(in crate::gpu::sm) fn filled(&self, address: u64) -> Option<SimTime> {
+        self.l1.filled(line_of(address), 0xf << (address % LINE_BYTES))
     }
 
     /// Bytes of constant memory, if their cache has them.

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 use counterpoint_framework::kernel::{Out, Permit};
 use counterpoint_framework::model::Invalid;
+use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::memory::{
     AtomicLane, AtomicOperation, AtomicType, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemRequest,
     sectors,
@@ -95,6 +96,8 @@ pub(super) struct L1 {
     stuck: Stuck,
     /// A line of local memory that has been evicted and has not left.
     evicted: Option<MemRequest>,
+    /// When each way was filled.
+    filled: Vec<SimTime>,
 }
 
 impl L1 {
@@ -106,11 +109,13 @@ impl L1 {
             merges: params.merges,
             set_index: params.set_index,
         };
+        let cache = Cache::new(&cache)?;
         Ok(L1 {
+            filled: vec![SimTime::ZERO; cache.lines()],
             pipeline: VecDeque::new(),
             latency: params.latency.get(),
             bypass: params.global == GlobalLoads::Bypass,
-            cache: Cache::new(&cache)?,
+            cache,
             flush: params.flush,
             allocates: params.local_stores == LocalStores::Allocate,
             has_read: false,
@@ -362,12 +367,27 @@ impl L1 {
     }
 
     /// A line has come; gives those that waited for it, and where the cache has it, if it has.
-    pub(super) fn fill(&mut self, miss: u32, mask: ByteMask, data: &Line) -> (Option<WayId>, Vec<Waiter>) {
+    pub(super) fn fill(
+        &mut self,
+        miss: u32,
+        (mask, data): (ByteMask, &Line),
+        now: SimTime,
+    ) -> (Option<WayId>, Vec<Waiter>) {
         let stays = matches!(self.stuck, Stuck::InSet(index) if !self.cache.is_in_set(miss, index));
         if !stays {
             self.stuck = Stuck::No;
         }
-        self.cache.end_miss(miss, mask, data)
+        let filled = self.cache.end_miss(miss, mask, data);
+        if let Some(way) = filled.0 {
+            self.filled[way.index()] = now;
+        }
+        filled
+    }
+
+    /// When a line came, of which these bytes are here.
+    pub(super) fn filled(&self, line: u64, bytes: ByteMask) -> Option<SimTime> {
+        let way = self.cache.find(line, line / LINE_BYTES)?;
+        (bytes & !self.cache.valid(way) == 0).then(|| self.filled[way.index()])
     }
 
     pub(super) fn peek(&self, line: u64) -> Option<(ByteMask, &Line)> {

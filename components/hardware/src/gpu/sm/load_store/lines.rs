@@ -155,7 +155,7 @@ impl LoadStore {
         around: &mut SmState<'_>,
     ) {
         around.sim.trace(|| format!("L1: fill {line:#x}"));
-        let (way, mut waiting) = self.l1.fill(miss, mask, data);
+        let (way, mut waiting) = self.l1.fill(miss, (mask, data), around.sim.now());
         if let Some(first) = waiting.first() {
             let warp = self.instructions.get(first.instruction).warp;
             around.cta(warp).counts.memory_bytes += bytes;
