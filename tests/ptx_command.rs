@@ -200,3 +200,25 @@ fn kernels_that_cannot_be_sliced_are_named() {
     let expected = format!("error: {path}:6: `%gridid` counts launches, and every slice is one\n");
     assert!(one.status == FAILURE && one.err.starts_with(&expected) && one.out.is_empty(), "{}", one.err);
 }
+
+#[test]
+fn the_width_that_an_old_module_does_not_say_is_a_remark() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = ".version 2.2\n.target sm_20\n.visible .entry k(.param .u64 words)\n{\n.reg .u64 %rd<2>;\n.reg .u32 %r<2>;\n\
+                  ld.param.u64 %rd1, [words];\nmov.u32 %r1, 7;\nst.global.u32 [%rd1], %r1;\nexit;\n}\n";
+    std::fs::write(folder.path().join("old.ptx"), source).unwrap();
+    let application = "counterpoint: 1\napplication: old\ncode: { k: old.ptx }\nbuffers: { words: { type: u32, elements: 1 } }\n\
+                       kernels: [ { launch: k.k, grid: 1, block: 1, arguments: [words] } ]\ncopy_out: [words]\n";
+    let path = folder.path().join("old.yaml");
+    std::fs::write(&path, application).unwrap();
+    let (path, out) = (path.display().to_string(), folder.path().join("out").display().to_string());
+    let remark = "old.ptx is PTX 2.2, which has no `.address_size`: its addresses have 64 bits, as those that it loads from";
+    for words in [
+        &["check", "tiny", &path][..],
+        &["run", "tiny", &path, "--out", &out],
+        &["run", "tiny", &path, "--functional", "--out", &out],
+    ] {
+        let ran = call(words);
+        assert!(ran.status == 0 && (ran.out + &ran.err).contains(remark), "{words:?}: {}", ran.err);
+    }
+}

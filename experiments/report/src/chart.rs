@@ -113,6 +113,32 @@ impl Chart {
         }
     }
 
+    /// The chart with axes of seconds in the unit that makes its numbers readable: 65 us in place of 6.5e-5 s.
+    pub(crate) fn readable(&self) -> Chart {
+        let mut chart = self.clone();
+        let dots = || self.series.iter().flat_map(|series| &series.dots);
+        let tallest = match self.kind {
+            FigureKind::Stacks => self.tallest_stack(),
+            _ => dots().map(|dot| dot.range.1.abs()).fold(0.0, f64::max),
+        };
+        if let Some((factor, title)) = in_smaller_units(&self.y_title, tallest) {
+            chart.y_title = title;
+            for dot in chart.series.iter_mut().flat_map(|series| &mut series.dots) {
+                (dot.y, dot.range) = (dot.y * factor, (dot.range.0 * factor, dot.range.1 * factor));
+            }
+        }
+        let along = dots().map(|dot| dot.x).chain(self.marks.iter().map(|(_, x)| *x));
+        let farthest = along.map(f64::abs).fold(0.0, f64::max);
+        if self.categories.is_empty()
+            && let Some((factor, title)) = in_smaller_units(&self.x_title, farthest)
+        {
+            chart.x_title = title;
+            chart.series.iter_mut().flat_map(|series| &mut series.dots).for_each(|dot| dot.x *= factor);
+            chart.marks.iter_mut().for_each(|(_, x)| *x *= factor);
+        }
+        chart
+    }
+
     /// The largest sum of the parts of a stack.
     pub(crate) fn tallest_stack(&self) -> f64 {
         let mut sums: BTreeMap<u64, f64> = BTreeMap::new();
@@ -120,5 +146,46 @@ impl Chart {
             *sums.entry(dot.x as u64).or_default() += dot.y;
         }
         sums.into_values().fold(0.0, f64::max)
+    }
+}
+
+/// The factor from seconds to the unit in which the largest of some times is one or more, and the title of an axis of seconds with it;
+/// none for other axes, and where seconds will do.
+fn in_smaller_units(title: &str, largest: f64) -> Option<(f64, String)> {
+    let bare = title.strip_suffix("(s)")?;
+    let units = [(1e3, "ms"), (1e6, "us"), (1e9, "ns")];
+    let (factor, unit) = units.into_iter().find(|(factor, _)| largest * factor >= 1.0)?;
+    (largest > 0.0 && largest < 1.0).then(|| (factor, format!("{bare}({unit})")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_the_unit_that_makes_them_readable() {
+        let dots = |scale: f64| vec![Dot { x: 0.25 * scale, y: 6.5e-5, range: (5e-5, 7e-5) }];
+        let series = Series { name: String::new(), published: false, colour: 0, dots: dots(1.0) };
+        let chart = Chart {
+            title: String::new(),
+            kind: FigureKind::Scatter,
+            x_title: "launch (s)".to_owned(),
+            y_title: "time (s)".to_owned(),
+            categories: Vec::new(),
+            series: vec![series],
+            stacks: Vec::new(),
+            marks: vec![("end".to_owned(), 0.5)],
+        };
+        let shown = chart.readable();
+        assert_eq!((shown.x_title.as_str(), shown.y_title.as_str()), ("launch (ms)", "time (us)"));
+        let Dot { x, y, range } = shown.series[0].dots[0];
+        assert_eq!([x, y.round(), range.0.round(), range.1.round()], [250.0, 65.0, 50.0, 70.0]);
+        assert_eq!(shown.marks[0].1, 500.0);
+        // Other units, seconds that are some, and categories stay.
+        let kept =
+            Chart { y_title: "IPC".to_owned(), categories: vec!["a".to_owned()], ..chart.clone() }.readable();
+        assert_eq!((kept.x_title.as_str(), kept.series[0].dots[0].y), ("launch (s)", 6.5e-5));
+        let long = Chart { marks: vec![("end".to_owned(), 2.0)], ..chart }.readable();
+        assert_eq!(long.x_title, "launch (s)");
     }
 }

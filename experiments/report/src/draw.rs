@@ -93,6 +93,7 @@ fn style(size: u32) -> TextStyle<'static> {
 }
 
 fn draw<B: DrawingBackend>(chart: &Chart, area: &Area<'_, B>) -> Result<(), Failure<B>> {
+    let chart = &chart.readable();
     area.fill(&WHITE)?;
     let (width, height) = area.dim_in_pixel();
     let (width, height) = (width as i32, height as i32);
@@ -125,9 +126,12 @@ fn draw<B: DrawingBackend>(chart: &Chart, area: &Area<'_, B>) -> Result<(), Fail
         .axis_style(RGBColor(90, 90, 90))
         .label_style(style(TEXT))
         .y_label_formatter(&tick)
-        .y_labels(6)
+        .y_labels(9)
         .y_desc(&chart.y_title);
-    if chart.categories.is_empty() {
+    let points = points(chart);
+    if points.len() <= MOST_POINTS && chart.kind == FigureKind::Lines && chart.categories.is_empty() {
+        mesh.x_labels(0);
+    } else if chart.categories.is_empty() {
         let count = ((width - left) / 100).clamp(2, 10);
         mesh.x_label_formatter(&tick).x_labels(count as usize).x_desc(&chart.x_title);
     } else {
@@ -136,6 +140,8 @@ fn draw<B: DrawingBackend>(chart: &Chart, area: &Area<'_, B>) -> Result<(), Fail
     mesh.draw()?;
     if !chart.categories.is_empty() {
         categories(chart, &axes, area, upright, height)?;
+    } else if points.len() <= MOST_POINTS && chart.kind == FigureKind::Lines {
+        ticks_at(&points, chart, &axes, area, height)?;
     }
     match chart.kind {
         FigureKind::GroupedBars => bars(chart, &mut axes),
@@ -175,25 +181,97 @@ fn legend<B: DrawingBackend>(
     top: i32,
     width: i32,
 ) -> Result<i32, Failure<B>> {
-    let named: Vec<&Series> = chart.series.iter().filter(|series| !series.name.is_empty()).collect();
-    if named.is_empty() {
+    let mut entries: Vec<(&str, Key<'_>)> = Vec::new();
+    let named = chart.series.iter().filter(|series| !series.name.is_empty());
+    entries.extend(named.map(|series| (series.name.as_str(), Key::Series(series))));
+    for (name, _) in &chart.marks {
+        if entries.iter().all(|(known, _)| known != name) {
+            entries.push((name, Key::Mark));
+        }
+    }
+    let stacks = format!("side by side: {}", chart.stacks.join(", "));
+    if chart.stacks.len() > 1 {
+        entries.push((&stacks, Key::Text));
+    }
+    if entries.is_empty() {
         return Ok(top);
     }
     let line = TEXT as i32 + GAP;
     let (mut x, mut y) = (GAP, top);
-    for series in named {
-        let wide = SWATCH + GAP / 2 + size_of(area, &series.name).0 + 2 * GAP;
+    for (name, key) in entries {
+        let sign = if matches!(key, Key::Text) { 0 } else { SWATCH + GAP / 2 };
+        let wide = sign + size_of(area, name).0 + 2 * GAP;
         if x > GAP && x + wide > width {
             (x, y) = (GAP, y + line);
         }
         let corner = (x, y + (TEXT as i32 - SWATCH) / 2 + 1);
         let square = [corner, (corner.0 + SWATCH, corner.1 + SWATCH)];
-        area.draw(&Rectangle::new(square, filling(series)))?;
-        area.draw(&Rectangle::new(square, border(series)))?;
-        area.draw_text(&series.name, &style(TEXT), (x + SWATCH + GAP / 2, y))?;
+        match key {
+            Key::Series(series) => {
+                area.draw(&Rectangle::new(square, filling(series)))?;
+                area.draw(&Rectangle::new(square, border(series)))?;
+            }
+            Key::Mark => {
+                let middle = corner.0 + SWATCH / 2;
+                for from in [corner.1, corner.1 + SWATCH - 4] {
+                    area.draw(&PathElement::new(
+                        [(middle, from), (middle, from + 4)],
+                        BLACK.stroke_width(1),
+                    ))?;
+                }
+            }
+            Key::Text => {}
+        }
+        area.draw_text(name, &style(TEXT), (x + sign, y))?;
         x += wide;
     }
     Ok(y + line)
+}
+
+/// What stands before an entry of the legend.
+enum Key<'a> {
+    Series(&'a Series),
+    /// A dashed line.
+    Mark,
+    Text,
+}
+
+/// Points along a scale at which a chart of lines has its ticks, at most.
+const MOST_POINTS: usize = 12;
+
+/// Where a chart has values along its scale, in order.
+fn points(chart: &Chart) -> Vec<f64> {
+    let mut points: Vec<f64> = all(chart).map(|dot| dot.x).collect();
+    points.sort_by(f64::total_cmp);
+    points.dedup();
+    points
+}
+
+/// Ticks where the values are, in place of round numbers; those that would meet the one before are left out.
+fn ticks_at<B: DrawingBackend>(
+    points: &[f64],
+    chart: &Chart,
+    axes: &Axes<'_, B>,
+    area: &Area<'_, B>,
+    height: i32,
+) -> Result<(), Failure<B>> {
+    let text = style(TEXT).pos(Pos::new(HPos::Center, VPos::Top));
+    let (across, up) = (axes.plotting_area().get_x_range(), axes.plotting_area().get_y_range());
+    let mut end = i32::MIN;
+    for point in points {
+        let label = tick(*point);
+        let (x, y) = axes.backend_coord(&(*point, up.start));
+        let half = size_of(area, &label).0 / 2;
+        if x - half < end {
+            continue;
+        }
+        end = x + half + GAP;
+        area.draw(&PathElement::new([(x, y), (x, y + GAP / 2)], RGBColor(90, 90, 90).stroke_width(1)))?;
+        area.draw_text(&label, &text, (x, y + GAP))?;
+    }
+    let middle = axes.backend_coord(&((across.start + across.end) / 2.0, up.start)).0;
+    let title = style(TEXT).pos(Pos::new(HPos::Center, VPos::Bottom));
+    area.draw_text(&chart.x_title, &title, (middle, height - GAP / 2))
 }
 
 fn colour(series: &Series) -> RGBColor {

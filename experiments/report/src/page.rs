@@ -80,6 +80,7 @@ impl Page<'_> {
 fn figure(chart: &Chart, out: &mut String) {
     let _ = writeln!(out, "<section>\n<h2>{}</h2>", escape(&chart.title));
     // The page has the title as its heading.
+    let chart = &chart.readable();
     let untitled = Chart { title: String::new(), ..chart.clone() };
     for (class, size) in [("wide", WIDE), ("narrow", NARROW)] {
         let label = escape(&chart.title);

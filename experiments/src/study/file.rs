@@ -45,6 +45,9 @@ pub(super) struct StudyFile {
     /// those of another run of the same point, as in `baseline.time / time`.
     #[param(default = "{}")]
     pub columns: Named<String>,
+    /// Units of statistics and columns, by name, such as `us`, for tables and axes.
+    #[param(default = "{}")]
+    pub units: Named<String>,
     /// The figures.
     #[param(default = "[]")]
     pub figures: Vec<FigureFile>,

@@ -40,6 +40,8 @@ pub struct Study {
     pub statistics: Vec<(String, String)>,
     /// Computed columns.
     pub columns: Vec<(String, Expression)>,
+    /// Units of statistics and columns, where they are given.
+    pub units: BTreeMap<String, String>,
     /// The figures.
     pub figures: Vec<FigureFile>,
     /// The places of its settings in the file, by their texts `path=value`.
@@ -145,6 +147,7 @@ fn read(
     let statistics: Vec<(String, String)> =
         file.statistics.0.iter().map(|(key, pattern)| (key.name.clone(), pattern.clone())).collect();
     let columns = columns(&file, values, &node, diagnostics);
+    let units = units(&file, diagnostics);
     let recording = match file.figures.iter().any(|figure| figure.kind == FigureKind::Curves) {
         // Their blocks are counted one by one, however many they are.
         true => Recording { level: Level::Ctas, limit: usize::MAX },
@@ -191,6 +194,7 @@ fn read(
         values: values.clone(),
         statistics,
         columns,
+        units,
         places,
         figures: file.figures,
         text,
@@ -341,6 +345,18 @@ fn columns(
         known.push(key.name.clone());
     }
     columns
+}
+
+/// The units, each of a statistic or a column.
+fn units(file: &StudyFile, diagnostics: &mut Diagnostics) -> BTreeMap<String, String> {
+    let own = || file.statistics.names().chain(file.columns.names());
+    for (key, _) in &file.units.0 {
+        if own().all(|name| name != key.name) {
+            let message = format!("there is no statistic or column `{}`", key.name);
+            diagnostics.report(Diagnostic::new(key.span, message).suggest(&key.name, own()));
+        }
+    }
+    file.units.0.iter().map(|(key, unit)| (key.name.clone(), unit.clone())).collect()
 }
 
 /// A name can mean one thing only.

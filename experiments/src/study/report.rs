@@ -68,7 +68,7 @@ fn points(results: &Results) -> Table {
     Table {
         heading: "All points".to_owned(),
         labels: results.dimensions.clone(),
-        names: results.names.clone(),
+        names: results.names.iter().map(|name| results.heading(name)).collect(),
         rows: rows.collect(),
     }
 }

@@ -24,6 +24,8 @@ pub struct Results {
     pub rows: Vec<Row>,
     /// The values that points may have.
     pub values: KnownValues,
+    /// Units of statistics and columns, where they are given.
+    pub units: BTreeMap<String, String>,
 }
 
 /// A point.
@@ -90,7 +92,13 @@ impl Results {
         let own = study.statistics.iter().map(|(name, _)| name.clone());
         let names = known.chain(own).chain(study.columns.iter().map(|(name, _)| name.clone()));
         let names = names.filter(|name| rows.iter().any(|row| row.values.contains_key(name))).collect();
-        Results { dimensions: study.dimensions.clone(), names, rows, values: study.values.clone() }
+        Results {
+            dimensions: study.dimensions.clone(),
+            names,
+            rows,
+            values: study.values.clone(),
+            units: study.units.clone(),
+        }
     }
 
     /// The label of a row in a dimension.
@@ -101,8 +109,19 @@ impl Results {
 
     /// The name of a value as a title, with its unit if it has one.
     pub fn titled(&self, name: &str) -> String {
-        let title = name.replace('_', " ");
-        self.values.unit(name).map_or_else(|| title.clone(), |unit| format!("{title} ({unit})"))
+        self.with_unit(name, name.replace('_', " "))
+    }
+
+    /// The name of a value as the heading of a column.
+    pub fn heading(&self, name: &str) -> String {
+        self.with_unit(name, name.to_owned())
+    }
+
+    fn with_unit(&self, name: &str, title: String) -> String {
+        match self.units.get(name).map(String::as_str).or_else(|| self.values.unit(name)) {
+            Some(unit) => format!("{title} ({unit})"),
+            None => title,
+        }
     }
 
     /// Writes a line for each point: its labels, then its values.

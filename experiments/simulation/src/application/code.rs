@@ -21,6 +21,8 @@ struct Code {
     text: String,
     /// All its kernels, or its problems, once one is asked for.
     decoded: Option<Result<Vec<Arc<Kernel>>, Vec<PtxError>>>,
+    /// What was taken for granted of it.
+    remark: Option<String>,
     /// The kernels that were asked for so far; nothing for those with problems.
     kernels: BTreeMap<Option<String>, Option<Arc<Kernel>>>,
     /// Registers by the assembler, once asked.
@@ -36,6 +38,7 @@ impl Code {
             path,
             text,
             decoded: None,
+            remark: None,
             kernels: BTreeMap::new(),
             assembled: None,
             fixed: (None, None),
@@ -44,9 +47,16 @@ impl Code {
 
     /// All kernels of the text, which is decoded once.
     fn decoded(&mut self) -> Result<&[Arc<Kernel>], &[PtxError]> {
-        let Code { text, path, decoded, .. } = self;
+        let Code { text, path, decoded, remark, .. } = self;
         let decode = || {
-            let kernels = parser::parse(text).and_then(|module| decode(&module))?;
+            let module = parser::parse(text)?;
+            if module.is_width_inferred {
+                *remark = Some(format!(
+                    "{path} is PTX {}, which has no `.address_size`: its addresses have 64 bits, as those that it loads from",
+                    module.version
+                ));
+            }
+            let kernels = decode(&module)?;
             Ok(kernels.into_iter().map(|kernel| Arc::new(kernel.from_file(path))).collect())
         };
         decoded.get_or_insert_with(decode).as_deref().map_err(Vec::as_slice)
@@ -69,6 +79,11 @@ impl Codes {
     pub(super) fn fixed(&self, name: &str) -> (Option<u64>, Option<u64>) {
         let code = self.0.iter().find(|(known, _)| known == name).and_then(|(_, code)| code.as_ref());
         code.map_or((None, None), |code| code.fixed)
+    }
+
+    /// What was taken for granted of files.
+    pub(super) fn remarks(&self) -> impl Iterator<Item = String> + '_ {
+        self.0.iter().filter_map(|(_, code)| code.as_ref()?.remark.clone())
     }
 
     /// Registers of a kernel by the assembler, or why there is no number.

@@ -177,6 +177,8 @@ pub struct LoadedApplication {
     pub sources: SourceMap,
     /// The applications that run together, if it is several.
     pub parts: Vec<Part>,
+    /// What was taken for granted of its files.
+    pub remarks: Vec<String>,
 }
 
 /// An application among those that run together.

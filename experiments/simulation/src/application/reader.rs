@@ -143,6 +143,7 @@ impl<'a> Reader<'a> {
             launched,
             sources: self.sources.clone(),
             parts: Vec::new(),
+            remarks: codes.remarks().collect(),
         })
     }
 

@@ -311,6 +311,7 @@ impl Joined {
         );
         to.synthetic.extend(part.synthetic.into_iter().map(|(kernel, text)| (own.named(&kernel), text)));
         to.launched.extend(part.launched);
+        to.remarks.extend(part.remarks);
     }
 
     fn end(mut self) -> LoadedApplication {

@@ -79,6 +79,9 @@ impl Check {
                 for input in loaded.files().filter(|input| input.generated) {
                     writeln!(console.out, "  {} does not exist; a run makes it", input.place.display())?;
                 }
+                for remark in &loaded.remarks {
+                    writeln!(console.out, "  {remark}")?;
+                }
             }
             Some(Err(error)) => errors.push(error),
             None => {}

@@ -362,7 +362,7 @@ pub(super) fn simulate(
     for path in result.iter().flat_map(|summary| &summary.created) {
         writeln!(console.err, "note: {path} did not exist; it was made by its generator")?;
     }
-    if let Some(remark) = result.iter().find_map(|summary| summary.remark.as_ref()) {
+    for remark in result.iter().flat_map(|summary| &summary.remarks) {
         writeln!(console.err, "note: {remark}")?;
     }
     Ok(result)

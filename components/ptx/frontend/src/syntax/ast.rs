@@ -32,6 +32,8 @@ pub struct Module {
     pub target: String,
     /// `.address_size`.
     pub address_size: u32,
+    /// Its version has no `.address_size`; the width is that of the addresses that it loads from.
+    pub is_width_inferred: bool,
     /// Variables of the module, in order.
     pub variables: Vec<Variable>,
     /// Kernels and functions, in order.

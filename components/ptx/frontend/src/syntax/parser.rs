@@ -48,6 +48,7 @@ fn parse_all(source: &str) -> Result<Module, Vec<PtxError>> {
         version: String::new(),
         target: String::new(),
         address_size: 0,
+        is_width_inferred: false,
         variables: Vec::new(),
         functions: Vec::new(),
         aliases: Vec::new(),

@@ -218,7 +218,8 @@ fn table(plan: &Plan, results: &Results, console: &mut Console<'_>) -> io::Resul
         true => vec!["time"],
         false => plan.columns.iter().map(|(name, _)| name.as_str()).collect(),
     };
-    let title = results.dimensions.iter().map(String::as_str).chain(columns.iter().copied());
+    let headings: Vec<String> = columns.iter().map(|name| results.heading(name)).collect();
+    let title = results.dimensions.iter().chain(&headings).map(String::as_str);
     let mut lines: Vec<Vec<String>> = vec![title.map(str::to_owned).collect()];
     for row in &results.rows {
         let value = |name: &&str| row.values.get(*name).map(|value| significant(*value)).unwrap_or_default();

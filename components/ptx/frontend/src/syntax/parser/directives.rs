@@ -61,7 +61,7 @@ impl Parser<'_> {
         let is_old = !module.version.is_empty() && !widths::is_told(module.version_number());
         if is_old && module.address_size == 0 {
             self.errors.extend(widths::check(module).err());
-            module.address_size = 64;
+            (module.address_size, module.is_width_inferred) = (64, true);
         }
         let missing = [
             (".version", "`.version 7.8`", module.version.is_empty()),
