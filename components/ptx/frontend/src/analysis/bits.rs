@@ -45,9 +45,21 @@ impl Bits {
 
     /// The numbers, smallest first.
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
-        self.0.iter().enumerate().flat_map(|(index, &word)| {
-            let rest = std::iter::successors(Some(word), |word| Some(word & word.wrapping_sub(1)));
-            rest.take_while(|word| *word != 0).map(move |word| index * 64 + word.trailing_zeros() as usize)
+        self.iter_from(0)
+    }
+
+    /// Those that are not below `first`, smallest first.
+    pub(super) fn iter_from(&self, first: usize) -> impl Iterator<Item = usize> {
+        let mut index = first / 64;
+        let mut word = self.0.get(index).map_or(0, |word| word & u64::MAX << (first % 64));
+        std::iter::from_fn(move || {
+            while word == 0 {
+                index += 1;
+                word = *self.0.get(index)?;
+            }
+            let number = index * 64 + word.trailing_zeros() as usize;
+            word &= word - 1;
+            Some(number)
         })
     }
 }
@@ -62,6 +74,7 @@ mod tests {
         [129, 64, 63, 0, 5].into_iter().for_each(|number| bits.insert(number));
         bits.remove(5);
         assert_eq!(bits.iter().collect::<Vec<_>>(), [0, 63, 64, 129]);
+        assert_eq!([64, 65, 129, 130].map(|first| bits.iter_from(first).count()), [2, 1, 1, 0]);
         assert!(bits.contains(64) && !bits.contains(5));
         assert!(!Bits::new(130).union(&Bits::new(130)));
         assert!(Bits::new(130).union(&bits) && !bits.clone().union(&bits));

@@ -75,10 +75,11 @@ pub fn allocate(flow: &ControlFlow, effects: &[Effects], class_of: &[u8], weight
         }
     }
     if share {
+        // A register looks at those before it, which have their slots.
         for id in 0..count {
-            for other in neighbours[id].clone().iter() {
-                neighbours[other].insert(id);
-            }
+            let own = std::mem::replace(&mut neighbours[id], Bits::new(0));
+            own.iter_from(id + 1).for_each(|other| neighbours[other].insert(id));
+            neighbours[id] = own;
         }
     }
     let mut slots = vec![u16::MAX; count];
@@ -89,8 +90,8 @@ pub fn allocate(flow: &ControlFlow, effects: &[Effects], class_of: &[u8], weight
         let slot = if share {
             taken.clear();
             taken.resize(slot_counts[class as usize] as usize, false);
-            for other in neighbours[id].iter() {
-                if other != id && class_of[other] == class && slots[other] != u16::MAX {
+            for other in neighbours[id].iter().take_while(|other| *other < id) {
+                if class_of[other] == class {
                     taken[slots[other] as usize] = true;
                 }
             }

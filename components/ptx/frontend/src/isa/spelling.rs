@@ -22,7 +22,7 @@ pub fn canonical(opcode: &str) -> Cow<'_, str> {
         return in_manuals_order(opcode);
     }
     let key = key(opcode);
-    match by_words().get(&key) {
+    match by_words(head).and_then(|spellings| spellings.get(&key)) {
         Some(spelling) => Cow::Borrowed(spelling),
         None => Cow::Borrowed(opcode),
     }
@@ -79,10 +79,24 @@ fn key(opcode: &str) -> String {
     key
 }
 
-/// The table's spellings by their keys.
-fn by_words() -> &'static BTreeMap<String, &'static str> {
-    static SPELLINGS: OnceLock<BTreeMap<String, &'static str>> = OnceLock::new();
-    SPELLINGS.get_or_init(|| dictionary().keys().map(|spelling| (key(spelling), spelling.as_str())).collect())
+/// Spellings by their keys.
+type Spellings = BTreeMap<String, &'static str>;
+
+/// The table's spellings of an instruction. They are sorted when the first of them is wanted: most modules have few that are written
+/// otherwise.
+fn by_words(head: &str) -> Option<&'static Spellings> {
+    type Sorted = (Vec<&'static str>, OnceLock<Spellings>);
+    static HEADS: OnceLock<BTreeMap<&'static str, Sorted>> = OnceLock::new();
+    let heads = HEADS.get_or_init(|| {
+        let mut heads: BTreeMap<&str, Sorted> = BTreeMap::new();
+        for spelling in dictionary().keys() {
+            let head = spelling.split('.').next().unwrap_or(spelling);
+            heads.entry(head).or_default().0.push(spelling);
+        }
+        heads
+    });
+    let (spellings, sorted) = heads.get(head)?;
+    Some(sorted.get_or_init(|| spellings.iter().map(|spelling| (key(spelling), *spelling)).collect()))
 }
 
 #[cfg(test)]
@@ -91,7 +105,8 @@ mod tests {
 
     #[test]
     fn no_two_spellings_have_the_same_words() {
-        let others = dictionary().keys().filter(|spelling| by_words()[&key(spelling)] != spelling.as_str());
+        let found = |spelling: &str| by_words(spelling.split('.').next()?)?.get(&key(spelling)).copied();
+        let others = dictionary().keys().filter(|spelling| found(spelling) != Some(spelling.as_str()));
         let others: Vec<&String> = others.collect();
         assert!(others.is_empty(), "{others:?} have the words of other spellings");
     }

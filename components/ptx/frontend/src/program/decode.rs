@@ -28,7 +28,6 @@ use std::sync::Arc;
 
 use crate::analysis::cfg::{ControlFlow, Flow, NO_PC};
 use crate::analysis::liveness::{Effects, allocate};
-use crate::analysis::registers::pressure as estimate;
 use crate::analysis::sharing::{Shared, shared};
 use crate::isa::{LaneOp, Latency, Order, Unit};
 use crate::program::library;
@@ -77,7 +76,6 @@ pub fn decode(module: &Module) -> Result<Vec<Kernel>, Vec<PtxError>> {
     for (index, function) in module.functions.iter().enumerate().filter(|(_, f)| f.body.is_some()) {
         let new = |shared: Shared| Decoder {
             shared,
-            architecture: origin.target,
             needs_masks: limits::needs_masks(module.version_number(), origin.target),
             ..Decoder::new(storage.clone(), &signatures, function)
         };
@@ -209,8 +207,6 @@ pub struct Decoder<'m> {
     carry: Option<u16>,
     /// Something uses the stack pointer.
     stack: bool,
-    /// The number in the module's `.target`.
-    architecture: u32,
     /// Votes and shuffles name the lanes that take part.
     needs_masks: bool,
     /// Names that share registers, and the registers that some of them have already.
@@ -250,7 +246,6 @@ impl<'m> Decoder<'m> {
             taken: Vec::new(),
             carry: None,
             stack: false,
-            architecture: 0,
             needs_masks: false,
             shared: Shared::new(),
             shared_ids: BTreeMap::new(),
@@ -355,7 +350,6 @@ impl<'m> Decoder<'m> {
             scoreboard_registers: self.registers.len() as u16,
             places,
             live: found.pressure,
-            pressure: estimate(function, self.architecture).unwrap_or(found.pressure),
             frame_bytes: self.frame_bytes,
             // A callee's local memory begins as aligned as the first.
             local_bytes: (self.storage.local.bytes as u32).next_multiple_of(if self.entry { 1 } else { 16 }),

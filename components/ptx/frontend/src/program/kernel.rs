@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use super::thread_registers::{Reread, ThreadRegisters};
 use super::{CallSite, FramePart, Instruction, MatrixSite, Param, StackSize, Symbol};
 use crate::syntax::ast::SourceLines;
 use crate::syntax::error::PtxError;
@@ -62,6 +63,8 @@ pub struct Origin {
     pub sources: Arc<SourceLines>,
     /// Where the device library begins, which is put behind the text: its first line, and the bytes before it.
     pub library: Option<(u32, usize)>,
+    /// The text's module, once estimates have asked for it.
+    pub(crate) reread: Arc<Reread>,
 }
 
 /// A decoded kernel. It does not change after decoding, so that many SMs can share it.
@@ -80,7 +83,7 @@ pub struct Kernel {
     pub global_symbols: Vec<Symbol>,
     pub constant_symbols: Vec<Symbol>,
     pub live_registers: u32,
-    pub registers_per_thread: u32,
+    pub registers: ThreadRegisters,
     pub unsupported: Vec<PtxError>,
     pub max_ntid: Option<[u32; 3]>,
     pub exact_ntid: bool,
@@ -184,7 +187,7 @@ impl Kernel {
     /// Estimated 32-bit registers of a thread, as an assembler would allocate them for the module's architecture. It takes more than
     /// live at once for gaps and loads that go out early, and fewer because constants and what all threads share need none.
     pub fn registers_per_thread(&self) -> u32 {
-        self.registers_per_thread
+        self.registers.number(&self.origin)
     }
 
     /// Unsupported instructions of the kernel and of the functions that it can reach. A kernel that has one must not run, and

@@ -1,5 +1,6 @@
 //! The layer of decoded kernels: from a module as written to instructions that run.
 
+mod call_tree;
 pub mod class;
 pub mod compile;
 pub mod decode;
@@ -12,6 +13,7 @@ pub mod polls;
 pub mod register_sets;
 pub mod spins;
 pub mod stack_size;
+pub mod thread_registers;
 pub mod variables;
 
 pub use class::Class;

@@ -6,9 +6,10 @@
 use super::call::code_address;
 use super::limits::shared_memory;
 use crate::analysis::cfg::NO_PC;
-use crate::analysis::registers;
 use crate::isa::forms::StackOp;
 use crate::isa::order::{FIRST_TARGET, Order};
+use crate::program::call_tree::CallTree;
+use crate::program::thread_registers::ThreadRegisters;
 use crate::program::{
     Action, CONSTANT, CallSite, Callable, FramePart, Instruction, Kernel, MatrixSite, NONE, Origin, Param,
     RegisterPlace, Row, polls, spins,
@@ -32,9 +33,8 @@ pub(super) struct Code {
     pub(super) predicates: u16,
     pub(super) scoreboard_registers: u16,
     pub(super) places: Vec<RegisterPlace>,
-    /// Registers of values that live at once, in the order of the text and in that of an assembler.
+    /// Registers of values that live at once, in the order of the text.
     pub(super) live: u32,
-    pub(super) pressure: u32,
     pub(super) frame_bytes: u32,
     pub(super) local_bytes: u32,
     pub(super) params: Vec<FramePart>,
@@ -93,19 +93,16 @@ pub(super) fn link(
             direct.chain((1..codes.len()).filter(|_| code.indirect)).collect()
         })
         .collect();
-    let recursive = has_cycle(&edges);
-    let longest = |weight: &dyn Fn(usize) -> u32| longest_path(&edges, weight);
-    // Registers of a caller and of its callees.
-    let together = |weight: &dyn Fn(&Code) -> u32| match recursive {
-        true => weight(&codes[0]) + codes[1..].iter().map(weight).max().unwrap_or(0),
-        false => longest(&|at| weight(&codes[at])),
-    };
-    let (live_registers, pressure) = (together(&|code| code.live), together(&|code| code.pressure));
+    let tree = CallTree::new(edges);
+    let recursive = tree.is_recursive();
+    let weights = |weight: &dyn Fn(&Code) -> u32| codes.iter().map(weight).collect::<Vec<u32>>();
+    let live = weights(&|code| code.live);
+    let live_registers = tree.together(&live);
     let local_bytes = match recursive {
         true => codes[0].local_bytes,
-        false => longest(&|at| codes[at].local_bytes),
+        false => tree.together(&weights(&|code| code.local_bytes)),
     };
-    let calls = codes.iter().any(|code| !code.calls.is_empty());
+    let functions = codes.iter().map(|code| code.index).zip(live).collect();
     let mut unsupported: Vec<PtxError> = codes.iter().flat_map(|code| code.unsupported.clone()).collect();
     let reached: Vec<&Function> = codes.iter().map(|code| &module.functions[code.index as usize]).collect();
     unsupported.extend(shared_memory(module, &reached, &entry.storage.shared.symbols).err());
@@ -121,7 +118,7 @@ pub(super) fn link(
         global_symbols: entry.storage.global.symbols,
         constant_symbols: entry.storage.constant.symbols,
         live_registers,
-        registers_per_thread: registers_per_thread(function, origin.target, pressure, calls),
+        registers: ThreadRegisters::new(function, functions, tree),
         unsupported,
         max_ntid: function.max_ntid,
         exact_ntid: function.exact_ntid,
@@ -257,48 +254,4 @@ fn shift(operand: u16, rows: u16, constants: u16) -> u16 {
         constant if constant & CONSTANT != 0 => constant + constants,
         row => row + rows,
     }
-}
-
-/// Whether some function can call itself. Without recursion: a file may have many functions.
-fn has_cycle(edges: &[Vec<usize>]) -> bool {
-    // Functions without callees are taken away until none is left, or only cycles.
-    let mut waits: Vec<usize> = edges.iter().map(Vec::len).collect();
-    let mut ready: Vec<usize> = (0..edges.len()).filter(|at| waits[*at] == 0).collect();
-    let mut left = edges.len();
-    while let Some(done) = ready.pop() {
-        left -= 1;
-        for (from, to) in edges.iter().enumerate() {
-            let calls = to.iter().filter(|callee| **callee == done).count();
-            if calls > 0 {
-                waits[from] -= calls;
-                if waits[from] == 0 {
-                    ready.push(from);
-                }
-            }
-        }
-    }
-    left > 0
-}
-
-/// The largest sum of weights along calls from the kernel, of a graph without cycles.
-fn longest_path(edges: &[Vec<usize>], weight: &dyn Fn(usize) -> u32) -> u32 {
-    let mut longest: Vec<u32> = (0..edges.len()).map(weight).collect();
-    for _ in 0..edges.len() {
-        for from in 0..edges.len() {
-            let deepest = edges[from].iter().map(|to| longest[*to]).max().unwrap_or(0);
-            longest[from] = weight(from).saturating_add(deepest);
-        }
-    }
-    longest[0]
-}
-
-/// The estimate for a kernel from what its values take at once, within the bounds that the text sets.
-fn registers_per_thread(function: &Function, architecture: u32, pressure: u32, calls: bool) -> u32 {
-    let least = if calls { registers::LEAST_WITH_CALLS } else { 0 };
-    let bound = function.max_ntid.map_or(255, |threads| {
-        let threads = threads.iter().fold(1u32, |all, side| all.saturating_mul(*side));
-        registers::bound(threads, function.min_ctas_per_sm.unwrap_or(1))
-    });
-    let most = bound.min(function.max_registers.unwrap_or(255).max(registers::LEAST));
-    registers::allocated(pressure, architecture).max(least).min(most)
 }
