@@ -71,6 +71,6 @@ pub use ports::{MessageType, Port, PortField, PortInfo, PortShape, Ports};
 pub use registry::{Extension, Registry};
 pub use slots::{Equipped, Every, Gear, Site, Slot};
 pub use stats::{
-    BusyTime, Counter, Distribution, PERCENTILES, Ratio, Setting, Stat, StatLabel, StatRow, StatValue,
-    StatVisitor, Stats,
+    BusyCycles, BusyTime, Counter, Distribution, PERCENTILES, Ratio, Setting, Stat, StatLabel, StatRow,
+    StatValue, StatVisitor, Stats,
 };

@@ -1,11 +1,12 @@
 //! Statistics: counters that a component keeps for itself and that are read when the run is over.
 
 use std::cell::{Cell, RefCell};
+use std::ops::Deref;
 
 use hdrhistogram::Histogram;
 
 pub use crate::telemetry::{PERCENTILES, StatLabel, StatRow, StatValue};
-use crate::time::SimTime;
+use crate::time::{Clock, SimTime};
 
 /// A component's statistics, as `derive(Stats)` implements it.
 pub trait Stats: Default + 'static {
@@ -109,6 +110,56 @@ impl Stat for BusyTime {
 
     fn absorb(&self, other: &Self) {
         self.booked.absorb(&other.booked);
+    }
+}
+
+/// Cycles in which something goes on, from a beginning to an end that is not known before. A time series shows them in the intervals in
+/// which they pass.
+#[derive(Default)]
+pub struct BusyCycles {
+    ended: Counter,
+    /// The first cycle of what goes on, and its clock.
+    since: Cell<Option<(u64, Clock)>>,
+}
+
+impl BusyCycles {
+    /// It begins in a cycle of a clock.
+    #[inline]
+    pub fn begin(&self, clock: Clock, cycle: u64) {
+        self.since.set(Some((cycle, clock)));
+    }
+
+    /// It has ended before this cycle.
+    #[inline]
+    pub fn end(&self, cycle: u64) {
+        if let Some((since, _)) = self.since.take() {
+            self.ended.add(cycle - since);
+        }
+    }
+
+    /// Cycles up to a time that has come; at the end of the run those of what has ended.
+    fn until(&self, time: SimTime) -> u64 {
+        let open = self.since.get().filter(|_| time != SimTime::MAX);
+        self.ended.get() + open.map_or(0, |(since, clock)| clock.index(time).saturating_sub(since))
+    }
+}
+
+impl Deref for BusyCycles {
+    type Target = Counter;
+
+    /// Cycles of what has ended.
+    fn deref(&self) -> &Counter {
+        &self.ended
+    }
+}
+
+impl Stat for BusyCycles {
+    fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor) {
+        visitor.stat(label, StatValue::Count(self.until(visitor.until())));
+    }
+
+    fn absorb(&self, other: &Self) {
+        self.ended.absorb(&other.ended);
     }
 }
 
@@ -280,6 +331,18 @@ mod tests {
         let total = BusyTime::default();
         total.absorb(&busy);
         assert_eq!(([65, 70].map(until), total.until(SimTime::MAX)), ([45, 50], 50));
+    }
+
+    #[test]
+    fn busy_cycles_are_in_the_time_in_which_they_pass() {
+        let busy = BusyCycles::default();
+        let clock = Clock::new(crate::time::Hertz::new(500_000_000));
+        let until = |ns: u64| busy.until(SimTime::from_ns(ns));
+        busy.begin(clock, 10);
+        assert_eq!([10, 20, 24, 60].map(until), [0, 0, 2, 20]);
+        assert_eq!((busy.until(SimTime::MAX), busy.get()), (0, 0), "the run ends before it does");
+        busy.end(25);
+        assert_eq!(([60, 90].map(until), busy.until(SimTime::MAX)), ([15, 15], 15));
     }
 
     #[test]

@@ -81,8 +81,6 @@ struct Scheduler {
     /// The table of running kernels, oldest first.
     launches: Vec<Running>,
     sms: Vec<Sm>,
-    /// Since when a launch runs, if one does.
-    busy_since: u64,
     /// When each block under way was placed.
     under_way: BTreeMap<(LaunchId, u32), u64>,
     done: VecDeque<LaunchEvent>,
@@ -130,7 +128,7 @@ impl Scheduler {
             log.launched(&launch, sim.path());
         }
         if self.launches.is_empty() && self.arrived.is_empty() {
-            self.busy_since = sim.cycle();
+            sim.stats.busy.begin(sim.clock(), sim.cycle());
         }
         self.arrived.push_back(Arrived { launch, demand, cycle: sim.cycle() });
         self.begin(sim)
@@ -248,7 +246,7 @@ impl Scheduler {
         });
         self.begin(sim)?;
         if self.launches.is_empty() && self.arrived.is_empty() {
-            sim.stats.busy.add(now - self.busy_since);
+            sim.stats.busy.end(now);
         }
         Ok(())
     }
@@ -391,7 +389,6 @@ impl Component for CtaScheduler {
             arrived: VecDeque::new(),
             launches: Vec::new(),
             sms: vec![Sm::default(); io.sms.len()],
-            busy_since: 0,
             under_way: BTreeMap::new(),
             done: VecDeque::new(),
             page_log: sim.resource(),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use counterpoint_framework::model::{
-    Counter, Distribution, Keyed, Part, Ratio, Setting, Stat, StatLabel, StatVisitor, Stats,
+    BusyCycles, Counter, Distribution, Keyed, Part, Ratio, Setting, Stat, StatLabel, StatVisitor, Stats,
 };
 use counterpoint_framework::telemetry::{Attribute, Attributes};
 use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchName};
@@ -23,7 +23,7 @@ pub struct CtaSchedulerStats {
     pub(super) ctas: Counter,
     /// Cycles in which a launch ran, or waited for room.
     #[stat(name = "gpu_tot_sim_cycle", unit = "cycles")]
-    pub(super) busy: Counter,
+    pub(super) busy: BusyCycles,
     /// Thread instructions executed by blocks that have ended.
     #[stat(name = "gpu_tot_sim_insn", unit = "instructions")]
     thread_insn: Counter,

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use counterpoint_framework::kernel::{Fault, Recall, Source, Watch};
 use counterpoint_framework::model::{
-    Component, Context, Counter, Distribution, Invalid, Params, Ports, Setting, Stats,
+    BusyCycles, Component, Context, Counter, Distribution, Invalid, Params, Ports, Setting, Stats,
 };
 use counterpoint_framework::telemetry::BusyTrack;
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
@@ -72,7 +72,7 @@ pub struct DramStats {
     n_ref: Counter,
     /// Cycles in which requests were queued.
     #[stat(unit = "cycles")]
-    n_activity: Counter,
+    n_activity: BusyCycles,
     /// Requests in the queue when one is added.
     #[stat(name = "mrqq", unit = "requests")]
     queue_length: Distribution,
@@ -162,8 +162,6 @@ pub struct DramController {
     /// Accesses that have no reply yet, by the number that the scheduler and the replies have for them.
     under_way: Table<Access>,
     queued: u64,
-    /// Since when something has been queued.
-    active: u64,
     depth: u64,
     return_queue: usize,
     latency: u64,
@@ -222,7 +220,7 @@ impl DramController {
         counts.bytes.add(u64::from(mask.count_ones()));
         stats.queue_length.record(self.queued);
         if self.scheduler.is_empty() {
-            self.active = cycle;
+            stats.n_activity.begin(sim.clock(), cycle);
             track.begin(sim.now());
         }
         track.count(if write { [0, parts] } else { [parts, 0] });
@@ -271,7 +269,7 @@ impl DramController {
             self.queued -= self.under_way.get(finished.payload).places;
             self.replies.push_back((finished.end + self.latency, finished.payload));
             if self.scheduler.is_empty() {
-                stats.n_activity.add(cycle + 1 - self.active);
+                stats.n_activity.end(cycle + 1);
                 track.end(sim.cycles_from_now(1));
             }
         }
@@ -312,7 +310,6 @@ impl Component for DramController {
             served: Rc::default(),
             scheduler: Scheduler::new(timing, params.overtaking),
             queued: 0,
-            active: 0,
             depth: params.queue.into(),
             return_queue: params.return_queue as usize,
             latency: params.latency.get(),
