@@ -112,8 +112,8 @@ pub struct RunSummary {
     pub figures: Figures,
     /// Input files that were made.
     pub created: Vec<String>,
-    /// What the runtime does as if it were not there.
-    pub remark: Option<String>,
+    /// Remarks: overlays that overwrite others, and what the runtime does as if it were not there.
+    pub remarks: Vec<String>,
     /// Files that the application wrote.
     pub outputs: Vec<PathBuf>,
     /// Files of the folder that could not be written.

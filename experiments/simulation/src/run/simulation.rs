@@ -70,7 +70,7 @@ pub struct Simulation {
     pub(super) loaded: LoadedApplication,
     pub(super) context: RunContext,
     pub(super) created: Vec<String>,
-    pub(super) remark: Option<String>,
+    pub(super) remarks: Vec<String>,
     pub(super) folder: Option<Folder>,
     pub(super) course: Course,
     /// Real time and processor seconds of the simulation alone.
@@ -115,7 +115,9 @@ pub fn start_watched(
 ) -> Result<Simulation, RunErrors> {
     let (machine, application, loaded) = load(request, registry)?;
     feasible(request, registry, &machine, &loaded)?;
-    let remark = if request.functional { None } else { remark(registry, &machine, &loaded) };
+    let timed = !request.functional;
+    let of_runtime = timed.then(|| remark(registry, &machine, &loaded)).flatten();
+    let remarks = machine.remarks.iter().cloned().chain(of_runtime).collect();
     memory::suffices(&loaded.application)?;
     if let Some(logs) = &request.logs {
         let paths = machine.machine.instances.iter().map(|one| one.path.as_str());
@@ -165,7 +167,7 @@ pub fn start_watched(
         loaded,
         context,
         created,
-        remark,
+        remarks,
         folder,
         course,
         spent: (Duration::ZERO, 0.0),
