@@ -46,7 +46,7 @@ impl RunReport {
             spans.extend(remains.spans);
             counters.push(remains.counters);
         }
-        let series = environment.sampled.then(|| Series::new(finished.every, counters, &finished.samples));
+        let series = environment.sampled.then(|| Series::new(finished.every, counters, finished.samples));
         let trace = Trace::new(spans, finished.outcome.time(), environment.recording.limit);
         if trace.left_out > 0 {
             let (left_out, limit) = (trace.left_out, environment.recording.limit);
