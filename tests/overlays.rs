@@ -101,7 +101,7 @@ fn an_overlay_that_overwrites_another_says_so() {
     let told = format!(
         "`gpu.sm.l1d.mshrs`: overlay `large` ({large}:4:3) sets `64` in place of `16`, which overlay `small` ({small}:4:3) sets"
     );
-    assert_eq!(remarks([&small, &large]), [told.clone()]);
+    assert_eq!(remarks([&small, &large]), std::slice::from_ref(&told));
     assert_eq!(remarks([&small, &same]), Vec::<String>::new());
     assert_eq!(remarks([&small, &meant]), Vec::<String>::new());
     let out = folder.path().join("out").display().to_string();
