@@ -83,7 +83,8 @@ fn identical(chosen: impl Fn(usize, usize) -> bool) {
             let which = format!("{}: {} threads, {:?}", cut.application, cut.threads, cut.islands);
             assert_eq!((report.hash, report.outcome.to_string()), (first.hash, ended.clone()), "{which}");
             assert!(report.stats == first.stats, "statistics of {which}");
-            let points = |report: &RunReport| report.series.as_ref().map(|series| series.points.clone());
+            let points =
+                |report: &RunReport| report.series.as_ref().map(|series| series.points().collect::<Vec<_>>());
             assert!(points(&report) == points(&first), "time series of {which}");
             let times = |span: &Span| (span.path.clone(), span.name.clone(), span.start, span.end);
             assert!(

@@ -47,7 +47,16 @@ fn every_run_of_the_guide_is_verified() {
     let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
     assert_eq!(
         names,
-        ["step-1.yaml", "step-2.yaml", "gpu.yaml", "step-4.yaml", "step-5.yaml", "retimed.yaml"]
+        [
+            "step-1.yaml",
+            "step-2.yaml",
+            "gpu.yaml",
+            "step-4.yaml",
+            "step-5.yaml",
+            "retimed.yaml",
+            "step-7.yaml",
+            "small-l1.yaml"
+        ]
     );
     let mut runs: Vec<RunRequest> = page.lines().filter_map(|line| run_of(line, folder.path())).collect();
     runs.push(RunRequest { folder: folder.path().to_owned(), ..request("step-2.yaml", "vecadd", &[]) });

@@ -27,6 +27,7 @@ mod machines;
 mod microbenchmarks;
 mod modules;
 mod otlp;
+mod overlays;
 #[cfg(feature = "papers")]
 mod papers;
 mod peaks;

@@ -189,7 +189,9 @@ fn time_series_add_up_to_the_statistics() {
     let summary = run_request(&RunRequest { series, ..request });
     let series = summary.report.series.as_ref().unwrap();
     let mut sums: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for point in &series.points {
+    let bytes = series.bytes() / series.points().count();
+    assert!(bytes < 10, "{bytes} bytes a value");
+    for point in series.points() {
         let counter = &series.counters[point.counter];
         *sums.entry((&counter.path, counter.label.name)).or_default() += point.increase;
     }
@@ -358,7 +360,7 @@ fn busy_time_is_in_the_intervals_in_which_it_passes() {
         ("gpu.dram[0]", "n_activity", cycles(924)),
     ] {
         let is_it = |counter: &CounterName| counter.path.starts_with(path) && counter.label.name == name;
-        let own = series.points.iter().filter(|point| is_it(&series.counters[point.counter]));
+        let own = series.points().filter(|point| is_it(&series.counters[point.counter]));
         let increases: Vec<u64> = own.map(|point| point.increase).collect();
         let most = increases.iter().max().copied().unwrap_or_default();
         assert!(most > 0 && most <= all, "{path}.{name}: {most} of {all}");

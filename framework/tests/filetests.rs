@@ -1,8 +1,8 @@
 //! Machines and the reports of loading them, side by side in one file each.
 //!
 //! A file of `filetests/` has parts that begin with `=== name`: YAML files (the first is the machine, those whose name
-//! begins with `overlay` are applied), `set` with one setting a line, and `expect` with the resolved machine or the
-//! report. `BLESS=1 cargo test` writes the result into `expect`; read the difference before you commit it.
+//! begins with `overlay` are applied), `set` with one setting a line, and `expect` with the resolved machine and
+//! remarks, or the report. `BLESS=1 cargo test` writes the result into `expect`; read the difference before you commit it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -53,7 +53,8 @@ fn outcome(case: &Case) -> String {
         Ok(loaded) => loaded,
         Err(report) => return report,
     };
-    let text = resolve(&loaded.machine, &loaded.sources);
+    let remarks: String = loaded.remarks.iter().map(|remark| format!("# note: {remark}\n")).collect();
+    let text = resolve(&loaded.machine, &loaded.sources) + &remarks;
     let files = BTreeMap::from([("resolved.yaml".to_owned(), text.clone())]);
     match load_text("resolved.yaml", &[], &[], &files) {
         Ok(again) if again.machine == loaded.machine => text,

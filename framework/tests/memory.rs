@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use counterpoint_framework::kernel::*;
+use counterpoint_framework::model::{Component, Context, Environment, Invalid, process};
+use counterpoint_framework::telemetry::{Attribute, Lane, Level, Recording};
 use counterpoint_framework::time::{Clock, Hertz, Latency, SimTime};
 
 /// The system's allocator, which counts.
@@ -153,5 +155,53 @@ fn a_component_that_waits_takes_less_than_a_kibibyte() {
         let each = (told.recv().expect("the observer ran") - before) / COUNT as u64;
         assert!(each < most, "{each} bytes per component with {islands:?}");
         assert!(LIVE.load(Ordering::Relaxed) < before + 100_000, "a run leaves nothing behind");
+    }
+}
+
+/// Makes launches, one after another, and notes what memory is taken after some and after as many again.
+struct Launcher;
+
+static AFTER: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+const LAUNCHES: u64 = 20_000;
+
+impl Component for Launcher {
+    const KIND: &'static str = "test/launcher";
+    const DOC: &'static str = "Makes launches.";
+    type Params = ();
+    type Ports = ();
+    type Stats = ();
+
+    fn new((): ()) -> Result<Self, Invalid> {
+        Ok(Launcher)
+    }
+
+    async fn run(&mut self, (): &mut (), sim: &Context<()>) -> Result<(), Fault> {
+        for number in 1..=2 * LAUNCHES {
+            let launch = sim.open_span(Level::Kernels, None, format!("step#{number}"), Lane::Only);
+            sim.tick().await;
+            let counts = ["cycles", "ctas", "warp_insn", "thread_insn"];
+            sim.close_span(launch, counts.map(|name| (name, Attribute::Amount(number))).into());
+            if number % LAUNCHES == 0 {
+                AFTER[(number / LAUNCHES - 1) as usize]
+                    .store(LIVE.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn launches_beyond_the_limit_of_spans_leave_little() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    // Where blocks are kept, launches leave what they are parts of.
+    for (level, most) in [(Level::Kernels, 1), (Level::Ctas, 100)] {
+        let mut machine = Machine::default();
+        let environment = Environment { recording: Recording::of(level), ..Environment::default() };
+        assert!(environment.recording.limit as u64 <= LAUNCHES);
+        machine.processes.push(process("launcher".to_owned(), clock(0), environment, || Launcher));
+        let finished = machine.run(&RunOptions::default());
+        assert!(matches!(finished.outcome, Outcome::Finished(_)), "{}", finished.outcome);
+        let [few, many] = AFTER.each_ref().map(|after| after.load(Ordering::Relaxed));
+        assert!(many < few + most * LAUNCHES, "{} bytes for {LAUNCHES} launches", many - few);
     }
 }

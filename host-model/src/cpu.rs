@@ -2,7 +2,7 @@
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{
-    Component, Context, Counter, Distribution, Invalid, Params, Ports, Slot, Stats,
+    Component, Context, Counter, Distribution, Invalid, Params, Ports, Slot, Stats, Variant,
 };
 use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::time::Bytes;
@@ -12,12 +12,13 @@ use crate::calls::CallParams;
 use crate::cores::CoreParams;
 use crate::driver::Driver;
 use crate::runtimes::Runtime;
+use crate::runtimes::serial::Serial;
 
 /// How the host works.
 #[derive(Clone, Debug, Params)]
 pub struct CpuParams {
     /// The order in which prelude, copies, kernels and postlude happen.
-    #[param(default = "serial")]
+    #[param(default = <Serial as Variant<dyn Runtime>>::NAME)]
     runtime: Slot<dyn Runtime>,
     /// Cores for tasks on the CPU itself.
     pub(crate) cores: CoreParams,

@@ -82,7 +82,7 @@ pub fn curves(machine: &Machine, series: &Series, end: SimTime) -> Vec<Curve> {
             return None;
         }
         let mut sums = vec![[0_u64; 2]; intervals];
-        for point in &series.points {
+        for point in series.points() {
             if let Some(role) = roles[point.counter]
                 && let Some(sums) = sums.get_mut((point.time.as_ps().div_ceil(every) as usize).max(1) - 1)
             {

@@ -112,7 +112,7 @@ pub struct RunSummary {
     pub figures: Figures,
     /// Input files that were made.
     pub created: Vec<String>,
-    /// What was taken for granted of files, and what the runtime does as if it were not there.
+    /// Remarks: overlays that overwrite others, what was taken for granted of files, and what the runtime does as if it were not there.
     pub remarks: Vec<String>,
     /// Files that the application wrote.
     pub outputs: Vec<PathBuf>,

@@ -30,6 +30,7 @@ mod random;
 mod reins;
 mod remote;
 mod ring;
+mod sample_log;
 mod samples;
 mod shares;
 mod simulation;
@@ -58,6 +59,7 @@ pub use outcome::{Blocked, Fault, Hang, HangKind, Outcome, Reason, WaitKind, Wai
 pub use partition::{Cut, CutIsland, Fewer, Islands};
 pub use port::{Either, Fairness, In, Message, Out, Permit, Receiving, Sending, Socket, any, first};
 pub use process::{Process, Source, Tick, UntilEdge, Wait};
+pub use sample_log::SampleLog;
 pub use samples::{Sample, Sampler};
 pub use simulation::{Crew, Finished, RunOptions, Sharing};
 pub use snapshot::{Snapshot, SnapshotTimes, hash_at};

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use super::sample_log::Log;
 use super::snapshot::{Grid, SnapshotTimes};
 use crate::time::SimTime;
 
@@ -37,14 +38,20 @@ pub(super) struct Samples {
     most: u64,
     last: BTreeMap<usize, Vec<u64>>,
     now: Vec<u64>,
-    pub(super) taken: Vec<Sample>,
+    pub(super) taken: Log,
 }
 
 impl Samples {
     /// Samples of a machine of this number of processes.
     pub(super) fn new(times: Option<SnapshotTimes>, processes: usize) -> Self {
         let most = (MOST / processes.max(1)).clamp(1 << 10, 1 << 16) as u64;
-        Samples { grid: Grid::new(times), most, last: BTreeMap::new(), now: Vec::new(), taken: Vec::new() }
+        Samples {
+            grid: Grid::new(times),
+            most,
+            last: BTreeMap::new(),
+            now: Vec::new(),
+            taken: Log::default(),
+        }
     }
 
     /// From one sample to the next, in the end.
@@ -83,7 +90,7 @@ impl Samples {
 
     /// Takes a sample; says whether something has changed.
     fn take(&mut self, time: SimTime, samplers: &BTreeMap<usize, Sampler>) -> bool {
-        let before = self.taken.len();
+        let mut has_changed = false;
         for (&index, sampler) in samplers {
             self.now.clear();
             sampler(time, &mut self.now);
@@ -94,10 +101,11 @@ impl Samples {
                     let (process, number) = (index as u32, number as u32);
                     self.taken.push(Sample { time, process, number, increase: now.saturating_sub(*last) });
                     *last = *now;
+                    has_changed = true;
                 }
             }
         }
-        self.taken.len() > before
+        has_changed
     }
 
     /// Doubles the time between samples until those up to `quiet` are few enough; gives the time of the sample that is due.
@@ -108,17 +116,20 @@ impl Samples {
         }
         let end = if is_last { due } else { SimTime::MAX };
         let later = |time: SimTime| self.grid.at_or_after(time).min(end);
-        for sample in &mut self.taken {
-            sample.time = later(sample.time);
-        }
         let due = later(due);
-        let order = |sample: &Sample| (sample.time, sample.process, sample.number);
-        self.taken.sort_by_key(order);
-        self.taken.dedup_by(|next, kept| {
-            let same = order(next) == order(kept);
-            kept.increase += if same { next.increase } else { 0 };
-            same
-        });
+        let taken = std::mem::take(&mut self.taken);
+        let mut samples = taken.iter().map(|sample| Sample { time: later(sample.time), ..sample }).peekable();
+        let mut row: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+        while let Some(time) = samples.peek().map(|sample| sample.time) {
+            while let Some(Sample { process, number, increase, .. }) =
+                samples.next_if(|sample| sample.time == time)
+            {
+                *row.entry((process, number)).or_default() += increase;
+            }
+            while let Some(((process, number), increase)) = row.pop_first() {
+                self.taken.push(Sample { time, process, number, increase });
+            }
+        }
         due
     }
 }
@@ -177,6 +188,6 @@ mod tests {
         let grid: Vec<u64> = (1..=625).map(|number| 16 * number).chain([10_001]).collect();
         assert_eq!(times, grid);
         assert_eq!(samples.taken.iter().map(|sample| sample.increase).sum::<u64>(), 10_000);
-        assert!(samples.taken[1..625].iter().all(|sample| sample.increase == 16));
+        assert!(samples.taken.iter().take(625).skip(1).all(|sample| sample.increase == 16));
     }
 }

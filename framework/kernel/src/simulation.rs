@@ -16,7 +16,7 @@ use super::parallel::Exchange;
 use super::partition::{Fewer, Islands, Partition};
 use super::reins::Reins;
 use super::remote::Notice;
-use super::samples::Sample;
+use super::sample_log::{Log, SampleLog};
 use super::snapshot::{Snapshot, SnapshotTimes, combine};
 use super::standstill::Standstill;
 use super::watchdog::{Pulse, Watchdog, watch};
@@ -100,7 +100,7 @@ pub struct Finished {
     /// The snapshots asked for, by time and process.
     pub snapshots: Vec<Snapshot>,
     /// The samples asked for, by time, process and number.
-    pub samples: Vec<Sample>,
+    pub samples: SampleLog,
     /// From one sample to the next: longer than was asked for where there would be too many.
     pub every: SimTime,
     /// Cost of each process, in the machine's order, if that was measured.
@@ -259,7 +259,7 @@ pub(super) struct Part {
     pub(super) snapshots: Vec<Snapshot>,
     /// From one sample to the next; the same on all threads.
     pub(super) every: SimTime,
-    pub(super) samples: Vec<Sample>,
+    pub(super) samples: Log,
     pub(super) standstill: Option<Standstill>,
 }
 
@@ -293,7 +293,7 @@ impl Plan {
         let mut results: Vec<(usize, Box<dyn Any + Send>)> = Vec::new();
         let mut hashes: Vec<(usize, u64)> = Vec::new();
         let mut snapshots: Vec<Snapshot> = Vec::new();
-        let mut samples: Vec<Sample> = Vec::new();
+        let mut samples = SampleLog::default();
         let mut costs: Vec<(u32, Cost)> = Vec::new();
         let mut standstills = Vec::new();
         for part in parts.iter_mut() {
@@ -301,14 +301,13 @@ impl Plan {
             hashes.append(&mut part.hashes);
             costs.append(&mut part.costs);
             snapshots.append(&mut part.snapshots);
-            samples.append(&mut part.samples);
+            samples.add(std::mem::take(&mut part.samples));
             standstills.extend(part.standstill.take());
         }
         results.sort_by_key(|(index, _)| *index);
         hashes.sort_unstable();
         costs.sort_unstable_by_key(|(process, _)| *process);
         snapshots.sort_unstable();
-        samples.sort_unstable();
         let standstill = standstills.into_iter().reduce(Standstill::join).unwrap_or_default();
         let hang = |time, kind| Hang::new(time, standstill.blocked(&self.paths, &self.links, time), kind);
         let outcome = match (failure, verdict) {

@@ -3,15 +3,21 @@
 
 use proc_macro::TokenStream;
 
+mod declared;
 mod fields;
 mod params;
 mod ports;
 mod stats;
+mod written;
 
 /// Implements `counterpoint_framework::model::Params` for a struct of parameters.
 ///
 /// Every field has a doc comment. `#[param(…)]` takes `default`, `min` and `max`, as YAML would write them
-/// (`default = "4 KiB"`), and `name`, where YAML's word is not the field's. A field without a default must be given.
+/// (`default = "4 KiB"`), and `name`, where YAML's word is not the field's. A field without a default must be given. A default may
+/// be a constant's path, such as the `NAME` of a variant.
+///
+/// A value that the field's type does not read, a default out of the range, and a range without a value do not compile
+/// (`counterpoint_framework::model::form`).
 ///
 /// `#[params(moved("labels", "`labels: flush` is now `tags: all`"))]` on the struct declares that a parameter
 /// is no longer under its former name: a file with that name gets the sentence.

@@ -3,20 +3,10 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::spanned::Spanned;
-use syn::{
-    Attribute, Data, DeriveInput, Error, Expr, ExprLit, ExprUnary, Fields, Lit, LitStr, Result, Token,
-};
+use syn::{Attribute, Data, DeriveInput, Error, Fields, Ident, LitStr, Result, Token, Type};
 
+use crate::declared::{Declared, Text, declared};
 use crate::fields::doc;
-
-/// The content of `#[param(…)]`.
-#[derive(Default)]
-struct Declared {
-    name: Option<String>,
-    default: Option<String>,
-    min: Option<String>,
-    max: Option<String>,
-}
 
 pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
     let Data::Struct(data) = &input.data else {
@@ -28,7 +18,7 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
         Fields::Unnamed(_) => return Err(Error::new(input.span(), "parameters need names")),
     };
     let (mut specs, mut described, mut read, mut names) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut locals = Vec::new();
+    let (mut locals, mut forms, mut checks) = (Vec::new(), Vec::new(), Vec::new());
     let model = quote!(::counterpoint_framework::model);
     for field in fields {
         let Some(ident) = &field.ident else { continue };
@@ -37,13 +27,21 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
         if doc.is_empty() {
             return Err(Error::new(ident.span(), "a parameter needs a doc comment: it is what users read"));
         }
-        let name = declared.name.unwrap_or_else(|| ident.to_string().trim_start_matches("r#").to_owned());
+        let name = name(&declared, ident)?;
+        if names.contains(&name) {
+            return Err(Error::new(ident.span(), format!("another parameter has the name `{name}`")));
+        }
         let (default, min, max) = (option(&declared.default), option(&declared.min), option(&declared.max));
         let ty = &field.ty;
         let at = specs.len();
-        specs.push(quote!(#model::FieldSpec {
-            name: #name, doc: #doc, default: #default, bounds: #model::Bounds { min: #min, max: #max },
+        let bounds = quote!(#model::Bounds { min: #min, max: #max });
+        specs.push(quote!(#model::FieldSpec { name: #name, doc: #doc, default: #default, bounds: #bounds }));
+        let has_default = declared.default.is_some();
+        let form = quote!(<#ty as #model::Parameter>::FORM);
+        forms.push(quote!(#model::form::FieldForm {
+            name: #name, form: #form, bounds: #bounds, has_default: #has_default,
         }));
+        checks.extend(checks_of(&declared, ty, &bounds)?);
         described.push(quote!(#model::Field::of::<#ty>(&SPECS[#at])));
         let local = format_ident!("field_{}", at);
         read.push(quote!(let #local = map.field::<#ty>(&SPECS[#at], reader);));
@@ -58,12 +56,23 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
         _ => quote!(Self { #(#locals)* }),
     };
     let map = if count == 0 { quote!(_map) } else { quote!(map) };
+    // A constant of its own is computed when the crate is checked; one with the parameters of a generic type, when it is used.
+    let (first, within) = match input.generics.params.is_empty() {
+        true => (quote!(#(const _: () = #checks;)*), quote!()),
+        false => (quote!(), quote!(#(const { #checks };)*)),
+    };
     Ok(quote! {
+        #first
+
         const _: () = {
             static SPECS: [#model::FieldSpec; #count] = [#(#specs),*];
 
             impl #generics #model::Params for #ident #arguments #bounds {
+                const FORMS: ::std::option::Option<&'static [#model::form::FieldForm]> =
+                    ::std::option::Option::Some(&[#(#forms),*]);
+
                 fn fields() -> ::std::vec::Vec<#model::Field> {
+                    #within
                     ::std::vec![#(#described),*]
                 }
 
@@ -95,7 +104,14 @@ pub(crate) fn derive_choice(input: DeriveInput) -> Result<TokenStream> {
             return Err(Error::new(variant.span(), "a choice has no fields; use a family of variants"));
         }
         let declared = declared(&variant.attrs)?;
-        names.push(declared.name.unwrap_or_else(|| kebab(&variant.ident.to_string())));
+        if let Some(text) = [&declared.default, &declared.min, &declared.max].into_iter().flatten().next() {
+            return Err(Error::new(text.span, "a choice has a name alone"));
+        }
+        let name = declared.name.map_or_else(|| kebab(&variant.ident.to_string()), |name| name.value());
+        if names.contains(&name) {
+            return Err(Error::new(variant.span(), format!("another choice has the name `{name}`")));
+        }
+        names.push(name);
         docs.push(doc(&variant.attrs));
         variants.push(&variant.ident);
     }
@@ -110,6 +126,8 @@ pub(crate) fn derive_choice(input: DeriveInput) -> Result<TokenStream> {
         }
 
         impl #model::Parameter for #ident {
+            const FORM: #model::form::Form = #model::form::Form::Choice(&[#(#names),*]);
+
             fn describe() -> #model::TypeInfo {
                 let mut info = #model::TypeInfo::plain("a choice");
                 info.choices = ::std::vec![#(#model::ChoiceInfo { name: #names, doc: #docs }),*];
@@ -129,39 +147,46 @@ pub(crate) fn derive_choice(input: DeriveInput) -> Result<TokenStream> {
     })
 }
 
-fn option(text: &Option<String>) -> TokenStream {
+/// The name by which YAML has a parameter.
+fn name(declared: &Declared, ident: &Ident) -> Result<String> {
+    let Some(name) = &declared.name else {
+        return Ok(ident.to_string().trim_start_matches("r#").to_owned());
+    };
+    let text = name.value();
+    let is_sound = text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if is_sound { Ok(text) } else { Err(Error::new(name.span(), "a name has letters, digits, `_` and `-`")) }
+}
+
+/// What the compiler computes of a declaration: each ends with a panic at the attribute that is wrong.
+fn checks_of(declared: &Declared, ty: &Type, bounds: &TokenStream) -> Result<Vec<TokenStream>> {
+    let form = quote!(::counterpoint_framework::model::form);
+    let of = quote!(&<#ty as ::counterpoint_framework::model::Parameter>::FORM);
+    let mut checks = Vec::new();
+    for text in [&declared.min, &declared.max].into_iter().flatten() {
+        let value = &text.value;
+        checks.push(text.refused(quote!(#form::wrong_bound(#of, #value))));
+    }
+    if let (Some(min), Some(_)) = (&declared.min, &declared.max) {
+        checks.push(min.refused(quote!(#form::wrong_range(#of, &#bounds))));
+    }
+    if let Some(default) = &declared.default {
+        let written = default.written()?;
+        checks.push(default.refused(quote!(#form::wrong_default(#of, &#written, &#bounds))));
+    }
+    Ok(checks)
+}
+
+fn option(text: &Option<Text>) -> TokenStream {
     match text {
-        Some(text) => quote!(::std::option::Option::Some(#text)),
+        Some(Text { value, .. }) => quote!(::std::option::Option::Some(#value)),
         None => quote!(::std::option::Option::None),
     }
 }
 
-fn declared(attributes: &[Attribute]) -> Result<Declared> {
-    let mut declared = Declared::default();
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("param")) {
-        attribute.parse_nested_meta(|meta| {
-            let slot = if meta.path.is_ident("default") {
-                &mut declared.default
-            } else if meta.path.is_ident("min") {
-                &mut declared.min
-            } else if meta.path.is_ident("max") {
-                &mut declared.max
-            } else if meta.path.is_ident("name") {
-                &mut declared.name
-            } else {
-                return Err(meta.error("expected default, min, max or name"));
-            };
-            let expression: Expr = meta.value()?.parse()?;
-            *slot = Some(literal(&expression)?);
-            Ok(())
-        })?;
-    }
-    Ok(declared)
-}
-
 /// The content of `#[params(moved("name", "sentence"))]`, for a struct with parameters of these names.
 fn moved(attributes: &[Attribute], names: &[String]) -> Result<Vec<TokenStream>> {
-    let mut moved = Vec::new();
+    let (mut moved, mut former) = (Vec::new(), Vec::new());
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("params")) {
         attribute.parse_nested_meta(|meta| {
             if !meta.path.is_ident("moved") {
@@ -175,26 +200,15 @@ fn moved(attributes: &[Attribute], names: &[String]) -> Result<Vec<TokenStream>>
             if names.contains(&name.value()) {
                 return Err(Error::new(name.span(), "a parameter has this name: it has not moved"));
             }
+            if former.contains(&name.value()) {
+                return Err(Error::new(name.span(), "this name has moved already"));
+            }
+            former.push(name.value());
             moved.push(quote!(::counterpoint_framework::model::Moved { name: #name, hint: #hint }));
             Ok(())
         })?;
     }
     Ok(moved)
-}
-
-/// A literal as YAML would write it: `"4 KiB"`, `8`, `-1`, `0.5`, `true`.
-fn literal(expression: &Expr) -> Result<String> {
-    match expression {
-        Expr::Lit(ExprLit { lit, .. }) => match lit {
-            Lit::Str(text) => Ok(text.value()),
-            Lit::Int(number) => Ok(number.base10_digits().to_owned()),
-            Lit::Float(number) => Ok(number.base10_digits().to_owned()),
-            Lit::Bool(switch) => Ok(if switch.value { "on" } else { "off" }.to_owned()),
-            other => Err(Error::new(other.span(), "expected a text, a number or a switch")),
-        },
-        Expr::Unary(ExprUnary { op: syn::UnOp::Neg(_), expr, .. }) => Ok(format!("-{}", literal(expr)?)),
-        other => Err(Error::new(other.span(), "expected a literal")),
-    }
 }
 
 fn kebab(name: &str) -> String {

@@ -2,30 +2,38 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::Ident;
+use syn::{Error, Ident};
 
 use crate::fields::{doc, named};
 
 pub(crate) fn derive(input: syn::DeriveInput) -> syn::Result<TokenStream> {
     let name = &input.ident;
-    let (mut visits, mut sums) = (Vec::new(), Vec::new());
+    let (mut visits, mut sums, mut names) = (Vec::new(), Vec::new(), Vec::new());
     for field in named(&input)? {
         let (ident, doc) = (&field.ident, doc(&field.attrs));
-        let mut text = ident.as_ref().map(ToString::to_string).unwrap_or_default();
-        let (mut unit, mut part, mut whole) = (String::new(), None, None);
+        let own = ident.as_ref().map(ToString::to_string).unwrap_or_default();
+        let (mut text, mut unit, mut part, mut whole) = (None, None, None, None);
         for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("stat")) {
             attribute.parse_nested_meta(|meta| {
                 let value: syn::LitStr = meta.value()?.parse()?;
-                match () {
-                    () if meta.path.is_ident("unit") => unit = value.value(),
-                    () if meta.path.is_ident("name") => text = value.value(),
-                    () if meta.path.is_ident("part") => part = Some(value.parse::<Ident>()?),
-                    () if meta.path.is_ident("whole") => whole = Some(value.parse::<Ident>()?),
+                let before = match () {
+                    () if meta.path.is_ident("unit") => unit.replace(value.value()).is_some(),
+                    () if meta.path.is_ident("name") => text.replace(value.value()).is_some(),
+                    () if meta.path.is_ident("part") => part.replace(value.parse::<Ident>()?).is_some(),
+                    () if meta.path.is_ident("whole") => whole.replace(value.parse::<Ident>()?).is_some(),
                     () => return Err(meta.error("expected `unit`, `name`, `part` or `whole`")),
-                }
-                Ok(())
+                };
+                if before { Err(meta.error("this is there twice")) } else { Ok(()) }
             })?;
         }
+        if part.is_some() != whole.is_some() {
+            return Err(Error::new_spanned(ident, "`part` and `whole` need each other"));
+        }
+        let (text, unit) = (text.unwrap_or(own), unit.unwrap_or_default());
+        if names.contains(&text) {
+            return Err(Error::new_spanned(ident, format!("another statistic has the name `{text}`")));
+        }
+        names.push(text.clone());
         let label =
             quote!(::counterpoint_framework::model::StatLabel { name: #text, unit: #unit, doc: #doc });
         if let (Some(part), Some(whole)) = (part, whole) {

@@ -12,6 +12,7 @@ use super::ports::Ports;
 use super::slots::{Equipment, Gear};
 use super::stats::{Rows, StatRow, Stats};
 use crate::kernel::{DEFAULT_WEIGHT, Fault, ProcessSpec, Started};
+use crate::telemetry::collector::Parents;
 use crate::telemetry::{Recording, Span};
 use crate::time::Clock;
 
@@ -91,6 +92,8 @@ pub struct Remains {
     pub counters: Vec<CounterName>,
     /// Its spans.
     pub spans: Vec<Span>,
+    /// Launches that are added up among these, each with what it is part of.
+    pub(crate) parents: Parents,
 }
 
 /// A component as a process that the kernel can start. `make` is called on the thread that runs it.
@@ -124,8 +127,8 @@ pub(crate) fn equipped_process<C: Component>(
             let wanted = environment.sampled;
             let counters =
                 if wanted { counters::names(&place, |visitor| context.show(visitor)) } else { Vec::new() };
-            let spans = context.spans.take(&place);
-            Box::new(Remains { stats, counters, spans }) as Box<dyn std::any::Any + Send>
+            let (spans, parents) = context.spans.take(&place);
+            Box::new(Remains { stats, counters, spans, parents }) as Box<dyn std::any::Any + Send>
         };
         Started {
             body: Box::pin(async move { component.run(&mut io, &sim).await }),

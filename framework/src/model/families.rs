@@ -10,6 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::diagnostics::Diagnostic;
+use super::form::Form;
 use super::moved::Moved;
 use super::node::{Node, Span, Value};
 use super::params::{Bounds, Field, Parameter, Params, Reader, TypeInfo, default_node};
@@ -292,6 +293,8 @@ impl<F: ?Sized> fmt::Debug for Choose<F> {
 }
 
 impl<F: ?Sized + 'static> Parameter for Choose<F> {
+    const FORM: Form = Form::Variant;
+
     fn describe() -> TypeInfo {
         describe::<F>()
     }

@@ -35,6 +35,7 @@ mod counters;
 pub mod diagnostics;
 pub mod families;
 mod faults;
+pub mod form;
 mod keyed;
 mod lists;
 mod logs;

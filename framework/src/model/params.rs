@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::families::{Families, FamilyId};
+use super::form::{FieldForm, Form};
 use super::moved::Moved;
 use super::node::{FileId, Key, Node, SourceMap, Span, Value};
 use super::slots::Gear;
@@ -15,6 +16,9 @@ use super::yaml;
 
 /// A set of named parameters, usually derived.
 pub trait Params: Sized {
+    /// What their values look like, if the declaration knows.
+    const FORMS: Option<&'static [FieldForm]> = None;
+
     /// The declarations, in the order they were written.
     fn fields() -> Vec<Field>;
 
@@ -29,6 +33,8 @@ pub trait Params: Sized {
 
 /// No parameters.
 impl Params for () {
+    const FORMS: Option<&'static [FieldForm]> = Some(&[]);
+
     fn fields() -> Vec<Field> {
         Vec::new()
     }
@@ -40,6 +46,9 @@ impl Params for () {
 
 /// A type that a parameter can have.
 pub trait Parameter: Sized {
+    /// What its values look like, for the compiler.
+    const FORM: Form = Form::Any;
+
     /// The type in words and in detail.
     fn describe() -> TypeInfo;
 

@@ -8,6 +8,7 @@ use super::catalogue::{Catalogue, KindInfo};
 use super::component::{Component, Environment, equipped_process};
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::families::{Families, Variant};
+use super::form::{is_kind, is_word};
 use super::node::Node;
 use super::params::{Params, Reader};
 use super::ports::Ports;
@@ -49,6 +50,8 @@ impl Registry {
     /// If a kind of that name is registered, or a parameter has the name of a key that every component has (`type`,
     /// `clock`, `count`).
     pub fn component<C: Component>(&mut self) -> &mut Self {
+        const { assert!(is_kind(C::KIND), "a kind is words of small letters, joined by `/`: gpu/cta-scheduler") };
+        const { assert!(!C::DOC.is_empty(), "a kind says what it models") };
         self.catalogue.add(KindInfo {
             name: C::KIND,
             doc: C::DOC,
@@ -78,6 +81,8 @@ impl Registry {
     /// # Panics
     /// If the family has a member of that name.
     pub fn variant<F: ?Sized + 'static, V: Variant<F>>(&mut self) -> &mut Self {
+        const { assert!(is_word(V::NAME), "a variant's name is small letters, digits and `-`: fixed-split") };
+        const { assert!(!V::DOC.is_empty(), "a variant says what it does") };
         self.catalogue.families.add::<F, V>();
         self
     }
@@ -87,6 +92,8 @@ impl Registry {
     /// # Panics
     /// If the family has a member of that name.
     pub fn equipped<F: ?Sized + 'static, V: Equipped<F>>(&mut self) -> &mut Self {
+        const { assert!(is_word(V::NAME), "a variant's name is small letters, digits and `-`: fixed-split") };
+        const { assert!(!V::DOC.is_empty(), "a variant says what it does") };
         self.catalogue.families.add_equipped::<F, V>();
         self
     }

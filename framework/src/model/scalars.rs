@@ -4,6 +4,7 @@
 use std::str::FromStr;
 
 use super::diagnostics::Diagnostic;
+use super::form::Form;
 use super::node::Node;
 use super::params::{Bounds, Parameter, Params, Reader, TypeInfo};
 use crate::time::{Bytes, BytesPerSecond, Cycles, Hertz, Latency, Quantity, SimTime};
@@ -20,15 +21,18 @@ fn scalar<'n>(node: &'n Node, expected: &str, reader: &mut Reader<'_>) -> Option
 /// Whether a value lies within bounds that its type can parse.
 fn ordered<T: PartialOrd + FromStr>(value: &T, bounds: &Bounds) -> bool {
     let parse = |text: &str| {
-        // A bound that does not parse was written by a programmer.
-        text.parse::<T>().ok().unwrap_or_else(|| panic!("the bound `{text}` does not parse"))
+        let plain = || text.replace('_', "").parse::<T>().ok();
+        // A bound that does not parse was written by a programmer, and does not compile.
+        text.parse::<T>().ok().or_else(plain).unwrap_or_else(|| panic!("the bound `{text}` does not parse"))
     };
     bounds.min.is_none_or(|min| *value >= parse(min)) && bounds.max.is_none_or(|max| *value <= parse(max))
 }
 
 macro_rules! quantities {
-    ($($name:ident)*) => {$(
+    ($($name:ident $expected:literal)*) => {$(
         impl Parameter for $name {
+            const FORM: Form = Form::Quantity($name::UNITS, concat!($expected, " is expected, with its unit"));
+
             fn describe() -> TypeInfo {
                 let units = $name::UNITS.iter().map(|unit| unit.0).collect();
                 TypeInfo { units, ..TypeInfo::plain($name::DIMENSION) }
@@ -52,9 +56,13 @@ macro_rules! quantities {
     )*};
 }
 
-quantities!(Bytes Cycles Hertz BytesPerSecond SimTime);
+quantities!(
+    Bytes "a size" Cycles "a number of cycles" Hertz "a frequency" BytesPerSecond "a data rate" SimTime "a time"
+);
 
 impl Parameter for Latency {
+    const FORM: Form = Form::Latency;
+
     fn describe() -> TypeInfo {
         let units = Cycles::UNITS.iter().chain(SimTime::UNITS).map(|unit| unit.0).collect();
         TypeInfo { units, ..TypeInfo::plain("a latency") }
@@ -75,6 +83,8 @@ impl Parameter for Latency {
 macro_rules! counts {
     ($($name:ident $expected:literal)*) => {$(
         impl Parameter for $name {
+            const FORM: Form = Form::Whole($name::MIN as i128, $name::MAX as i128);
+
             fn describe() -> TypeInfo {
                 TypeInfo::plain($expected)
             }
@@ -111,6 +121,8 @@ counts!(
 );
 
 impl Parameter for f64 {
+    const FORM: Form = Form::Decimal;
+
     fn describe() -> TypeInfo {
         TypeInfo::plain("a number")
     }
@@ -131,6 +143,8 @@ impl Parameter for f64 {
 }
 
 impl Parameter for bool {
+    const FORM: Form = Form::Switch;
+
     fn describe() -> TypeInfo {
         TypeInfo::plain("a switch (on or off)")
     }
@@ -149,6 +163,8 @@ impl Parameter for bool {
 }
 
 impl Parameter for String {
+    const FORM: Form = Form::Text;
+
     fn describe() -> TypeInfo {
         TypeInfo::plain("a text")
     }
@@ -159,6 +175,8 @@ impl Parameter for String {
 }
 
 impl<T: Parameter> Parameter for Option<T> {
+    const FORM: Form = Form::Optional(&T::FORM);
+
     fn describe() -> TypeInfo {
         T::describe()
     }
@@ -180,6 +198,8 @@ impl<T: Parameter> Parameter for Option<T> {
 }
 
 impl<T: Parameter> Parameter for Vec<T> {
+    const FORM: Form = Form::List(&T::FORM);
+
     fn describe() -> TypeInfo {
         let element = T::describe();
         let description = format!("a list, each element {}", element.description);
@@ -203,6 +223,11 @@ impl<T: Parameter> Parameter for Vec<T> {
 }
 
 impl<P: Params> Parameter for P {
+    const FORM: Form = match P::FORMS {
+        Some(fields) => Form::Set(fields),
+        None => Form::Any,
+    };
+
     fn describe() -> TypeInfo {
         TypeInfo { fields: P::fields(), moved: P::moved(), ..TypeInfo::plain("a map of parameters") }
     }

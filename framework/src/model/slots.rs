@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use super::context::Context;
 use super::families::{FamilyId, Make, choose, describe, every, short_name};
+use super::form::Form;
 use super::node::Node;
 use super::params::{Parameter, Params, Reader, TypeInfo};
 use super::ports::Ports;
@@ -117,6 +118,8 @@ impl<F: ?Sized> fmt::Debug for Slot<F> {
 }
 
 impl<F: ?Sized + 'static> Parameter for Slot<F> {
+    const FORM: Form = Form::Variant;
+
     fn describe() -> TypeInfo {
         describe::<F>()
     }
@@ -155,6 +158,8 @@ impl<F: ?Sized> fmt::Debug for Every<F> {
 }
 
 impl<F: ?Sized + 'static> Parameter for Every<F> {
+    const FORM: Form = Form::Every;
+
     fn describe() -> TypeInfo {
         let description = format!("every {}, its parameters under its name", short_name::<F>());
         TypeInfo { description, family: Some(FamilyId::of::<F>()), every: true, ..TypeInfo::default() }

@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::collector::Parents;
 use super::fold::Fold;
 use super::span::{Attribute, Level, Span, SpanId};
 use crate::time::SimTime;
 
 /// The share of the limit that is for spans which represent others.
-const FOR_SUMS: usize = 10;
+pub(super) const FOR_SUMS: usize = 10;
 
 /// The spans of a run, by start.
 #[derive(Default)]
@@ -20,8 +21,8 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The spans of a run that ended at `end`, at most about `limit` of them.
-    pub(crate) fn new(mut spans: Vec<Span>, end: SimTime, limit: usize) -> Trace {
+    /// The spans of a run that ended at `end`, at most about `limit` of them; `parents` are those of spans that were not kept.
+    pub(crate) fn new(mut spans: Vec<Span>, parents: Parents, end: SimTime, limit: usize) -> Trace {
         for span in &mut spans {
             if span.partial {
                 span.end = end;
@@ -31,9 +32,10 @@ impl Trace {
             span.start = span.start.min(end);
         }
         spans.sort_by_key(|span| (span.start, span.level, Reverse(span.end), span.id));
+        disown(&mut spans, &parents);
         adopt(&mut spans);
         if spans.len() > limit || spans.iter().any(|span| span.aggregated > 0 && span.level.is_fine()) {
-            spans = limited(spans, limit);
+            spans = limited(spans, parents, limit);
         }
         let sums = || spans.iter().filter(|span| span.aggregated > 0 && span.level.is_fine());
         let left_out = sums().map(|span| span.aggregated).sum();
@@ -53,6 +55,20 @@ fn whole(spans: &[Span]) -> Option<usize> {
     spans.iter().position(|span| span.parent.is_none() && span.level == Level::Phases)
 }
 
+/// Takes parents away that are not there: launches and copies beyond the limit are added up where they were made, which
+/// does not know whether those that they are parts of are kept elsewhere.
+fn disown(spans: &mut [Span], parents: &Parents) {
+    let is_sum = |span: &Span| span.aggregated > 0 && !span.level.is_fine() && span.parent.is_some();
+    if !spans.iter().any(is_sum) {
+        return;
+    }
+    let known: BTreeSet<SpanId> =
+        spans.iter().map(|span| span.id).chain(parents.iter().map(|(id, _)| *id)).collect();
+    for span in spans.iter_mut().filter(|span| span.parent.is_some_and(|parent| !known.contains(&parent))) {
+        span.parent = None;
+    }
+}
+
 /// Puts spans without a parent below the whole run, if they lie within: a link does not know the owner of its
 /// messages.
 fn adopt(spans: &mut [Span]) {
@@ -67,8 +83,9 @@ fn adopt(spans: &mut [Span]) {
 
 /// Keeps phases, launches and copies, and of fine spans those that begin first; the others are added up by sort,
 /// component and the nearest of their parents that is kept, or where that is too many, by sort and component.
-fn limited(spans: Vec<Span>, limit: usize) -> Vec<Span> {
-    let parents: BTreeMap<SpanId, Option<SpanId>> = spans.iter().map(|span| (span.id, span.parent)).collect();
+fn limited(spans: Vec<Span>, not_kept: Parents, limit: usize) -> Vec<Span> {
+    let mut parents: BTreeMap<SpanId, Option<SpanId>> = not_kept.into_iter().collect();
+    parents.extend(spans.iter().map(|span| (span.id, span.parent)));
     let (coarse, fine): (Vec<Span>, Vec<Span>) = spans.into_iter().partition(|span| !span.level.is_fine());
     let room = limit - limit / FOR_SUMS;
     let mut kept = Vec::new();
@@ -133,7 +150,7 @@ mod tests {
     }
 
     fn whole(spans: Vec<Span>, limit: usize) -> Trace {
-        let trace = Trace::new(spans, SimTime::from_ps(10_000), limit);
+        let trace = Trace::new(spans, Parents::new(), SimTime::from_ps(10_000), limit);
         let by_id: BTreeMap<SpanId, &Span> = trace.spans.iter().map(|span| (span.id, span)).collect();
         for span in &trace.spans {
             let Some(parent) = span.parent else { continue };

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use super::assemble::FOR_SUMS;
 use super::busy::BusyTrack;
 use super::fold::Fold;
 use super::span::{Attributes, Lane, Level, Span, SpanId};
@@ -49,12 +50,20 @@ pub(crate) struct Collector {
     spans: RefCell<Spans>,
 }
 
+/// Spans that are not kept, each with the one that it is part of.
+pub(crate) type Parents = Vec<(SpanId, Option<SpanId>)>;
+
 #[derive(Default)]
 struct Spans {
     open: Vec<Open>,
     closed: Vec<Span>,
+    /// Launches and copies, and finer ones, so far.
+    kernels: usize,
     fine: usize,
     beyond: Fold,
+    /// Launches and copies beyond the limit, and where fine spans may be parts of them, what they are parts of.
+    launches: Fold,
+    parents: Parents,
     tracks: Vec<Rc<BusyTrack>>,
 }
 
@@ -98,8 +107,14 @@ impl Collector {
             };
             let mut spans = self.spans.borrow_mut();
             spans.fine += usize::from(level.is_fine());
+            spans.kernels += usize::from(level == Level::Kernels);
             // Spans that begin later come after these in the run's order, too.
-            let beyond = level.is_fine() && spans.fine > self.recording.limit;
+            let so_far = match level {
+                Level::Kernels => spans.kernels,
+                _ if level.is_fine() => spans.fine,
+                _ => 0,
+            };
+            let beyond = so_far > self.recording.limit;
             spans.open.push(Open { span, beyond });
         }
         id
@@ -112,7 +127,7 @@ impl Collector {
         span.end = end;
         span.partial = false;
         span.attributes = attributes;
-        spans.keep(span, beyond);
+        spans.keep(span, beyond, self.recording);
     }
 
     /// The name of an open span that is kept.
@@ -129,22 +144,24 @@ impl Collector {
     }
 
     /// Takes all spans. Those still open have no end: it is the run's, which others know.
-    pub(crate) fn take(&self, path: &str) -> Vec<Span> {
-        let Spans { open, closed: mut spans, beyond, tracks, .. } = self.spans.take();
+    pub(crate) fn take(&self, path: &str) -> (Vec<Span>, Parents) {
+        let Spans { open, closed: mut spans, beyond, launches, parents, tracks, .. } = self.spans.take();
         spans.extend(open.into_iter().map(|open| open.span));
-        for mut span in beyond.sums().chain(tracks.iter().flat_map(|track| track.take())) {
+        for mut span in
+            launches.sums().chain(beyond.sums()).chain(tracks.iter().flat_map(|track| track.take()))
+        {
             span.id = self.next_id();
             spans.push(span);
         }
         for span in &mut spans {
             path.clone_into(&mut span.path);
         }
-        spans
+        (spans, parents)
     }
 }
 
 impl Spans {
-    fn keep(&mut self, span: Span, beyond: bool) {
+    fn keep(&mut self, span: Span, beyond: bool, recording: Recording) {
         if !beyond {
             self.closed.push(span);
             return;
@@ -154,6 +171,90 @@ impl Spans {
         while let Some(open) = self.open.iter().rfind(|open| open.beyond && Some(open.span.id) == parent) {
             parent = open.span.parent;
         }
-        self.beyond.add(span, parent);
+        if span.level.is_fine() {
+            self.beyond.add(span, parent);
+            return;
+        }
+        if recording.level.is_fine() {
+            self.parents.push((span.id, parent));
+        }
+        self.launches.add(span, parent);
+        if self.launches.len() > recording.limit / FOR_SUMS {
+            // Each has a parent of its own, such as the copy of the host that it is the device's part of.
+            self.launches = std::mem::take(&mut self.launches).wider(|_| None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::{Attribute, Trace};
+
+    /// The spans of a run in which a host makes launches, as a scheduler collects them.
+    fn collected(launches: u64, keeps: usize, level: Level) -> (Collector, Vec<Span>) {
+        let recording = |limit| Recording { level, limit };
+        let (host, scheduler) = (Collector::new(recording(10), 0), Collector::new(recording(keeps), 1));
+        let begin = |collector: &Collector, level, parent, name: String, ps| {
+            let (name, start) = (name.into(), SimTime::from_ps(ps));
+            collector.open(Beginning { level, parent, name, lane: Lane::Only, start })
+        };
+        let run = begin(&host, Level::Phases, None, "run".to_owned(), 0);
+        for number in 1..=launches {
+            let name = format!("step{}#{number}", number % 2);
+            let launch = begin(&scheduler, Level::Kernels, Some(run), name, 10 * number);
+            let attributes =
+                vec![("launch", Attribute::Number(number)), ("cycles", Attribute::Amount(number))];
+            scheduler.close(launch, SimTime::from_ps(10 * number + 7), attributes);
+        }
+        host.close(run, SimTime::from_ps(10 * launches + 20), Vec::new());
+        let (spans, _) = host.take("host");
+        (scheduler, spans)
+    }
+
+    #[test]
+    fn launches_beyond_the_limit_are_the_same_sums_and_are_not_kept() {
+        let trace = |keeps, level: Level| {
+            let (scheduler, mut spans) = collected(1000, keeps, level);
+            let kept = scheduler.spans.borrow().closed.len();
+            let (own, parents) = scheduler.take("gpu.scheduler");
+            spans.extend(own);
+            if level.is_fine() {
+                // A block of each launch, on an SM of its own collector.
+                let sm = Collector::new(Recording { level, limit: usize::MAX }, 2);
+                for launch in 0..1000 {
+                    let (parent, name) = (Some(SpanId((1 << 32) | launch)), "cta 0".into());
+                    let start = SimTime::from_ps(10 * launch + 11);
+                    let beginning = Beginning { level, parent, name, lane: Lane::Only, start };
+                    sm.close(sm.open(beginning), SimTime::from_ps(10 * launch + 15), Vec::new());
+                }
+                spans.extend(sm.take("gpu.sm").0);
+            }
+            (kept, Trace::new(spans, parents, SimTime::from_ps(20_000), 100))
+        };
+        for level in [Level::Kernels, Level::Ctas] {
+            let ((all, expected), (few, found)) = (trace(usize::MAX, level), trace(100, level));
+            assert_eq!((all, few), (1000, 100));
+            assert_eq!((&found.spans, found.left_out), (&expected.spans, expected.left_out));
+            let sums = found.spans.iter().filter(|span| span.aggregated > 0);
+            let sums: Vec<(&str, u64)> = sums.map(|span| (&*span.name, span.aggregated)).collect();
+            let expected = [("1000 × cta", 1000), ("step0", 456), ("step1", 455)];
+            assert_eq!(sums, expected[usize::from(!level.is_fine())..]);
+        }
+    }
+
+    #[test]
+    fn parents_that_are_nowhere_leave_few_sums() {
+        let copies = Collector::new(Recording { level: Level::Kernels, limit: 50 }, 3);
+        for number in 0..1000 {
+            let (parent, name) = (Some(SpanId(number)), format!("copy {number}").into());
+            let start = SimTime::from_ps(number);
+            let beginning = Beginning { level: Level::Kernels, parent, name, lane: Lane::Only, start };
+            let copy = copies.open(beginning);
+            copies.close(copy, SimTime::from_ps(number + 1), Vec::new());
+        }
+        let (spans, _) = copies.take("gpu.copy");
+        assert!(spans.len() < 60, "{} spans", spans.len());
+        assert_eq!(spans.iter().map(|span| span.aggregated.max(1)).sum::<u64>(), 1000);
     }
 }

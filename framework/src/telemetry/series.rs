@@ -1,6 +1,6 @@
 //! Time series: how much each counter of a machine grew from one sample to the next.
 
-use crate::kernel::Sample;
+use crate::kernel::{Sample, SampleLog};
 use crate::telemetry::CounterName;
 use crate::time::SimTime;
 
@@ -11,8 +11,9 @@ pub struct Series {
     pub every: SimTime,
     /// The counters.
     pub counters: Vec<CounterName>,
-    /// Changes, by time and counter.
-    pub points: Vec<Point>,
+    /// The number of each process's first counter.
+    starts: Vec<usize>,
+    samples: SampleLog,
 }
 
 /// A counter that has grown.
@@ -28,7 +29,7 @@ pub struct Point {
 
 impl Series {
     /// Names the samples of processes; `counters` has those of each process.
-    pub(crate) fn new(every: SimTime, counters: Vec<Vec<CounterName>>, samples: &[Sample]) -> Self {
+    pub(crate) fn new(every: SimTime, counters: Vec<Vec<CounterName>>, samples: SampleLog) -> Self {
         let starts: Vec<usize> = counters
             .iter()
             .scan(0, |sum, own| {
@@ -37,13 +38,28 @@ impl Series {
                 Some(start)
             })
             .collect();
-        let point = |sample: &Sample| Point {
+        Series { every, counters: counters.into_iter().flatten().collect(), starts, samples }
+    }
+
+    /// Time series of these points, which are in the order of their times.
+    pub fn of(every: SimTime, counters: Vec<CounterName>, points: impl IntoIterator<Item = Point>) -> Self {
+        let sample =
+            |Point { time, counter, increase }| Sample { time, process: 0, number: counter as u32, increase };
+        Series { every, counters, starts: vec![0], samples: points.into_iter().map(sample).collect() }
+    }
+
+    /// The changes, by time and counter.
+    pub fn points(&self) -> impl Iterator<Item = Point> + '_ {
+        self.samples.iter().map(|sample| Point {
             time: sample.time,
-            counter: starts[sample.process as usize] + sample.number as usize,
+            counter: self.starts[sample.process as usize] + sample.number as usize,
             increase: sample.increase,
-        };
-        let points = samples.iter().map(point).collect();
-        Series { every, counters: counters.into_iter().flatten().collect(), points }
+        })
+    }
+
+    /// Bytes that the changes take in memory.
+    pub fn bytes(&self) -> usize {
+        self.samples.bytes()
     }
 }
 

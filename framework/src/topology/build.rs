@@ -40,14 +40,16 @@ impl RunReport {
     /// The report of a machine that [`build`] made in this environment and that has run to its end.
     pub fn new(finished: Finished, environment: &Environment) -> Self {
         let (mut stats, mut spans, mut counters) = (Vec::new(), Vec::new(), Vec::new());
+        let mut parents = Vec::new();
         for result in finished.results {
             let remains = result.downcast::<Remains>().map(|remains| *remains).unwrap_or_default();
             stats.extend(remains.stats);
             spans.extend(remains.spans);
+            parents.extend(remains.parents);
             counters.push(remains.counters);
         }
-        let series = environment.sampled.then(|| Series::new(finished.every, counters, &finished.samples));
-        let trace = Trace::new(spans, finished.outcome.time(), environment.recording.limit);
+        let series = environment.sampled.then(|| Series::new(finished.every, counters, finished.samples));
+        let trace = Trace::new(spans, parents, finished.outcome.time(), environment.recording.limit);
         if trace.left_out > 0 {
             let (left_out, limit) = (trace.left_out, environment.recording.limit);
             tracing::warn!("{left_out} spans are beyond the limit of {limit} and are added up by component");

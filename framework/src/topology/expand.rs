@@ -9,6 +9,7 @@ use crate::time::Bytes;
 
 use super::clocks::{self, ClockUse, Clocks};
 use super::expression::{self, Names, Number};
+use super::layers::Layers;
 use super::machine::{Follows, Origin};
 use super::module::{self, Body, ComponentEntry, Module, ParameterEntry};
 use super::overrides::{Declared, Overridden, Override, Setter, open};
@@ -158,8 +159,9 @@ pub(super) fn expand(parts: &Parts, catalogue: &Catalogue, diagnostics: &mut Dia
         ..Flat::default()
     };
     let (within, seen, faulty, lost) = (Vec::new(), Vec::new(), Vec::new(), parts.lost.clone());
+    let (layers, unfolded) = (Layers::default(), 0);
     let mut expander =
-        Expander { catalogue, parts, diagnostics, flat, within, seen, faulty, lost, unfolded: 0 };
+        Expander { catalogue, parts, diagnostics, flat, within, seen, faulty, layers, lost, unfolded };
     let scope = expander.module(machine, "", machine.span, overrides, &Clocks::new());
     expander.missing();
     let mut flat = expander.flat;
@@ -180,6 +182,8 @@ struct Expander<'a> {
     /// The paths of modules so far, and of parts about which something is wrong, if overlays speak of single instances.
     seen: Vec<String>,
     faulty: Vec<String>,
+    /// The overlays of the parts being unfolded, outermost first.
+    layers: Layers<'a>,
     /// Names that are missing because the part that would bring them was reported.
     lost: Vec<String>,
     /// Components and modules unfolded so far.
@@ -187,8 +191,8 @@ struct Expander<'a> {
 }
 
 impl Expander<'_> {
-    /// Unfolds a module that `span` uses, at a path, with the settings from outside.
-    /// Unfolds a module. `around` are the clocks of the module that it is part of: its own may be set to one of them.
+    /// Unfolds a module that `span` uses, at a path, with the settings from outside. `around` are the clocks of the module
+    /// that it is part of: its own may be set to one of them.
     fn module(
         &mut self,
         module: &Module,
@@ -440,7 +444,7 @@ impl Expander<'_> {
             return None;
         }
         match &entry.body {
-            Body::Module { module: name, set } => {
+            Body::Module { module: name, with, set } => {
                 let text = name.as_scalar().unwrap_or_default();
                 let parts = self.parts;
                 let Some(module) = parts.modules.get(text) else {
@@ -460,19 +464,31 @@ impl Expander<'_> {
                     self.diagnostics.error(name.span, message);
                     return None;
                 }
-                let mut inside = Vec::new();
+                let overlays =
+                    with.and_then(|place| parts.of_parts.get(&place)).map_or(&[][..], Vec::as_slice);
+                let mut inside = self.layers.open(overlays, path, module, environment, self.diagnostics);
                 for (key, value) in set {
                     if let Some(value) = expression::substitute(value, environment, self.diagnostics) {
                         inside.push(Override::new(key, value));
                     }
                 }
                 inside.extend_from_slice(settings);
-                let single = parts.single.at(path, module, &mut self.lost, self.diagnostics);
+                let changes = self.layers.changes(&module.name, path);
+                let single = parts.single.at(path, module, &changes, &mut self.lost, self.diagnostics);
                 let module = single.as_ref().unwrap_or(module);
-                if !parts.single.is_empty() {
+                if !parts.single.is_empty() || !self.layers.0.is_empty() {
                     self.seen.push(path.to_owned());
                 }
-                Some(Element::Module(Box::new(self.module(module, path, entry.key.span, inside, clocks))))
+                let scope = self.module(module, path, entry.key.span, inside, clocks);
+                for layer in self.layers.close(overlays.len()).filter(|_| parts.complete) {
+                    self.lost.extend(layer.nowhere(
+                        &self.seen,
+                        &self.faulty,
+                        &parts.modules,
+                        self.diagnostics,
+                    ));
+                }
+                Some(Element::Module(Box::new(scope)))
             }
             Body::Kind { kind, clock, parameters, span } => {
                 let mut given = Vec::new();
@@ -567,19 +583,14 @@ pub(super) fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// The key of a named entry, for tests and messages that have only a name.
-#[cfg(test)]
-fn key(name: &str) -> crate::model::Key {
-    crate::model::Key { name: name.to_owned(), span: Span::default() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_path_splits_at_dots_outside_brackets() {
-        let one = Override::new(&key("gpu[0].sm.l1d.capacity"), Node::scalar("1", Span::default()));
+        let key = Key { name: "gpu[0].sm.l1d.capacity".to_owned(), span: Span::default() };
+        let one = Override::new(&key, Node::scalar("1", Span::default()));
         let names: Vec<&str> = one.path.iter().map(|segment| segment.name.as_str()).collect();
         assert_eq!(names, ["gpu[0]", "sm", "l1d", "capacity"]);
         assert_eq!(one.head(2).name, "gpu[0].sm");

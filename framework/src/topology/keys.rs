@@ -112,9 +112,15 @@ pub(super) const COMPONENT: [KeyDoc; 3] = [
 const COUNT: KeyDoc =
     key("count", "a number", "Length, for an array: its elements are `name[0]`, `name[1]` and so on.");
 
-pub(super) const USE: [KeyDoc; 3] = [
+pub(super) const USE: [KeyDoc; 4] = [
     key("module", "a name", "Name of an included module."),
     COUNT,
+    key(
+        "with",
+        "a name or a list",
+        "Overlays of this part alone, in their order: files relative to this one, or names such as `kepler`. In their paths the module's \
+         name stands for the part, so that a file of a whole machine serves a part, too. `set` wins over them.",
+    ),
     key(
         "set",
         "a map from paths to values",

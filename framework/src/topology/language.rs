@@ -63,8 +63,8 @@ impl Page {
              it includes. Parameters of its own are for `--set`, and for arithmetic in the file.",
         );
         self.text(
-            "The last setting wins: defaults, a component's own entry, `set` of its module, `set` where the module is a part, \
-             overlays that the machine includes, `set` of the machine, overlays of `--with`, `--set`.",
+            "The last setting wins: defaults, a component's own entry, `set` of its module, overlays of the part (`with`), `set` where \
+             the module is a part, overlays that the machine includes, `set` of the machine, overlays of `--with`, `--set`.",
         );
         self.keys("Keys", &MACHINE);
         self.parts();
@@ -112,7 +112,12 @@ impl Page {
         self.text(
             "Changes to a machine that leave its file as it is: settings, faults, and components and links that are added or \
              replaced, in the machine itself or in its modules. A machine builds on the overlays that it includes; `--with` \
-             applies others, in their order. Two overlays must not replace, add or remove the same thing.",
+             applies others, in their order. Two overlays must not replace, add or remove the same thing. One that sets what another one \
+             before it has set to another value, and does not include that one, is noted.",
+        );
+        self.text(
+            "A part of a machine has overlays of its own by `with`: `new: { module: gpu, with: [kepler] }`. In their paths the module's \
+             name stands for the part; they have settings and changes of modules and instances, which reach into the part alone.",
         );
         self.keys("Keys", &OVERLAY);
         self.keys("Keys that add and replace", &PATCH);

@@ -1,9 +1,9 @@
 //! From YAML to a machine, one pass a file, each with one input and one output:
 //! `source` (files to trees), `module` and `overlay` (trees to parts), `patch` (additions and replacements of
-//! overlays, into the others), `expand` with `overrides`, `clocks`, `wire` and `medium` (parts to a flat
-//! list), `check` with `faults` (a flat list to a [`Machine`]), `build` (a machine to one that runs);
-//! `resolve`, `explain`, `language` and `schema` print, from `keys`. Every pass reports all it finds; only a
-//! load without a problem is a machine.
+//! overlays, into the others), `expand` with `layers` (overlays of single parts), `overrides`, `clocks`, `wire` and
+//! `medium` (parts to a flat list), `check` with `faults` (a flat list to a [`Machine`]), `build` (a machine to one
+//! that runs); `remarks` looks for overlays that overwrite others; `resolve`, `explain`, `language` and `schema` print,
+//! from `keys`. Every pass reports all it finds; only a load without a problem is a machine.
 
 mod build;
 mod check;
@@ -14,6 +14,7 @@ pub mod expression;
 mod faults;
 mod keys;
 mod language;
+mod layers;
 mod machine;
 mod medium;
 mod module;
@@ -23,6 +24,7 @@ mod overrides;
 mod parameter_types;
 mod patch;
 pub mod picture;
+mod remarks;
 mod resolve;
 mod schema;
 mod settable;
@@ -47,6 +49,8 @@ pub struct Loaded {
     pub machine: Machine,
     /// The texts.
     pub sources: SourceMap,
+    /// Remarks on what is sound and may not be meant.
+    pub remarks: Vec<String>,
 }
 
 /// Loads a machine file with overlay files and settings `path=value` applied, the last one winning.
@@ -66,10 +70,11 @@ pub fn load(
     let machine = read.map(|read| {
         let parts = patch::merge(&read, &mut diagnostics);
         let flat = expand::expand(&parts, catalogue, &mut diagnostics);
-        check::check(&flat, catalogue, &mut diagnostics)
+        let machine = check::check(&flat, catalogue, &mut diagnostics);
+        (machine, remarks::remarks(&read, &parts, &sources))
     });
     match machine {
-        Some(machine) if diagnostics.is_empty() => Ok(Loaded { machine, sources }),
+        Some((machine, remarks)) if diagnostics.is_empty() => Ok(Loaded { machine, sources, remarks }),
         _ => Err(Report::new(&diagnostics, sources)),
     }
 }

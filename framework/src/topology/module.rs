@@ -93,6 +93,8 @@ pub(super) enum Body {
     },
     Module {
         module: Node,
+        /// The place that names overlays of this part.
+        with: Option<Span>,
         set: Vec<(Key, Node)>,
     },
     /// Not known: the entry is faulty, which was reported.
@@ -319,7 +321,8 @@ impl Parser<'_> {
             }
             (None, Some(module)) => {
                 self.known_keys(node, &names(&keys::USE));
-                Some(Body::Module { module: module.clone(), set: self.entries(node, "set") })
+                let with = node.get("with").map(|with| with.span);
+                Some(Body::Module { module: module.clone(), with, set: self.entries(node, "set") })
             }
             (both, _) => {
                 let message =

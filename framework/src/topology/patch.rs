@@ -14,7 +14,7 @@ use crate::model::{Diagnostic, Diagnostics, FileId, Key, Node, Span};
 use super::machine::Origin;
 use super::module::{self, Body, ComponentEntry, LinkEntry, Module, Text};
 use super::overlay::{self, Overlay, Patch};
-use super::source::Sources;
+use super::source::{Document, Sources};
 
 /// Machine and modules with all that overlays say in its place.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub(super) struct Parts {
     pub faults: Vec<Node>,
     /// Parts that single instances of modules have and others lack.
     pub single: Single,
+    /// The overlays of single parts, by the place that names them.
+    pub of_parts: BTreeMap<Span, Vec<Overlay>>,
     /// Names that are missing because the part that would bring them was reported: they are not reported as
     /// well.
     pub lost: Vec<String>,
@@ -62,6 +64,10 @@ pub(super) fn merge(sources: &Sources, diagnostics: &mut Diagnostics) -> Parts {
     machine.set.splice(0..0, bases.iter().flat_map(|base| base.set.clone()));
     machine.faults.splice(0..0, bases.iter().flat_map(|base| base.faults.clone()));
     let set = overlays.iter().flat_map(|overlay| overlay.set.clone()).chain(sources.sets.iter().cloned());
+    let mut read = |documents: &[Document]| -> Vec<Overlay> {
+        documents.iter().map(|document| overlay::parse(document, diagnostics)).collect()
+    };
+    let of_parts = sources.of_parts.iter().map(|(place, documents)| (*place, read(documents))).collect();
     let mut parts = Parts {
         machine,
         modules,
@@ -69,10 +75,14 @@ pub(super) fn merge(sources: &Sources, diagnostics: &mut Diagnostics) -> Parts {
         set: set.collect(),
         faults: overlays.iter().flat_map(|overlay| overlay.faults.clone()).collect(),
         single: Single::default(),
+        of_parts,
         lost: Vec::new(),
     };
     let all = || bases.iter().chain(&overlays);
-    let authors: Authors = all().map(|overlay| (overlay.span.file, overlay.name.clone())).collect();
+    let authors: Authors = all()
+        .chain(parts.of_parts.values().flatten())
+        .map(|overlay| (overlay.span.file, overlay.name.clone()))
+        .collect();
     let mut lost = Vec::new();
     for overlay in all() {
         parts.apply(overlay, &mut Merger { authors: &authors, lost: &mut lost, diagnostics });
@@ -114,19 +124,24 @@ impl Single {
         self.patches.is_empty()
     }
 
-    /// The module as the instance at a path has it, if overlays change that one. Names go to `lost` that are missing because
-    /// the part that would bring them was reported.
+    /// The module as the instance at a path has it, if overlays change that one, after changes by overlays of the part. Names go to
+    /// `lost` that are missing because the part that would bring them was reported.
     pub(super) fn at(
         &self,
         path: &str,
         module: &Module,
+        of_part: &[&Patch],
         lost: &mut Vec<String>,
         diagnostics: &mut Diagnostics,
     ) -> Option<Module> {
-        let patches = self.patches.get(path)?;
+        let patches = self.patches.get(path).map(Vec::as_slice).unwrap_or_default();
+        if patches.is_empty() && of_part.is_empty() {
+            return None;
+        }
         let mut module = module.clone();
         let mut merger = Merger { authors: &self.authors, lost, diagnostics };
-        patches.iter().for_each(|(_, patch)| merger.apply(&mut module, patch));
+        let all = of_part.iter().copied().chain(patches.iter().map(|(_, patch)| patch));
+        all.for_each(|patch| merger.apply(&mut module, patch));
         Some(module)
     }
 
@@ -160,7 +175,7 @@ impl Single {
 
 impl Patch {
     /// The parts that it brings, by name.
-    fn names(&self) -> impl Iterator<Item = String> {
+    pub(super) fn names(&self) -> impl Iterator<Item = String> {
         let parts = self.components.iter().chain(&self.replace).map(|entry| &entry.key);
         let parts = parts.chain(self.parameters.iter().map(|entry| &entry.key));
         parts.chain(self.exports.iter().map(|(key, _)| key)).map(|key| key.name.clone())

@@ -24,7 +24,7 @@ pub fn schema(catalogue: &Catalogue) -> Value {
         "counterpoint" => json!({ "const": 1 }),
         "machine" | "module" | "overlay" | "description" => string(),
         "follows" => json!({ "enum": Follows::ALL.map(Follows::as_str) }),
-        "include" => json!({ "anyOf": [string(), { "type": "array", "items": string() }] }),
+        "include" => names(),
         "parameters" => map(parameter()),
         "clocks" => map(clock.clone()),
         "components" => map(part.clone()),
@@ -72,6 +72,11 @@ fn text(doc: &str) -> Value {
     described(string(), doc)
 }
 
+/// A name or several.
+fn names() -> Value {
+    json!({ "anyOf": [string(), { "type": "array", "items": string() }] })
+}
+
 /// The schema of files that are a map of parameters.
 pub fn schema_of_file(title: &str, keys: &[Field]) -> Value {
     let required: Vec<&str> = keys.iter().filter(|field| field.required).map(|field| field.name).collect();
@@ -110,6 +115,7 @@ fn parameter() -> Value {
 fn module() -> Value {
     let mut schema = keys(&USE, |name| match name {
         "set" => json!({ "type": "object" }),
+        "with" => names(),
         "module" => string(),
         _ => scalar(),
     });

@@ -68,6 +68,10 @@ pub(super) struct Document {
     pub span: Span,
     /// The whole map.
     pub node: Node,
+    /// The file.
+    pub path: String,
+    /// The files that it includes.
+    pub includes: Vec<String>,
 }
 
 /// The input of the passes.
@@ -81,6 +85,8 @@ pub(super) struct Sources {
     pub bases: Vec<Document>,
     /// The overlays, in the order in which they apply.
     pub overlays: Vec<Document>,
+    /// The overlays of single parts, by the place that names them.
+    pub of_parts: BTreeMap<Span, Vec<Document>>,
     /// The settings of the command line as keys and values, in the order in which they apply.
     pub sets: Vec<(Key, Node)>,
     /// Whether every file that the machine includes was read: only then is a name that they lack a wrong name.
@@ -103,7 +109,9 @@ pub(super) fn read(
     diagnostics: &mut Diagnostics,
 ) -> Option<Sources> {
     let (modules, seen, included) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-    let mut reader = Reader { files, sources, diagnostics, modules, included, seen, complete: true };
+    let (of_parts, known) = (BTreeMap::new(), BTreeMap::new());
+    let mut reader =
+        Reader { files, sources, diagnostics, modules, included, of_parts, known, seen, complete: true };
     let machine = reader.document(path, None, &["machine"], &mut Vec::new());
     let bases = std::mem::take(&mut reader.included);
     for overlay in overlays {
@@ -114,12 +122,13 @@ pub(super) fn read(
         }
     }
     let sets: Vec<_> = sets.iter().map(|set| reader.setting(set)).collect();
-    let Reader { modules, included, complete, .. } = reader;
+    let Reader { modules, included, of_parts, complete, .. } = reader;
     Some(Sources {
         machine: machine?,
         modules,
         bases,
         overlays: included,
+        of_parts,
         sets: sets.into_iter().flatten().collect(),
         complete,
     })
@@ -132,6 +141,9 @@ struct Reader<'a> {
     modules: BTreeMap<String, Document>,
     /// Overlays in the order in which they apply: each behind those that it includes.
     included: Vec<Document>,
+    /// Overlays of single parts, by the place that names them, and by their file.
+    of_parts: BTreeMap<Span, Vec<Document>>,
+    known: BTreeMap<String, Vec<Document>>,
     /// Paths that were read, so that a file included twice is read once.
     seen: BTreeMap<String, Seen>,
     complete: bool,
@@ -195,8 +207,10 @@ impl Reader<'_> {
         self.header(&node, head);
         // A module does not know the places that an overlay speaks of, nor do the files that it includes.
         let inner = if node.get("module").is_some() { &["module"][..] } else { &["module", "overlay"] };
-        self.includes(&node, &path, inner, chain);
-        self.name(node, head, roles)
+        let includes = self.includes(&node, &path, inner, chain);
+        self.overlays_of_parts(&node, &path, chain);
+        let (name, span) = self.name(&node, head, roles)?;
+        Some(Document { name, span, node, path, includes })
     }
 
     fn header(&mut self, node: &Node, head: Span) {
@@ -210,40 +224,18 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the files that a file includes, each of them one of `roles`.
-    fn includes(&mut self, node: &Node, path: &str, roles: &[&str], chain: &mut Vec<String>) {
-        let Some(include) = node.get("include") else {
-            return;
-        };
-        let single = std::slice::from_ref(include);
-        let list = if include.as_scalar().is_some() { Some(single) } else { include.as_list() };
-        let Some(list) = list else {
-            self.diagnostics
-                .error(include.span, format!("expected a list of files, found {}", include.shape()));
-            return;
-        };
+    /// Reads the files that a file includes, each of them one of `roles`; their paths.
+    fn includes(&mut self, node: &Node, path: &str, roles: &[&str], chain: &mut Vec<String>) -> Vec<String> {
+        let Some(include) = node.get("include") else { return Vec::new() };
         chain.push(path.to_owned());
-        for item in list {
-            let Some(name) = item.as_scalar() else {
-                self.diagnostics.error(item.span, format!("expected a file name, found {}", item.shape()));
-                continue;
-            };
-            let target = match self.files.locate(path, name) {
-                Ok(target) => target,
-                Err(missing) => {
-                    self.diagnostics.report(missing.at(item.span));
-                    self.complete = false;
-                    continue;
-                }
-            };
-            if let Some(problem) = endless(chain, &target) {
-                self.diagnostics.error(item.span, problem);
-            } else if self.seen.get(&target) == Some(&Seen::Machine) {
+        let targets = self.targets(include, path, chain);
+        for (target, item) in &targets {
+            if self.seen.get(target) == Some(&Seen::Machine) {
                 self.diagnostics.error(item.span, "this is the machine itself");
-            } else if !self.seen.contains_key(&target) {
-                match self.document(&target, Some(item.span), roles, chain) {
+            } else if !self.seen.contains_key(target) {
+                match self.document(target, Some(item.span), roles, chain) {
                     Some(document) if document.node.get("overlay").is_some() => {
-                        self.seen.insert(target, Seen::Overlay);
+                        self.seen.insert(target.clone(), Seen::Overlay);
                         self.included.push(document);
                     }
                     Some(document) => self.add_module(document),
@@ -252,6 +244,75 @@ impl Reader<'_> {
             }
         }
         chain.pop();
+        targets.into_iter().map(|(target, _)| target).collect()
+    }
+
+    /// The files that a name or a list names, with the places that do, but for those that are missing or lead back here.
+    fn targets<'n>(&mut self, named: &'n Node, path: &str, chain: &[String]) -> Vec<(String, &'n Node)> {
+        let single = std::slice::from_ref(named);
+        let list = if named.as_scalar().is_some() { Some(single) } else { named.as_list() };
+        let Some(list) = list else {
+            self.diagnostics.error(named.span, format!("expected a list of files, found {}", named.shape()));
+            return Vec::new();
+        };
+        let mut targets = Vec::new();
+        for item in list {
+            let Some(name) = item.as_scalar() else {
+                self.diagnostics.error(item.span, format!("expected a file name, found {}", item.shape()));
+                continue;
+            };
+            match self.files.locate(path, name) {
+                Ok(target) => match endless(chain, &target) {
+                    Some(problem) => self.diagnostics.error(item.span, problem),
+                    None => targets.push((target, item)),
+                },
+                Err(missing) => {
+                    self.diagnostics.report(missing.at(item.span));
+                    self.complete = false;
+                }
+            }
+        }
+        targets
+    }
+
+    /// Reads the overlays that parts of a file have for themselves.
+    fn overlays_of_parts(&mut self, node: &Node, path: &str, chain: &mut Vec<String>) {
+        let entries = |name| node.get(name).and_then(Node::as_map).unwrap_or_default();
+        for (_, changes) in entries("modules").iter().chain(entries("instances")) {
+            self.overlays_of_parts(changes, path, chain);
+        }
+        for (_, part) in entries("components").iter().chain(entries("replace")) {
+            let Some(with) = part.get("with").filter(|_| part.get("module").is_some()) else { continue };
+            chain.push(path.to_owned());
+            let mut overlays: Vec<Document> = Vec::new();
+            for (target, item) in self.targets(with, path, chain) {
+                let read = match self.known.get(&target) {
+                    Some(known) => known.clone(),
+                    None => self.overlay_of_part(&target, item.span, chain),
+                };
+                self.known.insert(target, read.clone());
+                let is_new = |one: &Document| overlays.iter().all(|other| other.path != one.path);
+                let read: Vec<Document> = read.into_iter().filter(is_new).collect();
+                overlays.extend(read);
+            }
+            chain.pop();
+            self.of_parts.insert(with.span, overlays);
+        }
+    }
+
+    /// Reads an overlay and those that it builds on, whether or not the whole machine has them, too.
+    fn overlay_of_part(&mut self, path: &str, from: Span, chain: &mut Vec<String>) -> Vec<Document> {
+        let outside = std::mem::take(&mut self.included);
+        let before = self.seen.clone();
+        self.seen.retain(|_, seen| matches!(seen, Seen::Machine | Seen::Module));
+        let last = self.document(path, Some(from), &["overlay"], chain);
+        self.complete &= last.is_some();
+        let mut overlays = std::mem::replace(&mut self.included, outside);
+        overlays.extend(last);
+        let modules = std::mem::replace(&mut self.seen, before);
+        let is_module = |path: &String| overlays.iter().all(|overlay| overlay.path != *path);
+        self.seen.extend(modules.into_iter().filter(|(path, seen)| *seen == Seen::Module && is_module(path)));
+        overlays
     }
 
     fn add_module(&mut self, module: Document) {
@@ -266,7 +327,7 @@ impl Reader<'_> {
         }
     }
 
-    fn name(&mut self, node: Node, head: Span, roles: &[&str]) -> Option<Document> {
+    fn name(&mut self, node: &Node, head: Span, roles: &[&str]) -> Option<(String, Span)> {
         let Some(name) = roles.iter().find_map(|role| node.get(role)) else {
             let other = ["machine", "module", "overlay", "application", "study"]
                 .into_iter()
@@ -283,7 +344,7 @@ impl Reader<'_> {
         };
         let span = name.span;
         match name.as_scalar().filter(|name| !name.is_empty()) {
-            Some(text) => Some(Document { name: text.to_owned(), span, node }),
+            Some(text) => Some((text.to_owned(), span)),
             None => {
                 self.diagnostics.error(span, format!("expected a name, found {}", name.shape()));
                 None

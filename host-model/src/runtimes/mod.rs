@@ -9,7 +9,7 @@ mod walk;
 counterpoint_framework::variants! {
     pub(crate) fn register, of dyn Runtime;
 
-    mod serial::Serial;
+    pub(super) mod serial::Serial;
     mod streams::Streams;
 }
 

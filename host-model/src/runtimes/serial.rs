@@ -16,7 +16,7 @@ use crate::driver::Driver;
 use crate::program::BufferId;
 
 /// The runtime `serial`.
-pub(super) struct Serial;
+pub(crate) struct Serial;
 
 impl Variant<dyn Runtime> for Serial {
     const NAME: &'static str = "serial";

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Recall, Source};
 use counterpoint_framework::model::{
-    Choice, Component, Context, Counter, Invalid, Params, Ports, Ratio, Slot, Stats,
+    Choice, Component, Context, Counter, Invalid, Params, Ports, Ratio, Slot, Stats, Variant,
 };
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
 use counterpoint_protocols::extra::LineTag;
@@ -30,6 +30,7 @@ use super::atomic_unit::{AtomicParams, AtomicUnit};
 use super::by_label::ByLabel;
 use super::cache::{Cache, CacheParams, Evicted, WayId};
 use super::line_rule::LineRule;
+use super::line_rule::none::NoRule;
 
 /// Treatment of a write to sectors that are not here.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +57,7 @@ pub struct L2Params {
     #[param(default = "validate")]
     write_miss: WriteMiss,
     /// Rule for the tags of lines.
-    #[param(default = "none")]
+    #[param(default = <NoRule as Variant<dyn LineRule>>::NAME)]
     tags: Slot<dyn LineRule>,
     /// Lines of a set that are protected at most: what comes when there are as many is like lines without a tag.
     #[param(default = "1024", min = "1")]

@@ -7,6 +7,7 @@ mod crossbar;
 mod dram;
 mod endless;
 mod gate;
+mod half;
 mod independent;
 mod io;
 mod l2;

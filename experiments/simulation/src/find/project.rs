@@ -194,7 +194,8 @@ impl topology::Files for ProjectFiles<'_> {
     }
 
     fn locate(&self, from: &str, name: &str) -> Result<String, Missing> {
-        self.named_in(from, Sort::Module, name)
+        let overlay = |missing| self.named_in(from, Sort::Overlay, name).map_err(|_| missing);
+        self.named_in(from, Sort::Module, name).or_else(overlay)
     }
 }
 

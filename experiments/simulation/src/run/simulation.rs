@@ -115,8 +115,9 @@ pub fn start_watched(
 ) -> Result<Simulation, RunErrors> {
     let (machine, application, loaded) = load(request, registry)?;
     feasible(request, registry, &machine, &loaded)?;
-    let of_runtime = if request.functional { None } else { remark(registry, &machine, &loaded) };
-    let remarks = loaded.remarks.iter().cloned().chain(of_runtime).collect();
+    let timed = !request.functional;
+    let of_runtime = timed.then(|| remark(registry, &machine, &loaded)).flatten();
+    let remarks = machine.remarks.iter().chain(&loaded.remarks).cloned().chain(of_runtime).collect();
     memory::suffices(&loaded.application)?;
     if let Some(logs) = &request.logs {
         let paths = machine.machine.instances.iter().map(|one| one.path.as_str());

@@ -11,12 +11,13 @@ mod mix;
 mod pattern;
 mod plan;
 
-use counterpoint_framework::model::{Choose, KindInfo, Params, Registry};
+use counterpoint_framework::model::{Choose, KindInfo, Params, Registry, Variant};
 use counterpoint_framework::time::Bytes;
 use counterpoint_framework::topology;
 use counterpoint_ptx::Kernel;
 
 pub use mix::{Class, Counts, Mix};
+use pattern::sequential::Sequential;
 pub use pattern::{Pattern, Step, Walk};
 use plan::Plan;
 
@@ -38,7 +39,7 @@ pub struct Synthetic {
     #[param(default = "1 MiB", min = "4 KiB", max = "2 GiB")]
     pub footprint: Bytes,
     /// Where global accesses go.
-    #[param(default = "sequential")]
+    #[param(default = <Sequential as Variant<dyn Pattern>>::NAME)]
     pub pattern: Choose<dyn Pattern>,
     /// 128-byte lines that a warp's global access touches: 1, 2, 4, 8, 16 or 32.
     #[param(default = "1", min = "1", max = "32")]

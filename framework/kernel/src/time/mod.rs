@@ -7,5 +7,8 @@ mod wire;
 
 pub use clock::{Clock, Edge, Span};
 pub use simtime::SimTime;
-pub use units::{Bytes, BytesPerSecond, Cycles, Hertz, Latency, Quantity, Unit, UnitError, symbols};
+pub use units::{
+    Bytes, BytesPerSecond, Cycles, Hertz, Latency, Quantity, Unit, UnitError, Unread, base_units, decimal,
+    same, symbols,
+};
 pub use wire::Wire;

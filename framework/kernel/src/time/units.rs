@@ -233,49 +233,130 @@ pub fn symbols(units: &[Unit]) -> String {
     names.join(", ")
 }
 
+/// Why a text is not a quantity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// It does not begin with a number.
+    NoNumber,
+    /// The number has no unit.
+    NoUnit,
+    /// The unit is one of another dimension, or none.
+    OtherUnit,
+    /// It is more than 64 bits of base units.
+    TooLarge,
+    /// It is not a whole number of base units.
+    NotWhole,
+}
+
+/// The number of base units that a text says, in a constant, too: defaults of parameters are read when they are compiled.
+///
+/// # Errors
+/// If the text is no number with one of these units.
+pub const fn base_units(text: &str, units: &[Unit]) -> Result<u64, Unread> {
+    let (number, symbol) = number_and_symbol(text);
+    let Some((mantissa, decimals)) = decimal(number) else { return Err(Unread::NoNumber) };
+    if symbol.is_empty() {
+        return Err(Unread::NoUnit);
+    }
+    let mut unit = 0;
+    while unit < units.len() && !same(units[unit].0.as_bytes(), symbol.as_bytes()) {
+        unit += 1;
+    }
+    if unit == units.len() {
+        return Err(Unread::OtherUnit);
+    }
+    let Some(scaled) = mantissa.checked_mul(units[unit].1 as u128) else { return Err(Unread::TooLarge) };
+    let divisor = 10u128.pow(decimals);
+    if !scaled.is_multiple_of(divisor) {
+        return Err(Unread::NotWhole);
+    }
+    let base = scaled / divisor;
+    if base > u64::MAX as u128 { Err(Unread::TooLarge) } else { Ok(base as u64) }
+}
+
+/// Whether two texts are the same, in a constant.
+pub const fn same(a: &[u8], b: &[u8]) -> bool {
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}
+
 fn parse(text: &str, dimension: &str, units: &[Unit]) -> Result<u64, UnitError> {
     let text = text.trim();
-    let expected = || format!("expected {dimension} in one of: {}", symbols(units));
-    let fail = |message: String| Err(UnitError { message, help: expected() });
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
-    let (number, symbol) = (&text[..end], text[end..].trim_start());
-    let Some((mantissa, decimals)) = decimal(number) else {
-        return fail(format!("`{text}` is not {dimension}"));
+    let message = match base_units(text, units) {
+        Ok(base) => return Ok(base),
+        Err(Unread::NoNumber) => format!("`{text}` is not {dimension}"),
+        Err(Unread::NoUnit) => format!("`{text}` has no unit"),
+        Err(Unread::OtherUnit) => format!("`{}` is not a unit for {dimension}", number_and_symbol(text).1),
+        Err(Unread::TooLarge) => format!("`{text}` is too large"),
+        Err(Unread::NotWhole) => format!("`{text}` is not a whole number of {}", units[0].0),
     };
-    if symbol.is_empty() {
-        return fail(format!("`{text}` has no unit"));
+    Err(UnitError { message, help: format!("expected {dimension} in one of: {}", symbols(units)) })
+}
+
+/// The number at the beginning of a text, and what follows it.
+const fn number_and_symbol(text: &str) -> (&str, &str) {
+    let text = text.trim_ascii();
+    let (bytes, mut end) = (text.as_bytes(), 0);
+    while end < bytes.len() && matches!(bytes[end], b'0'..=b'9' | b'.' | b'_') {
+        end += 1;
     }
-    let Some(&(_, multiplier)) = units.iter().find(|unit| unit.0 == symbol) else {
-        return fail(format!("`{symbol}` is not a unit for {dimension}"));
-    };
-    let Some(scaled) = mantissa.checked_mul(u128::from(multiplier)) else {
-        return fail(format!("`{text}` is too large"));
-    };
-    let divisor = 10u128.pow(decimals);
-    if scaled % divisor != 0 {
-        return fail(format!("`{text}` is not a whole number of {}", units[0].0));
-    }
-    match u64::try_from(scaled / divisor) {
-        Ok(base) => Ok(base),
-        Err(_) => fail(format!("`{text}` is too large")),
-    }
+    let (number, symbol) = text.split_at(end);
+    (number, symbol.trim_ascii_start())
 }
 
 /// The digits of a decimal number as an integer, and how many of them follow the point.
-fn decimal(text: &str) -> Option<(u128, u32)> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let is_number = |part: &str| part.starts_with(|c: char| c.is_ascii_digit()) && !part.ends_with('_');
-    if !is_number(whole) || !is_number(fraction) || fraction.contains('.') {
+///
+/// More than 18 of these cannot be exact in any unit and would overflow the power of ten.
+pub const fn decimal(text: &str) -> Option<(u128, u32)> {
+    let text = text.as_bytes();
+    let mut point = 0;
+    while point < text.len() && text[point] != b'.' {
+        point += 1;
+    }
+    let (whole, mut fraction) = text.split_at(point);
+    if let Some((_, rest)) = fraction.split_first() {
+        fraction = rest;
+        if !is_number(fraction) {
+            return None;
+        }
+    }
+    if !is_number(whole) {
         return None;
     }
-    let fraction = fraction.trim_end_matches('0');
-    let digits: String = whole.chars().chain(fraction.chars()).filter(|&c| c != '_').collect();
-    let decimals = fraction.chars().filter(|&c| c != '_').count();
-    // More than this cannot be exact in any unit and would overflow the power of ten.
-    if decimals > 18 {
-        return None;
+    while let Some((b'0' | b'_', rest)) = fraction.split_last() {
+        fraction = rest;
     }
-    Some((digits.parse().ok()?, decimals as u32))
+    let Some((mantissa, _)) = digits(whole, 0) else { return None };
+    match digits(fraction, mantissa) {
+        Some((mantissa, decimals)) if decimals <= 18 => Some((mantissa, decimals)),
+        _ => None,
+    }
+}
+
+/// Whether these are digits, with `_` between them at most.
+const fn is_number(part: &[u8]) -> bool {
+    let mut at = 0;
+    while at < part.len() && matches!(part[at], b'0'..=b'9' | b'_') {
+        at += 1;
+    }
+    at == part.len() && at > 0 && part[0] != b'_' && part[at - 1] != b'_'
+}
+
+/// A number continued by digits, and how many these are; nothing if it is too large.
+const fn digits(text: &[u8], mut number: u128) -> Option<(u128, u32)> {
+    let (mut count, mut at) = (0, 0);
+    while at < text.len() {
+        if text[at] != b'_' {
+            let Some(tens) = number.checked_mul(10) else { return None };
+            let Some(sum) = tens.checked_add((text[at] - b'0') as u128) else { return None };
+            (number, count) = (sum, count + 1);
+        }
+        at += 1;
+    }
+    Some((number, count))
 }
 
 /// The shortest exact text of up to three decimals; of equally short ones that in the largest unit.

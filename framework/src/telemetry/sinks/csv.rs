@@ -1,6 +1,5 @@
 //! Statistics, time series and curves as CSV, for spreadsheets and data frames.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use csv::Writer;
@@ -35,7 +34,7 @@ pub fn write_stats(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Resu
 pub fn write_series(series: &Series, out: &mut dyn Write) -> io::Result<()> {
     let mut table = Writer::from_writer(out);
     table.write_record(["time_ps", "path", "statistic", "increase", "unit"])?;
-    for point in &series.points {
+    for point in series.points() {
         let counter = &series.counters[point.counter];
         let (time, increase) = (point.time.as_ps().to_string(), point.increase.to_string());
         table.write_record([&*time, &*counter.path, counter.label.name, &*increase, unit(&counter.label)])?;
@@ -58,14 +57,16 @@ pub fn write_curves(curves: &[Curve], out: &mut dyn Write) -> io::Result<()> {
     let mut table = Writer::from_writer(out);
     let titles = curves.iter().map(|curve| format!("{} ({})", curve.name, curve.unit));
     table.write_record(std::iter::once("time_ps".to_owned()).chain(titles))?;
-    let mut lines: BTreeMap<SimTime, Vec<String>> = BTreeMap::new();
-    for (column, curve) in curves.iter().enumerate() {
-        for (time, value) in &curve.points {
-            let line = lines.entry(*time).or_insert_with(|| vec![String::new(); curves.len()]);
-            line[column] = fixed(*value);
-        }
-    }
-    for (time, values) in lines {
+    let mut rest: Vec<&[(SimTime, f64)]> = curves.iter().map(|curve| &curve.points[..]).collect();
+    while let Some(time) = rest.iter().filter_map(|points| Some(points.first()?.0)).min() {
+        let value = |points: &mut &[(SimTime, f64)]| match points.split_first() {
+            Some((&(at, value), behind)) if at == time => {
+                *points = behind;
+                fixed(value)
+            }
+            _ => String::new(),
+        };
+        let values: Vec<String> = rest.iter_mut().map(value).collect();
         table.write_record(std::iter::once(time.as_ps().to_string()).chain(values))?;
     }
     table.flush()
@@ -107,7 +108,7 @@ mod tests {
     fn series_have_a_line_a_point_and_curves_a_column_each() {
         let counters = vec![CounterName { path: "sm[0]".to_owned(), label: LABEL }];
         let points = vec![Point { time: SimTime::from_ps(10), counter: 0, increase: 3 }];
-        let series = Series { every: SimTime::from_ps(10), counters, points };
+        let series = Series::of(SimTime::from_ps(10), counters, points);
         let found = text(|out| write_series(&series, out));
         assert_eq!(found, "time_ps,path,statistic,increase,unit\n10,sm[0],wait,3,cycles\n");
         let curve = |name, points: &[(u64, f64)]| Curve {

@@ -72,7 +72,10 @@ pub fn write_series(series: &Series, out: &mut dyn Write) -> io::Result<()> {
         ("increase", Sort::Count),
         ("unit", Sort::Text),
     ];
-    write("series", &columns, series.points.chunks(GROUP), out, |points, group| {
+    let mut points = series.points();
+    let chunks = std::iter::from_fn(|| Some(points.by_ref().take(GROUP).collect::<Vec<_>>()))
+        .take_while(|chunk| !chunk.is_empty());
+    write("series", &columns, chunks, out, |points, group| {
         let counters = || points.iter().map(|point| &series.counters[point.counter]);
         // Parquet keeps numbers without a sign as the bits of those with one.
         let times: Vec<i64> = points.iter().map(|point| point.time.as_ps().cast_signed()).collect();
@@ -86,12 +89,12 @@ pub fn write_series(series: &Series, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Writes a file of these columns, a row group for each chunk.
-fn write<'a, T: 'a>(
+fn write<C>(
     name: &str,
     columns: &[(&str, Sort)],
-    chunks: impl Iterator<Item = &'a [T]>,
+    chunks: impl Iterator<Item = C>,
     out: &mut dyn Write,
-    fill: impl Fn(&'a [T], &mut SerializedRowGroupWriter<'_, Vec<u8>>) -> Result<(), ParquetError>,
+    fill: impl Fn(C, &mut SerializedRowGroupWriter<'_, Vec<u8>>) -> Result<(), ParquetError>,
 ) -> io::Result<()> {
     let attempt = || {
         let fields = columns.iter().map(|(name, sort)| field(name, *sort).map(Arc::new));
@@ -200,8 +203,7 @@ mod tests {
         let counters = vec![CounterName { path: "sm[0]".to_owned(), label: LABEL }];
         let count = GROUP as u64 + 10;
         let point = |n| Point { time: SimTime::from_ps(n), counter: 0, increase: u64::MAX - n };
-        let points = (0..count).map(point).collect();
-        let series = Series { every: SimTime::from_ps(1), counters, points };
+        let series = Series::of(SimTime::from_ps(1), counters, (0..count).map(point));
         let (names, found) = read(&bytes(|out| write_series(&series, out)));
         assert_eq!(names, ["time_ps", "path", "statistic", "increase", "unit"]);
         assert_eq!(found.len() as u64, count);

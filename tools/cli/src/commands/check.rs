@@ -11,7 +11,7 @@ use counterpoint_framework::topology;
 use counterpoint_simulation::run::{feasible, load_application, load_machine};
 
 use super::machine::MachineOptions;
-use super::{fail, note_unused, throughput};
+use super::{fail, note_remarks, note_unused, throughput};
 use crate::table::amount;
 use crate::{Console, SUCCESS};
 
@@ -39,6 +39,7 @@ impl Check {
         let mut errors = Vec::new();
         match machine {
             Ok(loaded) => {
+                note_remarks(&loaded.remarks, console)?;
                 let machine = &loaded.machine;
                 let (parts, links) = (machine.instances.len(), machine.links.len());
                 writeln!(console.out, "machine {}: {parts} components, {links} links", machine.name)?;
@@ -79,9 +80,7 @@ impl Check {
                 for input in loaded.files().filter(|input| input.generated) {
                     writeln!(console.out, "  {} does not exist; a run makes it", input.place.display())?;
                 }
-                for remark in &loaded.remarks {
-                    writeln!(console.out, "  {remark}")?;
-                }
+                note_remarks(&loaded.remarks, console)?;
             }
             Some(Err(error)) => errors.push(error),
             None => {}

@@ -117,6 +117,11 @@ fn note_unused(sets: &[String], console: &mut Console<'_>) -> io::Result<()> {
     Ok(())
 }
 
+/// Prints remarks on what is sound and may not be meant.
+fn note_remarks(remarks: &[String], console: &mut Console<'_>) -> io::Result<()> {
+    remarks.iter().try_for_each(|remark| writeln!(console.err, "note: {remark}"))
+}
+
 /// Prints what went wrong: drawn for someone who watches, plain for a file.
 fn fail(errors: &[RunError], console: &mut Console<'_>) -> io::Result<u8> {
     for (index, error) in errors.iter().enumerate() {

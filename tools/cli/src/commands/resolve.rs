@@ -8,7 +8,7 @@ use counterpoint_framework::topology;
 use counterpoint_simulation::run::load_machine;
 
 use super::machine::MachineOptions;
-use super::{fail, note_unused};
+use super::{fail, note_remarks, note_unused};
 use crate::{Console, SUCCESS};
 
 /// The command's arguments.
@@ -24,6 +24,7 @@ impl Resolve {
         note_unused(&request.sets, console)?;
         match load_machine(&request, registry) {
             Ok(loaded) => {
+                note_remarks(&loaded.remarks, console)?;
                 write!(console.out, "{}", topology::resolve(&loaded.machine, &loaded.sources))?;
                 Ok(SUCCESS)
             }

@@ -22,8 +22,8 @@ use counterpoint_simulation::verify::Verdict;
 
 #[cfg(feature = "otlp")]
 use super::export::{RunExportOptions, Sent};
-use super::fail;
 use super::machine::MachineOptions;
+use super::{fail, note_remarks};
 use crate::{Console, FAILURE, INTERRUPTED, NOT_VERIFIED, SUCCESS, log, progress, table};
 
 /// The command's arguments.
@@ -362,8 +362,8 @@ pub(super) fn simulate(
     for path in result.iter().flat_map(|summary| &summary.created) {
         writeln!(console.err, "note: {path} did not exist; it was made by its generator")?;
     }
-    for remark in result.iter().flat_map(|summary| &summary.remarks) {
-        writeln!(console.err, "note: {remark}")?;
+    if let Ok(summary) = &result {
+        note_remarks(&summary.remarks, console)?;
     }
     Ok(result)
 }

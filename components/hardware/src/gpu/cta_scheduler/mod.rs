@@ -23,7 +23,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, HangReason, Source};
-use counterpoint_framework::model::{Component, Context, Invalid, Params, Ports, Slot};
+use counterpoint_framework::model::{Component, Context, Invalid, Params, Ports, Slot, Variant};
 use counterpoint_framework::telemetry::{Lane, Level, Meter};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{
@@ -41,7 +41,7 @@ pub use stats::CtaSchedulerStats;
 #[derive(Clone, Debug, Params)]
 pub struct CtaSchedulerParams {
     /// Which block goes where, and when.
-    #[param(default = "fifo")]
+    #[param(default = <fifo::Fifo as Variant<dyn CtaPolicy>>::NAME)]
     policy: Slot<dyn CtaPolicy>,
     /// Kernels that run at a time at most; those beyond wait in the order of their arrival. GPGPU-Sim has 8
     /// (gpgpu_max_concurrent_kernel), Fermi 16, Kepler of compute capability 3.5 has 32.

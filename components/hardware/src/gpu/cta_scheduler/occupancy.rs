@@ -56,11 +56,14 @@ impl Occupancy {
         }
     }
 
-    /// Maximum number of blocks of a grid on one of these SMs.
+    /// Maximum number of blocks of a grid on one of these SMs: what the roomiest holds when it is empty, and the even share
+    /// of a grid that is spread.
     pub(super) fn most_per_sm(&self, ctas: u32, demand: &SmResources, offers: &[SmResources]) -> u32 {
-        let capacity: u64 = offers.iter().map(|offer| u64::from(blocks(offer, demand))).sum();
+        let held = offers.iter().map(|offer| blocks(offer, demand));
+        let capacity: u64 = held.clone().map(u64::from).sum();
+        let most = held.max().unwrap_or_default();
         let fills = u64::from(ctas) >= capacity;
-        if fills || !self.spread { u32::MAX } else { ctas.div_ceil(offers.len() as u32) }
+        if fills || !self.spread { most } else { most.min(ctas.div_ceil(offers.len() as u32)) }
     }
 }
 
@@ -139,7 +142,11 @@ mod tests {
         let sms = [GTX_480; 15];
         let most = |ctas| spread.most_per_sm(ctas, &demand, &sms);
         assert_eq!((most(1), most(15), most(16), most(31), most(89)), (1, 1, 2, 3, 6));
-        assert_eq!((most(90), most(1000)), (u32::MAX, u32::MAX), "15 SMs of 6 blocks are full");
-        assert_eq!(packed.most_per_sm(1, &demand, &sms), u32::MAX);
+        assert_eq!((most(90), most(1000)), (6, 6), "15 SMs of 6 blocks are full");
+        assert_eq!(packed.most_per_sm(1, &demand, &sms), 6);
+        // SMs of two kinds: the limit is that of the roomier one.
+        let mixed = [SmResources { threads: 512, ..GTX_480 }, GTX_480];
+        assert_eq!((packed.most_per_sm(1, &demand, &mixed), spread.most_per_sm(8, &demand, &mixed)), (6, 6));
+        assert_eq!(spread.most_per_sm(5, &demand, &mixed), 3);
     }
 }

@@ -83,6 +83,14 @@ impl View<'_> {
         self.sms[sm].ready && self.has_room(launch, sm)
     }
 
+    /// Blocks of the launch that an SM holds when it has nothing else: what its resources allow, at most
+    /// [`Running::most_per_sm`], and none on an SM that is not of the launch's share.
+    pub fn capacity(&self, launch: usize, sm: usize) -> u32 {
+        let running = &self.launches[launch];
+        let holds = occupancy::blocks(&self.sms[sm].total, &running.demand).min(running.most_per_sm);
+        if running.share.contains(&sm) { holds } else { 0 }
+    }
+
     /// The reason why a block does not fit where a policy places it, with the amounts needed and left. `None`: it fits.
     #[inline]
     pub(super) fn refusal(&self, placement: Placement) -> Option<String> {

@@ -22,7 +22,8 @@ pub struct Running {
     pub demand: SmResources,
     /// The SMs that may hold blocks of it.
     pub share: Range<usize>,
-    /// Maximum number of its blocks on each of these at a time, room permitting.
+    /// Maximum number of its blocks on one of these at a time: what the roomiest of them holds when it is empty, or the even
+    /// share of a small grid. [`View::capacity`](super::View::capacity) is the number for an SM.
     pub most_per_sm: u32,
     /// Blocks placed so far; they are placed in the order of their index.
     pub placed: u32,

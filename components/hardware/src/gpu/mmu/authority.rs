@@ -120,7 +120,7 @@ pub trait Authority {
 }
 
 /// The authority `any`.
-struct Any;
+pub(super) struct Any;
 
 impl Variant<dyn Authority> for Any {
     const NAME: &'static str = "any";

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{
-    Component, Context, Counter, Distribution, Invalid, Params, Ports, Slot, Stats,
+    Component, Context, Counter, Distribution, Invalid, Params, Ports, Slot, Stats, Variant,
 };
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
 use counterpoint_protocols::launch::LaunchId;
@@ -19,7 +19,7 @@ use counterpoint_protocols::memory::{MemAccess, MemoryClient, Tag, line_of};
 use counterpoint_protocols::translation::{MmuReply, MmuRequest, TranslationServer};
 
 use super::pages::Pages;
-use authority::{Authority, OWN_TAGS, Outbox, Tables};
+use authority::{Any, Authority, OWN_TAGS, Outbox, Tables};
 
 /// Entries of a table, and bytes of an entry.
 const TABLE: u64 = 512;
@@ -47,7 +47,7 @@ pub struct MmuParams {
     #[param(default = "0 cycles")]
     notification: Cycles,
     /// Which launch may access a page.
-    #[param(default = "any")]
+    #[param(default = <Any as Variant<dyn Authority>>::NAME)]
     authority: Slot<dyn Authority>,
 }
 

@@ -1,11 +1,12 @@
 //! Parameters of an SM.
 
-use counterpoint_framework::model::{Choice, Invalid, Params, Slot};
+use counterpoint_framework::model::{Choice, Invalid, Params, Slot, Variant};
 use counterpoint_framework::time::{Bytes, Cycles};
 use counterpoint_protocols::launch::SmResources;
 use counterpoint_ptx::Latency;
 
 use super::scheduler::WarpPolicy;
+use super::scheduler::gto::GreedyThenOldest;
 use crate::memory::cache::SetIndex;
 
 /// When an SM forgets what its L1 data cache holds.
@@ -309,7 +310,7 @@ pub struct SmParams {
     #[param(default = "2", min = "1", max = "4")]
     pub schedulers: u32,
     /// Which of the ready warps issues.
-    #[param(default = "gto")]
+    #[param(default = <GreedyThenOldest as Variant<dyn WarpPolicy>>::NAME)]
     pub warp_scheduler: Slot<dyn WarpPolicy>,
     /// Instructions of one warp that a scheduler issues in a cycle.
     #[param(default = "1", min = "1", max = "2")]

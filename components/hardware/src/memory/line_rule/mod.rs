@@ -6,7 +6,7 @@
 counterpoint_framework::variants! {
     pub(crate) fn register, of dyn LineRule;
 
-    mod none::NoRule;
+    pub(super) mod none::NoRule;
 }
 
 use counterpoint_framework::kernel::Source;

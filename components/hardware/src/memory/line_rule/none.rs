@@ -5,7 +5,7 @@ use counterpoint_framework::model::Variant;
 use super::LineRule;
 
 /// The rule `none`.
-pub(super) struct NoRule;
+pub(in crate::memory) struct NoRule;
 
 impl Variant<dyn LineRule> for NoRule {
     const NAME: &'static str = "none";

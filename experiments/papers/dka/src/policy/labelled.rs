@@ -11,6 +11,7 @@ use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, Placement, View};
 use counterpoint_protocols::extra::Note;
 use counterpoint_protocols::launch::Launch;
 
+use super::pairs::Pairs;
 use crate::labels::Flush;
 use crate::pipeline::Task;
 
@@ -18,7 +19,7 @@ use crate::pipeline::Task;
 #[derive(Clone, Debug, Params)]
 pub(super) struct LabelledParams {
     /// The policy that places blocks.
-    #[param(default = "dka")]
+    #[param(default = <Pairs as Equipped<dyn CtaPolicy>>::NAME)]
     of: Slot<dyn CtaPolicy>,
 }
 

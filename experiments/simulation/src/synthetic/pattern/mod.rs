@@ -5,7 +5,7 @@
 counterpoint_framework::variants! {
     pub(crate) fn register, of dyn Pattern;
 
-    mod sequential::Sequential;
+    pub(super) mod sequential::Sequential;
     mod strided::Strided;
     mod random::Random;
     mod hot_set::HotSet;

@@ -5,7 +5,7 @@ use counterpoint_framework::model::Variant;
 use super::{Pattern, Step, Walk};
 
 /// The pattern `sequential`.
-pub(super) struct Sequential;
+pub(in crate::synthetic) struct Sequential;
 
 impl Variant<dyn Pattern> for Sequential {
     const NAME: &'static str = "sequential";

@@ -6,7 +6,7 @@ use super::{View, WarpPolicy};
 
 /// The policy `gto`.
 #[derive(Default)]
-pub(super) struct GreedyThenOldest {
+pub(in crate::gpu::sm) struct GreedyThenOldest {
     last: u32,
 }
 

@@ -6,7 +6,7 @@ counterpoint_framework::variants! {
     pub(crate) fn register, of dyn WarpPolicy;
 
     mod lrr::LooseRoundRobin;
-    mod gto::GreedyThenOldest;
+    pub(super) mod gto::GreedyThenOldest;
     mod two_level::TwoLevel;
 }
 
