@@ -529,6 +529,7 @@ pub fn blank(span: Span) -> Instruction {
         drains: false,
         aligned: false,
         order: Order::NONE,
+        scope: None,
         polls: false,
         spins: false,
         target: NO_PC,
