@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::execute::AccessKind;
+
 /// Bytes of a page.
 const PAGE: u64 = 1024;
 /// Bytes of a cell in a page of words.
@@ -21,6 +23,14 @@ pub(super) enum Deed {
 }
 
 impl Deed {
+    pub(super) fn of(kind: AccessKind) -> Deed {
+        match kind {
+            AccessKind::Load => Deed::Reads,
+            AccessKind::Store => Deed::Writes,
+            AccessKind::Atomic(..) => Deed::Changes,
+        }
+    }
+
     /// In the third person.
     pub(super) fn verb(self) -> &'static str {
         match self {

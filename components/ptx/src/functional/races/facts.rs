@@ -88,8 +88,8 @@ fn fact(one: &Instruction, target: u32) -> Fact {
     let fence = one.action == Action::Fence && scope.is_some();
     Fact {
         scope,
-        acquires: one.order.acquires != Reach::None || (fence && legacy),
-        releases: one.order.releases != Reach::None || (fence && legacy),
+        acquires: scope.is_some() && one.order.acquires != Reach::None || (fence && legacy),
+        releases: scope.is_some() && one.order.releases != Reach::None || (fence && legacy),
         bytes: one.memory.bytes,
         apart: one.memory.cache == CacheOperator::NonCoherent || matches!(one.action, Action::Texture(_)),
         polls: false,
@@ -121,6 +121,12 @@ mod tests {
                 assert!(fact.acquires && fact.releases && fact.scope == Some(scope), "sm_{target} {fence}");
             }
         }
+    }
+
+    #[test]
+    fn a_fence_of_proxies_orders_no_threads() {
+        let fact = facts_of(75, "fence.proxy.alias;")[0];
+        assert!(!fact.acquires && !fact.releases);
     }
 
     #[test]

@@ -40,14 +40,6 @@ impl Kept {
 }
 
 impl Judge<'_> {
-    fn deed(&self) -> Deed {
-        match self.access.kind {
-            AccessKind::Load => Deed::Reads,
-            AccessKind::Store => Deed::Writes,
-            AccessKind::Atomic(..) => Deed::Changes,
-        }
-    }
-
     /// Whether an access comes before a lane's current one.
     fn comes_before(&self, mark: Mark, lane: u32, clock: &Clock) -> bool {
         let (warp, time) = self.epochs[mark.epoch() as usize];
@@ -71,7 +63,7 @@ impl Judge<'_> {
 
     /// An access to these bytes with which a lane's races; `silent` if it leaves them as they are.
     pub(super) fn conflict(&self, cell: &Cell, lane: u32, clock: &Clock, silent: bool) -> Option<Mark> {
-        let deed = self.deed();
+        let deed = Deed::of(self.access.kind);
         let weak = self.fact.scope.is_none();
         let writes = cell.strong.iter().chain([&cell.write]).filter(|mark| !mark.is_none());
         if self.fact.apart && deed == Deed::Reads {
@@ -95,7 +87,7 @@ impl Judge<'_> {
 
     /// Remembers a lane's access.
     pub(super) fn record(&self, cell: &mut Cell, lane: u32, clock: &Clock, silent: bool) {
-        let deed = self.deed();
+        let deed = Deed::of(self.access.kind);
         let mark = Mark::new(self.epoch, lane, self.access.pc, deed);
         let before = |other: Mark| self.comes_before(other, lane, clock);
         if deed == Deed::Reads || silent {

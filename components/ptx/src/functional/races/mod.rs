@@ -28,6 +28,8 @@ mod facts;
 mod judge;
 mod reason;
 mod records;
+#[cfg(test)]
+mod tests;
 mod threads;
 
 use std::collections::BTreeMap;
@@ -290,7 +292,7 @@ impl Races {
                     .for_each(|group| records.read(place, group, me, side, access.pc));
             }
             if access.kind != AccessKind::Load {
-                let deed = if access.kind == AccessKind::Store { Deed::Writes } else { Deed::Changes };
+                let deed = Deed::of(access.kind);
                 let mark = Mark::new(epoch, lane, access.pc, deed);
                 let is_own = |writer: Mark| {
                     launch.epochs[writer.epoch() as usize].0 == threads.number && writer.lane() == lane

@@ -53,11 +53,7 @@ impl Races {
             theirs: launch.facts[other.pc() as usize],
             own: launch.facts[access.pc as usize],
             pc: access.pc,
-            deed: match access.kind {
-                crate::execute::AccessKind::Load => Deed::Reads,
-                crate::execute::AccessKind::Store => Deed::Writes,
-                crate::execute::AccessKind::Atomic(..) => Deed::Changes,
-            },
+            deed: Deed::of(access.kind),
             blocks: [block, self.block],
             same_warp: number == self.warps[warp].number,
         };
@@ -118,7 +114,8 @@ impl Sides<'_> {
         } else if self.blocks[0] == self.blocks[1] {
             "nothing orders them: `bar.sync` (`__syncthreads()`) between them does".to_owned()
         } else {
-            "nothing orders them: no release behind the one that the other has acquired".to_owned()
+            "nothing orders them: no release that follows the one has been acquired before the other"
+                .to_owned()
         }
     }
 

@@ -131,3 +131,83 @@ impl Records {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::cells::Deed;
+    use super::super::clock::Entry;
+    use super::super::threads::Known;
+    use super::*;
+    use crate::isa::Scope;
+
+    /// A group that has released, to its block and to the device, what warp 7 did until then.
+    fn group(times: [u32; 2]) -> Group {
+        let clock = |time: u32| {
+            let mut clock = Clock::default();
+            clock.note(7, Entry::of(u32::MAX, time));
+            clock
+        };
+        let released = times.map(clock);
+        Group { lanes: u32::MAX, known: Known { released, ..Known::default() } }
+    }
+
+    fn side(block: u32, scope: Scope) -> Side {
+        Side { block, fact: Fact { scope: Some(scope), bytes: 4, ..Fact::default() } }
+    }
+
+    const MARK: fn(u32) -> Mark = |epoch| Mark::new(epoch, 0, 1, Deed::Changes);
+
+    /// Up to when a reader may learn of warp 7, by a fence of its block and of the device.
+    fn learned(records: &Records, reader: Side, writer: Side) -> [u32; 2] {
+        let mut group = group([0, 0]);
+        records.read(64, &mut group, reader, writer, 3);
+        group.known.pending.map(|clock| (1..10).take_while(|time| clock.covers(7, 0, *time)).count() as u32)
+    }
+
+    #[test]
+    fn a_reader_learns_what_was_released_as_far_as_it() {
+        let mut records = Records::default();
+        let (writer, nobody) = (side(0, Scope::Gpu), Clock::default());
+        records.write(64, MARK(1), (&group([5, 3]), &nobody), writer, None);
+        assert_eq!(learned(&records, side(0, Scope::Gpu), writer), [5, 3]);
+        assert_eq!(learned(&records, side(1, Scope::Gpu), writer), [0, 3]);
+        assert_eq!(
+            learned(&records, side(1, Scope::Block), writer),
+            [0, 0],
+            "its scope does not include the writer"
+        );
+        assert_eq!(learned(&records, side(0, Scope::Block), writer), [5, 3]);
+    }
+
+    #[test]
+    fn atomics_hand_on_what_they_find_and_stores_do_not() {
+        let (first, second, nobody) = (side(0, Scope::Gpu), side(1, Scope::Gpu), Clock::default());
+        for (before, expected) in
+            [(Some(first), [0, 3]), (None, [0, 0]), (Some(side(0, Scope::Block)), [0, 0])]
+        {
+            let mut records = Records::default();
+            records.write(64, MARK(1), (&group([5, 3]), &nobody), first, None);
+            records.write(64, MARK(2), (&group([0, 0]), &nobody), second, before);
+            assert_eq!(learned(&records, side(2, Scope::Gpu), second), expected, "{before:?}");
+            assert_eq!(records.writer(64), Some(MARK(2)));
+        }
+        let mut records = Records::default();
+        records.write(64, MARK(1), (&group([5, 3]), &nobody), first, None);
+        records.forget(62, 4);
+        assert_eq!(records.writer(64), None, "a weak write takes its place");
+    }
+
+    #[test]
+    fn of_many_blocks_the_last_are_known_and_the_others_see_what_all_see() {
+        let (mut records, nobody) = (Records::default(), Clock::default());
+        let mut before = None;
+        for block in 0..6 {
+            let writer = side(block, Scope::Gpu);
+            records.write(64, MARK(1), (&group([5, 3]), &nobody), writer, before);
+            before = Some(writer);
+        }
+        let last = side(5, Scope::Gpu);
+        assert_eq!(learned(&records, side(5, Scope::Gpu), last), [5, 3]);
+        assert_eq!(learned(&records, side(0, Scope::Gpu), last), [3, 3]);
+    }
+}
