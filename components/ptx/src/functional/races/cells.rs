@@ -140,6 +140,8 @@ impl Page {
 pub(super) struct Cells {
     pages: Vec<Page>,
     places: BTreeMap<u64, usize>,
+    /// Pages of what was forgotten.
+    spare: Vec<Page>,
     /// The page of the last access: its number and place.
     last: Option<(u64, usize)>,
 }
@@ -147,7 +149,7 @@ pub(super) struct Cells {
 impl Cells {
     /// Forgets all accesses.
     pub(super) fn clear(&mut self) {
-        self.pages.clear();
+        self.spare.append(&mut self.pages);
         self.places.clear();
         self.last = None;
     }
@@ -175,9 +177,13 @@ impl Cells {
     }
 
     fn find(&mut self, number: u64) -> usize {
-        let pages = &mut self.pages;
-        *self.places.entry(number).or_insert_with(|| {
-            pages.push(Page { grain: WORD, cells: vec![Cell::default(); (PAGE / WORD) as usize] });
+        let Cells { pages, places, spare, .. } = self;
+        *places.entry(number).or_insert_with(|| {
+            let mut page = spare.pop().unwrap_or_else(|| Page { grain: WORD, cells: Vec::new() });
+            page.grain = WORD;
+            page.cells.clear();
+            page.cells.resize((PAGE / WORD) as usize, Cell::default());
+            pages.push(page);
             pages.len() - 1
         })
     }

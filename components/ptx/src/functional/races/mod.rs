@@ -38,10 +38,11 @@ use crate::execute::{Access, AccessKind};
 use crate::isa::{AtomicOperation, Space, barrier};
 use crate::program::Kernel;
 use cells::{Cells, Deed, Mark};
+use clock::Clock;
 use facts::Fact;
 use judge::{Judge, lanes_of, within};
-use records::{Records, Side};
-use threads::{Arrivals, Threads};
+use records::{Record, Records, Side};
+use threads::{Arrivals, Group, Threads};
 
 /// Two accesses that race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,11 +78,6 @@ impl Launch {
             self.epochs.push((threads.number, threads.time));
         }
         threads.epoch
-    }
-
-    fn side(&self, mark: Mark) -> Side {
-        let (warp, _) = self.epochs[mark.epoch() as usize];
-        Side { block: warp / self.warps, fact: self.facts[mark.pc() as usize] }
     }
 }
 
@@ -151,20 +147,23 @@ impl Races {
 
     /// A warp arrives at a barrier: its later accesses are unknown to others.
     pub(super) fn arrive(&mut self, warp: usize, barrier: u32) {
-        self.arrived[barrier as usize].add(&self.warps[warp].together());
-        self.warps[warp].go_on();
+        self.arrived[barrier as usize].add(&self.warps[warp]);
+        self.warps[warp].arrive();
     }
 
     /// A barrier opens for a warp that waited there; `whole` if it waited for all of the block.
     pub(super) fn pass(&mut self, warp: usize, barrier: u32, whole: bool) {
-        let mut all = Arrivals::default();
-        all.add(&self.warps[warp].together());
-        all.add(self.arrived[barrier as usize].known());
+        let all = &mut self.arrived[barrier as usize];
         if whole {
-            all.add(self.ended.known());
+            all.join(&self.ended);
         }
-        self.warps[warp].merge(all.known().clone());
-        self.warps[warp].go_on();
+        let threads = &mut self.warps[warp];
+        if !threads.waits() {
+            // A part of it did not.
+            all.add(threads);
+        }
+        threads.merge(all.known().clone());
+        threads.go_on();
     }
 
     /// A barrier has opened and begins anew.
@@ -173,7 +172,7 @@ impl Races {
     }
 
     pub(super) fn end(&mut self, warp: usize) {
-        self.ended.add(&self.warps[warp].together());
+        self.ended.add(&self.warps[warp]);
     }
 
     /// Number of meetings of a warp's threads until now.
@@ -268,41 +267,46 @@ impl Races {
     /// A strong access sees what others have released, and passes on what its threads have.
     fn synchronise(&mut self, access: &Access, lanes: u32, warp: usize) {
         let Some(launch) = &mut self.launch else { return };
-        let fact = launch.facts[access.pc as usize];
-        let me = Side { block: self.block, fact };
         let threads = &mut self.warps[warp];
         let epoch = launch.epoch(threads);
-        let is_shared = access.space == Space::Shared;
+        let Launch { facts, epochs, warps, records, .. } = &mut **launch;
+        let records = if access.space == Space::Shared { &mut self.records } else { records };
+        let fact = facts[access.pc as usize];
+        let me = Side { block: self.block, fact };
+        let side = |mark: Mark| Side {
+            block: epochs[mark.epoch() as usize].0 / *warps,
+            fact: facts[mark.pc() as usize],
+        };
         let places = lanes_of(lanes).flat_map(|lane| {
             let start = access.addresses[lane as usize];
-            let width = u64::from(access.width);
-            let step = u64::from(access.element_bytes).max(1);
-            (start..start + width).step_by(step as usize).map(move |place| (lane, place))
+            let step = usize::from(access.element_bytes).max(1);
+            (start..start + u64::from(access.width)).step_by(step).map(move |place| (lane, place))
         });
         for (lane, place) in places {
-            let records = if is_shared { &self.records } else { &launch.records };
-            let writer = records.writer(place);
-            let side = writer.map(|writer| launch.side(writer));
-            if access.kind != AccessKind::Store
-                && let Some(side) = side
-            {
+            let read = |threads: &mut Threads, record: &Record| {
+                let writer = side(record.writer);
+                let of_lane = |group: &&mut Group| group.lanes >> lane & 1 != 0;
                 threads
                     .groups_of(lanes)
-                    .filter(|group| group.lanes >> lane & 1 != 0 || group.lanes == u32::MAX)
-                    .for_each(|group| records.read(place, group, me, side, access.pc));
+                    .filter(of_lane)
+                    .for_each(|group| record.read(group, me, writer, access.pc, access.wants_value));
+            };
+            if access.kind == AccessKind::Load {
+                records.find(place).into_iter().for_each(|record| read(threads, record));
+                continue;
             }
-            if access.kind != AccessKind::Load {
-                let deed = Deed::of(access.kind);
-                let mark = Mark::new(epoch, lane, access.pc, deed);
-                let is_own = |writer: Mark| {
-                    launch.epochs[writer.epoch() as usize].0 == threads.number && writer.lane() == lane
-                };
-                let goes_on = deed == Deed::Changes || writer.is_some_and(is_own);
-                let group = threads.group(lane);
-                let all = threads.all_of(group);
-                let records = if is_shared { &mut self.records } else { &mut launch.records };
-                records.write(place, mark, (group, &all), me, side.filter(|_| goes_on));
+            let record = records.of(place);
+            let before = (!record.writer.is_none()).then(|| side(record.writer));
+            let changes = access.kind != AccessKind::Store;
+            if changes && before.is_some() {
+                read(threads, record);
             }
+            let is_own =
+                epochs[record.writer.epoch() as usize].0 == threads.number && record.writer.lane() == lane;
+            let group = threads.group(lane);
+            let all = if fact.releases { threads.all_of(group) } else { Clock::default() };
+            let mark = Mark::new(epoch, lane, access.pc, Deed::of(access.kind));
+            record.write(mark, (group, &all), me, before.filter(|_| changes || is_own));
         }
         if access.kind != AccessKind::Load {
             threads.has_published = true;
@@ -318,7 +322,6 @@ impl Races {
         if !facts::is_on_barrier(operation) {
             return;
         }
-        let own = self.warps[warp].together();
         // Lanes change a word one after another.
         let mut changed = BTreeMap::new();
         for lane in lanes_of(access.mask).map(|lane| lane as usize) {
@@ -332,7 +335,7 @@ impl Races {
                 self.warps[warp].learn(come.known());
                 continue;
             }
-            coming.add(&own);
+            coming.add(&self.warps[warp]);
             if barrier::parity(old) != barrier::parity(new) {
                 *come = coming.clone();
             }

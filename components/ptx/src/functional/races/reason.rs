@@ -91,22 +91,23 @@ impl Sides<'_> {
         if let Some(missing) = seen.iter().rev().find_map(|seen| self.link(seen)) {
             return missing;
         }
-        let weak = |(deed, fact): (Deed, &Fact)| deed == Deed::Reads && fact.scope.is_none();
         let [mine, other] = [(self.deed, own), (self.other.deed(), theirs)];
         for (reads, writes) in [(mine, other), (other, mine)] {
-            let is_signal = reads.1.polls || writes.1.scope.is_some();
-            if weak(reads) && is_signal {
-                let read = self.read();
-                let what = if reads.1.polls { "poll" } else { "read" };
-                let also = if writes.1.scope.is_none() {
-                    format!(", and the write at {} is weak: {}", self.line(writes.1), self.write())
-                } else {
-                    String::new()
-                };
-                return format!("the {what} at {} is a weak load: {read}{also}", self.line(reads.1));
+            // Threads of a warp that do not wait for each other have a barrier at hand.
+            if reads.0 == Deed::Writes || (self.same_warp && !reads.1.polls) {
+                continue;
             }
-            if writes.1.scope.is_none() && reads.1.scope.is_some() {
-                return format!("the write at {} is weak: {}", self.line(writes.1), self.write());
+            let (is_weak, write_is_weak) = (reads.1.scope.is_none(), writes.1.scope.is_none());
+            let mut parts = Vec::new();
+            if is_weak && (reads.1.polls || !write_is_weak) {
+                let what = if reads.1.polls { "poll" } else { "read" };
+                parts.push(format!("the {what} at {} is a weak load: {}", self.line(reads.1), self.read()));
+            }
+            if write_is_weak && (reads.1.polls || !is_weak) {
+                parts.push(format!("the write at {} is weak: {}", self.line(writes.1), self.write()));
+            }
+            if !parts.is_empty() {
+                return parts.join(", and ");
             }
         }
         if self.same_warp {
@@ -134,7 +135,10 @@ impl Sides<'_> {
         let reach = if same { BLOCK } else { DEVICE };
         let released = |reach: usize| seen.released[reach].covers(warp, self.other.lane(), time);
         let mut parts = Vec::new();
-        if !released(reach) && !(write.releases && released(BLOCK)) {
+        // A release or acquire of too narrow a scope is told as such.
+        let (narrow_release, narrow_acquire) =
+            (write.releases && released(BLOCK), read.acquires && !read.is_wide());
+        if !(released(reach) || narrow_release) {
             let between = format!("between {} and {}", self.line(&self.theirs), self.line(&write));
             parts.push(match released(BLOCK) {
                 true => format!(
@@ -147,7 +151,7 @@ impl Sides<'_> {
         if !write.is_strong_with(&read, same) {
             parts.push(self.not_strong_together((seen.writer.pc(), write), (seen.pc, read)));
         }
-        if !seen.acquired[reach] && !(read.acquires && !read.is_wide()) {
+        if !(seen.acquired[reach] || narrow_acquire) {
             let behind = format!("behind {}", self.line(&read));
             parts.push(match seen.acquired[BLOCK] {
                 true => {

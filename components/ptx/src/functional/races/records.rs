@@ -16,8 +16,9 @@ const BLOCKS: usize = 4;
 static NOTHING: Clock = Clock::NOTHING;
 
 #[derive(Clone, Debug, Default)]
-struct Record {
-    writer: Mark,
+pub(super) struct Record {
+    /// The last writer; none if there was none yet.
+    pub(super) writer: Mark,
     /// What the writer knew.
     knew: Clock,
     /// What was released to the device.
@@ -50,6 +51,54 @@ impl Record {
         }
         self.blocks.push((block, clock.clone()));
     }
+
+    /// A group has read the place by an instruction; `writer` is the side of the last writer. The sight is kept for explanations where a
+    /// register takes the value.
+    pub(super) fn read(&self, group: &mut Group, reader: Side, writer: Side, pc: u32, taken: bool) {
+        let released = [self.within(reader.block), &self.device];
+        if taken {
+            group.known.see(Seen {
+                writer: self.writer,
+                knew: self.knew.clone(),
+                released: [self.within(writer.block).clone(), self.device.clone()],
+                acquired: [reader.fact.acquires, reader.fact.acquires && reader.fact.is_wide()],
+                pc,
+            });
+        }
+        if !writer.fact.is_strong_with(&reader.fact, writer.block == reader.block) {
+            return;
+        }
+        for reach in [BLOCK, DEVICE] {
+            group.known.pending[reach].learn(released[reach]);
+            if reader.fact.acquires && (reach == BLOCK || reader.fact.is_wide()) {
+                group.known.clock.learn(released[reach]);
+            }
+        }
+    }
+
+    /// A group has written the place; `all` is what it knows, its own accesses included, if the write releases that. `before` is the
+    /// side of the last writer where this write hands on what that one released: it is an atomic, or of the same thread.
+    pub(super) fn write(
+        &mut self,
+        mark: Mark,
+        (group, all): (&Group, &Clock),
+        writer: Side,
+        before: Option<Side>,
+    ) {
+        let same_block = |before: Side| before.block == writer.block;
+        if !before.is_some_and(|before| before.fact.is_strong_with(&writer.fact, same_block(before))) {
+            *self = Record::default();
+        }
+        (self.writer, self.knew) = (mark, group.known.clock.clone());
+        let releases = |reach: usize| {
+            let reaches = writer.fact.releases && (reach == BLOCK || writer.fact.is_wide());
+            if reaches { all } else { &group.known.released[reach] }
+        };
+        self.device.learn(releases(DEVICE));
+        if !releases(BLOCK).is_empty() {
+            self.release_within(writer.block, releases(BLOCK));
+        }
+    }
 }
 
 /// A side of an observation: the block and the instruction.
@@ -77,58 +126,14 @@ impl Records {
         }
     }
 
-    /// The last writer of a place.
-    pub(super) fn writer(&self, place: u64) -> Option<Mark> {
-        self.places.get(&place).map(|record| record.writer)
+    /// The record of a place, if it was last written strongly.
+    pub(super) fn find(&self, place: u64) -> Option<&Record> {
+        self.places.get(&place)
     }
 
-    /// A group has read a place by an instruction. `writer` is the side of [`Records::writer`].
-    pub(super) fn read(&self, place: u64, group: &mut Group, reader: Side, writer: Side, pc: u32) {
-        let Some(record) = self.places.get(&place) else { return };
-        let released = [record.within(reader.block), &record.device];
-        group.known.see(Seen {
-            writer: record.writer,
-            knew: record.knew.clone(),
-            released: [record.within(writer.block).clone(), record.device.clone()],
-            acquired: [reader.fact.acquires, reader.fact.acquires && reader.fact.is_wide()],
-            pc,
-        });
-        if !writer.fact.is_strong_with(&reader.fact, writer.block == reader.block) {
-            return;
-        }
-        for reach in [BLOCK, DEVICE] {
-            group.known.pending[reach].learn(released[reach]);
-            if reader.fact.acquires && (reach == BLOCK || reader.fact.is_wide()) {
-                group.known.clock.learn(released[reach]);
-            }
-        }
-    }
-
-    /// A group has written a place; `all` is what it knows, its own accesses included. `before` is the side of the last writer
-    /// where this write hands on what that one released: it is an atomic, or of the same thread.
-    pub(super) fn write(
-        &mut self,
-        place: u64,
-        mark: Mark,
-        (group, all): (&Group, &Clock),
-        writer: Side,
-        before: Option<Side>,
-    ) {
-        let record = self.places.entry(place).or_default();
-        let goes_on = before
-            .is_some_and(|before| before.fact.is_strong_with(&writer.fact, before.block == writer.block));
-        if !goes_on {
-            *record = Record::default();
-        }
-        (record.writer, record.knew) = (mark, group.known.clock.clone());
-        let releases = |reach: usize| {
-            let reaches = writer.fact.releases && (reach == BLOCK || writer.fact.is_wide());
-            if reaches { all } else { &group.known.released[reach] }
-        };
-        record.device.learn(releases(DEVICE));
-        if !releases(BLOCK).is_empty() {
-            record.release_within(writer.block, releases(BLOCK));
-        }
+    /// The record of a place that is about to be written.
+    pub(super) fn of(&mut self, place: u64) -> &mut Record {
+        self.places.entry(place).or_default()
     }
 }
 
@@ -160,7 +165,7 @@ mod tests {
     /// Up to when a reader may learn of warp 7, by a fence of its block and of the device.
     fn learned(records: &Records, reader: Side, writer: Side) -> [u32; 2] {
         let mut group = group([0, 0]);
-        records.read(64, &mut group, reader, writer, 3);
+        records.find(64).unwrap().read(&mut group, reader, writer, 3, true);
         group.known.pending.map(|clock| (1..10).take_while(|time| clock.covers(7, 0, *time)).count() as u32)
     }
 
@@ -168,7 +173,7 @@ mod tests {
     fn a_reader_learns_what_was_released_as_far_as_it() {
         let mut records = Records::default();
         let (writer, nobody) = (side(0, Scope::Gpu), Clock::default());
-        records.write(64, MARK(1), (&group([5, 3]), &nobody), writer, None);
+        records.of(64).write(MARK(1), (&group([5, 3]), &nobody), writer, None);
         assert_eq!(learned(&records, side(0, Scope::Gpu), writer), [5, 3]);
         assert_eq!(learned(&records, side(1, Scope::Gpu), writer), [0, 3]);
         assert_eq!(
@@ -186,15 +191,15 @@ mod tests {
             [(Some(first), [0, 3]), (None, [0, 0]), (Some(side(0, Scope::Block)), [0, 0])]
         {
             let mut records = Records::default();
-            records.write(64, MARK(1), (&group([5, 3]), &nobody), first, None);
-            records.write(64, MARK(2), (&group([0, 0]), &nobody), second, before);
+            records.of(64).write(MARK(1), (&group([5, 3]), &nobody), first, None);
+            records.of(64).write(MARK(2), (&group([0, 0]), &nobody), second, before);
             assert_eq!(learned(&records, side(2, Scope::Gpu), second), expected, "{before:?}");
-            assert_eq!(records.writer(64), Some(MARK(2)));
+            assert_eq!(records.find(64).unwrap().writer, MARK(2));
         }
         let mut records = Records::default();
-        records.write(64, MARK(1), (&group([5, 3]), &nobody), first, None);
+        records.of(64).write(MARK(1), (&group([5, 3]), &nobody), first, None);
         records.forget(62, 4);
-        assert_eq!(records.writer(64), None, "a weak write takes its place");
+        assert!(records.find(64).is_none(), "a weak write takes its place");
     }
 
     #[test]
@@ -203,7 +208,7 @@ mod tests {
         let mut before = None;
         for block in 0..6 {
             let writer = side(block, Scope::Gpu);
-            records.write(64, MARK(1), (&group([5, 3]), &nobody), writer, before);
+            records.of(64).write(MARK(1), (&group([5, 3]), &nobody), writer, before);
             before = Some(writer);
         }
         let last = side(5, Scope::Gpu);

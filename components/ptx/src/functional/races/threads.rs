@@ -90,6 +90,8 @@ pub(super) struct Threads {
     pub(super) epoch: u32,
     /// It has made a strong write at this time: weak ones behind it belong to the next.
     pub(super) has_published: bool,
+    /// The time behind its last arrival at a barrier.
+    arrived: u32,
     /// Meetings of its threads so far.
     met: u32,
     in_step: bool,
@@ -99,7 +101,16 @@ pub(super) struct Threads {
 impl Threads {
     pub(super) fn new(number: u32, in_step: bool) -> Self {
         let all = Group { lanes: u32::MAX, known: Known::default() };
-        Threads { number, time: 1, epoch: 0, has_published: false, met: 0, in_step, groups: vec![all] }
+        Threads {
+            number,
+            time: 1,
+            epoch: 0,
+            has_published: false,
+            arrived: 0,
+            met: 0,
+            in_step,
+            groups: vec![all],
+        }
     }
 
     pub(super) fn is_in_step(&self) -> bool {
@@ -163,11 +174,20 @@ impl Threads {
     /// The knowledge of all threads, where they arrive together. What they have read counts as acquired, though PTX asks for a fence
     /// behind the read: CUDA's own samples do without where a barrier follows, and every GPU keeps that order.
     pub(super) fn together(&self) -> Known {
-        let mut all = Known::default();
-        self.groups.iter().for_each(|group| all.join(&group.known));
-        all.settle();
-        all.clock.note(self.number, Entry::of(u32::MAX, self.time));
-        all
+        let mut all = Arrivals::default();
+        all.add(self);
+        all.known
+    }
+
+    /// They have arrived at a barrier.
+    pub(super) fn arrive(&mut self) {
+        self.go_on();
+        self.arrived = self.time;
+    }
+
+    /// Whether they have done nothing since they arrived.
+    pub(super) fn waits(&self) -> bool {
+        self.arrived == self.time && self.epoch == 0
     }
 
     /// The threads know the same from here on.
@@ -197,15 +217,22 @@ fn now_of(clock: &Clock, number: u32, lanes: u32, time: u32) -> Clock {
     now
 }
 
-/// What the warps that arrive at a barrier know together.
+/// What those who arrive at a barrier know together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arrivals {
     known: Known,
 }
 
 impl Arrivals {
-    pub(super) fn add(&mut self, known: &Known) {
-        self.known.join(known);
+    /// The threads of a warp, each with what it has read; see [`Threads::together`].
+    pub(super) fn add(&mut self, threads: &Threads) {
+        threads.groups.iter().for_each(|group| self.known.join(&group.known));
+        self.known.settle();
+        self.known.clock.note(threads.number, Entry::of(u32::MAX, threads.time));
+    }
+
+    pub(super) fn join(&mut self, other: &Arrivals) {
+        self.known.join(&other.known);
     }
 
     pub(super) fn known(&self) -> &Known {
