@@ -35,6 +35,35 @@ fn what_changes_nothing_races_with_nobody() {
 }
 
 #[test]
+fn a_guess_that_a_swap_checks_races_with_no_atomic() {
+    // CUDA's atomicAdd for doubles, before the hardware had it.
+    let body = |between: &str| {
+        format!(
+            "ld.global.u32 %r1, [%data];
+AGAIN:
+add.u32 %r2, %r1, 1;
+atom.global.cas.b32 %r3, [%data], %r1, %r2;
+setp.eq.u32 %p1, %r1, %r3;
+mov.u32 %r1, %r3;
+@!%p1 bra AGAIN;
+{between}"
+        )
+    };
+    let ran = run(75, 3, 64, &body(""));
+    assert_eq!((ran.pairs().len(), ran.data[0]), (0, 192), "{:?}", ran.findings);
+    let ran = run(75, 3, 64, &body("@%p6 st.global.u32 [%data], 7;"));
+    assert!(!ran.pairs().is_empty(), "a weak write is no atomic");
+    // A look before an atomic maximum is no guess.
+    let ran = run(
+        75,
+        3,
+        64,
+        "ld.global.u32 %r1, [%data];\nadd.u32 %r2, %r1, %me;\nred.global.max.u32 [%data], %r2;",
+    );
+    assert_eq!(ran.pairs(), [["ld.global.u32 %r1, [%data];", "red.global.max.u32 [%data], %r2;"]]);
+}
+
+#[test]
 fn a_reader_before_the_writer_races_as_one_behind_it() {
     // The block that writes is the first to run, or the last.
     for writer in ["%p5", "!%p4"] {

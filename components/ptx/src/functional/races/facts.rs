@@ -1,6 +1,6 @@
 //! What the memory model asks of an instruction, found once for a kernel.
 
-use crate::isa::{AtomicOperation, CacheOperator, Reach, Scope};
+use crate::isa::{AtomicOperation, CacheOperator, LaneOp, Reach, Scope};
 use crate::program::{Action, Instruction, Kernel};
 
 /// The first architecture with the memory model, whose threads run each for itself.
@@ -19,6 +19,8 @@ pub(super) struct Fact {
     pub(super) apart: bool,
     /// A load that a loop without a write repeats at one address: it waits for others.
     pub(super) polls: bool,
+    /// A weak load whose value a compare-and-swap expects.
+    pub(super) guesses: bool,
     /// An operation on a barrier in memory, which orders by itself.
     pub(super) barrier: bool,
     pub(super) line: u32,
@@ -47,7 +49,31 @@ pub(super) fn of(kernel: &Kernel) -> Vec<Fact> {
             polls(&instructions[first..last]).for_each(|at| facts[first + at].polls = true);
         }
     }
+    for (at, one) in instructions.iter().enumerate() {
+        let loads = one.action == Action::Memory && one.is_load() && one.scope.is_none();
+        facts[at].guesses = loads && is_expected(instructions, one.destinations[0]);
+    }
     facts
+}
+
+/// Whether a compare-and-swap compares with what a register holds, perhaps in another one by then.
+fn is_expected(instructions: &[Instruction], register: u16) -> bool {
+    let is_swap = |one: &Instruction| matches!(one.memory.atomic, Some((AtomicOperation::CompareAndSwap, _)));
+    if !instructions.iter().any(is_swap) {
+        return false;
+    }
+    let is_move = |one: &Instruction| matches!(one.op, LaneOp::MovB32 | LaneOp::MovB64);
+    let mut holds = vec![register];
+    let mut next = 0;
+    while let Some(&from) = holds.get(next) {
+        next += 1;
+        for one in instructions.iter().filter(|one| is_move(one) && one.sources[0] == from) {
+            if !holds.contains(&one.destinations[0]) {
+                holds.push(one.destinations[0]);
+            }
+        }
+    }
+    instructions.iter().any(|one| is_swap(one) && holds.contains(&one.sources[0]))
 }
 
 /// The loads of a loop that wait for others.
@@ -93,6 +119,7 @@ fn fact(one: &Instruction, target: u32) -> Fact {
         bytes: one.memory.bytes,
         apart: one.memory.cache == CacheOperator::NonCoherent || matches!(one.action, Action::Texture(_)),
         polls: false,
+        guesses: false,
         barrier,
         line: one.line,
     }
@@ -121,6 +148,13 @@ mod tests {
                 assert!(fact.acquires && fact.releases && fact.scope == Some(scope), "sm_{target} {fence}");
             }
         }
+    }
+
+    #[test]
+    fn a_guess_is_a_load_whose_value_a_swap_expects() {
+        let body = "ld.global.u32 %r1, [%rd1];\nld.global.u32 %r3, [%rd1+4];\nmov.u32 %r2, %r1;\natom.global.cas.b32 %r1, [%rd1], %r2, %r3;";
+        let guesses: Vec<bool> = facts_of(70, body).iter().map(|fact| fact.guesses).collect();
+        assert_eq!(guesses, [true, false, false, false, false]);
     }
 
     #[test]

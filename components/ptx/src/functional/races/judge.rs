@@ -77,7 +77,12 @@ impl Judge<'_> {
         if races(&cell.write) {
             return Some(cell.write);
         }
-        let clashes = |mark: &&Mark| races(mark) && (weak || !self.is_strong_with(**mark));
+        // A compare-and-swap finds out whether the value that it expects is an old one.
+        let guess = |fact: &Fact, other: Deed| fact.guesses && other == Deed::Changes;
+        let is_guess =
+            |mark: Mark| guess(&self.fact, mark.deed()) || guess(&self.facts[mark.pc() as usize], deed);
+        let clashes =
+            |mark: &&Mark| races(mark) && !is_guess(**mark) && (weak || !self.is_strong_with(**mark));
         let strong = cell.strong.iter().rev().find(clashes).copied();
         strong.or_else(|| {
             let changes = deed != Deed::Reads && !silent;

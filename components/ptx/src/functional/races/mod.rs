@@ -18,6 +18,9 @@
 //! - A barrier acquires what its threads have read, and hands on what their fences have released; `bar.warp.sync` of any mask is one
 //!   of the whole warp. PTX asks for a fence of the same thread, which CUDA's samples do without.
 //! - Of threads that have read a byte, or written it strongly, the first and the last are remembered.
+//! - A weak load whose value a compare-and-swap expects races with no atomic: the swap finds out whether it was an old one. CUDA's
+//!   loops for atomics that the hardware lacks begin so.
+//! - The order of `fence.sc` among each other is no order of accesses: a run shows one of several.
 //! - Memory of the device library (`malloc`, `printf`) is not looked at.
 //!
 //! Every launch begins anew; launches among each other are the host's matter.
