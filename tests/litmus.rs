@@ -11,6 +11,7 @@
 mod host;
 mod kernel;
 mod model;
+mod races;
 
 use std::collections::BTreeSet;
 

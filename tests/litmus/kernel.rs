@@ -49,7 +49,7 @@ fn strength(how: Strength) -> String {
 }
 
 /// An instruction of a thread; `space` is empty for generic addresses.
-fn instruction(op: Op, target: u32, space: &str) -> String {
+pub(super) fn instruction(op: Op, target: u32, space: &str) -> String {
     match op {
         Op::Read { at, into, how } => format!("ld{}{space}.u32 %v{into}, [%x{at}];", strength(how)),
         Op::Write { at, value, how } => {

@@ -154,7 +154,17 @@ impl Relation {
     }
 }
 
+/// The outcomes that the model allows.
 pub(super) fn allowed(threads: &[Thread], locations: usize, registers: usize) -> BTreeSet<Outcome> {
+    judged(threads, locations, registers).0
+}
+
+/// Whether an execution that the model allows has a data race.
+pub(super) fn is_racy(threads: &[Thread], locations: usize, registers: usize) -> bool {
+    judged(threads, locations, registers).1
+}
+
+fn judged(threads: &[Thread], locations: usize, registers: usize) -> (BTreeSet<Outcome>, bool) {
     let mut events = Vec::new();
     for (thread, Thread { ops, .. }) in threads.iter().enumerate() {
         events.extend(ops.iter().map(|&op| Event { thread, op }));
@@ -162,7 +172,7 @@ pub(super) fn allowed(threads: &[Thread], locations: usize, registers: usize) ->
     let count = events.len();
     let po = Relation::of(count, |a, b| a < b && events[a].thread == events[b].thread);
     let fixed = Fixed { threads, po: &po, events: &events };
-    let mut outcomes = BTreeSet::new();
+    let (mut outcomes, mut racy) = (BTreeSet::new(), false);
     let writes: Vec<Vec<usize>> = (0..locations)
         .map(|at| (0..count).filter(|&e| events[e].writes() && events[e].at() == Some(at)).collect())
         .collect();
@@ -182,15 +192,16 @@ pub(super) fn allowed(threads: &[Thread], locations: usize, registers: usize) ->
                     all.get(from[index]).copied()
                 };
                 let from: Vec<Option<usize>> = (0..reads.len()).map(source).collect();
-                if let Some(outcome) =
+                if let Some((outcome, races)) =
                     fixed.outcome(&reads, &from, &coherence, &fences, (locations, registers))
                 {
                     outcomes.insert(outcome);
+                    racy |= races;
                 }
             });
         });
     }
-    outcomes
+    (outcomes, racy)
 }
 
 struct Fixed<'a> {
@@ -212,7 +223,7 @@ impl Fixed<'_> {
         a != b && (x.thread == y.thread || includes(x.scope()) && includes(y.scope()))
     }
 
-    /// The outcome of a candidate execution, if the model allows it.
+    /// The outcome of a candidate execution, if the model allows it, and whether it has a data race.
     fn outcome(
         &self,
         reads: &[usize],
@@ -220,7 +231,7 @@ impl Fixed<'_> {
         coherence: &[&Vec<usize>],
         fences: &[usize],
         (locations, registers): (usize, usize),
-    ) -> Option<Outcome> {
+    ) -> Option<(Outcome, bool)> {
         let events = self.events;
         let count = events.len();
         let source = |read: usize| reads.iter().position(|&found| found == read).map(|index| from[index]);
@@ -280,7 +291,14 @@ impl Fixed<'_> {
         if is_wrong {
             return None;
         }
-        self.values(reads, from, coherence, (locations, registers))
+        let races = |a: usize, b: usize| {
+            let (x, y) = (&events[a], &events[b]);
+            let conflict = x.at().is_some() && x.at() == y.at() && (x.writes() || y.writes());
+            let ordered = causality.has(a, b) || causality.has(b, a);
+            conflict && x.thread != y.thread && !ordered && !self.morally_strong(a, b)
+        };
+        let is_racy = (0..count).any(|a| (0..a).any(|b| races(a, b)));
+        Some((self.values(reads, from, coherence, (locations, registers))?, is_racy))
     }
 
     fn causality(&self, rf: &Relation, sc: &Relation) -> Relation {

@@ -272,7 +272,7 @@ selp.b64 %rd4, %rd5, %rd4, %p1;";
     assert_eq!(ran.summary(), [(Check::Unwritten, [place; 2], 24)]);
     let ran = run(64, &format!("{pointers}\nst.u32 [%rd4], %r1;"));
     let place = line(&ran.source, "st.u32 [%rd4], %r1;");
-    assert_eq!(ran.summary(), [(Check::Race, [place; 2], 16)]);
+    assert_eq!(ran.summary(), [(Check::Race, [place; 2], 24)]);
 }
 
 #[test]

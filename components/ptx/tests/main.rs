@@ -10,6 +10,7 @@ mod committed;
 mod common;
 mod device_library;
 mod extended;
+mod happens_before;
 mod independent;
 mod kernels;
 mod language;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use counterpoint_ptx::Kernel;
-use counterpoint_ptx::functional::{FlatMemory, Options, run};
+use counterpoint_ptx::functional::{FlatMemory, Grid, Options, run};
 use counterpoint_ptx::texture::{AddressMode, Channel, Texture, Textures};
 
 const HEAD: &str = ".version 7.8\n.target sm_35\n.address_size 64\n.global .texref image;\n";
@@ -290,4 +290,35 @@ fn a_cube_is_six_layers_of_which_a_direction_meets_one() {
         "mov.f32 %f2, 0f3F800000; tex.cube.v4.f32.f32 {%f4, %f5, %f6, %f7}, [image, {%f2, %f2, %f2, %f2}];";
     let found = four(corner, wrapped).unwrap();
     assert_eq!(found[0][0], 4.0 * 4.0 + 1.0, "the face of z, right and upper texel");
+}
+
+#[test]
+fn a_fetch_of_what_its_own_launch_has_written_is_found() {
+    let source = |written: u32| {
+        format!(
+            "{HEAD}.visible .entry k(.param .u64 texels) {{ .reg .b32 %r<10>; .reg .b64 %rd<2>; ld.param.u64 %rd0, [texels]; mov.u32 %r0, %tid.x;
+            st.global.u32 [%rd0+{written}], %r0;
+            tex.1d.v4.u32.s32 {{%r6, %r7, %r8, %r9}}, [image, {{%r0}}];
+            ret; }}"
+        )
+    };
+    // One thread, which fetches the first texel.
+    for (written, count) in [(0, 1), (4, 0)] {
+        let kernel = Kernel::compile(&source(written), None).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let mut memory = FlatMemory::new(0);
+        let texels = memory.push(&[1; 128]);
+        let textures = bound(Texture { texels, ..texture(Channel::U32, false) });
+        let options = Options { textures: Arc::new(textures), racecheck: true, ..Options::default() };
+        let variables = memory.load("k", &kernel);
+        let mut launch =
+            Grid::new(&kernel, [1; 3], [1; 3], &texels.to_le_bytes(), variables, &options).unwrap();
+        let _ = launch.run_cta([0; 3], &mut memory).unwrap();
+        let found: Vec<String> = launch.findings().iter().map(|finding| finding.first.to_string()).collect();
+        assert_eq!(found.len(), count, "{found:?}");
+        assert!(
+            found
+                .iter()
+                .all(|told| told.contains("the read-only path need not see what its own launch writes"))
+        );
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use super::copies::Copies;
 use super::findings::{Check, Findings, mistake};
 use super::local::Local;
-use super::races::{Race, Races};
+use super::races::Races;
 use super::residents::Progress;
 use super::shadow::Shadow;
 use super::{FlatMemory, Observer, Options, Statistics, ToldRange};
@@ -41,17 +41,17 @@ struct Arrived {
 
 /// A CTA at work; the next one takes over its memory.
 pub(super) struct Cta<'a> {
-    kernel: &'a Kernel,
-    warps: Vec<Warp>,
+    pub(super) kernel: &'a Kernel,
+    pub(super) warps: Vec<Warp>,
     /// The barrier a warp waits at.
     waiting: Vec<Option<Waiting>>,
     /// Arrivals at each barrier.
     arrived: [Arrived; 16],
-    shared: Vec<u8>,
+    pub(super) shared: Vec<u8>,
     local: Local,
     /// Written bytes of shared memory.
     shared_shadow: Shadow,
-    races: Option<Box<Races>>,
+    pub(super) races: Option<Box<Races>>,
     /// Copies of each warp that have not landed in shared memory.
     pub(super) copies: Vec<Copies>,
     pub(super) access: Access,
@@ -83,7 +83,7 @@ impl<'a> Cta<'a> {
             shared: vec![0; shared],
             local,
             shared_shadow: Shadow::new(shared),
-            races: options.racecheck.then(|| Box::new(Races::new(count, shared, kernel.target()))),
+            races: options.racecheck.then(|| Box::new(Races::new(kernel.target()))),
             copies: vec![Copies::default(); count],
             access: Access::default(),
             words: [Row::ZERO; 4],
@@ -106,7 +106,8 @@ impl<'a> Cta<'a> {
         self.shared.fill(0);
         self.local.restart();
         self.shared_shadow.reset();
-        self.races.iter_mut().for_each(|races| races.restart());
+        let count = self.warps.len();
+        self.races.iter_mut().for_each(|races| races.begin(self.kernel, env.ctaid, count));
         (self.executed, self.look) = (0, FIRST_LOOK);
     }
 
@@ -168,11 +169,14 @@ impl<'a> Cta<'a> {
         self.look = self.executed + SOON;
     }
 
-    /// Takes over the statistics, findings and ranges of the grid from a CTA that pauses.
+    /// Takes over the statistics, findings, ranges and races of the grid from a CTA that pauses.
     pub(super) fn take_over(&mut self, from: &mut Cta<'a>) {
         std::mem::swap(&mut self.statistics, &mut from.statistics);
         std::mem::swap(&mut self.findings, &mut from.findings);
         std::mem::swap(&mut self.ranges, &mut from.ranges);
+        if let (Some(races), Some(from)) = (&mut self.races, &mut from.races) {
+            races.take_over(from);
+        }
     }
 
     fn turn(
@@ -203,12 +207,8 @@ impl<'a> Cta<'a> {
             self.statistics.warp_instructions += 1;
             self.statistics.thread_instructions += u64::from(issued.lanes.count_ones());
             match issued.kind {
-                Issue::Done
-                | Issue::Branch
-                | Issue::Fence(_)
-                | Issue::Parameter
-                | Issue::Sleep { .. }
-                | Issue::Nothing => {}
+                Issue::Done | Issue::Branch | Issue::Parameter | Issue::Sleep { .. } | Issue::Nothing => {}
+                Issue::Fence(_) => self.fence(index, issued.lanes, pc),
                 Issue::Memory => self.memory(index, env, memory)?,
                 Issue::CommitCopies => self.copies[index].commit(),
                 Issue::AwaitCopies { newest } => self.land_copies(index, newest, env, memory)?,
@@ -219,6 +219,7 @@ impl<'a> Cta<'a> {
                 }
                 Issue::Range(_) => {}
                 Issue::Barrier { id, count, waits, votes, whole } => {
+                    self.meet(index);
                     self.races.iter_mut().for_each(|races| races.arrive(index, id));
                     let barrier = &mut self.arrived[id as usize];
                     // A warp that arrives counts with all its 32 threads, as the hardware does it.
@@ -244,6 +245,7 @@ impl<'a> Cta<'a> {
                         self.release_full(observer);
                     }
                     if finished {
+                        self.meet(index);
                         self.races.iter_mut().for_each(|races| races.end(index));
                         // Barriers of all living warps wait for one less.
                         self.release_full(observer);
@@ -349,8 +351,8 @@ impl<'a> Cta<'a> {
         env: &CtaEnvironment,
         memory: &mut FlatMemory,
     ) -> Result<(), Box<ExecError>> {
-        if self.races.is_some() && self.access.space == Space::Shared {
-            self.look_for_races(index, env);
+        if self.races.is_some() && matches!(self.access.space, Space::Global | Space::Shared) {
+            self.look_for_races(index, env, memory);
         }
         let Cta { access, words, shared, shared_shadow, .. } = self;
         let stores = access.kind != AccessKind::Load;
@@ -405,29 +407,6 @@ impl<'a> Cta<'a> {
         Ok(())
     }
 
-    /// Notes the races of an access to shared memory.
-    #[cold]
-    fn look_for_races(&mut self, index: usize, env: &CtaEnvironment) {
-        let Cta { races, access, shared, kernel, findings, warps, .. } = self;
-        let Some(races) = races else { return };
-        races.meet(index, warps[index].meetings());
-        races.meet_barriers(access, index, shared);
-        let line = |pc: u32| kernel.instructions()[pc as usize].line;
-        for &Race { lane, byte, other, did } in races.note(access, index, shared) {
-            let (here, there) = (line(access.pc), line(other.pc()));
-            let lines = [here.min(there), here.max(there)];
-            if findings.count(Check::Race, lines, 1) {
-                continue;
-            }
-            let whose =
-                format!("warp {}, lane {}, {did} at {}", other.warp(), other.lane(), kernel.quote(there));
-            let message =
-                format!("{} of shared memory; {whose}, byte {byte:#x}, in no order", access.describe(lane));
-            let first = mistake(kernel, env.ctaid, index, lane, access.pc, message);
-            findings.begin(Check::Race, lines, 1, first);
-        }
-    }
-
     fn complete(&mut self, index: usize) {
         if self.access.wants_value {
             self.warps[index].complete_load(self.kernel, self.access.pc, self.access.mask, &self.words);
@@ -440,8 +419,10 @@ impl<'a> Cta<'a> {
         env: &CtaEnvironment,
         memory: &mut FlatMemory,
     ) -> Result<(), Box<ExecError>> {
+        let mut texels = self.races.is_some().then(Vec::new);
         let read = |address: u64, bytes: usize| {
             memory.touch(address..address + bytes as u64);
+            texels.iter_mut().for_each(|texels| texels.push((address, bytes)));
             let Some(found) = memory.allocation(address) else { return 0 };
             let start = (address - found.start) as usize;
             if let Some(touched) = found.touched {
@@ -451,6 +432,9 @@ impl<'a> Cta<'a> {
         };
         let words = env.textures.fetch(self.kernel, &self.access, read)?;
         self.warps[index].complete_texture(self.kernel, self.access.pc, self.access.mask, &words);
+        if let Some(texels) = texels {
+            self.look_for_written(index, env, memory, &texels);
+        }
         Ok(())
     }
 

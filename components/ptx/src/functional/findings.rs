@@ -10,7 +10,7 @@ use crate::program::Kernel;
 pub enum Check {
     /// A load of bytes that nobody has written.
     Unwritten,
-    /// Accesses to a byte of shared memory in an order that nothing decides.
+    /// Accesses to a byte of shared or global memory in an order that nothing decides.
     Race,
 }
 

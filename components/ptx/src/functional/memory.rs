@@ -57,6 +57,8 @@ pub(super) struct Found<'a> {
     /// The record of touched bytes, if it is kept.
     pub(super) touched: Option<&'a mut Touched>,
     pub(super) rights: Rights,
+    /// It belongs to the device library.
+    pub(super) library: bool,
 }
 
 impl FlatMemory {
@@ -361,7 +363,8 @@ impl FlatMemory {
         }
         let touched =
             if self.watched && !*library { Some(&mut **touched.get_or_insert_default()) } else { None };
-        Some(Found { start, bytes: self.bytes.get_mut(range.clone())?, shadow, touched, rights: *rights })
+        let (rights, library) = (*rights, *library);
+        Some(Found { start, bytes: self.bytes.get_mut(range.clone())?, shadow, touched, rights, library })
     }
 }
 

@@ -16,6 +16,7 @@ mod residents;
 mod shadow;
 mod space;
 mod touched;
+mod watch;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -47,7 +48,7 @@ pub struct Options {
     pub stack: StackSize,
     /// Warp instructions of a block after which it is given up: something in it runs in circles.
     pub limit: u64,
-    /// Look for races in shared memory, which takes several times as long. A caller with several launches may
+    /// Look for races in shared and global memory, which takes ten times as long. A caller with several launches may
     /// look for those between them, too.
     pub racecheck: bool,
     /// Do without the host's vector extensions.

@@ -40,7 +40,7 @@ pub struct RunRequest {
     /// Without time: kernels run on the functional executor; of the machine nothing is asked but whether its devices hold
     /// the buffers.
     pub functional: bool,
-    /// Look for races: in shared memory and between streams, in a run without time; between gated launches,
+    /// Look for races: within launches and between streams, in a run without time; between gated launches,
     /// in a run with time.
     pub racecheck: bool,
     /// Warp instructions that a block may execute in a run without time.

@@ -49,7 +49,7 @@ pub(crate) struct Run {
     #[arg(long, conflicts_with_all = ["hash", "hashes", "stop_at", "warm_up"])]
     #[cfg_attr(feature = "otlp", arg(conflicts_with = "otlp"))]
     functional: bool,
-    /// Look for races. With --functional: in shared memory, as compute-sanitizer does, and between streams, whatever the
+    /// Look for races. With --functional: within launches, by PTX's memory model, and between streams, whatever the
     /// runtime; takes several times as long. With time: between gated launches, of whose pages an authority
     /// decides.
     #[arg(long)]

@@ -8,7 +8,7 @@
 
 use super::float;
 use super::narrow::{self, Brain, Format, Half, Rounding};
-use super::order::Order;
+use super::order::{Order, Scope};
 use super::space::Space;
 use crate::syntax::types::element_size;
 
@@ -213,6 +213,8 @@ pub struct Modifiers {
     pub param: bool,
     pub volatile: bool,
     pub order: Order,
+    /// That of a strong operation; none if it is weak.
+    pub scope: Option<Scope>,
     pub cache: CacheOperator,
     /// Elements: 1, 2 or 4.
     pub elements: u8,
@@ -235,6 +237,7 @@ pub fn modifiers(opcode: &str) -> Result<Modifiers, String> {
         param: false,
         volatile: atomic,
         order: Order::NONE,
+        scope: atomic.then_some(Scope::Gpu),
         cache: if name == "ldu" { CacheOperator::NonCoherent } else { CacheOperator::Default },
         elements: 1,
         bytes: 0,
@@ -245,6 +248,7 @@ pub fn modifiers(opcode: &str) -> Result<Modifiers, String> {
     match words.peek().copied() {
         Some("volatile") if !atomic => {
             found.volatile = true;
+            found.scope = Some(Scope::System);
             words.next();
         }
         Some(semantics) if is_strong(name, semantics) => {
@@ -256,8 +260,11 @@ pub fn modifiers(opcode: &str) -> Result<Modifiers, String> {
             }
             let scope = words.next_if(|word| is_scope(word));
             found.order = Order::of(semantics, scope);
+            let widest = if semantics == "mmio" { Scope::System } else { Scope::Gpu };
+            found.scope = Some(scope.and_then(Scope::of).unwrap_or(widest));
         }
         Some(scope) if atomic && is_scope(scope) => {
+            found.scope = Scope::of(scope);
             words.next();
         }
         Some("weak") if !atomic => {
@@ -282,7 +289,9 @@ pub fn modifiers(opcode: &str) -> Result<Modifiers, String> {
         words.next();
     }
     if atomic {
-        words.next_if(|word| is_scope(word));
+        if let Some(scope) = words.next_if(|word| is_scope(word)) {
+            found.scope = Scope::of(scope);
+        }
         return atomic_modifiers(found, words);
     }
     let cache = match (name, words.peek().copied()) {
@@ -450,6 +459,20 @@ mod tests {
         assert!(modifiers("ld.shared.s16").unwrap().signed);
         assert!(modifiers("ld.param.u64").unwrap().param);
         assert_eq!(modifiers("ld.global.v4.f64").unwrap_err(), "v4.f64");
+        for (opcode, scope) in [
+            ("ld.global.cg.u32", None),
+            ("ld.weak.global.u32", None),
+            ("ld.volatile.global.u32", Some(Scope::System)),
+            ("st.release.cta.global.u32", Some(Scope::Block)),
+            ("ld.acquire.cluster.global.u32", Some(Scope::Cluster)),
+            ("ld.mmio.relaxed.sys.global.u32", Some(Scope::System)),
+            ("atom.global.add.u32", Some(Scope::Gpu)),
+            ("atom.global.cta.add.u32", Some(Scope::Block)),
+            ("red.cta.global.add.u32", Some(Scope::Block)),
+            ("red.release.sys.global.add.u32", Some(Scope::System)),
+        ] {
+            assert_eq!(modifiers(opcode).unwrap().scope, scope, "{opcode}");
+        }
         assert_eq!(modifiers("st.global.nc.f32").unwrap_err(), "nc");
         assert_eq!(modifiers("ld.global.f32.foo").unwrap_err(), "foo");
     }

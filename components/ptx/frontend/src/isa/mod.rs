@@ -28,7 +28,7 @@ use std::sync::OnceLock;
 
 use forms::{FORM_ROWS, Form, FormRow};
 pub use memory::{AtomicOperation, AtomicType, CacheOperator};
-pub use order::{Order, Reach};
+pub use order::{Order, Reach, Scope};
 pub use range::RangeAction;
 pub use space::Base;
 pub use space::Space;

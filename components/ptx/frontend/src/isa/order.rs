@@ -32,6 +32,48 @@ impl Reach {
     }
 }
 
+/// The scope of a strong operation or a fence: the threads with which it can be morally strong (PTX ISA 8.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// `.cta`: those of the block.
+    Block,
+    /// `.cluster`: those of the cluster.
+    Cluster,
+    /// `.gpu`: those of the device.
+    Gpu,
+    /// `.sys`: all.
+    System,
+}
+
+impl Scope {
+    /// That of a word as PTX writes it.
+    pub fn of(word: &str) -> Option<Scope> {
+        match word {
+            "cta" => Some(Scope::Block),
+            "cluster" => Some(Scope::Cluster),
+            "gpu" | "gl" => Some(Scope::Gpu),
+            "sys" => Some(Scope::System),
+            _ => None,
+        }
+    }
+
+    /// That of a fence; none if it only orders proxies.
+    pub fn of_fence(opcode: &str) -> Option<Scope> {
+        opcode.split('.').find_map(Scope::of)
+    }
+}
+
+impl std::fmt::Display for Scope {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Scope::Block => ".cta",
+            Scope::Cluster => ".cluster",
+            Scope::Gpu => ".gpu",
+            Scope::System => ".sys",
+        })
+    }
+}
+
 /// The order of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order {
@@ -95,5 +137,14 @@ mod tests {
         }
         assert!(Order::of("relaxed", Some("sys")).is_none());
         assert_eq!(Order::of("acquire", None).acquires, Reach::Device);
+        for (fence, scope) in [
+            ("membar.gl", Some(Scope::Gpu)),
+            ("fence.cta", Some(Scope::Block)),
+            ("fence.acq_rel.cluster", Some(Scope::Cluster)),
+            ("fence.sc.sys", Some(Scope::System)),
+            ("fence.proxy.alias", None),
+        ] {
+            assert_eq!(Scope::of_fence(fence), scope, "{fence}");
+        }
     }
 }

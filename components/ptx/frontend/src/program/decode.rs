@@ -524,6 +524,7 @@ pub fn blank(span: Span) -> Instruction {
         aligned: false,
         order: Order::NONE,
         waits: false,
+        scope: None,
         polls: false,
         spins: false,
         target: NO_PC,

@@ -7,7 +7,8 @@ use crate::isa::forms::{PredicateOp, StackOp};
 use crate::isa::matrix::Product;
 use crate::isa::warp::{Reduction, WarpOp};
 use crate::isa::{
-    AtomicOperation, AtomicType, Base, CacheOperator, LaneOp, Latency, Order, RangeAction, Space, Unit, Video,
+    AtomicOperation, AtomicType, Base, CacheOperator, LaneOp, Latency, Order, RangeAction, Scope, Space,
+    Unit, Video,
 };
 
 /// "No register" in an operand field.
@@ -281,6 +282,8 @@ pub struct Instruction {
     pub order: Order,
     /// Of a short loop that loads and hands nothing from a round to the next.
     pub waits: bool,
+    /// The scope of a strong access or a fence; none of a weak access. It stays where the target has no memory model.
+    pub scope: Option<Scope>,
     /// The branch of a loop that waits for a word of shared memory.
     pub polls: bool,
     /// The branch back of a loop that waits for others, whose threads make progress by themselves.

@@ -3,7 +3,7 @@
 use super::{Declared, Decoder, Register, RegisterType, blank};
 use crate::analysis::liveness::Effects;
 use crate::isa::forms::{Form, FormRow};
-use crate::isa::{self, Known, Latency, Order, Unit, spelling, unsupported};
+use crate::isa::{self, Known, Latency, Order, Scope, Unit, spelling, unsupported};
 use crate::program::{Action, Combine, Instruction};
 use crate::syntax::ast::{self, Operand, Span};
 use crate::syntax::error::{Place, PtxError, SUGGESTIONS, nearest};
@@ -195,6 +195,7 @@ impl<'s> Line<'_, 's, '_> {
             Form::BarrierReduction(reduction) => self.barrier_reduction(reduction),
             Form::Fence => {
                 self.out.order = Order::of_fence(opcode);
+                self.out.scope = Scope::of_fence(opcode);
                 self.alone(Action::Fence)
             }
             Form::Branch => self.branch(),

@@ -16,7 +16,7 @@ impl<'s> Line<'_, 's, '_> {
     fn memory_form(&mut self) -> Result<memory::Modifiers, PtxError> {
         let opcode = self.opcode;
         let found = memory::modifiers(opcode).map_err(|word| self.unknown_modifier(&word))?;
-        self.out.order = found.order;
+        (self.out.order, self.out.scope) = (found.order, found.scope);
         self.out.memory = MemoryForm {
             space: found.space,
             store: opcode.starts_with("st"),
