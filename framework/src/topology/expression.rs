@@ -484,11 +484,17 @@ fn scalar(
         at = start + length + 1;
         let parsed = Expression::parse(inside);
         let whole = out.is_empty() && at == text.len();
-        if let Some(node) =
-            parsed.as_ref().ok().and_then(Expression::as_name).and_then(|name| scope.node(name))
-            && whole
-        {
-            return Some(node.clone());
+        let name = parsed.as_ref().ok().and_then(Expression::as_name);
+        if let Some((name, node)) = name.and_then(|name| Some((name, scope.node(name)?))) {
+            if whole {
+                return Some(node.clone());
+            }
+            if node.as_scalar().is_some_and(|text| Number::parse(text).is_none()) {
+                // A second unit beside its own would count it twice.
+                let message = format!("`{name}` has a unit of its own, so nothing may stand beside it");
+                diagnostics.error(span.part(inset + start, inside.len()), message);
+                return None;
+            }
         }
         let value = parsed.and_then(|expression| {
             let value = expression.evaluate(scope)?;
