@@ -142,7 +142,10 @@ fn another_study_of_the_name_and_another_version_are_refused_while_they_are_at_w
         own.insert("place".to_owned(), "another computer".into());
         own.insert("version".to_owned(), version.into());
         own.insert("beat".to_owned(), beat.into());
-        fs::write(root.path().join("workers").join(token), serde_json::to_string(&own).unwrap()).unwrap();
+        // A reader sees the file before or after, as with those of real workers.
+        let next = root.path().join("next");
+        fs::write(&next, serde_json::to_string(&own).unwrap()).unwrap();
+        fs::rename(&next, root.path().join("workers").join(token)).unwrap();
     };
     drop(first);
     for (version, expected) in [
