@@ -490,7 +490,6 @@ fn scalar(
                 return Some(node.clone());
             }
             if node.as_scalar().is_some_and(|text| Number::parse(text).is_none()) {
-                // A second unit beside its own would count it twice.
                 let message = format!("`{name}` has a unit of its own, so nothing may stand beside it");
                 diagnostics.error(span.part(inset + start, inside.len()), message);
                 return None;

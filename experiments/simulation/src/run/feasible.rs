@@ -12,6 +12,7 @@ use counterpoint_host_model::Layout;
 use counterpoint_host_model::cpu::CpuParams;
 use counterpoint_host_model::program::Application;
 use counterpoint_protocols::bus::Description;
+use counterpoint_protocols::local::Capacity;
 
 use super::{RunError, RunErrors, RunRequest};
 use crate::application::{Launched, LoadedApplication};
@@ -125,13 +126,14 @@ fn described(machine: &Machine, rooms: &[Room]) -> Devices {
     (0..).zip(fronts.zip(rooms)).filter_map(|(device, one)| Some((device, describe(one)?))).collect()
 }
 
-/// Which devices are not there, or too small for the buffers; with time, for what kernels need besides, too.
+/// Which devices are not there, or too small for the buffers and what kernels need besides; local memory of threads needs room only
+/// with time.
 fn lacking(application: &Application, page: u64, devices: &Devices, functional: bool) -> Vec<String> {
     let layout = Layout::of(application, page);
     let why = |&device: &u32| match devices.get(&device) {
-        Some(Description { memory, .. }) if functional => layout.beyond(device, *memory),
         Some(Description { memory, capacity, .. }) => {
-            layout.all_beyond(application, page, device, *memory, *capacity)
+            let threads = if functional { Capacity::default() } else { *capacity };
+            layout.all_beyond(application, page, device, *memory, threads)
         }
         None => Some(format!("device {device} of {} does not exist", devices.len())),
     };
