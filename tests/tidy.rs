@@ -46,19 +46,59 @@ fn files_stay_small() {
 
 #[test]
 fn the_first_pages_are_short() {
-    for (page, most) in [("README.md", 120), ("ARCHITECTURE.md", 250)] {
-        let text = fs::read_to_string(root().join(page)).expect("a page");
-        let lines: Vec<&str> = text.lines().collect();
-        assert!(lines.len() <= most, "{page} has {} lines", lines.len());
+    let page = |name: &str| fs::read_to_string(root().join(name)).expect("a page");
+    // The map is read at once; the decisions behind it are looked up, and need the room of whole sentences.
+    let architecture = page("ARCHITECTURE.md");
+    let map = architecture.split("\n## ").find(|part| part.starts_with("Map\n")).expect("a map");
+    for (name, text, most) in [("README.md", &*page("README.md"), 140), ("the map", map, 100)] {
+        let lines = text.lines().count();
+        assert!(lines <= most, "{name} has {lines} lines");
+    }
+    for (name, text) in [("README.md", page("README.md")), ("ARCHITECTURE.md", architecture.clone())] {
         // Blocks of code, which are pictures and output, lie between two fences.
         let outside = text.split("```").step_by(2).collect::<Vec<_>>().join("");
         let lines: Vec<&str> = outside.lines().collect();
         let is_text = |line: &&&str| !line.starts_with(['|', '-', '#', ' ']);
         for paragraph in lines.split(|line| line.is_empty()) {
             let long = paragraph.iter().filter(is_text).count();
-            assert!(long <= 6, "{page}: a paragraph of {long} lines: {}", paragraph[0]);
+            assert!(long <= 6, "{name}: a paragraph of {long} lines: {}", paragraph[0]);
         }
     }
+}
+
+/// The anchor of a heading, as GitHub makes it.
+fn anchor(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = text.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn links_of_pages_lead_somewhere() {
+    let mut seen = 0;
+    for (path, text) in sources("md") {
+        // Code has brackets of its own.
+        let outside = text.split("```").step_by(2).collect::<Vec<_>>().join("");
+        for link in outside.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let (file, place) = link.split_once('#').unwrap_or((link, ""));
+            if file.contains(':') || file.contains(' ') {
+                continue;
+            }
+            let target = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
+            assert!(target.exists(), "{} links to {link}", path.display());
+            if !place.is_empty() && target.extension().is_some_and(|end| end == "md") {
+                let page = fs::read_to_string(&target).expect("a page");
+                let mut headings = page.lines().filter(|line| line.starts_with('#'));
+                assert!(
+                    headings.any(|heading| anchor(heading) == place),
+                    "{} links to {link}",
+                    path.display()
+                );
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 100, "the walk found {seen} links only");
 }
 
 #[test]
