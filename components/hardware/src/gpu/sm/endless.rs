@@ -80,7 +80,8 @@ impl Sm {
             self.keep_watching(slot, place, sim);
             return Ok(());
         }
-        let next = warp.warp.as_ref().and_then(Warp::pc).map(|pc| &cta.launch.kernel.instructions()[pc as usize]);
+        let next =
+            warp.warp.as_ref().and_then(Warp::pc).map(|pc| &cta.launch.kernel.instructions()[pc as usize]);
         if issued < FIRST_LOOK && !next.is_some_and(|next| next.waits) {
             self.warps.slots[slot as usize].attention = next_look(issued).min(self.instruction_limit);
             return Ok(());

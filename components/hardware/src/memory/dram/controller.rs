@@ -182,7 +182,8 @@ impl DramController {
         sim.recall(move |address| {
             let line = line_of(address);
             let own = served.get().is_some_and(|served| map.channel(served) == map.channel(line));
-            let values = own.then(|| backing.borrow().read(number(&map, line, map.within_channel(line)), line))?;
+            let values =
+                own.then(|| backing.borrow().read(number(&map, line, map.within_channel(line)), line))?;
             Some(Recall { level: 0, contents: word_of(&values, address) })
         });
     }
