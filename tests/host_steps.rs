@@ -538,7 +538,7 @@ fn applications_together_move_rows_and_have_hosts_of_their_own() {
     };
     let moves =
         "  - memset: { buffer: b, value: 3 }\n  - copy: { from: a, to: b, elements: 2, rows: 2, pitch: 4 }\n";
-    let both = "together: { x: { application: part.yaml }, y: { application: part.yaml } }\n";
+    let both = "co_run: { x: { application: part.yaml }, y: { application: part.yaml } }\n";
     let files = |text: &str, output: [u32; 8]| {
         let (input, output) = (words(0..8), words(output));
         let files = [

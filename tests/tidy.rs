@@ -229,7 +229,7 @@ const HOUSES: [House; 3] = [
     House {
         source: "components/ptx/frontend/src/",
         name: "counterpoint_ptx_frontend",
-        storeys: &[&["syntax"], &["isa"], &["analysis"], &["profile", "program", "slice"]],
+        storeys: &[&["syntax"], &["isa"], &["analysis"], &["instrument", "program", "slice"]],
         few: 50,
     },
     House {

@@ -46,7 +46,7 @@ enum Page {
     /// From memory to the journal.
     Inspect { buffer: BufferId, offset: u64, bytes: u32 },
     /// From memory to the CPU.
-    Look { offset: u64 },
+    Poll { offset: u64 },
     /// From the CPU to memory.
     Note,
 }
@@ -460,7 +460,7 @@ impl<'a> Driver<'a> {
                         values[range].copy_from_slice(&data);
                     }
                 }
-                Some(Page::Look { offset }) => {
+                Some(Page::Poll { offset }) => {
                     *self.page(tag)? = None;
                     self.seen[offset as usize..offset as usize + data.len()].copy_from_slice(&data);
                 }

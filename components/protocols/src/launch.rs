@@ -284,7 +284,7 @@ pub struct CtaCounts {
     pub shared_conflicts: u64,
     /// Cycles of its warps, summed up.
     pub warp_cycles: u64,
-    /// Cycles of places for warps that the SM had, as far as they were this block's.
+    /// Cycles of the SM's warp slots, as far as they were this block's.
     pub warp_slots: u64,
     /// Issue slots that its warps used, or lost where one of them came nearest to issuing.
     pub slots: SlotCounts,

@@ -93,11 +93,11 @@ impl Observed {
 
     /// Looks at all points. Processes of other computers are watched until they have shown themselves, for a little more than the time in
     /// which living ones do.
-    pub fn look(&mut self) -> Status {
+    pub fn inspect(&mut self) -> Status {
         let begun = Instant::now();
         let claims = loop {
             let claims: BTreeMap<PointKey, String> = claims(&self.folder).into_iter().collect();
-            let is_open = |holder: &String| self.observer.look(holder).1 == Verdict::Open;
+            let is_open = |holder: &String| self.observer.inspect(holder).1 == Verdict::Open;
             // All of them, so that all are watched.
             let open = claims
                 .values()
@@ -129,7 +129,7 @@ impl Observed {
                 status.done += group.len();
                 continue;
             }
-            let held = claims.get(key).map(|holder| self.observer.look(holder));
+            let held = claims.get(key).map(|holder| self.observer.inspect(holder));
             match held.filter(|(_, verdict)| *verdict != Verdict::Dead) {
                 Some((worker, verdict)) => status.running.extend(names.map(|point| Running {
                     point,

@@ -4,9 +4,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::inspect::Viewer;
 use super::island::{Body, Cost, SPAN};
 use super::link::LinkOptions;
-use super::look::Viewer;
 use super::outcome::Fault;
 use super::partition::{Cut, Partition};
 use super::samples::Sampler;
@@ -110,14 +110,14 @@ impl ProcessSpec {
 
 /// A whole machine.
 #[derive(Default)]
-pub struct Machine {
+pub struct ProcessNetwork {
     /// The processes, in an order that belongs to the machine (not to the file that it was read from).
     pub processes: Vec<ProcessSpec>,
     /// The links.
     pub links: Vec<LinkSpec>,
 }
 
-impl Machine {
+impl ProcessNetwork {
     /// How a run with these options cuts the machine where there are cores enough. A run makes this cut by itself; this
     /// tells people.
     pub fn cut(&mut self, options: &RunOptions) -> Cut {

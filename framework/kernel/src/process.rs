@@ -23,7 +23,7 @@ pub trait Source {
     fn due(&self) -> Option<SimTime>;
     /// Asks for a wake-up should the source become due, or due earlier.
     fn arm(&self);
-    /// Withdraws that wish.
+    /// Withdraws that request.
     fn disarm(&self);
 
     /// The source, if it is to be waited for at all.
@@ -169,7 +169,7 @@ impl Process {
         self.edge().time().as_ps()
     }
 
-    /// Position in the machine: the index into [`Machine::processes`](super::Machine::processes).
+    /// Position in the machine: the index into [`ProcessNetwork::processes`](super::ProcessNetwork::processes).
     pub fn index(&self) -> u32 {
         self.index
     }

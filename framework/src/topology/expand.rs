@@ -78,7 +78,7 @@ pub(super) struct FlatInstance {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     /// The parts.
-    pub parts: BTreeMap<String, Part>,
+    pub parts: BTreeMap<String, UnfoldedEntry>,
     /// The exports: the text of the port, under the name it is exported by.
     pub exports: BTreeMap<String, module::Text>,
     /// The parameters.
@@ -98,7 +98,7 @@ impl Scope {
 
 /// An entry of `components:`, unfolded.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct UnfoldedEntry {
     /// Whether it has a `count`.
     pub array: bool,
     /// Its elements: one if it is no array.
@@ -191,7 +191,7 @@ struct Expander<'a> {
 }
 
 impl Expander<'_> {
-    /// Unfolds a module that `span` uses, at a path, with the settings from outside. `around` are the clocks of the module
+    /// Unfolds a module that `span` uses, at a path, with the settings from outside. `outer` are the clocks of the module
     /// that it is part of: its own may be set to one of them.
     fn module(
         &mut self,
@@ -199,7 +199,7 @@ impl Expander<'_> {
         path: &str,
         span: Span,
         outside: Vec<Override>,
-        around: &Clocks,
+        outer: &Clocks,
     ) -> Scope {
         self.within.push(module.name.clone());
         let outside = open(outside, self.diagnostics);
@@ -226,7 +226,7 @@ impl Expander<'_> {
             inner.extend(outer);
             settings.parts.insert(name, inner);
         }
-        let clocks = clocks::unfold(module, path, &environment, settings.clocks, around, self.diagnostics);
+        let clocks = clocks::unfold(module, path, &environment, settings.clocks, outer, self.diagnostics);
         let mut scope = Scope { environment, moved: module.moved.clone(), ..Scope::default() };
         for entry in &module.components {
             let settings = settings.parts.remove(&entry.key.name).unwrap_or_default();
@@ -371,14 +371,14 @@ impl Expander<'_> {
         environment: &Environment,
         clocks: &Clocks,
         settings: Vec<Override>,
-    ) -> Part {
+    ) -> UnfoldedEntry {
         let count = match &entry.count {
             None => Some(1),
             Some(node) => self.count(node, environment),
         };
         let replaced = (entry.origin == Origin::Replaced).then_some(entry.key.span);
         let (array, faulty) = (entry.count.is_some(), count.is_none() || matches!(entry.body, Body::Unknown));
-        let mut part = Part { array, elements: Vec::new(), faulty, replaced };
+        let mut part = UnfoldedEntry { array, elements: Vec::new(), faulty, replaced };
         let path = join(path, &entry.key.name);
         if part.faulty {
             self.faulty.push(path);

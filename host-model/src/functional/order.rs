@@ -146,12 +146,12 @@ fn join(clock: &mut Clock, other: &Clock) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{Buffer, Place, Stream};
+    use crate::program::{Buffer, BufferPlace, Stream};
 
     /// Streams 1 and 2 on device 0, stream 3 on device 1, and stream 4 on device 0, which does not block.
     fn order() -> Order {
         let stream = |name: &str, device| Stream { name: name.into(), device, non_blocking: name == "n" };
-        let buffer = |device| Buffer { name: "b".into(), bytes: 4, device, place: Place::Anywhere };
+        let buffer = |device| Buffer { name: "b".into(), bytes: 4, device, place: BufferPlace::Anywhere };
         Order::new(&Application {
             streams: vec![stream("", 0), stream("s", 0), stream("t", 0), stream("u", 1), stream("n", 0)],
             buffers: vec![buffer(0), buffer(1)],

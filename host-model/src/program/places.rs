@@ -29,7 +29,7 @@ pub struct Shifts {
 
 /// Where a buffer lies on its device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum BufferPlace {
     /// Behind all that has a fixed address.
     #[default]
     Anywhere,
@@ -105,7 +105,7 @@ impl Application {
             range: range.start + offset..range.end + offset,
         };
         let buffers = self.buffers.iter().enumerate().filter_map(|(place, buffer)| match buffer.place {
-            Place::At(address) => {
+            BufferPlace::At(address) => {
                 let fixed =
                     Fixed { name: format!("`{}`", buffer.name), range: address..address + buffer.bytes };
                 Some(at(fixed, offset(self.space_of(place))?))
@@ -142,7 +142,7 @@ impl Application {
 
     /// The variable that a buffer stands for, with the position of its module.
     pub fn variable_of(&self, buffer: usize) -> Option<(&Variable, usize)> {
-        let Place::Variable(variable) = &self.buffers[buffer].place else { return None };
+        let BufferPlace::Variable(variable) = &self.buffers[buffer].place else { return None };
         let device = self.buffers[buffer].device;
         let module = self.modules.iter().position(|module| module.is(&variable.module, device))?;
         Some((variable, module))

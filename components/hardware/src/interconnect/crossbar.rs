@@ -1,7 +1,7 @@
 //! A crossbar between the clients of memory and its servers: a network for requests and one for replies.
 
 use counterpoint_framework::kernel::{Fault, Source, Watch, Words};
-use counterpoint_framework::model::{Component, Context, Invalid, Params, Part, Ports, Stats};
+use counterpoint_framework::model::{Component, Context, Invalid, Params, PartStats, Ports, Stats};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemoryClient, MemoryServer};
 
@@ -35,9 +35,9 @@ pub struct CrossbarPorts {
 #[derive(Default, Stats)]
 pub struct CrossbarStats {
     /// The network for requests.
-    requests: Part<LaneStats>,
+    requests: PartStats<LaneStats>,
     /// The network for replies.
-    replies: Part<LaneStats>,
+    replies: PartStats<LaneStats>,
 }
 
 /// A crossbar.

@@ -73,7 +73,7 @@ impl Allocations {
     }
 
     /// The addresses of the allocation that an address lies in.
-    pub fn around(&self, address: u64) -> Option<Range<u64>> {
+    pub fn containing(&self, address: u64) -> Option<Range<u64>> {
         let (range, _) = &self.live[self.position(address)?];
         range.contains(&address).then(|| range.clone())
     }

@@ -316,7 +316,7 @@ impl Warp {
                 kind = Issue::Parameter;
             }
             Action::Barrier { .. } | Action::BarrierReduction(_) | Action::Warp(_) => {
-                return self.together(kernel, instruction, lanes);
+                return self.collective(kernel, instruction, lanes);
             }
             Action::Texture(_) => {
                 self.texture(kernel, instruction, lanes, access);

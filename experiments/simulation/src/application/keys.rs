@@ -78,7 +78,7 @@ pub(super) static APPLICATION: Section = Section {
              a file or a name (`counterpoint explain files`); files are found from where they are named.",
         ),
         key(
-            "together",
+            "co_run",
             Named(&MEMBER),
             "Applications that run at the same time, by a name of each, in the place of all that follows. Every one has a stream to \
              itself and is repeated while another one has not completed its first round, which is the one that is verified \

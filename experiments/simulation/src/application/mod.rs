@@ -6,6 +6,7 @@ mod addresses;
 mod arguments;
 mod assembler;
 mod buffers;
+mod co_run;
 mod code;
 mod counts;
 mod expressions;
@@ -31,13 +32,12 @@ mod structs;
 mod surfaces;
 mod tasks;
 mod textures;
-mod together;
 
+pub use co_run::SEPARATOR;
 pub use counts::{Counts, PerLaunch};
 pub use input::{Found, InputFile};
 pub use keys::explain;
 pub use schema::schema;
-pub use together::SEPARATOR;
 
 pub(crate) use reader::reason;
 
@@ -176,14 +176,14 @@ pub struct LoadedApplication {
     /// The files that say so.
     pub sources: SourceMap,
     /// The applications that run together, if it is several.
-    pub parts: Vec<Part>,
+    pub parts: Vec<CoRunPart>,
     /// What was taken for granted of its files.
     pub remarks: Vec<String>,
 }
 
 /// An application among those that run together.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct CoRunPart {
     /// Its name: the prefix of the names of its buffers, with a dot between.
     pub name: String,
     /// Its own parameters.
@@ -275,7 +275,7 @@ pub fn load(
 ///
 /// # Errors
 /// Everything that is wrong with them.
-pub fn load_together(
+pub fn load_co_run(
     applications: &[(String, String)],
     sets: &[String],
     files: &dyn Files,
@@ -285,14 +285,14 @@ pub fn load_together(
     let names: Vec<&str> = applications.iter().map(|(name, _)| name.as_str()).collect();
     let name = names.join(SEPARATOR);
     let span = reader.command_line(&name);
-    let guest = |(name, path): &(String, String)| together::Guest {
+    let guest = |(name, path): &(String, String)| co_run::Guest {
         name: name.clone(),
         path: path.clone(),
         sets: Vec::new(),
         span,
     };
     let guests: Vec<_> = applications.iter().map(guest).collect();
-    let loaded = reader.together(&name, &guests, sets);
+    let loaded = reader.co_run(&name, &guests, sets);
     let (diagnostics, sources): (_, SourceMap) = (reader.diagnostics, reader.sources);
     match loaded {
         Some(loaded) if diagnostics.is_empty() => Ok(loaded),

@@ -88,16 +88,16 @@ impl<'a> Reader<'a> {
     /// Reads the file and everything that it names.
     pub(super) fn application(&mut self, path: &str, sets: &[String]) -> Option<LoadedApplication> {
         let root = self.tree(path, None, &mut Vec::new())?;
-        let Some(together) = root.get("together") else { return self.of_tree(&root, sets) };
+        let Some(co_run) = root.get("co_run") else { return self.of_tree(&root, sets) };
         let name = self.text(root.get("application")?)?;
         self.keys(
             &root,
-            &["counterpoint", "application", "description", "together"],
-            "applications together",
+            &["counterpoint", "application", "description", "co_run"],
+            "a co-run of applications",
         );
-        let guests = self.guests(together);
+        let guests = self.guests(co_run);
         let description = root.get("description").and_then(|node| self.text(node));
-        let loaded = self.together(&name, &guests, sets)?;
+        let loaded = self.co_run(&name, &guests, sets)?;
         Some(LoadedApplication { description, ..loaded })
     }
 

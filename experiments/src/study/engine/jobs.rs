@@ -76,7 +76,7 @@ struct Measured {
 }
 
 /// State that all runs share.
-pub(super) struct Crew<'a> {
+pub(super) struct WorkerPool<'a> {
     pub(super) study: &'a Study,
     pub(super) store: &'a Store,
     pub(super) registry: &'a Arc<Registry>,
@@ -85,7 +85,7 @@ pub(super) struct Crew<'a> {
     pub(super) interrupt: &'a Arc<AtomicBool>,
 }
 
-impl Crew<'_> {
+impl WorkerPool<'_> {
     /// Runs jobs in their order, some at a time. Those that other processes have claimed are looked at again when the others are done.
     pub(super) fn run(&self, jobs: Vec<Job>) -> Vec<(Job, End)> {
         let queue: Mutex<VecDeque<(Job, Option<Instant>)>> =

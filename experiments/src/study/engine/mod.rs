@@ -16,12 +16,12 @@ use counterpoint_simulation::output::WriteError;
 use counterpoint_simulation::run::{Progress, RunError, RunErrors};
 
 use super::index::Index;
-use super::part::Part;
+use super::part::StudyPart;
 use super::plan::Study;
 use super::speed::Expectation;
 use super::store::{PointKey, Store, failures};
 pub(super) use jobs::reason;
-use jobs::{Crew, End, Job};
+use jobs::{End, Job, WorkerPool};
 
 /// Settings of a study's run.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub struct Settings {
     /// Folders of other studies whose points are taken over if they are the same.
     pub take_from: Vec<PathBuf>,
     /// The part to run, beside processes that run the others; all, and alone, if none is given.
-    pub part: Option<Part>,
+    pub part: Option<StudyPart>,
     /// Another process at work in the folder is taken for dead when it has not shown itself for this long.
     pub stale_after: Duration,
 }
@@ -155,7 +155,7 @@ pub fn run_points(
     let wanted: usize = jobs.iter().map(|job| job.points.len()).sum();
     let left_out = |point: &usize| left_out(study, *point, settings);
     board.set(&(0..study.points.len()).filter(left_out).collect::<Vec<_>>(), &State::LeftOut);
-    let crew = Crew { study, store: &store, registry, settings, board, interrupt };
+    let pool = WorkerPool { study, store: &store, registry, settings, board, interrupt };
     let mut ran = Ran {
         stored: 0,
         taken_over: 0,
@@ -166,7 +166,7 @@ pub fn run_points(
         keys,
         other_version,
     };
-    for (job, end) in crew.run(jobs) {
+    for (job, end) in pool.run(jobs) {
         let points = job.points.len();
         match end {
             End::Stored => ran.stored += points,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use counterpoint_framework::model::{
-    BusyCycles, Counter, Distribution, Keyed, Part, Ratio, Setting, Stat, StatLabel, StatVisitor, Stats,
+    BusyCycles, Counter, Distribution, Keyed, PartStats, Ratio, Setting, Stat, StatLabel, StatVisitor, Stats,
 };
 use counterpoint_framework::telemetry::{Attribute, Attributes};
 use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchName};
@@ -33,10 +33,10 @@ pub struct CtaSchedulerStats {
     /// Cycles of the warps of these blocks, summed up.
     #[stat(unit = "cycles")]
     warp_cycles: Counter,
-    /// Cycles of places for warps that the SMs had for them.
+    /// Cycles of warp slots that the SMs had for them.
     #[stat(unit = "cycles")]
     warp_slots: Counter,
-    /// Warps that were there, of those that there are places for.
+    /// Warps that were there, of the warp slots.
     #[stat(name = "gpu_tot_occupancy", unit = "of 1", part = "warp_cycles", whole = "warp_slots")]
     occupancy: Ratio,
     /// Cycles from a block's placement to the message of its end.
@@ -183,10 +183,10 @@ pub(super) struct Work {
     /// Cycles of warps, summed up.
     #[stat(unit = "cycles")]
     warp_cycles: Counter,
-    /// Cycles of places for warps that the SMs had for them.
+    /// Cycles of warp slots that the SMs had for them.
     #[stat(unit = "cycles")]
     warp_slots: Counter,
-    /// Warps that were there, of those that there are places for.
+    /// Warps that were there, of the warp slots.
     #[stat(name = "gpu_occupancy", unit = "of 1", part = "warp_cycles", whole = "warp_slots")]
     occupancy: Ratio,
     /// Load transactions that looked into an L1.
@@ -203,7 +203,7 @@ pub(super) struct Work {
     shared_conflicts: Counter,
     /// Issue slots of the SMs by what became of them: those used, and of those lost the ones in which a warp of these
     /// launches came nearest to issuing.
-    issue_slots: Part<IssueSlots>,
+    issue_slots: PartStats<IssueSlots>,
 }
 
 impl Work {

@@ -9,7 +9,7 @@ use super::scheduler::WarpPolicy;
 use super::scheduler::gto::GreedyThenOldest;
 use crate::memory::cache::SetIndex;
 
-/// When an SM forgets what its L1 data cache holds.
+/// When an SM invalidates its L1 data cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum L1Flush {
     /// Before the first block of another launch.
@@ -75,7 +75,7 @@ pub struct L1Params {
     /// From the access to the lookup: what a hit takes, and what a miss takes before its request leaves.
     #[param(default = "35 cycles", min = "1 cycle", max = "500 cycles")]
     pub latency: Cycles,
-    /// When everything is forgotten.
+    /// When everything is invalidated.
     #[param(default = "launch-change")]
     pub flush: L1Flush,
 }
@@ -135,7 +135,7 @@ pub struct IntCycles {
     /// Multiply-additions. `mad24` takes one more.
     #[param(min = "1", max = "500")]
     pub mad: u32,
-    /// Divisions and remainders, which go the way of approximations.
+    /// Divisions and remainders, which take the path of approximations.
     #[param(min = "1", max = "500")]
     pub div: u32,
     /// Shuffles.
@@ -161,10 +161,10 @@ pub struct FloatCycles {
     /// Multiply-additions.
     #[param(min = "1", max = "500")]
     pub mad: u32,
-    /// Divisions, which go the way of approximations.
+    /// Divisions, which take the path of approximations.
     #[param(min = "1", max = "500")]
     pub div: u32,
-    /// Rounded reciprocals and square roots, which go the way of approximations. GPGPU-Sim takes them for approximations.
+    /// Rounded reciprocals and square roots, which take the path of approximations. GPGPU-Sim takes them for approximations.
     #[param(min = "1", max = "500")]
     pub root: u32,
     /// The rest: absolute values, negations, conversions, comparisons. GPGPU-Sim gives them one cycle.
@@ -188,9 +188,9 @@ pub enum DoubleOther {
     Dp,
 }
 
-/// The way of one sort of instruction from its issue to its units. All are totals of the SM; sub-cores share them out.
+/// The path of one sort of instruction from its issue to its units. All are totals of the SM; sub-cores share them out.
 #[derive(Clone, Debug, Params)]
-pub struct WayParams {
+pub struct PipelinePathParams {
     /// Units that execute.
     #[param(max = "64")]
     pub units: u32,
@@ -247,9 +247,9 @@ pub struct TensorParams {
 }
 
 impl TensorParams {
-    pub(super) fn way(&self) -> WayParams {
+    pub(super) fn path(&self) -> PipelinePathParams {
         let &TensorParams { units, issue_width, collectors, .. } = self;
-        WayParams { units, issue_width, inputs: 1, collectors, outputs: 1, dispatch_width: 1 }
+        PipelinePathParams { units, issue_width, inputs: 1, collectors, outputs: 1, dispatch_width: 1 }
     }
 
     /// Multiplications and additions of a unit in a cycle, for a class of products.
@@ -364,19 +364,19 @@ pub struct SmParams {
     #[param(
         default = "{ units: 2, issue_width: 2, inputs: 2, collectors: 6, outputs: 2, dispatch_width: 2 }"
     )]
-    pub sp: WayParams,
+    pub sp: PipelinePathParams,
     /// Approximations, divisions and roots.
     #[param(default = "{ units: 1, issue_width: 1, collectors: 8, dispatch_width: 1 }")]
-    pub sfu: WayParams,
-    /// Double precision; without units it goes the way of approximations.
+    pub sfu: PipelinePathParams,
+    /// Double precision; without units it takes the path of approximations.
     #[param(default = "{ units: 0, issue_width: 1, collectors: 0, dispatch_width: 1 }")]
-    pub dp: WayParams,
+    pub dp: PipelinePathParams,
     /// Products of matrices.
     #[param(default = "{ units: 0, collectors: 0 }")]
     pub tensor: TensorParams,
     /// Memory accesses; their one unit is the load-store unit.
     #[param(default = "{ units: 1, issue_width: 1, collectors: 2, dispatch_width: 1 }")]
-    pub memory: WayParams,
+    pub memory: PipelinePathParams,
     /// Operand collectors that serve every sort of instruction.
     #[param(default = "0", max = "64")]
     pub collectors: u32,

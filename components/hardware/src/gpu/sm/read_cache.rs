@@ -134,8 +134,8 @@ impl<T> ReadCache<T> {
         }
     }
 
-    /// Forgets every line.
-    pub(super) fn forget(&mut self) {
+    /// Invalidates every line.
+    pub(super) fn invalidate(&mut self) {
         self.cache.invalidate_clean();
     }
 

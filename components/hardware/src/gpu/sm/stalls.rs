@@ -51,7 +51,7 @@ impl Sm {
         stats.issue_slots.add(slot, amount);
         let place = match warps {
             0 => self.occupied.trailing_zeros() as usize,
-            warps => self.warps.place(warps.trailing_zeros()),
+            warps => self.warps.cta_slot(warps.trailing_zeros()),
         };
         if let Some(cta) = &mut self.ctas[place] {
             cta.counts.slots.add(slot, amount);

@@ -17,8 +17,8 @@ use super::scheduler::View;
 use super::units::{MEMORY, Units};
 use super::writeback::{NO_REGISTERS, Writeback};
 
-/// Places for the ways in a table: a power of two, so that no index needs a look at the bounds.
-pub(super) const PLACES: usize = 8;
+/// Slots for the paths in a table: a power of two, so that no index needs a look at the bounds.
+pub(super) const PATH_SLOTS: usize = 8;
 
 /// State of a warp besides its registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,11 +167,11 @@ pub(super) struct Warps {
     pub(super) accessing: u64,
     /// Warps whose next instruction is an access that has had to wait for pages.
     pub(super) held: u64,
-    /// Per way through the SM, the warps whose next instruction takes it. There are fewer ways than places for them.
-    wants: [u64; PLACES],
+    /// Per path through the SM, the warps whose next instruction takes it. There are fewer paths than slots.
+    wants: [u64; PATH_SLOTS],
     next: [Fact; SLOTS],
-    /// The place of the warp's block, and the number of its program.
-    places: [u8; SLOTS],
+    /// The slot of the warp's block, and the number of its program.
+    cta_slots: [u8; SLOTS],
     numbers: [u16; SLOTS],
     /// The part of the SM that a slot belongs to: 0 but for sub-cores.
     cores: [u8; SLOTS],
@@ -207,9 +207,9 @@ impl Warps {
             ready: 0,
             accessing: 0,
             held: 0,
-            wants: [0; PLACES],
+            wants: [0; PATH_SLOTS],
             next: [Fact::default(); SLOTS],
-            places: [0; SLOTS],
+            cta_slots: [0; SLOTS],
             numbers: [0; SLOTS],
             cores: std::array::from_fn(|slot| (slot % cores) as u8),
             lanes: [(0, 0); SLOTS],
@@ -219,10 +219,10 @@ impl Warps {
         }
     }
 
-    /// The place of the block of the warp in a slot.
+    /// The slot of the block of the warp in a slot of a warp.
     #[inline]
-    pub(super) fn place(&self, slot: u32) -> usize {
-        self.places[slot as usize % SLOTS].into()
+    pub(super) fn cta_slot(&self, slot: u32) -> usize {
+        self.cta_slots[slot as usize % SLOTS].into()
     }
 
     /// The part of the SM that a slot belongs to.
@@ -267,16 +267,16 @@ impl Warps {
         View { ready, live, waiting, ages: &self.ages, older: &self.older }
     }
 
-    /// By way, the warps whose next instruction takes it.
+    /// By path, the warps whose next instruction takes it.
     #[inline]
-    pub(super) fn wants(&self) -> &[u64; PLACES] {
+    pub(super) fn wants(&self) -> &[u64; PATH_SLOTS] {
         &self.wants
     }
 
-    /// The warps whose next instruction has its operands and takes this way.
+    /// The warps whose next instruction has its operands and takes this path.
     #[inline]
-    pub(super) fn wanting(&self, way: usize) -> u64 {
-        self.wants[way % PLACES] & self.ready
+    pub(super) fn wanting(&self, path: usize) -> u64 {
+        self.wants[path % PATH_SLOTS] & self.ready
     }
 
     /// A block of a kernel begins, with registers in such files; gives the number of its program.
@@ -302,7 +302,7 @@ impl Warps {
         place.copies.restart();
         place.watch = None;
         let at = slot as usize % SLOTS;
-        (self.places[at], self.numbers[at]) = (cta as u8, program);
+        (self.cta_slots[at], self.numbers[at]) = (cta as u8, program);
         let registers = self.programs.get(program).kernel.scoreboard_registers();
         self.scoreboard.start(at, registers);
         self.older.iter_mut().for_each(|older| *older &= !(1 << slot));
@@ -377,7 +377,7 @@ impl Warps {
         if self.running & !self.ready & bit != 0 && self.scoreboard.has(at, &self.next[at], program) {
             self.ready |= bit;
         }
-        self.places[at].into()
+        self.cta_slots[at].into()
     }
 
     /// Whether there are units for products of matrices.
@@ -400,8 +400,8 @@ impl Warps {
         }
         // It had its operands before.
         let next = &mut self.next[slot as usize % SLOTS];
-        self.wants[usize::from(next.way) % PLACES] &= !bit;
-        next.way = MEMORY as u8;
+        self.wants[usize::from(next.path) % PATH_SLOTS] &= !bit;
+        next.path = MEMORY as u8;
         self.wants[MEMORY] |= bit;
         self.running |= bit;
         self.ready |= bit;
@@ -412,7 +412,7 @@ impl Warps {
     pub(super) fn go_on(&mut self, slot: u32, pc: Option<u32>) {
         let (at, bit) = (slot as usize % SLOTS, 1 << slot);
         let next = &mut self.next[at];
-        self.wants[usize::from(next.way) % PLACES] &= !bit;
+        self.wants[usize::from(next.path) % PATH_SLOTS] &= !bit;
         let Some(pc) = pc else {
             self.running &= !bit;
             self.ready &= !bit;
@@ -421,7 +421,7 @@ impl Warps {
         let program = self.programs.get(self.numbers[at]);
         *next = *program.fact(pc);
         self.running |= bit;
-        self.wants[usize::from(next.way) % PLACES] |= bit;
+        self.wants[usize::from(next.path) % PATH_SLOTS] |= bit;
         let has_operands = self.scoreboard.has(at, next, program);
         self.ready = self.ready & !bit | u64::from(has_operands) << slot;
     }

@@ -20,7 +20,7 @@ use counterpoint_protocols::preload::Preloaded;
 
 use super::backing::Backing;
 use super::bank::Command;
-use super::place::{Layout, Place};
+use super::place::{Layout, DramAddress};
 use super::scheduler::{Issued, Request, Scheduler};
 use super::timing::{Timing, TimingParams};
 use crate::memory::address_map::{AddressMap, AddressMapParams};
@@ -224,7 +224,7 @@ impl DramController {
             track.begin(sim.now());
         }
         track.count(if write { [0, parts] } else { [parts, 0] });
-        let Place { bank, row, .. } = self.layout.place(local);
+        let DramAddress { bank, row, .. } = self.layout.place(local);
         let columns = self.timing.columns(parts, write);
         sim.trace(|| {
             let what = if write { "write" } else { "read" };

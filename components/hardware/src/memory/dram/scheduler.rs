@@ -55,7 +55,7 @@ pub struct Finished<T> {
 
 /// Result of a step.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Step<T> {
+pub struct SchedulerStep<T> {
     /// Refreshes since the last step.
     pub refreshes: u64,
     /// The column command.
@@ -185,8 +185,9 @@ impl<T> Scheduler<T> {
     }
 
     /// Issues what can be issued in this cycle; column commands only if there is room for what they finish.
-    pub fn step(&mut self, cycle: u64, room: bool) -> Step<T> {
-        let mut step = Step { refreshes: 0, column: None, row: None, finished: None, next: self.next };
+    pub fn step(&mut self, cycle: u64, room: bool) -> SchedulerStep<T> {
+        let mut step =
+            SchedulerStep { refreshes: 0, column: None, row: None, finished: None, next: self.next };
         if cycle < self.next {
             return step;
         }

@@ -10,7 +10,7 @@ use std::fmt;
 
 use super::affine::{Affine, Condition, CountedLoop, has_data};
 use super::polynomial::{Atom, Polynomial};
-use super::ssa::{Source, Step};
+use super::ssa::{Source, SsaInstruction};
 use crate::isa::memory::modifiers;
 use crate::isa::{RangeAction, Space};
 use crate::syntax::ast::{Function, Module};
@@ -184,7 +184,7 @@ fn access(module: &Module, affine: &Affine, pc: u32) -> Option<MemoryAccess> {
 }
 
 /// An access to a surface, which a launch binds to any array.
-fn surface_access(step: &Step, pc: u32) -> MemoryAccess {
+fn surface_access(step: &SsaInstruction, pc: u32) -> MemoryAccess {
     let words = || step.opcode.split('.');
     let elements = words().find_map(|word| word.strip_prefix('v')?.parse().ok()).unwrap_or(1);
     let element = words().find_map(element_size).unwrap_or_default();

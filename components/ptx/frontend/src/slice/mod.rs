@@ -1,6 +1,6 @@
 //! Slices: kernels that run a part of a grid, a run of consecutive blocks, as a small launch of their own.
 //!
-//! It is a pass from source to source, beside [`profile`](crate::profile). A kernel `K` stays as it is and gets a twin `K__slice` that is
+//! It is a pass from source to source, beside [`instrument`](crate::instrument). A kernel `K` stays as it is and gets a twin `K__slice` that is
 //! launched with `[n, 1, 1]` blocks and six more numbers of 32 bits behind its own parameters: the index of the slice's first
 //! block (x, y, z) and the size of the grid (x, y, z), see [`Slice::arguments`]. In the twin every read of `%ctaid` gives the index that
 //! the block has in the grid, and every read of `%nctaid` the size of the grid. Functions that read them, or call others that do, have

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::syntax::error::Place;
+use crate::syntax::error::SourcePosition;
 use crate::syntax::lexer::Token;
 
 /// A range of bytes of the source, with the place of its first.
@@ -16,7 +16,7 @@ pub struct Span {
     /// One past the last byte.
     pub end: u32,
     /// Line and column of the first byte.
-    pub place: Place,
+    pub place: SourcePosition,
 }
 
 /// A whole PTX file.

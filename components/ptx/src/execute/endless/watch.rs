@@ -5,7 +5,7 @@
 //! component of a machine acts, memory stays the same forever. Marks are found as in `round.rs`.
 
 use super::{Failure, lanes_of, name_at};
-use crate::execute::repeat::{Deciding, Part, part};
+use crate::execute::repeat::{Deciding, LoopRole, part};
 use crate::execute::{Access, AccessKind, CtaEnvironment, ExecError, Warp};
 use crate::isa::Space;
 use crate::program::{Action, Instruction, Kernel, Row};
@@ -75,7 +75,7 @@ impl Watch {
     }
 
     /// Looks at the warp before it executes its next instruction. It is `settled` if no register waits for a value.
-    pub fn look(&mut self, kernel: &Kernel, warp: &Warp, settled: bool) -> Sight {
+    pub fn inspect(&mut self, kernel: &Kernel, warp: &Warp, settled: bool) -> Sight {
         let since = self.step - self.marked;
         let due = settled && since > 0 && self.period.is_none_or(|period| since.is_multiple_of(period));
         let mut sight = Sight::Open;
@@ -195,6 +195,6 @@ fn acts(instruction: &Instruction) -> bool {
     let form = &instruction.memory;
     match instruction.action {
         Action::Memory => form.store || form.atomic.is_some() && !instruction.is_load(),
-        action => part(action) == Part::Outside,
+        action => part(action) == LoopRole::Outside,
     }
 }

@@ -8,7 +8,7 @@ use super::access::{LOCAL_WINDOW, Memories, Room, SHARED_WINDOW, resolve};
 use super::code::{Code, element, size};
 use super::opcode::{Opcode, PREDICATE, Type};
 use super::operation::{Outcome, evaluate};
-use super::warp::is_together;
+use super::warp::is_collective;
 
 /// Bytes of local memory of a thread.
 const LOCAL: usize = 1 << 14;
@@ -124,7 +124,7 @@ impl Thread {
         }
         let op = Opcode::new(&instruction.opcode);
         let operands = &instruction.operands;
-        if is_together(&op) {
+        if is_collective(&op) {
             self.frame().next -= 1;
             self.state = State::Meets;
             return;

@@ -107,7 +107,7 @@ fn decide<R: Real>(tables: &mut BTreeMap<u32, Table<R>>, round: &Round) -> Optio
         Measured::Alone { first, second } => {
             tables.entry(round.table).insert_entry(Table::new(round.sms, first, second)).into_mut()
         }
-        Measured::Together { sms, first, second } => {
+        Measured::CoRun { sms, first, second } => {
             let table = tables.get_mut(&round.table)?;
             table.measured(sms, first, second);
             table

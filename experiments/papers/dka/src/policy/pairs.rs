@@ -79,7 +79,7 @@ impl Pairs {
         let second = (task.first + 1) % task.kernels;
         let measured = match self.pairs.get(&task.first) {
             Some(&Last { sms, first: Some(first), second: Some(second) }) => {
-                Measured::Together { sms, first, second }
+                Measured::CoRun { sms, first, second }
             }
             _ => {
                 let alone = |kernel: u32| {

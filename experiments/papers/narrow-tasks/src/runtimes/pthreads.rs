@@ -243,7 +243,7 @@ impl Sends for OnCpu {
         Ok(())
     }
 
-    async fn look(&mut self, _driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
+    async fn inspect(&mut self, _driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
         Err(Fault::new(format!("`pthreads` has no loops: {}", until.words)))
     }
 }

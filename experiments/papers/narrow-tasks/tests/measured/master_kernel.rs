@@ -10,7 +10,7 @@ use counterpoint_framework::telemetry::Level;
 use counterpoint_narrow_tasks::task_entry::{
     self, BYTES, Demand, ENABLED, MASTER_KERNEL, MASTER_KERNEL_BY_LANES, PRESENT, Parameters, Shape, State,
 };
-use counterpoint_protocols::write_log::Place;
+use counterpoint_protocols::write_log::WriteTarget;
 use counterpoint_simulation::run::RunSummary;
 use counterpoint_tests::observed::total;
 use counterpoint_tests::probe::{Configured, MODEL, STEPPED, cycles};
@@ -149,7 +149,7 @@ fn seen(summary: &RunSummary, shape: Shape, clocks: u64, stop: u64) -> Seen {
         cycles: amount(block, "cycles"),
     };
     let of_kernel =
-        summary.writes.iter().filter(|write| write.place == Place::Device && write.time > block.start);
+        summary.writes.iter().filter(|write| write.place == WriteTarget::Device && write.time > block.start);
     for write in of_kernel {
         let at = cycles(write.time);
         let words: Vec<i32> =

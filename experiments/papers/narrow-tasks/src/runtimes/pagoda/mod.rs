@@ -249,8 +249,8 @@ impl Sends for Tasks<'_> {
         }
     }
 
-    async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
-        self.others.look(driver, until).await
+    async fn inspect(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
+        self.others.inspect(driver, until).await
     }
 }
 
