@@ -131,5 +131,14 @@ prelude: [{ read: { file: a.f32, into: a, generate: { ramp: {} } } }]
     )
     .unwrap();
     fails(&[&nested], "unknown key `buffers` in a co-run of applications");
+    let former = folder.path().join("former.yaml").display().to_string();
+    std::fs::write(
+        &former,
+        "counterpoint: 1\napplication: x\ntogether: { a: { application: nested.yaml } }\n",
+    )
+    .unwrap();
+    fails(&[&former], "`together` has moved");
+    fails(&[&former], "help: it is now `co_run`");
+    fails(&[&former, "vecadd"], "`together` has moved");
     fails(&[&nested, "vecadd"], "what runs several applications cannot run together with others");
 }

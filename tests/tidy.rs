@@ -1,6 +1,7 @@
 //! The tree keeps its promises: heads of modules, sizes of files, no leftovers, imports in one direction.
 
 mod imports;
+mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -91,6 +91,9 @@ impl Reader<'_> {
                 self.diagnostics.error(nested.span, message);
                 continue;
             }
+            if self.has_former_key(root) {
+                continue;
+            }
             // A reader of its own, whose texts and problems are ours.
             let mut reader = Reader::new(self.files, self.registry);
             std::mem::swap(&mut reader.sources, &mut self.sources);

@@ -25,6 +25,7 @@ pub(super) enum CoRun {
 
 /// Parameters of the pair schedule.
 #[derive(Clone, Debug, Params)]
+#[params(moved("together", "it is now `co_run`"))]
 pub(super) struct PairParams {
     /// Number of kernels that run together.
     #[param(default = "pair")]

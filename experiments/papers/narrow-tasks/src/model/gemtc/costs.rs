@@ -8,10 +8,11 @@ use super::lock::LockCosts;
 
 /// The work of a SuperKernel (`cuda/gemtc.h`): cycles, seen from the part of the L2 that has the lock.
 ///
-/// Measured on `titanx-maxwell`, where SMs are stepped, with tasks that do next to nothing and one block of 64 threads unless it is said; the
+/// Measured on `titanx-maxwell`, where SMs are stepped, with tasks that do next to nothing and one block of 64 threads unless stated otherwise; the
 /// tests in `tests/measured/super_kernel.rs` are these measurements. With 1 to 768 blocks the whole kernel
 /// then takes 0.98 to 1.03 of its time there.
 #[derive(Clone, Debug, Params)]
+#[params(moved("around", "it is now `overhead`"))]
 pub(crate) struct SuperParams {
     /// From the arrival of a block at its SM to its first look at the lock.
     #[param(default = "172 cycles")]
