@@ -25,7 +25,7 @@ fn count(summary: &RunSummary, path: &str, name: &str) -> u64 {
     rows.map(|row| match row.value {
         StatValue::Count(count) => count,
         StatValue::Distribution { sum, .. } => sum,
-        StatValue::Ratio { .. } => panic!("{name} is no count"),
+        StatValue::Ratio { .. } => panic!("{name} is not a count"),
     })
     .sum()
 }

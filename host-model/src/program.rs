@@ -50,7 +50,7 @@ impl Buffer {
 /// A stream: what is sent on it is done in its order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
-    /// Its name.
+    /// Name of the stream.
     pub name: String,
     /// The device that it belongs to.
     pub device: u32,
@@ -135,7 +135,7 @@ pub struct LaunchStep {
 }
 
 impl LaunchStep {
-    /// Its thread blocks.
+    /// Thread blocks of the kernel launch.
     pub fn ctas(&self) -> u64 {
         self.grid.iter().map(|&size| u64::from(size)).product()
     }
@@ -196,7 +196,7 @@ impl Task {
 /// A buffer as texture fetches see it. Its handle is its position among the application's textures, counted from 1.
 #[derive(Clone, Debug)]
 pub struct BoundTexture {
-    /// Its name: that of a `.texref`, if a kernel has one of this name.
+    /// Name of the texture: that of a `.texref`, if a kernel has one of this name.
     pub name: String,
     /// The buffer.
     pub buffer: BufferId,
@@ -208,7 +208,7 @@ pub struct BoundTexture {
 /// [`Surfaces::FIRST_HANDLE`].
 #[derive(Clone, Debug)]
 pub struct BoundSurface {
-    /// Its name: that of a `.surfref`, if a kernel has one of this name.
+    /// Name of the surface: that of a `.surfref`, if a kernel has one of this name.
     pub name: String,
     /// The buffer.
     pub buffer: BufferId,
@@ -244,7 +244,7 @@ impl Condition {
 /// An application that runs together with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its name.
+    /// Name of the application.
     pub name: String,
     /// The stream that it has to itself.
     pub stream: u32,
@@ -261,7 +261,7 @@ pub enum Step {
     Launch(LaunchStep),
     /// Copies a part of a buffer.
     Copy {
-        /// Which way.
+        /// Direction of the copy.
         direction: Direction,
         /// The part.
         part: Range,
@@ -404,13 +404,13 @@ impl Default for LibrarySizes {
 /// An application.
 #[derive(Clone, Debug, Default)]
 pub struct Application {
-    /// Its name.
+    /// Name of the application.
     pub name: String,
-    /// Its buffers.
+    /// Buffers of the application.
     pub buffers: Vec<Buffer>,
-    /// Its textures.
+    /// Textures of the application.
     pub textures: Vec<BoundTexture>,
-    /// Its surfaces.
+    /// Surfaces of the application.
     pub surfaces: Vec<BoundSurface>,
     /// The modules of all launches.
     pub modules: Vec<Module>,

@@ -20,13 +20,13 @@ pub enum WriteTarget {
 /// A write to a watched buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Its time.
+    /// Time of the write.
     pub time: SimTime,
-    /// Its place.
+    /// Place of the write.
     pub place: WriteTarget,
     /// The name of the buffer.
     pub buffer: Arc<str>,
-    /// Its beginning, in bytes from the buffer's beginning.
+    /// Beginning of the write, in bytes from the buffer's beginning.
     pub offset: u64,
     /// The new bytes.
     pub bytes: Box<[u8]>,
@@ -53,7 +53,7 @@ pub struct WriteLog {
 }
 
 impl WriteLog {
-    /// Of the buffers with these names.
+    /// A log of the writes to the buffers with these names.
     pub fn new(wanted: Vec<String>) -> Self {
         WriteLog { wanted, ..WriteLog::default() }
     }

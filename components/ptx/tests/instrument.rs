@@ -237,7 +237,7 @@ fn one_thread_tells_and_says_what_it_means() {
     let fault =
         |body: &str, threads| small::execute_in(declared, body, threads, &[0], false).unwrap_err().message;
     assert!(fault(&call(1), 32).contains("32 threads"));
-    assert!(fault(&call(4), 1).contains("is told 4"));
+    assert!(fault(&call(4), 1).contains("has the flags 4"));
     // Without a request for ranges, a kernel may call the function.
     assert!(small::execute_in(declared, &call(3), 1, &[0], false).is_ok());
     let wrong = declared.replace(".param .b32 d", ".param .b64 d");

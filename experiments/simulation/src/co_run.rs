@@ -73,7 +73,7 @@ fn instructions_in(window: &Periods, launch: &Span, blocks: &[Range<u64>]) -> f6
 }
 
 impl CoRun {
-    /// Of a run of this application; nothing if it is one alone, or if not every launch has a span.
+    /// The result of a run of this application; nothing if it is one alone, or if not every launch has a span.
     pub fn of(application: &Application, spans: &[Span]) -> Option<Self> {
         let [Step::CoRun { members, rounds }] = &application.steps[..] else { return None };
         if spans.iter().any(is_several) {

@@ -78,7 +78,7 @@ pub struct RunSummary {
     pub kinds: BTreeMap<String, String>,
     /// Statistics, spans, how it ended.
     pub report: RunReport,
-    /// It ended before everything was done.
+    /// Whether the run ended before everything was done.
     pub partial: bool,
     /// Files that could not be written because a component that hangs was left behind with what belongs into them.
     pub missing: &'static [&'static str],

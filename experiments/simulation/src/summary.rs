@@ -202,11 +202,11 @@ pub struct Figures {
 /// A rate of the machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
-    /// Its name.
+    /// Name of the rate.
     pub name: &'static str,
-    /// Its value.
+    /// Value of the rate.
     pub value: f64,
-    /// Its unit.
+    /// Unit of the rate.
     pub unit: &'static str,
 }
 

@@ -14,7 +14,7 @@ use crate::recorded::Statistic;
 pub struct StatisticChanges {
     /// Number of statistics in both.
     pub common: usize,
-    /// Those of them that differ, by part, the heaviest first.
+    /// Statistics that differ, with their scopes, the heaviest first.
     pub shifts: Vec<Weighed>,
     /// Statistics of A alone: patterns of names, and the number of statistics with such a name.
     pub only_a: Vec<(String, usize)>,

@@ -18,22 +18,22 @@ pub struct Status {
     pub study: String,
     /// All points that are asked for.
     pub points: usize,
-    /// Those that are finished.
+    /// Points that are finished.
     pub done: usize,
-    /// Those at work, and who is.
+    /// Points at work, with their workers.
     pub running: Vec<Running>,
-    /// Those that failed.
+    /// Points that failed.
     pub failed: Vec<Failed>,
-    /// Those that nobody has begun or that a dead process has left.
+    /// Points that nobody has begun or that a dead process has left.
     pub left: usize,
-    /// Of those at work and those left, each once, the places in the study.
+    /// Positions in the study of the points at work and of those left, each once.
     unfinished: Vec<usize>,
 }
 
 /// A point at work.
 #[derive(Debug)]
 pub struct Running {
-    /// Its name.
+    /// Name of the point.
     pub point: String,
     /// The process, as far as it is known.
     pub worker: Option<Worker>,
@@ -44,7 +44,7 @@ pub struct Running {
 /// A point that failed.
 #[derive(Debug)]
 pub struct Failed {
-    /// Its name.
+    /// Name of the point.
     pub point: String,
     /// Why, in a line.
     pub reason: String,

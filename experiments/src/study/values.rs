@@ -85,9 +85,9 @@ const GENERIC: &[(&str, &str)] = &[
 /// A value that points may have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
-    /// Its name.
+    /// Name of the value.
     pub name: String,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: String,
 }
 
@@ -155,7 +155,7 @@ fn of_no_kernel(rows: &[StatRow], statistic: &str) -> u64 {
 /// on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PointResult {
-    /// Name of the point, for people who look into the folder.
+    /// Name of the point, for readers of the folder.
     pub point: String,
     /// How the run ended.
     pub outcome: String,

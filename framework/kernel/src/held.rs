@@ -20,7 +20,7 @@ use crate::time::SimTime;
 pub enum State {
     /// Everything before this time has happened, and nothing at it or after it.
     Held(SimTime),
-    /// It is over; [`Held::finish`] has how it ended.
+    /// The run is over; [`Held::finish`] reports how it ended.
     Ended,
     /// A component hangs, and the watchdog's `abandon` was set: the run does not end by itself.
     LeftBehind(Stuck),
@@ -66,7 +66,7 @@ impl ProcessNetwork {
         let (command, commands) = mpsc::channel();
         let (parts, inspections) = mpsc::channel();
         let (reports, leaves) = (tell.clone(), tell.clone());
-        // Nobody listens any more once the run is over: what is said then is lost, and may be.
+        // Nobody listens any more once the run is over: what is reported then may be lost.
         let watchdog = Watchdog {
             report: Arc::new(move |stuck| drop(reports.send(News::Stuck(stuck)))),
             abandoned: Arc::new(move |stuck| drop(leaves.send(News::Abandoned(stuck)))),

@@ -90,9 +90,9 @@ pub(super) struct InspectionPart {
 /// A share's part of the state of a link.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Level {
-    /// Of the receiver: messages that wait, those on the way, and when the oldest of the first arrived.
+    /// At the receiver: messages that wait, messages on the way, and the arrival of the oldest waiting one.
     pub(super) messages: Option<(usize, usize, Option<u64>)>,
-    /// Of the sender: credits that it has, those on their way, and all.
+    /// At the sender: credits available, credits on the way, and all credits.
     pub(super) credits: Option<(usize, usize, usize)>,
 }
 

@@ -56,7 +56,7 @@ pub struct LinkSpec {
 
 /// A process that its thread has started.
 pub struct Started {
-    /// Its body.
+    /// Body of the process.
     pub body: Body,
     /// Called when the run is over, on the thread that ran the process last: what it leaves behind.
     pub finish: Box<dyn FnOnce() -> Box<dyn std::any::Any + Send>>,
@@ -75,9 +75,9 @@ pub type Start = Box<dyn FnOnce(&mut Wiring<'_>) -> Started + Send>;
 pub struct ProcessSpec {
     /// Where it is in the machine, such as `gpu.sm[3]`; unique.
     pub path: String,
-    /// Its clock.
+    /// Clock of the process.
     pub clock: Clock,
-    /// It serves others and never returns: the run does not wait for it.
+    /// Whether the process serves others and never returns: the run does not wait for it.
     pub daemon: bool,
     /// Nanoseconds of computing per cycle when it is busy: what it weighs when the machine is cut.
     pub weight: u32,

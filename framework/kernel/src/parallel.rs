@@ -254,7 +254,7 @@ pub(crate) struct Exchange {
 
 /// How long a thread looks for a report before it parks.
 struct Patience {
-    /// There is a core for every thread.
+    /// Whether every thread has a core of its own.
     cores: bool,
     /// Waits that begin without a spin.
     without: u32,

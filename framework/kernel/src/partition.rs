@@ -66,7 +66,7 @@ pub struct Cut {
 pub enum Fewer {
     /// The process may use no more cores.
     Cores(usize),
-    /// It is cut into no more islands.
+    /// The machine cannot be cut into more islands.
     Islands(usize),
     /// With another thread windows would have at most this length: meeting at their ends costs more than the
     /// thread brings.

@@ -381,7 +381,7 @@ pub async fn first<A: Message, B: Message>(left: &mut In<A>, right: &mut In<B>) 
     }
 }
 
-/// Which of several inputs is served when more than one has a message.
+/// Order in which several inputs with messages are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fairness {
     /// The one whose message arrived first; the lower index wins a tie.

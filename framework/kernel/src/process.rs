@@ -44,7 +44,7 @@ pub struct Process {
     wait_number: Cell<u64>,
     /// Position in the domain.
     pub(crate) slot: Slot,
-    /// It is inside [`Process::concurrently`].
+    /// Whether the process is inside [`Process::concurrently`].
     concurrent: Cell<bool>,
     pub(crate) watches: Cell<bool>,
     /// See [`Process::set_acts`].
@@ -363,7 +363,7 @@ impl Future for UntilEdge<'_> {
 pub struct Wait<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> {
     process: &'a Process,
     deadline: u64,
-    /// It does not end before this time.
+    /// The wait does not end before this time.
     earliest: u64,
     sources: I,
     armed: bool,

@@ -22,7 +22,7 @@ pub(super) enum Command {
 
 /// News of the run for its holder.
 pub(super) enum News {
-    /// It is held at the time of the last command.
+    /// The run is held at the time of the last command.
     Held,
     /// The watchdog reports a component.
     Stuck(Stuck),

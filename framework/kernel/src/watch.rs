@@ -92,7 +92,7 @@ impl Watch {
         }
     }
 
-    /// Those inputs that the component is interested in and whose message can be taken now.
+    /// Watched inputs with a message that can be taken now.
     #[inline]
     pub fn arrived(&self, process: &Process) -> impl Iterator<Item = usize> {
         let now = process.ps();

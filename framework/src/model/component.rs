@@ -35,7 +35,7 @@ pub trait Component: Sized + 'static {
     const KIND: &'static str;
     /// The model that it is, in a sentence or more.
     const DOC: &'static str;
-    /// It serves others for ever: a run does not wait for it to return.
+    /// Whether the component serves others for ever: a run does not wait for it to return.
     const DAEMON: bool = false;
     /// Nanoseconds of computing per busy cycle, roughly: its weight when the machine is cut into islands and
     /// given to threads. Results do not depend on it.

@@ -49,9 +49,9 @@ impl FamilyId {
 pub struct VariantInfo {
     /// The name by which YAML chooses it.
     pub name: &'static str,
-    /// Its effect.
+    /// Effect of the variant.
     pub doc: &'static str,
-    /// Its own parameters.
+    /// Parameters of the variant.
     pub fields: fn() -> Vec<Field>,
     /// The names that its parameters had before.
     pub moved: &'static [Moved],

@@ -35,14 +35,14 @@ impl Span {
 pub struct Key {
     /// The text of the key.
     pub name: String,
-    /// Its place.
+    /// Place of the key.
     pub span: Span,
 }
 
 /// A value with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its place.
+    /// Place of the value.
     pub span: Span,
     /// Its value.
     pub value: Value,

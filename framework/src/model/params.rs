@@ -79,7 +79,7 @@ pub struct TypeInfo {
     pub moved: &'static [Moved],
     /// The names of an enumeration.
     pub choices: Vec<ChoiceInfo>,
-    /// It may have any shape.
+    /// Whether the value may have any shape.
     pub open: bool,
     /// The open family of kinds from which one is chosen by name.
     pub family: Option<FamilyId>,

@@ -13,9 +13,9 @@ use super::overrides::{Override, open};
 /// A clock in the flat machine.
 #[derive(Clone, Debug)]
 pub(super) struct ClockUse {
-    /// Its path.
+    /// Path of the clock.
     pub path: String,
-    /// Its frequency.
+    /// Frequency of the clock.
     pub frequency: Hertz,
     /// The text that set the frequency from outside the module, if any did.
     pub overridden: Option<Span>,

@@ -33,7 +33,7 @@ pub(super) struct Flat {
     pub description: Option<String>,
     /// The source that it follows.
     pub follows: Option<Follows>,
-    /// Its components.
+    /// Components of the machine.
     pub instances: Vec<FlatInstance>,
     /// The links between them.
     pub wires: Vec<Wire>,
@@ -52,7 +52,7 @@ pub(super) struct Flat {
 /// A component of the flat machine.
 #[derive(Clone, Debug)]
 pub(super) struct FlatInstance {
-    /// Its path.
+    /// Path of the component.
     pub path: String,
     /// The name of its kind.
     pub kind: String,
@@ -60,17 +60,17 @@ pub(super) struct FlatInstance {
     pub kind_span: Span,
     /// The place of the component's name.
     pub span: Span,
-    /// Its author.
+    /// Author of the component.
     pub origin: Origin,
-    /// Its clock.
+    /// Clock of the component.
     pub clock: Option<ClockUse>,
-    /// Its parameters.
+    /// Parameters of the component.
     pub parameters: Node,
     /// Whether the arithmetic of a parameter failed, so that it is missing.
     pub incomplete: bool,
-    /// Those that were set from elsewhere.
+    /// Parameters that were set from elsewhere.
     pub overridden: Vec<Overridden>,
-    /// Its ports.
+    /// Ports of the component.
     pub ports: Vec<PortInfo>,
 }
 
@@ -101,7 +101,7 @@ impl Scope {
 pub(super) struct UnfoldedEntry {
     /// Whether it has a `count`.
     pub array: bool,
-    /// Its elements: one if it is no array.
+    /// Elements of the entry: one if it is no array.
     pub elements: Vec<Element>,
     /// Whether something about it is wrong, so that its length is not known.
     pub faulty: bool,

@@ -30,7 +30,7 @@ fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-/// The first line in which two logs differ, for people.
+/// The first line in which two logs differ, in readable form.
 fn difference(number: usize, expected: &[Entry], got: &[Entry]) -> Option<String> {
     let count = expected.len().max(got.len());
     let line = (0..count).find(|&line| expected.get(line) != got.get(line))?;

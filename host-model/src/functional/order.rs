@@ -42,7 +42,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Of an application none of whose commands has been sent.
+    /// The order of an application none of whose commands has been sent.
     pub(super) fn new(application: &Application) -> Self {
         let named = application.streams.iter().enumerate().skip(1);
         let named = named.map(|(number, stream)| OnDevice {

@@ -21,9 +21,9 @@ pub struct Space {
 /// Shifts of buffers and modules by their positions; 0 for those behind the last one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shifts {
-    /// Of buffers.
+    /// Shifts of buffers.
     pub buffers: Vec<u64>,
-    /// Of modules.
+    /// Shifts of modules.
     pub modules: Vec<u64>,
 }
 
@@ -44,9 +44,9 @@ pub enum BufferPlace {
 pub struct Variable {
     /// The module.
     pub module: Arc<str>,
-    /// It lies in constant memory, and not in global memory.
+    /// Whether the variable lies in constant memory, and not in global memory.
     pub constant: bool,
-    /// Its offset in the bytes of that.
+    /// Offset of the variable in its module's bytes.
     pub offset: u64,
 }
 

@@ -125,7 +125,7 @@ struct Side<'a> {
     looks: Option<(CommandId, &'a Condition)>,
     /// The thread that does a step of its host, which what is behind waits for.
     step: Option<usize>,
-    /// Its host waits for all that it has sent.
+    /// Whether the member's host waits for all commands sent.
     waits: bool,
     /// Rounds that have been sent whole.
     rounds: u32,
@@ -135,9 +135,9 @@ struct Side<'a> {
     first: Option<CommandId>,
     /// Swaps of later rounds, undone at the end: names mean what they did behind the first round.
     swapped: Vec<(BufferId, BufferId)>,
-    /// Its first round has ended.
+    /// Whether the first round of the member has ended.
     completed: bool,
-    /// It sends nothing more.
+    /// Whether the member sends nothing more.
     rests: bool,
 }
 

@@ -175,7 +175,7 @@ impl Sender {
     }
 }
 
-/// The host stands only where a step says so.
+/// The host blocks only where a step says so.
 #[async_trait(?Send)]
 impl Sends for Sender {
     async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {

@@ -8,7 +8,7 @@ use counterpoint_simulation::co_run::{CoRun, Side};
 use counterpoint_simulation::run::RunSummary;
 use counterpoint_simulation::summary::{Mean, Speed};
 
-/// Bytes for people.
+/// Bytes in readable form.
 pub(crate) fn amount(bytes: u64) -> String {
     let units = [("GiB", 1_u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     match units.into_iter().find(|(_, size)| bytes >= *size) {

@@ -18,16 +18,16 @@ pub struct CrossbarParams {
     /// Steps of the switches in a cycle (BookSim's internal_speedup).
     #[param(default = "2", min = "1", max = "8")]
     speedup: u32,
-    /// Which server holds an address: the servers are the map's slices.
+    /// Map from addresses to servers, which are the map's slices.
     map: AddressMapParams,
 }
 
 /// The ports of a crossbar.
 #[derive(Ports)]
 pub struct CrossbarPorts {
-    /// Those who ask.
+    /// Components that send requests.
     clients: Vec<MemoryServer>,
-    /// Those who answer.
+    /// Components that answer requests.
     servers: Vec<MemoryClient>,
 }
 

@@ -406,7 +406,7 @@ impl Warp {
         self.guarded(instruction, self.mask)
     }
 
-    /// Of these lanes, those in which the guard holds.
+    /// The lanes of `lanes` in which the guard holds.
     #[inline]
     fn guarded(&self, instruction: &Instruction, lanes: u32) -> u32 {
         if instruction.guard == NONE {

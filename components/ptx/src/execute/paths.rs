@@ -77,7 +77,7 @@ struct ResumePoint {
     pc: u32,
     /// All lanes of the entry are there: otherwise they wait for the rest.
     whole: bool,
-    /// It belongs to a caller of the function that runs.
+    /// Whether the point belongs to a caller of the function that runs.
     below: bool,
 }
 

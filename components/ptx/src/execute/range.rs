@@ -53,7 +53,7 @@ impl Warp {
         }
         let flags = access.addresses[3];
         if !(1..=3).contains(&flags) {
-            let message = format!("`{name}` is told {flags}: 1 is to read, 2 to write, 3 both");
+            let message = format!("`{name}` has the flags {flags}: 1 is to read, 2 to write, 3 both");
             return Err(fault(instruction, lanes, message));
         }
         access.pc = self.pc;

@@ -11,11 +11,11 @@ use crate::program::{Action, Kernel, RegisterPlace, Special};
 /// The part of an instruction in the question whether a loop ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoopRole {
-    /// It computes registers from registers.
+    /// The instruction computes registers from registers.
     Computes,
-    /// It decides the warp's path, or an address.
+    /// The instruction decides the warp's path, or an address.
     Decides,
-    /// It depends on time or on others, or they see it.
+    /// The instruction depends on time or on others, or others see its effect.
     Outside,
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn part(action: Action) -> LoopRole {
 pub(crate) struct Deciding(Vec<RegisterPlace>);
 
 impl Deciding {
-    /// Those of a loop that consists of these instructions.
+    /// The deciding registers of a loop that consists of these instructions.
     pub(crate) fn of(kernel: &Kernel, loop_: &[u32]) -> Self {
         let mut decides = vec![false; usize::from(kernel.scoreboard_registers)];
         let instructions = || loop_.iter().map(|pc| &kernel.instructions[*pc as usize]);

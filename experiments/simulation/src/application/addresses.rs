@@ -104,7 +104,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Where something with a fixed address stands.
+    /// Place in the file of something with a fixed address.
     pub(super) fn note_fixed(&mut self, name: String, span: Span) {
         self.fixed.push((name, span));
     }

@@ -28,7 +28,7 @@ pub(super) struct Written {
     span: Span,
 }
 
-/// Where steps of the host stand.
+/// Phase of a program to which steps of the host belong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum HostPhase {
     /// In `prelude`.

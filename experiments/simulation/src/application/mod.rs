@@ -150,7 +150,7 @@ impl std::fmt::Display for Against {
 pub struct LoadedApplication {
     /// The program of the host. Its files are the inputs and then the outputs, in their order.
     pub application: Application,
-    /// Its own description.
+    /// Description of the application.
     pub description: Option<String>,
     /// Its parameters as they apply.
     pub parameters: BTreeMap<String, f64>,
@@ -171,7 +171,7 @@ pub struct LoadedApplication {
     /// By kernel the counts of its launches, if the file states them for this size and no other setting was
     /// given.
     pub counts: Option<BTreeMap<String, Counts>>,
-    /// Where the launches of its steps and tasks stand.
+    /// Places in the file of the launches of its steps and tasks.
     pub launched: Vec<Launched>,
     /// The files that say so.
     pub sources: SourceMap,
@@ -184,22 +184,22 @@ pub struct LoadedApplication {
 /// An application among those that run together.
 #[derive(Clone, Debug)]
 pub struct CoRunPart {
-    /// Its name: the prefix of the names of its buffers, with a dot between.
+    /// Name of the application: the prefix of the names of its buffers, with a dot between.
     pub name: String,
-    /// Its own parameters.
+    /// Parameters of the application.
     pub parameters: BTreeMap<String, f64>,
-    /// Its buffers.
+    /// Buffers of the application.
     pub buffers: std::ops::Range<usize>,
 }
 
 /// A launch and its place.
 #[derive(Clone, Debug)]
 pub struct Launched {
-    /// Where it stands.
+    /// Place in the file.
     pub span: Span,
     /// The launch.
     pub launch: LaunchStep,
-    /// It is a task, which some runtimes execute in other ways.
+    /// Whether the launch is a task, which some runtimes execute in other ways.
     pub task: bool,
     /// All its blocks must be on the device at once.
     pub cooperative: bool,

@@ -33,9 +33,9 @@ struct Latest {
 struct Older {
     /// By page, of the blocks that may touch it.
     pages: BTreeMap<u64, Latest>,
-    /// Of the blocks that may touch any page.
+    /// Latest of the blocks that may touch any page.
     anywhere: Option<Latest>,
-    /// Of all blocks.
+    /// Latest of all blocks.
     all: Option<Latest>,
 }
 

@@ -85,11 +85,11 @@ impl Board {
 /// A point that could not be finished.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// Which.
+    /// Name of the point.
     pub point: String,
     /// Why.
     pub reason: String,
-    /// Where all that is known of it stands.
+    /// Path of the log with all details.
     pub log: PathBuf,
 }
 
@@ -98,7 +98,7 @@ pub struct Failure {
 pub struct Ran {
     /// Points that were there.
     pub stored: usize,
-    /// Those of them that another study had.
+    /// Points that another study had.
     pub taken_over: usize,
     /// Points that have run.
     pub done: usize,

@@ -46,11 +46,11 @@ pub struct Route {
 /// The places of all parts.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// Of each group; the first is the whole picture.
+    /// Rectangle of each group; the first is the whole picture.
     pub groups: Vec<Rect>,
-    /// Of each part, with the stack behind it for an array.
+    /// Rectangle of each part, with the stack behind it for an array.
     pub parts: Vec<Rect>,
-    /// Of each arrow.
+    /// Route of each arrow.
     pub routes: Vec<Route>,
 }
 
@@ -110,7 +110,7 @@ impl Layout {
 struct Builder<'a> {
     graph: &'a Graph,
     metrics: &'a Metrics,
-    /// Of each group its size, and how far down arrows leave it.
+    /// Size of each group, and how far down arrows leave it.
     sizes: Vec<[f64; 2]>,
     ports: Vec<std::collections::BTreeMap<usize, f64>>,
     /// Boxes and labels are relative to the group that they are in, until the end.

@@ -55,7 +55,7 @@ pub struct Group {
 pub struct PicturePart {
     /// The last part of its path, without an index if it is an array.
     pub name: String,
-    /// Its kind.
+    /// Kind of the component.
     pub kind: String,
     /// The module that it is in.
     pub group: usize,
@@ -81,7 +81,7 @@ pub struct Arrow {
 }
 
 impl PicturePart {
-    /// Its title: `sm × 16` for an array.
+    /// Title of the component: `sm × 16` for an array.
     pub fn title(&self) -> String {
         match self.instances.len() {
             1 => self.name.clone(),

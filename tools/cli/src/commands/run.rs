@@ -100,7 +100,7 @@ pub(crate) struct Run {
     /// Spans at most; blocks, warps and bursts beyond are added up by component.
     #[arg(long, value_name = "NUMBER", default_value_t = Recording::default().limit, value_parser = span_limit)]
     span_limit: usize,
-    /// Which statistics `stats.txt` has. `stats.json` and `stats.csv` have all of them.
+    /// Statistics in `stats.txt`. `stats.json` and `stats.csv` have all of them.
     #[arg(long, value_enum, default_value = "counted")]
     stats: StatsShown,
     /// Launches, and streams, with rows of their own in the statistics: those with the lowest numbers. The others are added up
@@ -161,7 +161,7 @@ impl From<Spans> for Level {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum StatsShown {
-    /// Those that are not zero.
+    /// Statistics that are not zero.
     Counted,
     /// All, those of mechanisms that were not in use, too.
     All,
@@ -304,8 +304,8 @@ impl Run {
         if summary.race_checked == Some(0) {
             writeln!(
                 console.err,
-                "note: --racecheck found nothing to look at: no launch was gated, and this is no run without \
-                 time (--functional)"
+                "note: --racecheck found nothing to look at: no launch was gated; without time \
+                 (--functional) all launches are searched"
             )?;
         }
         if let Some(path) = &self.hashes {

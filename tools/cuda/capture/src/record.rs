@@ -102,7 +102,7 @@ pub struct Elements {
 /// A texture.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Texels {
-    /// Its memory.
+    /// Memory of the texture.
     pub elements: Elements,
     /// Integers are read as fractions of 1.
     pub fractions: bool,

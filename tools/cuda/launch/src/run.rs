@@ -77,7 +77,7 @@ impl fmt::Display for Ended {
 /// A program that has run.
 #[derive(Clone, Debug)]
 pub struct Captured {
-    /// Its end.
+    /// End of the program.
     pub ended: Ended,
     /// What the record says of it; nothing if it has not called CUDA.
     pub summary: Option<Summary>,

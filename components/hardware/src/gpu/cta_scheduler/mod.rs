@@ -40,7 +40,7 @@ pub use stats::CtaSchedulerStats;
 /// The policy, and the limits that it works within.
 #[derive(Clone, Debug, Params)]
 pub struct CtaSchedulerParams {
-    /// Which block goes where, and when.
+    /// Policy that places blocks: which one, on which SM, and when.
     #[param(default = <fifo::Fifo as Variant<dyn CtaPolicy>>::NAME)]
     policy: Slot<dyn CtaPolicy>,
     /// Kernels that run at a time at most; those beyond wait in the order of their arrival. GPGPU-Sim has 8

@@ -150,7 +150,7 @@ impl View<'_> {
     }
 }
 
-/// Which of some SMs is asked first.
+/// Round-robin order in which SMs are asked.
 #[derive(Clone, Debug)]
 pub struct Turn {
     sms: Range<usize>,

@@ -41,9 +41,9 @@ pub struct CtaSchedulerStats {
     occupancy: Ratio,
     /// Cycles from a block's placement to the message of its end.
     pub(super) cta_cycles: Distribution,
-    /// Of each launch.
+    /// Statistics of each launch.
     kernels: Keyed<LaunchKey, KernelStats>,
-    /// Of each stream, by its number.
+    /// Statistics of each stream, by its number.
     pub(super) streams: Keyed<Row, StreamStats>,
 }
 
@@ -70,7 +70,7 @@ impl CtaSchedulerStats {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum LaunchKey {
     Own(LaunchName),
-    /// That of all beyond the limit of rows.
+    /// Sum of all launches or streams beyond the limit of rows.
     Others,
 }
 
@@ -156,7 +156,7 @@ pub(super) struct Work {
     /// Thread instructions executed.
     #[stat(name = "gpu_sim_insn", unit = "instructions")]
     thread_insn: Counter,
-    /// Of the warp instructions, those that access memory, kernel parameters left out.
+    /// Warp instructions that access memory, kernel parameters left out.
     #[stat(unit = "instructions")]
     memory_insn: Counter,
     /// Instructions other than loads, atomics and fetches whose result has been written to registers.
@@ -192,7 +192,7 @@ pub(super) struct Work {
     /// Load transactions that looked into an L1.
     #[stat(name = "L1D_total_cache_accesses", unit = "transactions")]
     l1_accesses: Counter,
-    /// Those that found nothing.
+    /// Load transactions that missed in the L1.
     #[stat(name = "L1D_total_cache_misses", unit = "transactions")]
     l1_misses: Counter,
     /// The share of the misses.

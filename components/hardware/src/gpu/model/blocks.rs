@@ -22,11 +22,11 @@ struct Block {
 
 /// A block that has ended.
 pub struct Ended {
-    /// Its launch.
+    /// Launch of the block.
     pub launch: LaunchId,
-    /// Its number in that.
+    /// Number of the block in its launch.
     pub index: u32,
-    /// Its counts.
+    /// Counts of the block.
     pub counts: CtaCounts,
     /// Cycles that it was there.
     pub cycles: u64,
@@ -40,7 +40,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Whether there are none.
+    /// Whether no blocks are running.
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }

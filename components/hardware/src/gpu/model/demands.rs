@@ -9,9 +9,9 @@ pub enum Resource {
     Issue,
     /// The units for integers, single precision and control.
     Sp,
-    /// Those for approximations and divisions.
+    /// Units for approximations and divisions.
     Sfu,
-    /// Those for double precision.
+    /// Units for double precision.
     Dp,
     /// The load-store unit.
     LoadStore,
@@ -36,7 +36,7 @@ impl Resource {
         [Issue, Sp, Sfu, Dp, LoadStore, Port, Banks, Collectors, MemoryPath, Network, Tensor]
     };
 
-    /// Whether warps that come to it meet by chance: not if all of them come from another resource that gives turns as often.
+    /// Whether warps meet at it at random: not if all of them come from another resource that gives turns as often.
     pub(super) fn meets(self) -> bool {
         match self {
             // Which banks an instruction needs is chance.

@@ -91,11 +91,11 @@ impl Buffer {
 pub struct Warp {
     /// Cycles from the block's begin to its end.
     pub cycles: u64,
-    /// Its demands in all of them.
+    /// Demands of the warp in all of these cycles.
     pub demands: Demands,
-    /// Its instructions.
+    /// Instructions of the warp.
     pub instructions: u64,
-    /// Those of its threads.
+    /// Instructions of the warp's threads.
     pub threads: u64,
 }
 

@@ -50,7 +50,7 @@ pub struct ThroughputModelParams {
     sm: SmParams,
     /// Costs beyond the SM's parameters.
     costs: CostParams,
-    /// Which slice of the L2 has an address.
+    /// Map from addresses to slices of the L2.
     map: AddressMapParams,
     /// How memory answers the copy engine.
     copies: CopyParams,

@@ -15,14 +15,14 @@ pub(super) struct Fact {
     pub(super) operands: Operands,
     /// For how long its result is awaited, and its unit occupied.
     pub(super) cycles: (u16, u16),
-    /// Its place in the kernel.
+    /// Index of the instruction in the kernel.
     pub(super) pc: u32,
     pub(super) path: u8,
     /// Its class in the instruction mix.
     pub(super) class: Class,
     /// How far it releases, a fence included.
     pub(super) releases: Reach,
-    /// It may be issued only when no register of its warp is awaited.
+    /// Whether the instruction may be issued only when no register of its warp is awaited.
     pub(super) drains: bool,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Code {
 pub(super) struct Fetch {
     /// Warps whose buffer is empty and for which nothing has been fetched.
     hungry: u64,
-    /// Of these, the warps for which the cache can do nothing before an answer has come.
+    /// Waiting warps for which the cache can do nothing before an answer has come.
     blocked: u64,
     /// Warps whose next instruction is in their buffer.
     buffered: u64,

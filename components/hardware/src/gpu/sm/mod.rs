@@ -104,13 +104,13 @@ pub struct SmStats {
     /// Load transactions that looked into the L1.
     #[stat(name = "L1D_total_cache_accesses", unit = "transactions")]
     l1_accesses: Counter,
-    /// Those that found nothing.
+    /// Load transactions that missed in the L1.
     #[stat(name = "L1D_total_cache_misses", unit = "transactions")]
     l1_misses: Counter,
     /// The share of the misses.
     #[stat(name = "L1D_total_cache_miss_rate", unit = "of 1", part = "l1_misses", whole = "l1_accesses")]
     l1_miss_rate: Ratio,
-    /// Those that joined a miss under way.
+    /// Load transactions that joined a miss of the L1 under way.
     #[stat(name = "L1D_total_cache_pending_hits", unit = "transactions")]
     l1_pending_hits: Counter,
     /// Store transactions.

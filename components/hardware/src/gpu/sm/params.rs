@@ -21,18 +21,18 @@ pub enum L1Flush {
 /// Treatment of global loads by the L1 data cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum GlobalLoads {
-    /// They look there.
+    /// Global loads look up the L1.
     Cached,
-    /// They pass it by (GPGPU-Sim's gmem_skip_L1D), in sectors of 32 bytes.
+    /// Global loads bypass the L1 (GPGPU-Sim's gmem_skip_L1D), in sectors of 32 bytes.
     Bypass,
 }
 
 /// Treatment of a store to local memory whose line is not in the L1 data cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum LocalStores {
-    /// It goes to memory.
+    /// The store goes to memory.
     NoAllocate,
-    /// It takes a place, without asking for the rest of the line.
+    /// The store allocates a line, without fetching the rest of it.
     Allocate,
 }
 
@@ -63,10 +63,10 @@ pub struct L1Params {
     /// Accesses that one miss can serve.
     #[param(default = "8", min = "1")]
     pub merges: u32,
-    /// Which set a line belongs to.
+    /// Function from a line to its set.
     #[param(default = "fermi-hash")]
     pub set_index: SetIndex,
-    /// Which global loads look here. Local memory is always cached.
+    /// Whether global loads look up the L1. Local memory is always cached.
     #[param(default = "cached")]
     pub global: GlobalLoads,
     /// Treatment of a store to local memory whose line is not here.
@@ -194,7 +194,7 @@ pub struct PipelinePathParams {
     /// Units that execute.
     #[param(max = "64")]
     pub units: u32,
-    /// Instructions that may stand between issue and operand collectors (the width of GPGPU-Sim's ID_OC).
+    /// Instructions that the pipeline registers between issue and operand collectors hold (the width of GPGPU-Sim's ID_OC).
     #[param(min = "1", max = "64")]
     pub issue_width: u32,
     /// Instructions that enter operand collectors in a turn of the register file (`operand_collector_num_in_ports`).
@@ -206,7 +206,7 @@ pub struct PipelinePathParams {
     /// Instructions that leave operand collectors in a turn of the register file (`operand_collector_num_out_ports`).
     #[param(default = "1", min = "1", max = "64")]
     pub outputs: u32,
-    /// Instructions that may stand between operand collectors and units (the width of GPGPU-Sim's OC_EX).
+    /// Instructions that the pipeline registers between operand collectors and units hold (the width of GPGPU-Sim's OC_EX).
     #[param(min = "1", max = "64")]
     pub dispatch_width: u32,
 }
@@ -217,7 +217,7 @@ pub struct TensorParams {
     /// Units that execute.
     #[param(max = "64")]
     pub units: u32,
-    /// Instructions that may stand in front of their operand collectors.
+    /// Instructions that the pipeline registers in front of their operand collectors hold.
     #[param(default = "1", min = "1", max = "64")]
     pub issue_width: u32,
     /// Operand collectors for them alone.
@@ -266,10 +266,10 @@ impl TensorParams {
     }
 }
 
-/// Which lanes of a global access become one transaction.
+/// Rule by which lanes of a global access become one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Coalescing {
-    /// Those in one line of 128 bytes.
+    /// Lanes in one line of 128 bytes.
     Lines,
     /// Those in one segment: of 32 bytes for elements of one byte, of 64 for those of two, of a line for all others
     /// (GPGPU-Sim).
@@ -279,9 +279,9 @@ pub enum Coalescing {
 /// Restriction on the two instructions that one scheduler issues in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Pairing {
-    /// They go to different sorts of units.
+    /// The two instructions go to different sorts of units.
     DifferentUnits,
-    /// They may go to the same one.
+    /// The two instructions may go to the same sort of units.
     Any,
 }
 
@@ -309,13 +309,13 @@ pub struct SmParams {
     /// Warp schedulers; each issues in every cycle from its share of the warps.
     #[param(default = "2", min = "1", max = "4")]
     pub schedulers: u32,
-    /// Which of the ready warps issues.
+    /// Policy that chooses among the ready warps.
     #[param(default = <GreedyThenOldest as Variant<dyn WarpPolicy>>::NAME)]
     pub warp_scheduler: Slot<dyn WarpPolicy>,
     /// Instructions of one warp that a scheduler issues in a cycle.
     #[param(default = "1", min = "1", max = "2")]
     pub issue_width: u32,
-    /// Which instructions may be issued together.
+    /// Rule for two instructions that are issued in one cycle.
     #[param(default = "different-units")]
     pub pairing: Pairing,
     /// Every scheduler has collectors, register banks and units of its own.
@@ -345,7 +345,7 @@ pub struct SmParams {
     pub l1t: ReadCacheParams,
     /// The TLB.
     pub tlb: TlbParams,
-    /// Which lanes of a global access become one transaction.
+    /// Rule by which lanes of a global access become one transaction.
     #[param(default = "lines")]
     pub coalescing: Coalescing,
     /// From the access to its value, in shared memory without bank conflicts.

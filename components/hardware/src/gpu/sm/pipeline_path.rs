@@ -162,7 +162,7 @@ impl PipelinePath {
 }
 
 impl Exit {
-    /// Whether there are no units.
+    /// Whether the path has no units.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.units == 0

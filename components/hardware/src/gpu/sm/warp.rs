@@ -27,9 +27,9 @@ pub(super) enum State {
     Ended,
     Running,
     AtBarrier,
-    /// It waits for what its [`Pause`] says.
+    /// The warp waits for what its [`Pause`] says.
     AtFence,
-    /// Its next instruction waits for pages.
+    /// The next instruction of the warp waits for pages.
     AtPage,
 }
 
@@ -41,12 +41,12 @@ pub(super) struct WarpSlot {
     pub(super) attention: u64,
     /// Memory transactions that have not been acknowledged.
     pub(super) outstanding: u32,
-    /// Its pause at a fence, a release or an acquire.
+    /// Pause of the warp at a fence, a release or an acquire.
     pub(super) pause: Pause,
     pub(super) copies: Copies,
     /// The value of its acquire has not come.
     pub(super) acquiring: bool,
-    /// Its next instruction is a release that has waited.
+    /// Whether the next instruction of the warp is a release that has waited.
     pub(super) may_release: bool,
     /// The watch over a warp that may go round for ever.
     pub(super) watch: Option<Box<Watch>>,
@@ -159,9 +159,9 @@ pub(super) struct Warps {
     older: [u64; SLOTS],
     /// Warps that have not ended.
     pub(super) live: u64,
-    /// Of these, the warps that wait at no barrier and no fence.
+    /// Live warps that wait at no barrier and no fence.
     pub(super) running: u64,
-    /// Of these, the warps whose next instruction has its operands.
+    /// Running warps whose next instruction has its operands.
     pub(super) ready: u64,
     /// Warps with memory accesses that have not ended.
     pub(super) accessing: u64,

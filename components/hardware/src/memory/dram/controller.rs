@@ -62,7 +62,7 @@ pub struct DramPorts {
 /// Statistics of a controller.
 #[derive(Default, Stats)]
 pub struct DramStats {
-    /// Of each launch and stream.
+    /// Counts of each launch and stream.
     by_label: ByLabel<DramCounts>,
     /// The peak rate of the pins: a burst in the cycles that it occupies the bus.
     #[stat(unit = "bytes/s")]

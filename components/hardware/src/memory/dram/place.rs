@@ -29,11 +29,11 @@ pub enum Layout {
     },
     /// Bits of the address.
     Masked {
-        /// Of the bank.
+        /// Bits of the bank.
         bank: Field,
-        /// Of the row.
+        /// Bits of the row.
         row: Field,
-        /// Of the column.
+        /// Bits of the column.
         column: Field,
     },
 }

@@ -92,7 +92,7 @@ struct Queue {
     /// Accesses that have overtaken the oldest.
     passed: u32,
     wanted: u32,
-    /// Of the wanted access.
+    /// Row of the wanted access.
     row: u64,
 }
 
@@ -220,7 +220,7 @@ impl<T> Scheduler<T> {
         step
     }
 
-    /// Of these banks the one that may issue its command at `cycle`, with the oldest access.
+    /// The bank of `banks` with the oldest access, of those that may issue their command at `cycle`.
     #[inline]
     fn oldest(&self, mut banks: u64, cycle: u64) -> Option<usize> {
         let (mut best, mut found) = (u64::MAX, None);

@@ -104,7 +104,7 @@ pub struct ExitTest {
 /// A loop and how it ends.
 #[derive(Clone, Debug)]
 pub struct CountedLoop {
-    /// Its blocks.
+    /// Blocks of the loop.
     pub body: Loop,
     /// Line of its first instruction.
     pub line: u32,

@@ -405,7 +405,7 @@ impl Graph {
                 self.evaluate(if self.holds(truth, leaf) { a } else { b }, leaf)
             }
             ValueNode::Natural(a) => self.evaluate(a, leaf),
-            other => panic!("{other:?} is no number"),
+            other => panic!("{other:?} is not a number"),
         }
     }
 
@@ -417,7 +417,7 @@ impl Graph {
             ValueNode::Both(a, b) => self.holds(a, leaf) && self.holds(b, leaf),
             ValueNode::Either(a, b) => self.holds(a, leaf) || self.holds(b, leaf),
             ValueNode::Not(a) => !self.holds(a, leaf),
-            other => panic!("{other:?} is no truth"),
+            other => panic!("{other:?} is not a truth"),
         }
     }
 }

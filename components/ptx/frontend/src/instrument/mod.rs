@@ -54,18 +54,18 @@ pub struct Options {
 pub struct Instrumented {
     /// The text of the module.
     pub text: String,
-    /// Its kernels, in the order of the text it was made from.
+    /// Kernels of the module, in the order of the text it was made from.
     pub kernels: Vec<InstrumentedKernel>,
 }
 
 /// A kernel of a module with profilers.
 #[derive(Clone, Debug)]
 pub struct InstrumentedKernel {
-    /// Its name.
+    /// Name of the kernel.
     pub name: String,
     /// The name of its pre-profiler, if it has one.
     pub pre: Option<String>,
-    /// Its class.
+    /// Class of the kernel.
     pub class: Class,
     /// The reason why it has none.
     pub irregular: Option<Irregularity>,

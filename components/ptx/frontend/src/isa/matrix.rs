@@ -122,11 +122,11 @@ pub enum Logic {
 /// The lanes that hold the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// That of `mma`.
+    /// Layout of `mma`.
     Warp,
-    /// That of the `m8n8k4` of halves, with A by rows and B by columns or not.
+    /// Layout of the `m8n8k4` of halves, with A by rows and B by columns or not.
     Quads { a_by_rows: bool, b_by_columns: bool },
-    /// That of `wmma`.
+    /// Layout of `wmma`.
     Runs,
 }
 

@@ -296,7 +296,7 @@ pub struct Instruction {
     pub unit: Unit,
     /// Multiplications and additions of a product of matrices, in units of [`WORK`](Instruction::WORK).
     pub work: u8,
-    /// Its latency class.
+    /// Latency class of the instruction.
     pub latency: Latency,
     /// Scoreboard ids of the registers it reads, its guard included.
     pub reads: RegisterSet,

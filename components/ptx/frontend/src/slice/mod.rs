@@ -96,7 +96,7 @@ pub enum Carry {
 /// Options of slicing.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Of the grids.
+    /// Dimensions of the grids.
     pub dimensions: Dimensions,
     /// Treatment of an index behind the end of its row.
     pub carry: Carry,
@@ -109,14 +109,14 @@ pub struct Options {
 pub struct Sliced {
     /// The text of the module.
     pub text: String,
-    /// Its kernels, in the order of the text it was made from.
+    /// Kernels of the module, in the order of the text it was made from.
     pub kernels: Vec<SlicedKernel>,
 }
 
 /// A kernel of a module with slices.
 #[derive(Clone, Debug)]
 pub struct SlicedKernel {
-    /// Its name.
+    /// Name of the kernel.
     pub name: String,
     /// The name of the twin that runs slices, if it has one.
     pub slice: Option<String>,

@@ -153,9 +153,9 @@ pub struct Function {
 /// A statement of a body.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// Its kind.
+    /// Kind of the statement.
     pub kind: StatementKind,
-    /// Its place.
+    /// Place of the statement.
     pub span: Span,
 }
 
@@ -216,9 +216,9 @@ pub struct Guard {
 /// An operand and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operand {
-    /// Its kind.
+    /// Kind of the operand.
     pub kind: OperandKind,
-    /// Its place.
+    /// Place of the operand.
     pub span: Span,
 }
 

@@ -25,7 +25,7 @@ pub enum TokenKind {
 /// A token and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Its kind.
+    /// Kind of the token.
     pub kind: TokenKind,
     /// First byte in the source.
     pub start: u32,

@@ -339,7 +339,7 @@ impl<'a> Parser<'a> {
                     self.at += 1;
                     let align = self.unsigned32("an alignment")?;
                     if !align.is_power_of_two() {
-                        return Err(PtxError::new(place, format!("alignment {align} is no power of two")));
+                        return Err(PtxError::new(place, format!("alignment {align} is not a power of two")));
                     }
                     variable.align = Some(align);
                     continue;

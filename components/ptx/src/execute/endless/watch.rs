@@ -24,9 +24,9 @@ const WORDS: usize = 4;
 pub enum Sight {
     /// Nothing yet.
     Open,
-    /// It has come back to the state in which it was, once more.
+    /// The warp has come back to an earlier state, once more.
     Repeats,
-    /// It acts, or may act: it is watched no more.
+    /// The warp acts, or may act: it is watched no more.
     Acts,
 }
 
@@ -58,7 +58,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Of a warp from its next instruction on.
+    /// A watch of a warp from its next instruction on.
     pub fn new(warp: &Warp) -> Self {
         Watch {
             mark: warp.clone(),

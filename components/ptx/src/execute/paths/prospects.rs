@@ -11,9 +11,9 @@ const FAR: u32 = 256;
 
 /// The part of an instruction in this question.
 enum Prospect {
-    /// Others see it, or it depends on values.
+    /// Others see the instruction's effect, or it depends on values.
     Helps,
-    /// It ends, or waits for the lanes in question.
+    /// The path ends, or waits for the lanes in question.
     Waits,
     GoesOn,
 }

@@ -12,9 +12,9 @@ const FAN: usize = 1 << BITS;
 /// What is known of a warp: the times up to which its accesses come before the knower's next one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Of all its lanes.
+    /// Time for all lanes of the warp.
     pub(super) all: u32,
-    /// Of these lanes.
+    /// Time for the lanes in `lanes`.
     pub(super) some: u32,
     pub(super) lanes: u32,
 }

@@ -97,14 +97,14 @@ pub(super) struct Races {
     /// Warps that have arrived at each barrier, and those that have ended.
     arrived: [Arrivals; 16],
     ended: Arrivals,
-    /// Of shared memory.
+    /// Cells of shared memory.
     cells: Cells,
     records: Records,
     found: Vec<Race>,
 }
 
 impl Races {
-    /// Of blocks of a kernel for this architecture.
+    /// Race detection for blocks of a kernel for this architecture.
     pub(super) fn new(target: u32) -> Self {
         Races {
             launch: None,

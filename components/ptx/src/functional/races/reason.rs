@@ -135,7 +135,7 @@ impl Sides<'_> {
         let reach = if same { BLOCK } else { DEVICE };
         let released = |reach: usize| seen.released[reach].covers(warp, self.other.lane(), time);
         let mut parts = Vec::new();
-        // A release or acquire of too narrow a scope is told as such.
+        // A release or acquire of too narrow a scope is reported as such.
         let (narrow_release, narrow_acquire) =
             (write.releases && released(BLOCK), read.acquires && !read.is_wide());
         if !(released(reach) || narrow_release) {

@@ -295,7 +295,7 @@ impl Thread {
     ) -> Target {
         let (name, offset) = match &operand.kind {
             OperandKind::Address(name, offset) => (name, *offset),
-            other => panic!("{other:?} is no address"),
+            other => panic!("{other:?} is not an address"),
         };
         let room = match op.one_of(&["global", "shared", "local"]) {
             Some("global") => Some(Room::Global),
@@ -443,7 +443,7 @@ impl Thread {
                     _ => self.register(caller, scope, name).to_le_bytes().to_vec(),
                 },
                 OperandKind::Integer(value) => value.to_le_bytes().to_vec(),
-                other => panic!("{other:?} is no argument"),
+                other => panic!("{other:?} is not an argument"),
             };
             let key = (0, formal.name.clone());
             if formal.space == StorageSpace::Register {

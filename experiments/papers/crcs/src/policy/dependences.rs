@@ -15,7 +15,7 @@ pub(super) struct Dependences {
     ahead: BTreeMap<LaunchId, (LaunchName, [u32; 3])>,
     /// Kernels that have not ended.
     kernels: BTreeSet<LaunchId>,
-    /// Of these, those that may touch any page.
+    /// Running launches that may touch any page.
     irregular: BTreeSet<LaunchId>,
     /// The oldest kernel of all.
     first: Option<LaunchId>,

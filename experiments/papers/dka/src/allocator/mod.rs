@@ -62,7 +62,7 @@ pub struct AllocatorStats {
     decisions: Counter,
     /// Pairs that have converged.
     converged: Counter,
-    /// Of each pair, by the number of its first kernel, from 0.
+    /// Statistics of each pair, by the number of its first kernel, from 0.
     pairs: Keyed<u32, PairStats>,
 }
 

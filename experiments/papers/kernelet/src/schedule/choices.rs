@@ -17,7 +17,7 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Of these kernels, on a machine.
+    /// The choices among these kernels, on a GPU.
     pub fn new(profiles: Vec<Profile>, machine: GpuDescription, options: Options) -> Self {
         Choices { machine, options, profiles, predictions: BTreeMap::new() }
     }

@@ -51,7 +51,7 @@ impl Card {
     pub fn named(name: &str) -> Result<Card, String> {
         let found =
             [Card::C2050, Card::GTX680].into_iter().find(|card| card.gpu.name.eq_ignore_ascii_case(name));
-        found.ok_or_else(|| format!("`{name}` is no card of the paper: expected c2050 or gtx680"))
+        found.ok_or_else(|| format!("`{name}` is not a card of the paper: expected c2050 or gtx680"))
     }
 
     /// Cycles of all SMs in a second.

@@ -102,7 +102,7 @@ fn lone_launch(step: &Step) -> Option<&LaunchStep> {
 
 fn not_a_task(launch: &LaunchStep) -> Fault {
     let kernel = launch.kernel.name();
-    Fault::new(format!("`{kernel}` is no narrow task, and `pthreads` executes nothing else"))
+    Fault::new(format!("`{kernel}` is not a narrow task, and `pthreads` executes nothing else"))
 }
 
 /// The memory that tasks see: all buffers, and the variables of all modules.

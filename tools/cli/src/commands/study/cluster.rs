@@ -237,7 +237,7 @@ impl Study {
     fn submit(&self, script: &Path, folder: &Path, console: &mut Console<'_>) -> io::Result<u8> {
         if let Err(error) = Command::new("sbatch").arg("--version").output() {
             let message = format!(
-                "`sbatch` does not start ({error}): this is no computer of a Slurm cluster. {} is written, for one that is",
+                "`sbatch` does not start ({error}): this is not a computer of a Slurm cluster. {} is written, for one that is",
                 script.display()
             );
             return fail(&[RunError::Usage(message)], console);

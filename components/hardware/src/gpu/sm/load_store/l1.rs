@@ -29,20 +29,20 @@ use crate::memory::table::Table;
 pub(super) struct Transaction {
     pub(super) instruction: u32,
     pub(super) lanes: u32,
-    /// Which word of the lanes, in local memory.
+    /// Index of the lanes' word, in local memory.
     pub(super) part: u32,
     pub(super) line: u64,
     /// The cycle of its lookup.
     ready: u64,
-    /// Its page is known.
+    /// Whether the page of the transaction is translated.
     pub(super) translated: bool,
 }
 
 /// Result of a lookup.
 pub(super) enum Outcome {
-    /// It must wait for a credit.
+    /// The transaction must wait for a credit.
     NoCredit,
-    /// It must wait for an answer, which frees a miss entry or a way.
+    /// The transaction must wait for an answer, which frees a miss entry or a way.
     Blocked,
     Hit,
     /// The line is on its way already.
@@ -75,7 +75,7 @@ impl Outcome {
 /// The cause for which the transaction at the end of the pipeline cannot go on. Without it every step would look for room again.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stuck {
-    /// It can, or has not been looked up.
+    /// The transaction can go on, or has not been looked up.
     No,
     /// All misses are under way: until one ends.
     ByMisses,

@@ -78,7 +78,7 @@ pub(super) struct LoadStore {
     free: u64,
     /// The L1's pipeline cannot go on before memory or the MMU has answered, or given credit.
     blocked: bool,
-    /// Of these, it is credit that is missing.
+    /// Whether the unit is stalled for lack of credit.
     out_of_credit: bool,
     /// The unit cannot go on before the cache of constants, or that of texels, has an answer.
     starved: bool,

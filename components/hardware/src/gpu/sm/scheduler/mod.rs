@@ -17,7 +17,7 @@ pub struct View<'a> {
     pub ready: u64,
     /// Warps that have not ended.
     pub live: u64,
-    /// Of these, warps that wait for memory, at a barrier or at a fence.
+    /// Live warps that wait for memory, at a barrier or at a fence.
     pub waiting: u64,
     /// By slot, numbers that grow with the time at which its warp began.
     pub ages: &'a [u64],

@@ -51,7 +51,8 @@ impl Decoder<'_> {
         match self.find_register(name, place)? {
             Some(Register { id, kind: RegisterType::Predicate, .. }) => Ok(id),
             Some(_) => {
-                Err(PtxError::new(place, format!("`{name}` is no predicate")).expecting("a `.pred` register"))
+                Err(PtxError::new(place, format!("`{name}` is not a predicate"))
+                    .expecting("a `.pred` register"))
             }
             None => Err(self.undeclared(name, place)),
         }

@@ -135,7 +135,9 @@ impl Line<'_, '_, '_> {
                 {
                     self.decoder.constant(offset.wrapping_add(*plus as u64), wide, place)
                 }
-                _ => Err(PtxError::new(place, format!("`{name}` is no variable whose address is constant"))),
+                _ => {
+                    Err(PtxError::new(place, format!("`{name}` is not a variable whose address is constant")))
+                }
             },
             _ => Err(PtxError::new(place, "this operand does not fit here")
                 .expecting(format!("a register or constant of {bits} bits"))),
@@ -170,7 +172,9 @@ impl Line<'_, '_, '_> {
     ) -> Result<u16, PtxError> {
         self.check(name, register, wanted, place)?;
         if register.class == Class::Float {
-            return Err(PtxError::new(place, format!("`{name}` is no integer")).expecting("a register alone"));
+            return Err(
+                PtxError::new(place, format!("`{name}` is not an integer")).expecting("a register alone")
+            );
         }
         let bits = register.kind.bits();
         let constant = self.decoder.constant(plus as u64, bits == 64, place)?;

@@ -97,7 +97,7 @@ impl Decoder<'_> {
     pub(super) fn declare_registers(&mut self, variable: &Variable) -> Result<(), PtxError> {
         let place = variable.span.place;
         if !variable.dimensions.is_empty() || !variable.initial.is_empty() {
-            return Err(PtxError::new(place, "registers are no arrays and have no initial values"));
+            return Err(PtxError::new(place, "registers are not arrays and have no initial values"));
         }
         let pair = variable.element == "b128" && variable.vector == 1;
         let kind = match element_size(&variable.element) {

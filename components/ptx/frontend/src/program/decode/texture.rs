@@ -111,7 +111,7 @@ impl Line<'_, '_, '_> {
                 return Err(error.expecting("a register with the parameter's value"));
             }
             None if self.decoder.storage.find(name).is_some() => {
-                let error = PtxError::new(place, format!("`{name}` is no {what}"));
+                let error = PtxError::new(place, format!("`{name}` is not a {what}"));
                 return Err(error.expecting(format!("a `.{element}`")));
             }
             None => return Err(self.decoder.undeclared(name, place)),
