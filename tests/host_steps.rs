@@ -49,7 +49,7 @@ impl Program {
         request(machine, &self.path().join("program.yaml").display().to_string(), sets)
     }
 
-    /// Without time, with a look at races.
+    /// Without time, with a search for races.
     fn functional(&self) -> RunSummary {
         run_request(&RunRequest { functional: true, racecheck: true, ..self.on("tiny", &[]) })
     }

@@ -77,15 +77,15 @@ pub struct Driver<'a> {
     device_address: Vec<u64>,
     /// Current meaning of each buffer's name; `swap` exchanges entries.
     meaning: Vec<BufferId>,
-    /// By device, what its kernels may touch.
+    /// For each device, what its kernels may touch.
     mapped: BTreeMap<Space, Arc<Allocations>>,
     /// Per module where it lies.
     loaded: Vec<Loaded>,
-    /// By device, what it holds besides buffers.
+    /// For each device, what it holds besides buffers.
     hidden: BTreeMap<u32, Hidden>,
-    /// By device, how often copies have written its constants.
+    /// For each device, how often copies have written its constants.
     constant_writes: BTreeMap<u32, u32>,
-    /// By device, what its kernels print: devices that have such kernels.
+    /// For each device, what its kernels print: devices that have such kernels.
     printing: BTreeMap<u32, Printing>,
     run: Option<SpanId>,
     /// Per buffer, by where it lies, after how many launches it was freed.

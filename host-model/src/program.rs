@@ -54,7 +54,7 @@ pub struct Stream {
     pub name: String,
     /// The device that it belongs to.
     pub device: u32,
-    /// The default stream does not wait for it, nor it for the default stream.
+    /// Whether the default stream does not wait for it, nor it for the default stream.
     pub non_blocking: bool,
 }
 
@@ -94,7 +94,7 @@ pub enum Argument {
     Struct {
         /// Its bytes, with zeros where addresses are.
         bytes: Box<[u8]>,
-        /// By offset in these bytes, the buffer and the byte of it whose device address stands there.
+        /// For each offset in these bytes, the buffer and the byte of it whose device address stands there.
         addresses: Box<[(u32, BufferId, u64)]>,
     },
 }

@@ -67,7 +67,7 @@ impl Index {
         Index { study: study.text.clone(), index: index + "\n" }
     }
 
-    /// What processes must have in common to work at one folder.
+    /// Digest that processes must have in common to work at one folder.
     pub fn digest(&self) -> String {
         let mut hasher = Sha256::new();
         for text in [&self.study, &self.index] {

@@ -108,7 +108,7 @@ impl ProcessSpec {
     }
 }
 
-/// A whole machine.
+/// A machine as the kernel runs it: processes and the links between them.
 #[derive(Default)]
 pub struct ProcessNetwork {
     /// The processes, in an order that belongs to the machine (not to the file that it was read from).

@@ -62,7 +62,7 @@ pub(crate) struct Report {
     pub(crate) spent: u64,
     /// Islands run for a window so far: the same for each window, whichever thread runs it.
     pub(crate) work: u64,
-    /// The next report is to say what was spent.
+    /// Whether the next report is to say what was spent.
     pub(crate) account: bool,
     /// The first thread takes the shares of all others before it runs this window.
     pub(crate) gather: bool,
@@ -178,7 +178,7 @@ impl Slot {
             place.store(word, Ordering::Relaxed);
         }
         // The report, and everything in the batches, is visible to a thread that sees this number. The store
-        // must also be ordered before the look at the parked threads, as parking is before looking at the
+        // must also be ordered before the check of the parked threads, as parking is before looking at the
         // number.
         self.window.store(window, Ordering::SeqCst);
     }

@@ -57,7 +57,7 @@ pub struct Cut {
     pub meeting: SimTime,
     /// How many times as fast as one thread these are, by the weights of the components and the costs of windows and meetings.
     pub speedup: f64,
-    /// Why these are fewer than were asked for.
+    /// Reason for fewer threads than were asked for.
     pub fewer: Option<Fewer>,
 }
 

@@ -31,7 +31,7 @@ pub(super) enum News {
     Ended,
 }
 
-/// How far the run may go.
+/// Control of a run by its holder: how far it may go.
 pub(super) struct RunControl {
     hold: u64,
     inspect: bool,
@@ -45,7 +45,7 @@ pub(super) struct RunControl {
 struct Holder {
     commands: Receiver<Command>,
     news: Sender<News>,
-    /// The holder waits for the run to be held.
+    /// Whether the holder waits for the run to be held.
     waits: bool,
 }
 

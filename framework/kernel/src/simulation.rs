@@ -109,18 +109,18 @@ pub struct Finished {
     pub islands: usize,
     /// The lookahead between them: no message from one to another takes less.
     pub lookahead: SimTime,
-    /// The threads that ran it.
+    /// The threads that ran the machine.
     pub workers: WorkerPool,
 }
 
-/// The threads that ran a machine.
+/// The threads that ran a machine, and why there are not more.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WorkerPool {
-    /// Their number.
+    /// Number of threads.
     pub threads: usize,
-    /// Why these are fewer than were asked for.
+    /// Reason for fewer threads than were asked for.
     pub fewer: Option<Fewer>,
-    /// The share of the wall-clock time in which the first ran all shares, since the others had no cores or too little to do.
+    /// Fraction of the wall-clock time in which the first thread ran all shares, since the others had no cores or too little to do.
     pub alone: f64,
 }
 

@@ -101,7 +101,7 @@ impl Wheel {
         head
     }
 
-    /// A sleeper with the least key, if that is known without a look at others.
+    /// A sleeper with the least key, if that is known without a check of others.
     #[inline]
     pub(crate) fn first(&self) -> Option<Slot> {
         (self.occupied & 1 != 0)

@@ -27,7 +27,7 @@ struct MovedShare<'a>(Worker<'a>);
 // `kernel::Start` demands.
 unsafe impl Send for MovedShare<'_> {}
 
-/// Where a share is left for another thread.
+/// Content of a hand-off slot.
 #[derive(Default)]
 enum Stage<'a> {
     /// Nobody has left anything.
@@ -70,7 +70,7 @@ impl<'a> HandoffSlot<'a> {
     }
 }
 
-/// Where the shares of all threads but the first are left.
+/// Hand-off slots for the shares of all threads but the first.
 pub(super) struct HandoffSlots<'a>(Vec<HandoffSlot<'a>>);
 
 impl HandoffSlots<'_> {

@@ -46,7 +46,7 @@ impl Written {
     }
 }
 
-/// What has not been read.
+/// Text that has not been read.
 struct Rest<'a>(&'a str);
 
 impl<'a> Rest<'a> {

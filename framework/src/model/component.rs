@@ -77,7 +77,7 @@ pub struct Environment {
     pub recording: Recording,
     /// Components name their samples: only a run that takes samples needs it.
     pub sampled: bool,
-    /// Which components log; without it the level is what `tracing` lets through when the run begins.
+    /// Components that log; without it the level is what `tracing` lets through when the run begins.
     pub logs: Option<Arc<Logs>>,
     /// Seed of all random numbers; each component draws from a stream of its own.
     pub seed: u64,

@@ -10,7 +10,7 @@ use super::diagnostics::nearest;
 pub enum LogLevel {
     /// Nothing.
     Off,
-    /// What ends a run.
+    /// Errors that end a run.
     #[default]
     Error,
     /// Possible problems.

@@ -34,7 +34,7 @@ pub struct RunReport {
     pub islands: usize,
     /// The lookahead between them.
     pub lookahead: SimTime,
-    /// The threads that ran it.
+    /// The threads that ran the machine.
     pub workers: WorkerPool,
 }
 

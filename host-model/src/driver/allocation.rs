@@ -23,11 +23,11 @@ const FIRST_DEVICE_ADDRESS: u64 = 1 << 16;
 /// Where the buffers of an application lie.
 #[derive(Debug)]
 pub struct Layout {
-    /// By buffer, its address on the host and on its device.
+    /// For each buffer, its address on the host and on its device.
     pub host: Vec<u64>,
     /// See `host`.
     pub device: Vec<u64>,
-    /// By device, the address behind the last buffer.
+    /// For each device, the address behind the last buffer.
     pub ends: BTreeMap<u32, u64>,
     /// The host's address behind the last buffer.
     host_end: u64,
@@ -104,7 +104,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// By number, what the devices have said of themselves: those that hold something of the application.
+    /// For each number, what the devices have said of themselves: those that hold something of the application.
     pub fn devices(&self) -> &BTreeMap<u32, Description> {
         &self.devices
     }

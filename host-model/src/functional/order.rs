@@ -17,7 +17,7 @@ pub(super) struct Lane(usize);
 struct OnDevice {
     device: u32,
     stream: u32,
-    /// The default stream and it do not wait for each other.
+    /// Whether the default stream and it do not wait for each other.
     non_blocking: bool,
 }
 

@@ -56,7 +56,7 @@ impl<'a> Cursor<'a> {
         Cursor { frames: vec![first], tasks: VecDeque::new() }
     }
 
-    /// The next action; nothing when the round is over. After a look, [`Cursor::looked`] comes first.
+    /// The next action; nothing when the round is over. After an inspection, [`Cursor::looked`] comes first.
     fn next(&mut self) -> Option<Item<'a>> {
         loop {
             if let Some(item) = self.tasks.pop_front() {

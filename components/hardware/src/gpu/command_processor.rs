@@ -91,7 +91,7 @@ pub struct CommandProcessor {
     capacity: Option<(Capacity, SmResources)>,
     /// The commands that have not begun, in the order of their arrival; the queues for copies come last.
     queues: Vec<VecDeque<Command>>,
-    /// By stream the commands that are not done, in their order: only the first can be under way.
+    /// For each stream the commands that are not done, in their order: only the first can be under way.
     streams: BTreeMap<u32, VecDeque<CommandId>>,
     /// The copies and launches that are under way, with their streams if these wait for them.
     under_way: BTreeMap<CommandId, Option<u32>>,

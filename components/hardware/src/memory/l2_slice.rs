@@ -146,9 +146,9 @@ struct Slice {
     hit_latency: u64,
     /// Executes atomics, where they take longer than reads.
     atomics: Option<AtomicUnit>,
-    /// By way, on whose behalf it was written last.
+    /// For each way, on whose behalf it was written last.
     writers: Vec<Label>,
-    /// The preloaded lines have not been put here yet.
+    /// Whether the preloaded lines have not been put here yet.
     cold: bool,
     /// Where writes to buffers are noted that somebody watches.
     log: Option<Arc<WriteLog>>,

@@ -52,7 +52,7 @@ pub struct Access {
     pub element_bytes: u8,
     /// A load or atomic whose result some register takes.
     pub wants_value: bool,
-    /// All lanes, active or not, lie one behind the other from lane 0 on.
+    /// Whether all lanes, active or not, lie one behind the other from lane 0 on.
     pub contiguous: bool,
     /// A load of global memory for shared memory, where its addresses are in the first row of `values`.
     pub copies: bool,

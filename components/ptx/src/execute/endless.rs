@@ -66,14 +66,14 @@ pub struct Moment<'a> {
     pub warps: Vec<Doing>,
 }
 
-/// The outcome of a look.
+/// The outcome of a check of a warp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The warp goes round forever.
     Endless(Box<Failure>),
     /// The same, unless somebody outside of the block changes global memory.
     Waits(Box<Failure>),
-    /// It may end.
+    /// The warp may end.
     Open,
     /// Something is in flight: ask again soon.
     Later,

@@ -71,7 +71,7 @@ pub enum Issue {
         waits: bool,
         /// For `bar.red`, how the warp's threads vote.
         votes: Option<Votes>,
-        /// The whole warp arrives, and counts with all its 32 threads. Otherwise a part does and `waits` by itself, while the warp
+        /// Whether the whole warp arrives, and counts with all its 32 threads. Otherwise a part does and `waits` by itself, while the warp
         /// goes on; its owner asks [`Warp::arrivals`] for the threads, and calls [`Warp::pass_apart`] when the barrier opens.
         whole: bool,
     },

@@ -75,7 +75,7 @@ struct ResumePoint {
     at: usize,
     lanes: u32,
     pc: u32,
-    /// All lanes of the entry are there: otherwise they wait for the rest.
+    /// Whether all lanes of the entry are there: otherwise they wait for the rest.
     whole: bool,
     /// Whether the point belongs to a caller of the function that runs.
     below: bool,
@@ -254,7 +254,7 @@ impl Warp {
         self.mask = 0;
     }
 
-    /// All lanes of a strand have ended: the next one has its turn. Gives `false` if there is none.
+    /// Notes that all lanes of a strand have ended: the next one has its turn. Gives `false` if there is none.
     #[inline]
     pub(super) fn next_strand(&mut self) -> bool {
         if self.paths.strands.is_empty() {

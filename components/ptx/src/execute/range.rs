@@ -14,9 +14,9 @@ pub struct RangeCall {
     pub low: u64,
     /// One past the last byte; where it is not above the first, the range is empty.
     pub high: u64,
-    /// The block may read there.
+    /// Whether the block may read there.
     pub reads: bool,
-    /// The block may write there.
+    /// Whether the block may write there.
     pub writes: bool,
 }
 

@@ -8,7 +8,7 @@ use super::poll::Poll;
 use crate::isa::forms::StackOp;
 use crate::program::{Action, Kernel, RegisterPlace, Special};
 
-/// The part of an instruction in the question whether a loop ends.
+/// Role of an instruction in the search for endless loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoopRole {
     /// The instruction computes registers from registers.

@@ -29,7 +29,7 @@ struct Arguments {
     /// The GPU of the model.
     #[arg(long, value_parser = Card::named, default_value = "c2050")]
     machine: Card,
-    /// All accesses count as coalesced.
+    /// Whether all accesses count as coalesced.
     #[arg(long)]
     coalesced: bool,
     /// Warp schedulers of the model, in the place of the card's.

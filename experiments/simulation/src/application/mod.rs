@@ -168,7 +168,7 @@ pub struct LoadedApplication {
     pub synthetic: Vec<(String, String)>,
     /// The texts that it was read from: its own file and its code.
     pub texts: Vec<String>,
-    /// By kernel the counts of its launches, if the file states them for this size and no other setting was
+    /// For each kernel the counts of its launches, if the file states them for this size and no other setting was
     /// given.
     pub counts: Option<BTreeMap<String, Counts>>,
     /// Places in the file of the launches of its steps and tasks.
@@ -177,7 +177,7 @@ pub struct LoadedApplication {
     pub sources: SourceMap,
     /// The applications that run together, if it is several.
     pub parts: Vec<CoRunPart>,
-    /// What was taken for granted of its files.
+    /// Assumptions about the application's files.
     pub remarks: Vec<String>,
 }
 
@@ -201,7 +201,7 @@ pub struct Launched {
     pub launch: LaunchStep,
     /// Whether the launch is a task, which some runtimes execute in other ways.
     pub task: bool,
-    /// All its blocks must be on the device at once.
+    /// Whether all its blocks must be on the device at once.
     pub cooperative: bool,
 }
 

@@ -108,7 +108,7 @@ pub struct Ran {
     pub elsewhere: usize,
     /// Points that were not begun, or not ended, because someone interrupted the study.
     pub left: usize,
-    /// By point of the study, its key.
+    /// For each point of the study, its key.
     pub keys: Vec<PointKey>,
     /// The version of the command whose points were in the folder, if it was another one.
     pub other_version: Option<String>,

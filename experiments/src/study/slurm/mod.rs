@@ -85,7 +85,7 @@ pub struct Jobs {
     pub tasks: usize,
     /// Points that a task runs at a time.
     pub jobs: usize,
-    /// What they need.
+    /// Resources that the jobs need.
     pub needs: Needs,
     /// More options of `sbatch`, such as `--partition=long`.
     pub options: Vec<String>,

@@ -82,10 +82,10 @@ pub(crate) struct Run {
     /// Write the hash of each component to this file, one JSON value per line, whenever it has changed.
     #[arg(long, value_name = "FILE", requires = "hash_every")]
     hashes: Option<PathBuf>,
-    /// Simulated time from one look at the hashes to the next, such as `10 us`.
+    /// Simulated time from one snapshot of the hashes to the next, such as `10 us`.
     #[arg(long, value_name = "TIME", value_parser = time, requires = "hashes")]
     hash_every: Option<SimTime>,
-    /// When to look at the hashes first.
+    /// Time of the first snapshot of the hashes.
     #[arg(long, value_name = "TIME", value_parser = time, requires = "hashes", default_value = "0 ps")]
     hash_from: SimTime,
     /// Leave out everything at or after this simulated time, such as `2 us`.

@@ -14,7 +14,7 @@ use crate::library::{LIBRARY, cached};
 use crate::program::{Needs, find, inspect};
 use crate::service::Service;
 
-/// Time between two looks at the program.
+/// Time between two checks of the program.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Looks after which a program that was asked to end is killed: two seconds.
 const PATIENCE: u32 = 100;

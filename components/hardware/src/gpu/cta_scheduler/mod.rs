@@ -228,7 +228,7 @@ impl Scheduler {
         Ok(())
     }
 
-    /// All blocks of a launch have ended.
+    /// Notes that all blocks of a launch have ended.
     fn end(&mut self, place: usize, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
         let running = self.launches.remove(place);
         let Running { launch, share, came, first_placed, stats, stream_stats, .. } = &running;

@@ -40,14 +40,14 @@ struct Clock {
     single: Option<usize>,
     open: u64,
     buffer: Buffer,
-    /// By register, when its value is there.
+    /// For each register, when its value is there.
     ready: Vec<u64>,
-    /// By path, when the unit takes its next instruction.
+    /// For each path, when the unit takes its next instruction.
     free: [u64; PATHS],
     /// When its last sector came, and when all its stores are acknowledged.
     sector: u64,
     stored: u64,
-    /// By instruction, how much more often it has computed than the one before it.
+    /// For each instruction, how much more often it has computed than the one before it.
     computed: Vec<i32>,
     warp: Warp,
 }
@@ -104,7 +104,7 @@ pub(super) struct Isolated<'a> {
     steps: &'a [IsolatedInstruction],
     costs: &'a Costs,
     warps: Vec<Clock>,
-    /// By barrier, when the last warp came.
+    /// For each barrier, when the last warp came.
     arrived: [u64; BARRIERS],
 }
 

@@ -96,7 +96,7 @@ pub struct ThroughputModel {
     blocks: Blocks,
     state_machines: Every<dyn StateMachine>,
     machines: Machines,
-    /// By SM, what the CTA scheduler is to be told.
+    /// For each SM, the events to report to the CTA scheduler.
     events: Vec<VecDeque<SmEvent>>,
 }
 

@@ -54,7 +54,7 @@ struct Slice {
 /// State of an SM in the network.
 #[derive(Clone, Debug, Default)]
 struct Client {
-    /// By slice, what it asks there with each of its messages, on average; and in all.
+    /// For each slice, what it asks there with each of its messages, on average; and in all.
     shares: Vec<Traffic>,
     share: Traffic,
     /// Messages in a cycle at the last computation, and the other results of it.
@@ -63,7 +63,7 @@ struct Client {
     full: bool,
     /// The current waits, by slice. Those that its rate assumes are with the SM.
     waits: Vec<Wait>,
-    /// By slice, the part of its messages there that find it busy; and the part of all of them that do.
+    /// For each slice, the part of its messages there that find it busy; and the part of all of them that do.
     late: Vec<f64>,
     lateness: f64,
     /// Messages in a cycle, by those waits.

@@ -51,7 +51,7 @@ pub(super) struct Sm {
     waits: Vec<Wait>,
     /// For how much of a cycle a packet has a switch of the network.
     packet: f64,
-    /// The residents' requests to memory may differ from the last report.
+    /// Whether the residents' requests to memory may differ from the last report.
     untold: bool,
     /// Whether the port gives all that it has.
     full: bool,

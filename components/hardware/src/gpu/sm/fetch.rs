@@ -90,7 +90,7 @@ impl Fetch {
         self.hungry |= 1 << slot;
     }
 
-    /// The warp in this slot has ended.
+    /// Notes that the warp in this slot has ended.
     pub(super) fn stop(&mut self, slot: u32) {
         self.hungry &= !(1 << slot);
         self.blocked &= !(1 << slot);

@@ -193,7 +193,7 @@ pub struct Sm {
     /// Warps that wait at a fence, a release or an acquire, and those that wait for pages.
     fenced: u64,
     at_page: u64,
-    /// By slot, accesses that have had to wait for pages.
+    /// For each slot, accesses that have had to wait for pages.
     held: BTreeMap<u32, Held>,
     /// Warps that have come back to a state in which they were, without an effect since; whether all have, or wait at barriers; and
     /// where each of them goes round.

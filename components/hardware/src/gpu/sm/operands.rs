@@ -202,7 +202,7 @@ impl SubCoreCollectors {
 /// collectors that they share with others are here.
 pub(super) struct OperandCollector {
     parts: Vec<SubCoreCollectors>,
-    /// By path, the turn in which the last instruction entered a collector: they do so in the order of their issue, across
+    /// For each path, the turn in which the last instruction entered a collector: they do so in the order of their issue, across
     /// all parts (GPGPU-Sim).
     entered: [u64; MEMORY],
 }
@@ -232,7 +232,7 @@ impl OperandCollector {
         OperandCollector { parts: (0..cores).map(|_| part()).collect(), entered: [0; MEMORY] }
     }
 
-    /// By path, the first cycle in which an instruction can be issued in a part.
+    /// For each path, the first cycle in which an instruction can be issued in a part.
     #[inline]
     pub(super) fn accepts_from(&self, part: usize) -> &[u64; MEMORY] {
         &self.parts[part].accepts

@@ -173,7 +173,7 @@ pub struct FloatCycles {
 }
 
 impl FloatCycles {
-    /// All of them, in their order.
+    /// All values, in their order.
     pub(super) fn each(&self) -> [u32; 7] {
         [self.add, self.max, self.mul, self.mad, self.div, self.root, self.other]
     }

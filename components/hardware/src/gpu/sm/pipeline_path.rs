@@ -38,9 +38,9 @@ impl Calendar {
 
 /// Bookings of the execution units of a part of an SM in the next cycles.
 pub(super) struct Units {
-    /// By cycle, the units that begin an instruction and can begin another one in the next cycle.
+    /// For each cycle, the units that begin an instruction and can begin another one in the next cycle.
     begins: Calendar,
-    /// By cycle, the units with a result that is complete in it.
+    /// For each cycle, the units with a result that is complete in it.
     results: Calendar,
     /// Results that may be complete in a cycle.
     width: u32,
@@ -110,10 +110,10 @@ pub(super) struct PipelinePath {
 
 /// The end of a path, from its collectors to its units.
 pub(super) struct Exit {
-    /// By turn, the instructions that leave the collectors, and how many may.
+    /// For each turn, the instructions that leave the collectors, and how many may.
     leaving: Calendar,
     outputs: u64,
-    /// By cycle, the pipeline registers in front of the units which an instruction passes in one cycle, and how many there are.
+    /// For each cycle, the pipeline registers in front of the units which an instruction passes in one cycle, and how many there are.
     passed: Calendar,
     width: u64,
     /// For each of them, from when until when an instruction stays in it for longer than a cycle.

@@ -17,7 +17,7 @@ use super::scheduler::View;
 use super::units::{MEMORY, Units};
 use super::writeback::{NO_REGISTERS, Writeback};
 
-/// Slots for the paths in a table: a power of two, so that no index needs a look at the bounds.
+/// Slots for the paths in a table: a power of two, so that no index needs a check of its bounds.
 pub(super) const PATH_SLOTS: usize = 8;
 
 /// State of a warp besides its registers.
@@ -44,7 +44,7 @@ pub(super) struct WarpSlot {
     /// Pause of the warp at a fence, a release or an acquire.
     pub(super) pause: Pause,
     pub(super) copies: Copies,
-    /// The value of its acquire has not come.
+    /// Whether the value of its acquire has not come.
     pub(super) acquiring: bool,
     /// Whether the next instruction of the warp is a release that has waited.
     pub(super) may_release: bool,
@@ -54,14 +54,14 @@ pub(super) struct WarpSlot {
 
 /// Registers whose value has not arrived, as bits.
 struct Scoreboard {
-    /// By slot, a bit for all registers whose ids are the same modulo 64: the whole truth for kernels that have no more.
+    /// For each slot, a bit for all registers whose ids are the same modulo 64: the whole truth for kernels that have no more.
     bits: [u64; SLOTS],
-    /// By slot, instructions whose results have not arrived.
+    /// For each slot, instructions whose results have not arrived.
     results: [u32; SLOTS],
     /// The registers of kernels with more than 64, one by one: those of all warps are word by word beside each other, so that warps in
     /// the same part of a program meet in the host's cache.
     words: Vec<u64>,
-    /// By slot, the words of a warp: none where the bits suffice.
+    /// For each slot, the words of a warp: none where the bits suffice.
     lengths: [u16; SLOTS],
 }
 
@@ -155,7 +155,7 @@ pub(super) struct Warps {
     /// Grows with the start of a slot's warp.
     pub(super) ages: Vec<u64>,
     next_age: u64,
-    /// By slot, the warps that began before its own; of those that have ended, the bits mean nothing.
+    /// For each slot, the warps that began before its own; of those that have ended, the bits mean nothing.
     older: [u64; SLOTS],
     /// Warps that have not ended.
     pub(super) live: u64,
@@ -219,7 +219,7 @@ impl Warps {
         }
     }
 
-    /// The slot of the block of the warp in a slot of a warp.
+    /// The block slot of the warp in a warp slot.
     #[inline]
     pub(super) fn cta_slot(&self, slot: u32) -> usize {
         self.cta_slots[slot as usize % SLOTS].into()
@@ -267,7 +267,7 @@ impl Warps {
         View { ready, live, waiting, ages: &self.ages, older: &self.older }
     }
 
-    /// By path, the warps whose next instruction takes it.
+    /// For each path, the warps whose next instruction takes it.
     #[inline]
     pub(super) fn wants(&self) -> &[u64; PATH_SLOTS] {
         &self.wants

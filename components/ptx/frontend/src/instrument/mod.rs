@@ -89,9 +89,9 @@ pub struct Irregularity {
 pub struct InstrumentedArray {
     /// The parameter or variable.
     pub name: String,
-    /// The kernel may read it.
+    /// Whether the kernel may read it.
     pub reads: bool,
-    /// The kernel may write it.
+    /// Whether the kernel may write it.
     pub writes: bool,
     /// The range in words: a formula of bytes from the array's start.
     pub range: String,

@@ -182,7 +182,7 @@ pub struct Decoder<'m> {
     scopes: Vec<Scope>,
     scope: usize,
     registers: Vec<RegisterType>,
-    /// By id, the register's number in the register file, if it lies there.
+    /// For each id, the register's number in the register file, if it lies there.
     numbers: Vec<Option<u8>>,
     /// (scope, name) to register.
     names: BTreeMap<(usize, String), u16>,

@@ -136,7 +136,7 @@ pub struct Function {
     pub params: Vec<Variable>,
     /// `.maxntid`, `.reqntid`: threads in each dimension.
     pub max_ntid: Option<[u32; 3]>,
-    /// The threads are exactly `max_ntid` (`.reqntid`).
+    /// Whether the threads are exactly `max_ntid` (`.reqntid`).
     pub exact_ntid: bool,
     /// `.minnctapersm`.
     pub min_ctas_per_sm: Option<u32>,

@@ -14,7 +14,7 @@ pub struct PtxError {
     pub message: String,
     /// The correct form, where it is known.
     pub expected: Option<String>,
-    /// The text is right, and the simulator does not support it: only the kernels that need it are refused.
+    /// Whether the text is right, and the simulator does not support it: only the kernels that need it are refused.
     pub unsupported: bool,
     /// The file and line of the program that the text was compiled from, where the text has them.
     pub compiled_from: Option<(String, u32)>,

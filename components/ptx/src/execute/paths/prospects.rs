@@ -9,7 +9,7 @@ use crate::program::{Action, CONSTANT, Instruction, Kernel, NONE};
 /// Instructions that are looked at. Beyond them something is taken to happen.
 const FAR: u32 = 256;
 
-/// The part of an instruction in this question.
+/// Effect of an instruction on what a path may still do.
 enum Prospect {
     /// Others see the instruction's effect, or it depends on values.
     Helps,

@@ -55,11 +55,11 @@ pub(super) struct Race {
     pub(super) byte: u64,
     /// The other access.
     other: Mark,
-    /// Both are lanes of one instruction.
+    /// Whether both are lanes of one instruction.
     within: bool,
 }
 
-/// What all blocks of a launch have in common.
+/// Facts that all blocks of a launch have in common.
 #[derive(Clone, Debug)]
 struct Launch {
     facts: Vec<Fact>,

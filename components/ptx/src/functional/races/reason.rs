@@ -13,9 +13,9 @@ use crate::program::Kernel;
 
 /// The text about a race.
 pub(in crate::functional) struct Told {
-    /// Who it was.
+    /// The thread of the access.
     pub(in crate::functional) whose: String,
-    /// What is missing.
+    /// The missing order.
     pub(in crate::functional) missing: String,
 }
 

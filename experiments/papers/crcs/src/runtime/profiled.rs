@@ -15,7 +15,7 @@ pub(super) type Profilers = BTreeMap<String, Arc<Kernel>>;
 
 #[derive(Default)]
 struct Rewritten {
-    /// By kernel, its profiled form.
+    /// For each kernel, its profiled form.
     kernels: BTreeMap<String, Arc<Kernel>>,
     profilers: Profilers,
 }

@@ -35,7 +35,7 @@ pub(super) struct PairPorts {
 pub(super) struct Pairs {
     ports: PairPorts,
     steps: Steps,
-    /// By kernel, its cycles on all SMs.
+    /// For each kernel, its cycles on all SMs.
     alone: BTreeMap<u32, u64>,
     /// By first kernel of a pair.
     pairs: BTreeMap<u32, Last>,

@@ -81,7 +81,7 @@ pub struct Tables {
     among: u32,
     kernels: Vec<Option<Kernel>>,
     cores: Vec<Core>,
-    /// The mapping in force has several kernels on a core.
+    /// Whether the mapping in force has several kernels on a core.
     interleaves: bool,
     /// The core that is asked first for the next block.
     turn: usize,
@@ -144,7 +144,7 @@ impl Tables {
         Ok(slot)
     }
 
-    /// All blocks of a kernel have ended: its slot is free, and the mapping changes.
+    /// Notes that all blocks of a kernel have ended: its slot is free, and the mapping changes.
     pub fn complete(&mut self, slot: usize) {
         self.kernels[slot] = None;
         self.cores.iter_mut().for_each(|core| core.queue.retain(|entry| entry.slot != slot));

@@ -69,12 +69,12 @@ fn in_state(state: State) -> Entry {
 
 /// Observations of a MasterKernel. Times are in cycles, of the arrival of a store at the L2.
 struct Seen {
-    /// By row, when the scheduler warp took the task and when its entry was freed.
+    /// For each row, when the scheduler warp took the task and when its entry was freed.
     taken: BTreeMap<u32, f64>,
     freed: BTreeMap<u32, f64>,
-    /// By row, when it was made a task that may be scheduled.
+    /// For each row, when it was made a task that may be scheduled.
     enabled: BTreeMap<u32, f64>,
-    /// By row and warp in the task, the clock at the beginning and at the store, and when that arrived.
+    /// For each row and warp in the task, the clock at the beginning and at the store, and when that arrived.
     ran: BTreeMap<(u32, u32), [f64; 3]>,
     /// Instructions of the scheduler warp, and of the first executor warp.
     scheduler: f64,

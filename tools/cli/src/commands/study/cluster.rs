@@ -26,7 +26,7 @@ use crate::{Console, FAILURE, INTERRUPTED, NOT_VERIFIED, SUCCESS};
 
 /// Tasks that an array of Slurm may have where nobody has allowed more.
 const MOST_TASKS: usize = 1000;
-/// Time between two looks at jobs.
+/// Time between two queries of jobs.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// The arguments for clusters.

@@ -18,7 +18,7 @@ pub(super) struct InFlight {
     pub(super) made: u32,
     /// Transactions made and not yet served.
     pub(super) pending: u32,
-    /// All transactions have been made.
+    /// Whether all transactions have been made.
     pub(super) complete: bool,
 }
 

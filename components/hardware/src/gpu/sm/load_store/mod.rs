@@ -76,7 +76,7 @@ pub(super) struct LoadStore {
     queue: Queue,
     /// The unit takes the next transaction in this cycle.
     free: u64,
-    /// The L1's pipeline cannot go on before memory or the MMU has answered, or given credit.
+    /// Whether the L1's pipeline cannot go on before memory or the MMU has answered, or given credit.
     blocked: bool,
     /// Whether the unit is stalled for lack of credit.
     out_of_credit: bool,

@@ -100,7 +100,7 @@ impl LoadStore {
         Ok(())
     }
 
-    /// All texels of a fetch are there.
+    /// Notes that all texels of a fetch are there.
     fn finish_texture(&mut self, index: u32, sm: &mut SmContext<'_>) -> Result<(), Fault> {
         let InFlight { warp, access, since, texels, .. } = self.instructions.take(index);
         let words = fetch((warp, &access), sm, |address, bytes| {

@@ -19,9 +19,9 @@ pub struct View<'a> {
     pub live: u64,
     /// Live warps that wait for memory, at a barrier or at a fence.
     pub waiting: u64,
-    /// By slot, numbers that grow with the time at which its warp began.
+    /// For each slot, numbers that grow with the time at which its warp began.
     pub ages: &'a [u64],
-    /// By slot, the warps that began before its own; bits of warps that have ended mean nothing.
+    /// For each slot, the warps that began before its own; bits of warps that have ended mean nothing.
     pub older: &'a [u64],
 }
 

@@ -12,7 +12,7 @@ pub(super) type Name = u64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Touch {
     Nothing,
-    /// What nobody writes while the kernel runs.
+    /// Memory that nobody writes while the kernel runs.
     ReadOnly,
     Load(Space),
     Store(Space),

@@ -11,7 +11,7 @@ use crate::task_entry::{ENABLED, FREE, PRESENT, Shape, State, TaskId, UnknownTas
 pub struct Inspected {
     /// The task before it that may be scheduled from now on.
     pub enabled: Option<TaskId>,
-    /// The entry's own task is to be scheduled.
+    /// Whether the entry's own task is to be scheduled.
     pub scheduled: bool,
 }
 
@@ -71,7 +71,7 @@ impl DeviceTable {
         Ok(inspected)
     }
 
-    /// The last warp of an entry's task has ended.
+    /// Notes that the last warp of an entry's task has ended.
     ///
     /// # Errors
     /// If there is no such entry.

@@ -43,7 +43,7 @@ struct Master {
     states: DeviceTable,
     /// The number of its first column among all.
     first: usize,
-    /// By entry, the one whose task waits for this one's.
+    /// For each entry, the one whose task waits for this one's.
     followers: BTreeMap<usize, usize>,
 }
 
@@ -77,7 +77,7 @@ impl Equipped<dyn StateMachine> for Masters {
     }
 }
 
-/// The work of a column's warp on its SM.
+/// Role of a column's warp on its SM.
 enum WarpRole {
     /// The scheduler warp of a column.
     Scheduler(u32),
