@@ -153,7 +153,7 @@ fn run(device: &mut Device, launch: &LaunchStep, kernel: &KernelAccesses, (sums,
 
 /// Looks at all blocks of applications, each in the dialects that its place in the list has, and gives their number.
 #[allow(clippy::print_stdout, reason = "figures for who asks for them with --nocapture")]
-fn look(dialects: impl Fn(usize) -> Vec<&'static str>) -> u64 {
+fn inspect(dialects: impl Fn(usize) -> Vec<&'static str>) -> u64 {
     let mut blocks = 0;
     let names = applications();
     for (place, name) in names.iter().filter(|name| !LEFT_OUT.contains(&name.as_str())).enumerate() {
@@ -186,7 +186,7 @@ fn look(dialects: impl Fn(usize) -> Vec<&'static str>) -> u64 {
 #[test]
 fn blocks_stay_in_their_ranges() {
     // The dialects take turns.
-    let blocks = look(|place| vec![DIALECTS[place % DIALECTS.len()]]);
+    let blocks = inspect(|place| vec![DIALECTS[place % DIALECTS.len()]]);
     assert!(blocks > 1000, "only {blocks} blocks were looked at");
 }
 
@@ -196,7 +196,7 @@ mod slow {
     #[test]
     #[ignore = "slow: cargo xtask slow"]
     fn blocks_stay_in_their_ranges_in_all_dialects() {
-        let blocks = look(|_| DIALECTS.to_vec());
+        let blocks = inspect(|_| DIALECTS.to_vec());
         assert!(blocks > 4000, "only {blocks} blocks were looked at");
     }
 }

@@ -81,7 +81,7 @@ fn a_misaligned_access_is_found_where_it_happens() {
             "warp 7, lane 0: ",
             "kernel.nvrtc-sm_35.ptx:44, `ld.global.f32 ",
             "`: address 0x",
-            "is no multiple of the 4 bytes accessed",
+            "is not a multiple of the 4 bytes accessed",
         ],
     );
 }

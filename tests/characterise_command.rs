@@ -70,7 +70,7 @@ fn each_kernel_is_a_line_of_the_table_and_of_the_file() {
             assert_eq!(shown[column], exact[column]);
         }
         assert_eq!(shown[L1_MISS_RATE], format!("{:.2} %", 100.0 * number(L1_MISS_RATE)));
-        // The SM has 8 places for blocks, and room for 12 of 4 warps.
+        // The SM has 8 block slots, and room for 12 of 4 warps.
         assert_eq!(exact[BLOCKS_PER_SM], "8");
         // Six cycles of the pipeline and one of the unit are the least; the L1 takes 40, and shared memory is not used.
         assert!(number(ALU_LATENCY) > 7.0 && number(MEM_LATENCY) > 40.0, "{text}");

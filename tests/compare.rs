@@ -203,7 +203,7 @@ fn what_cannot_be_compared_is_told() {
     for (name, text, expected) in [
         ("manifest.yaml", "a: [1", "manifest.yaml` is damaged:\n"),
         ("manifest.yaml", "a: 1", "is not the manifest of a run: it has no `application`"),
-        ("machine.yaml", "", "machine.yaml` is damaged: it is no map"),
+        ("machine.yaml", "", "machine.yaml` is damaged: it is not a map"),
         ("stats.csv", "path,statistic,value,unit\nsm,hits,many,\n", "stats.csv` is damaged in line 2"),
         ("exposure.csv", "name,activity\n", "exposure.csv` is damaged: it has no column `exposed_ps`"),
     ] {

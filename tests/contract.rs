@@ -40,9 +40,9 @@ fn refusal(registry: &Registry, kind: &KindInfo, text: &str) -> String {
 /// Sees a parameter, and a way to put a value for it into a whole text.
 type Visit<'a> = dyn FnMut(&Field, &dyn Fn(&str) -> String) + 'a;
 
-/// Calls `visit` with every parameter, those of nested sets and of variants included. `around` puts a value for the
+/// Calls `visit` with every parameter, those of nested sets and of variants included. `wrap` puts a value for the
 /// parameter into a whole text: nested sets are given with their defaults.
-fn each_field(registry: &Registry, fields: &[Field], around: &dyn Fn(&str) -> String, visit: &mut Visit<'_>) {
+fn each_field(registry: &Registry, fields: &[Field], wrap: &dyn Fn(&str) -> String, visit: &mut Visit<'_>) {
     for field in fields {
         let siblings: Vec<(&str, &str)> = fields
             .iter()
@@ -50,7 +50,7 @@ fn each_field(registry: &Registry, fields: &[Field], around: &dyn Fn(&str) -> St
             .filter_map(|other| Some((other.name, other.bounds.min?)))
             .collect();
         let given: String = siblings.iter().map(|(name, value)| format!(", {name}: {value}")).collect();
-        let place = |value: &str| around(&format!("{{ {}: {value}{given} }}", field.name));
+        let place = |value: &str| wrap(&format!("{{ {}: {value}{given} }}", field.name));
         visit(field, &place);
         let TypeInfo { fields: nested, family, list, .. } = &field.kind;
         if !list {

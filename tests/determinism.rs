@@ -58,7 +58,7 @@ fn cuts(request: &RunRequest) -> Vec<RunRequest> {
     for (threads, islands) in [(2, Islands::Auto), (3, at(0))] {
         cuts.push(RunRequest { threads, sharing: Sharing::InTurns, islands, ..request.clone() });
     }
-    // A window ends before each look at the hashes, here shorter than every latency, and than a clock's cycle.
+    // A window ends before each snapshot of the hashes, here shorter than every latency, and than a clock's cycle.
     for (threads, every) in [(1, 499), (1, 10_007), (2, 983), (3, 7_919)] {
         let snapshots = Some(SnapshotTimes { from: SimTime::ZERO, every: SimTime::from_ps(every) });
         let islands = if threads == 1 { Islands::One } else { at(0) };

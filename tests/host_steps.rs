@@ -49,7 +49,7 @@ impl Program {
         request(machine, &self.path().join("program.yaml").display().to_string(), sets)
     }
 
-    /// Without time, with a look at races.
+    /// Without time, with a search for races.
     fn functional(&self) -> RunSummary {
         run_request(&RunRequest { functional: true, racecheck: true, ..self.on("tiny", &[]) })
     }
@@ -538,7 +538,7 @@ fn applications_together_move_rows_and_have_hosts_of_their_own() {
     };
     let moves =
         "  - memset: { buffer: b, value: 3 }\n  - copy: { from: a, to: b, elements: 2, rows: 2, pitch: 4 }\n";
-    let both = "together: { x: { application: part.yaml }, y: { application: part.yaml } }\n";
+    let both = "co_run: { x: { application: part.yaml }, y: { application: part.yaml } }\n";
     let files = |text: &str, output: [u32; 8]| {
         let (input, output) = (words(0..8), words(output));
         let files = [

@@ -113,7 +113,7 @@ impl Device {
                 Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => {}
                 Step::Swap(a, b) => self.meaning.swap(a.0 as usize, b.0 as usize),
                 Step::Repeat(times, steps) => (0..*times).for_each(|_| self.run(steps, launch)),
-                Step::Pipeline { launches, .. } | Step::Together { rounds: launches, .. } => {
+                Step::Pipeline { launches, .. } | Step::CoRun { rounds: launches, .. } => {
                     self.run(launches, launch);
                 }
                 Step::Loop { until, most, steps } => {

@@ -15,7 +15,7 @@ mod races;
 
 use std::collections::BTreeSet;
 
-use kernel::{Machine, Program, observe};
+use kernel::{LitmusMachine, Program, observe};
 use model::{Op, Outcome, Scope, Strength, Thread, allowed, interleaved};
 
 const SCOPES: [Scope; 3] = [Scope::Cta, Scope::Gpu, Scope::Sys];
@@ -23,15 +23,16 @@ const ROUNDS: usize = 12;
 /// Where the network holds messages up, which takes ten times as long; the slow tests have all rounds there, too.
 const FEW_ROUNDS: usize = 4;
 /// Two SMs with an L1 that global loads look into; four blocks share them.
-const CACHED: Machine = Machine { sets: &["gpu.sms=2"], jitters: false };
+const CACHED: LitmusMachine = LitmusMachine { sets: &["gpu.sms=2"], jitters: false };
 /// The same, whose global loads pass the L1 by.
-const BYPASSED: Machine = Machine { sets: &["gpu.sms=2", "gpu.sm.l1d.global=bypass"], jitters: false };
+const BYPASSED: LitmusMachine =
+    LitmusMachine { sets: &["gpu.sms=2", "gpu.sm.l1d.global=bypass"], jitters: false };
 /// An SM for each block.
-const SPREAD: Machine = Machine { sets: &["gpu.sms=4"], jitters: false };
+const SPREAD: LitmusMachine = LitmusMachine { sets: &["gpu.sms=4"], jitters: false };
 
 /// The same machine with a network that holds messages up at random.
-fn jittery(machine: Machine) -> Machine {
-    Machine { jitters: true, ..machine }
+fn jittery(machine: LitmusMachine) -> LitmusMachine {
+    LitmusMachine { jitters: true, ..machine }
 }
 
 fn read(at: usize, into: usize, how: Strength) -> Op {
@@ -260,12 +261,12 @@ impl Family {
     /// Runs the programs, asserts that they show no forbidden outcome, and gives those with outcomes of no
     /// interleaving.
     #[track_caller]
-    fn check(&self, machine: Machine, target: u32) -> Vec<String> {
+    fn check(&self, machine: LitmusMachine, target: u32) -> Vec<String> {
         self.check_rounds(machine, target, if machine.jitters { FEW_ROUNDS } else { ROUNDS })
     }
 
     #[track_caller]
-    fn check_rounds(&self, machine: Machine, target: u32, rounds: usize) -> Vec<String> {
+    fn check_rounds(&self, machine: LitmusMachine, target: u32, rounds: usize) -> Vec<String> {
         let programs: Vec<Program> = self.0.iter().map(|(program, ..)| program.clone()).collect();
         let observed = observe(&programs, machine, (target, rounds), false);
         let mut weak = Vec::new();

@@ -32,13 +32,13 @@ pub fn mean(summary: &RunSummary, name: &str) -> (u64, f64) {
 pub struct Block {
     /// The SM.
     pub sm: u64,
-    /// Its beginning.
+    /// Beginning of the block.
     pub start: SimTime,
-    /// Its end.
+    /// End of the block.
     pub end: SimTime,
-    /// Its launch.
+    /// Launch of the block.
     pub launch: u64,
-    /// Its kernel.
+    /// Kernel of the block.
     pub kernel: String,
 }
 

@@ -221,12 +221,12 @@ fn who_requires_the_export_learns_of_its_failure() {
 fn what_cannot_work_is_said_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
     for (url, problem) in [
-        ("localhost:4318", "error: --otlp: `localhost:4318` is no endpoint: "),
+        ("localhost:4318", "error: --otlp: `localhost:4318` is not an endpoint: "),
         (
             "https://localhost:4318",
-            "error: --otlp: `https://localhost:4318` is no endpoint: only http is spoken here",
+            "error: --otlp: `https://localhost:4318` is not an endpoint: only http is spoken here",
         ),
-        ("http://me:secret@localhost:4318", "is no endpoint: a user and a password are not sent"),
+        ("http://me:secret@localhost:4318", "is not an endpoint: a user and a password are not sent"),
     ] {
         let called = run(folder.path(), url, &[]);
         assert_eq!(called.status, FAILURE, "{url}");

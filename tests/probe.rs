@@ -147,7 +147,9 @@ impl Configured {
 
     /// A parameter as it is written.
     pub fn text(&self, path: &str, parameter: &str) -> &str {
-        self.node(path, parameter).as_scalar().unwrap_or_else(|| panic!("{path}: {parameter} is no scalar"))
+        self.node(path, parameter)
+            .as_scalar()
+            .unwrap_or_else(|| panic!("{path}: {parameter} is not a scalar"))
     }
 
     /// A parameter without its unit.

@@ -107,7 +107,7 @@ fn described_kernels_are_printed() {
 #[test]
 fn profilers_are_printed_and_explained() {
     let path = file("vecadd");
-    let called = call(&["ptx", "profile", &path]);
+    let called = call(&["ptx", "instrument", &path]);
     assert_eq!(called.status, SUCCESS, "{}", called.err);
     for part in [
         "// kernel vecadd: regular, pre-profiler vecadd__pre",
@@ -119,7 +119,7 @@ fn profilers_are_printed_and_explained() {
         assert!(called.out.contains(part), "{part} is missing in\n{}", called.out);
     }
     let path = file("bfs");
-    let explained = call(&["ptx", "profile", &path, "--explain"]).out;
+    let explained = call(&["ptx", "instrument", &path, "--explain"]).out;
     assert!(explained.contains("kernel advance: regular, pre-profiler advance__pre"), "{explained}");
     assert!(
         explained.contains("kernel visit: irregular, no profilers\n  line 81: ld.global.u32"),
@@ -127,12 +127,12 @@ fn profilers_are_printed_and_explained() {
     );
     assert!(explained.contains("the rounds of the loop at line 81 depend on loaded data"), "{explained}");
     assert!(!explained.contains(".entry"), "{explained}");
-    let one = call(&["ptx", "profile", &path, "--kernel", "visit"]).out;
+    let one = call(&["ptx", "instrument", &path, "--kernel", "visit"]).out;
     assert!(!one.contains("advance__pre") && one.contains("irregular"), "{one}");
-    let wrong = call(&["ptx", "profile", &path, "--kernel", "visits"]);
+    let wrong = call(&["ptx", "instrument", &path, "--kernel", "visits"]);
     assert!(wrong.status == FAILURE && wrong.err.contains("did you mean `visit`?"), "{}", wrong.err);
     let path = file("lu-panel");
-    let semi = |how| call(&["ptx", "profile", &path, "--explain", "--semi", how]).out;
+    let semi = |how| call(&["ptx", "instrument", &path, "--explain", "--semi", how]).out;
     assert!(semi("irregular").contains("kernel perimeter: semi-regular, no profilers"));
     assert!(semi("enumerate").contains("kernel perimeter: semi-regular, pre-profiler perimeter__pre"));
 }

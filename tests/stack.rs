@@ -154,7 +154,7 @@ fn the_largest_stack_of_applications_together_is_that_of_all() {
     sums(folder.path(), "flat", "stack: 1 KiB\n", 5);
     let path = folder.path().join("both.yaml");
     let parts = "deep: { application: deep.yaml }\n  flat: { application: flat.yaml }";
-    std::fs::write(&path, format!("counterpoint: 1\napplication: both\ntogether:\n  {parts}\n")).unwrap();
+    std::fs::write(&path, format!("counterpoint: 1\napplication: both\nco_run:\n  {parts}\n")).unwrap();
     let summary = run_request(&request_of(&path.display().to_string(), false));
     assert!(summary.is_good(), "{}", summary.ending());
     let results: Vec<&[u8]> = summary.results.iter().map(|(_, bytes)| &bytes[..]).collect();

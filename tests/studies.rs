@@ -116,7 +116,7 @@ fn a_point_that_another_study_has_can_be_taken_over() {
     let renamed = TRIAL.replace("lrr:", "loose:");
     let taking = folder.study(&renamed, &["--out", &other, "--take-from", &third, "--take-from", &first]);
     assert_eq!(taking.status, FAILURE);
-    assert!(taking.err.contains("third` is no folder of a study"), "{}", taking.err);
+    assert!(taking.err.contains("third` is not a folder of a study"), "{}", taking.err);
     let taking = folder.study(&renamed, &["--out", &other, "--take-from", &first]);
     assert_eq!(taking.status, SUCCESS, "{}", taking.err);
     assert!(taking.out.contains("4 have run, 4 were there"), "{}", taking.out);
@@ -494,7 +494,7 @@ fn a_folder_that_is_none_of_a_study_or_is_damaged_is_an_error() {
     let folder = Folder::new();
     let none = call(&["report", &folder.path("nowhere").display().to_string()]);
     assert_eq!(none.status, FAILURE);
-    assert!(none.err.contains("is no folder of a study"), "{}", none.err);
+    assert!(none.err.contains("is not a folder of a study"), "{}", none.err);
     assert_eq!(folder.study("scales: { small: { size: small } }\nruns: { a: {} }\n", &[]).status, SUCCESS);
     let out = folder.path("out");
     let point = std::fs::read_dir(out.join("points")).unwrap().next().unwrap().unwrap().path();

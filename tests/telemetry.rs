@@ -25,7 +25,7 @@ fn count(summary: &RunSummary, path: &str, name: &str) -> u64 {
     rows.map(|row| match row.value {
         StatValue::Count(count) => count,
         StatValue::Distribution { sum, .. } => sum,
-        StatValue::Ratio { .. } => panic!("{name} is no count"),
+        StatValue::Ratio { .. } => panic!("{name} is not a count"),
     })
     .sum()
 }
@@ -107,7 +107,7 @@ fn a_run_is_one_tree_down_to_its_warps() {
     let all: u64 = ctas.iter().map(|cta| slots(cta)).sum();
     let cycles = count(&summary, "gpu.sm[", "active_cycles");
     assert_eq!(all, 2 * cycles, "two schedulers");
-    // A block's share of an SM's time is all of it: 48 places for warps.
+    // A block's share of an SM's time is all of it: 48 warp slots.
     assert_eq!(count(&summary, "gpu.sm[", "warp_slots"), 48 * cycles);
     let warp_cycles = count(&summary, "gpu.sm[", "warp_cycles");
     assert!(0 < warp_cycles && warp_cycles < 48 * cycles, "{warp_cycles}");

@@ -20,7 +20,7 @@ pub struct Pass {
 /// A component that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Differing {
-    /// Its path.
+    /// Path of the component.
     pub path: String,
     /// The cycle of its clock in the interval.
     pub cycle: u64,

@@ -33,7 +33,7 @@ pub enum Bound {
     Memory,
 }
 
-/// Warps below which a kernel is bound by computing, where nothing else is said: it lies between the two groups of the paper's Table I,
+/// Warps below which a kernel is bound by computing, by default: it lies between the two groups of the paper's Table I,
 /// which end at 6.63 and begin at 12.55 warps.
 pub const THRESHOLD: f64 = 9.0;
 
@@ -56,9 +56,9 @@ pub fn bound(ideal_warps: f64, threshold: f64) -> Bound {
 /// A kernel with all of its launches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Character {
-    /// Its name.
+    /// Name of the kernel.
     pub kernel: String,
-    /// Its launches.
+    /// Launches of the kernel.
     pub launches: u64,
     /// Their blocks.
     pub blocks: u64,
@@ -76,7 +76,7 @@ pub struct Character {
     pub mem_latency: Option<f64>,
     /// The ideal warp count. A latency that was never measured counts as none.
     pub ideal_warps: f64,
-    /// Its bound.
+    /// Bound of the kernel.
     #[serde(rename = "type")]
     pub bound: Bound,
     /// Blocks that an SM holds at most, by the machine's rules of occupancy; of launches that differ, the fewest.

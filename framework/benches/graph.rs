@@ -28,7 +28,7 @@ pub(crate) const UNIT: u64 = 1_000;
 /// Ticks that a token takes from process to process.
 pub(crate) const FLIGHT: u64 = 100;
 
-/// What a run has done; equal for every kernel that has done the same.
+/// Work that a run has done; equal for every kernel that has done the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Work {
     /// Hops, items through stages, wake-ups.

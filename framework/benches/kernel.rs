@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use counterpoint_framework::kernel::{
-    Endpoint, Islands, LinkOptions, LinkSpec, Machine, ProcessSpec, RunOptions, Sharing,
+    Endpoint, Islands, LinkOptions, LinkSpec, ProcessNetwork, ProcessSpec, RunOptions, Sharing,
 };
 use counterpoint_framework::time::{Clock, Hertz, Latency, SimTime};
 use criterion::measurement::WallTime;
@@ -30,7 +30,7 @@ fn compare(
     group: &mut BenchmarkGroup<'_, WallTime>,
     name: &str,
     floor: impl Fn() -> Work,
-    machine: impl Fn(Clocks) -> Machine,
+    machine: impl Fn(Clocks) -> ProcessNetwork,
 ) {
     let options = RunOptions::default();
     let expected = floor();
@@ -84,7 +84,7 @@ fn islands(criterion: &mut Criterion) {
 }
 
 /// Adds `count` components in a ring of their own, each waiting for a message that none of them will ever send.
-fn add_idle(machine: &mut Machine, count: usize) {
+fn add_idle(machine: &mut ProcessNetwork, count: usize) {
     let first = machine.processes.len();
     let end = |node: usize, port: &str| Endpoint { process: first + node, port: port.into(), index: None };
     let clock = Clock::new(Hertz::new(1_000_000_000));

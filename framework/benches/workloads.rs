@@ -10,8 +10,8 @@ use std::future::Future;
 use std::rc::Rc;
 
 use counterpoint_framework::kernel::{
-    DEFAULT_WEIGHT, Endpoint, Fault, Finished, LinkOptions, LinkSpec, Machine, ProcessSpec, Source, Started,
-    Wiring,
+    DEFAULT_WEIGHT, Endpoint, Fault, Finished, LinkOptions, LinkSpec, ProcessNetwork, ProcessSpec, Source,
+    Started, Wiring,
 };
 use counterpoint_framework::time::{Clock, Hertz, Latency, SimTime};
 
@@ -49,7 +49,7 @@ type Done = Rc<Cell<Work>>;
 
 /// Adds a process that sets its work at its end. The kernel polls its body directly.
 fn add<B>(
-    machine: &mut Machine,
+    machine: &mut ProcessNetwork,
     clocks: Clocks,
     body: impl FnOnce(&mut Wiring<'_>, Done) -> B + Send + 'static,
 ) where
@@ -76,7 +76,13 @@ fn add<B>(
     });
 }
 
-fn join(machine: &mut Machine, from: (usize, Option<u32>), to: (usize, u32), cycles: u64, capacity: usize) {
+fn join(
+    machine: &mut ProcessNetwork,
+    from: (usize, Option<u32>),
+    to: (usize, u32),
+    cycles: u64,
+    capacity: usize,
+) {
     let options =
         LinkOptions { latency: Latency::Cycles(cycles), capacity: capacity as u32, bandwidth: None };
     machine.links.push(LinkSpec {
@@ -88,13 +94,13 @@ fn join(machine: &mut Machine, from: (usize, Option<u32>), to: (usize, u32), cyc
 }
 
 /// The ring for `hops` hops, a multiple of the square of its size.
-pub(crate) fn ring(clocks: Clocks, hops: u64) -> Machine {
+pub(crate) fn ring(clocks: Clocks, hops: u64) -> ProcessNetwork {
     long_ring(clocks, RING, 1, hops)
 }
 
 /// A ring of `nodes` with links of `cycles` cycles and as many tokens for each, for `hops` hops.
-pub(crate) fn long_ring(clocks: Clocks, nodes: usize, cycles: u64, hops: u64) -> Machine {
-    let mut machine = Machine::default();
+pub(crate) fn long_ring(clocks: Clocks, nodes: usize, cycles: u64, hops: u64) -> ProcessNetwork {
+    let mut machine = ProcessNetwork::default();
     for node in 0..nodes {
         add(&mut machine, clocks, move |wiring, done| {
             let (mut input, mut out) = (wiring.input::<u64>("in", None), wiring.output::<u64>("out", None));
@@ -118,8 +124,8 @@ pub(crate) fn long_ring(clocks: Clocks, nodes: usize, cycles: u64, hops: u64) ->
 }
 
 /// The pipeline for `items` items. Process 0 is the source.
-pub(crate) fn pipeline(clocks: Clocks, items: u64) -> Machine {
-    let mut machine = Machine::default();
+pub(crate) fn pipeline(clocks: Clocks, items: u64) -> ProcessNetwork {
+    let mut machine = ProcessNetwork::default();
     add(&mut machine, clocks, move |wiring, _| {
         let mut out = wiring.output::<u64>("out", None);
         async move {
@@ -164,8 +170,8 @@ pub(crate) fn pipeline(clocks: Clocks, items: u64) -> Machine {
 }
 
 /// PHOLD for about `events` hops.
-pub(crate) fn phold(clocks: Clocks, events: u64) -> Machine {
-    let mut machine = Machine::default();
+pub(crate) fn phold(clocks: Clocks, events: u64) -> ProcessNetwork {
+    let mut machine = ProcessNetwork::default();
     let end = SimTime::from_ns(last_tick(events));
     for process in 0..PROCESSES {
         add(&mut machine, clocks, move |wiring, done| holder(wiring, done, process, end));
@@ -222,8 +228,8 @@ fn holder(
 }
 
 /// `components` components that are woken in every cycle, `cycles` times.
-pub(crate) fn clocked(clocks: Clocks, components: usize, cycles: u64) -> Machine {
-    let mut machine = Machine::default();
+pub(crate) fn clocked(clocks: Clocks, components: usize, cycles: u64) -> ProcessNetwork {
+    let mut machine = ProcessNetwork::default();
     for component in 0..components {
         add(&mut machine, clocks, move |wiring, done| {
             let process = wiring.process();

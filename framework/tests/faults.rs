@@ -71,7 +71,7 @@ impl Ran {
         let row = self.report.stats.iter().find(|row| row.path == "a.out!fault" && row.label.name == name);
         match row.unwrap_or_else(|| panic!("no statistic {name}")).value {
             StatValue::Count(count) => count,
-            _ => panic!("{name} is no counter"),
+            _ => panic!("{name} is not a counter"),
         }
     }
 }

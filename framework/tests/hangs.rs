@@ -27,7 +27,7 @@ fn link(from: (usize, &str), to: (usize, &str), cycles: u64) -> LinkSpec {
 }
 
 /// Runs a machine on every cut; how it ends, which must be the same everywhere.
-fn end(machine: impl Fn() -> Machine, options: &RunOptions) -> Outcome {
+fn end(machine: impl Fn() -> ProcessNetwork, options: &RunOptions) -> Outcome {
     let run = |(threads, islands)| {
         let options =
             RunOptions { threads, sharing: Sharing::Always, islands, hash: true, ..options.clone() };
@@ -44,8 +44,8 @@ fn end(machine: impl Fn() -> Machine, options: &RunOptions) -> Outcome {
 /// A spinner that works once every `period` cycles for ever, and beside it a pair that stops talking after `messages`
 /// messages, taken from 3 ns on every 5 ns: the listener waits, the talker starves, and a message is on its way that comes too
 /// late.
-fn restless(messages: u64, period: u64) -> Machine {
-    let mut machine = Machine::default();
+fn restless(messages: u64, period: u64) -> ProcessNetwork {
+    let mut machine = ProcessNetwork::default();
     let spinner = ProcessSpec::new("spinner", mhz(700), false, move |wiring| {
         let process = wiring.process();
         async move {
@@ -109,8 +109,8 @@ fn a_livelock_is_found_at_the_same_time_with_the_same_report() {
 }
 
 /// A worker that goes on for ten intervals, and says so in each or does not.
-fn diligent(says_so: bool) -> Machine {
-    let mut machine = Machine::default();
+fn diligent(says_so: bool) -> ProcessNetwork {
+    let mut machine = ProcessNetwork::default();
     machine.processes.push(ProcessSpec::new("worker", mhz(1_000), false, move |wiring| {
         let process = wiring.process();
         async move {
@@ -183,8 +183,8 @@ fn a_deadlock_before_the_stop_is_a_deadlock() {
 }
 
 /// A sender whose messages arrive in intervals in which nobody runs, at a receiver who does not look.
-fn deaf() -> Machine {
-    let mut machine = Machine::default();
+fn deaf() -> ProcessNetwork {
+    let mut machine = ProcessNetwork::default();
     machine.processes.push(ProcessSpec::new("sender", mhz(1_000), false, |wiring| {
         let mut out = wiring.output::<u64>("out", None);
         let process = wiring.process();
@@ -216,8 +216,8 @@ fn an_arrival_that_wakes_nobody_is_no_sign_of_life() {
 
 /// A server, a client that asks it the same every 50 ns for ever and says after `after` that it has seen enough, and a sleeper
 /// that asks it once, at `sleep`.
-fn askers(after: SimTime, sleep: SimTime) -> Machine {
-    let mut machine = Machine::default();
+fn askers(after: SimTime, sleep: SimTime) -> ProcessNetwork {
+    let mut machine = ProcessNetwork::default();
     let asker = |path: &str, body: fn(Ask, SimTime) -> Asking, time: SimTime| {
         ProcessSpec::new(path, mhz(1_000), false, move |wiring| {
             let ask = Ask {

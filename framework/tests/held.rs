@@ -1,4 +1,4 @@
-//! A held machine: its looks, and its ends.
+//! A held machine: its inspections, and its ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,7 +19,7 @@ fn silent(stuck: Stuck) {
 }
 
 /// A sender of ten messages, one a cycle, and a receiver that takes one every ten cycles; the link holds four.
-fn backed_up() -> Machine {
+fn backed_up() -> ProcessNetwork {
     let link = LinkOptions { latency: Latency::Cycles(1), capacity: 2, bandwidth: None };
     pair::<u64, _, _>(
         CLOCKS,
@@ -41,7 +41,7 @@ fn backed_up() -> Machine {
 }
 
 /// One that counts the cycles it has lived for, without end.
-fn ticking(lived: &Arc<AtomicU64>) -> Machine {
+fn ticking(lived: &Arc<AtomicU64>) -> ProcessNetwork {
     let lived = Arc::clone(lived);
     let link = LinkOptions { latency: Latency::Cycles(8), capacity: 2, bandwidth: None };
     pair::<u64, _, _>(
@@ -65,23 +65,23 @@ fn a_look_has_levels_credits_and_who_waits_for_whom() {
     for threads in [1, 2] {
         let options = RunOptions { threads, sharing: Sharing::Always, hash: true, ..RunOptions::default() };
         let mut held = backed_up().start(&options);
-        assert_eq!(held.look().map(|look| (look.time, look.ports[0].level)), Some((SimTime::ZERO, 0)));
+        assert_eq!(held.inspect().map(|seen| (seen.time, seen.ports[0].level)), Some((SimTime::ZERO, 0)));
         assert_eq!(held.advance_to(ns(25), &mut silent), &State::Held(ns(25)));
-        let look = held.look().expect("held");
-        let [port] = &look.ports[..] else { panic!("one link") };
+        let inspection = held.inspect().expect("held");
+        let [port] = &inspection.ports[..] else { panic!("one link") };
         assert_eq!((port.from.as_str(), port.to.as_str()), ("sender.out", "receiver.input"));
         // Two have been taken; the sender filled each place as soon as its credit was back.
         assert_eq!((port.level, port.travelling, port.capacity, port.credits), (4, 0, 4, 0));
         assert_eq!(port.oldest.map(|time| time < ns(20)), Some(true));
-        let (blocked, wait) = look.waits.full().next().expect("the sender waits for a credit");
+        let (blocked, wait) = inspection.waits.full().next().expect("the sender waits for a credit");
         assert_eq!((blocked.path.as_str(), wait.port.as_str(), wait.queued), ("sender", "out", 4));
-        let text = look.waits.to_string();
+        let text = inspection.waits.to_string();
         assert!(text.contains("sender.out waits for a credit from receiver (4 of 4 messages"), "{text}");
         assert!(text.contains("receiver waits for time to pass"), "{text}");
         // What lies behind the run, and a time of the past.
         assert_eq!(held.advance_to(ns(3), &mut silent), &State::Held(ns(25)));
         assert_eq!(held.advance_to(ns(5_000), &mut silent), &State::Ended);
-        assert!(held.look().is_none());
+        assert!(held.inspect().is_none());
         assert_eq!(held.advance_to(ns(6_000), &mut silent), &State::Ended);
         let finished = held.finish(&mut silent).expect("nothing hangs");
         let plain = backed_up().run(&RunOptions { hash: true, ..RunOptions::default() });
@@ -129,7 +129,7 @@ fn a_held_run_ends_as_any_other() {
     let mut held = ticking(&lived).start(&options);
     held.advance_to(ns(10), &mut silent);
     interrupt.store(true, Ordering::Relaxed);
-    assert!(held.look().is_some(), "the flag is seen when the run is to go on");
+    assert!(held.inspect().is_some(), "the flag is seen when the run is to go on");
     assert_eq!(held.advance_to(ns(20), &mut silent), &State::Ended);
     assert_eq!(held.finish(&mut silent).expect("nothing hangs").outcome, Outcome::Interrupted(ns(10)));
 }

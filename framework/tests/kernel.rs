@@ -58,7 +58,7 @@ fn sink(path: &str, clock: Clock, count: u64, cycles: u64, log: &Log) -> Process
 fn an_attempt_without_a_credit_makes_none() {
     let (sent, taken) = (Log::default(), Log::default());
     let log = Arc::clone(&sent);
-    let mut machine = Machine::default();
+    let mut machine = ProcessNetwork::default();
     machine.processes.push(ProcessSpec::new("eager", mhz(1000), false, move |wiring| {
         let mut out = wiring.output::<u64>("out", None);
         let process = wiring.process();
@@ -86,7 +86,7 @@ fn an_attempt_without_a_credit_makes_none() {
 #[test]
 fn a_message_arrives_its_latency_later_and_a_credit_comes_back_as_late() {
     let (sent, taken) = (Log::default(), Log::default());
-    let mut machine = Machine::default();
+    let mut machine = ProcessNetwork::default();
     machine.processes.push(source("a", mhz(1000), 12, &sent));
     machine.processes.push(sink("b", mhz(1000), 12, 10, &taken));
     // Credits: 2 for the buffer and 2 × 3 cycles of round trip.
@@ -104,7 +104,7 @@ fn a_message_arrives_its_latency_later_and_a_credit_comes_back_as_late() {
 #[test]
 fn a_bandwidth_serialises_by_size() {
     let (sent, taken) = (Log::default(), Log::default());
-    let mut machine = Machine::default();
+    let mut machine = ProcessNetwork::default();
     machine.processes.push(source("a", mhz(1000), 4, &sent));
     machine.processes.push(sink("b", mhz(1000), 4, 1, &taken));
     let mut wire = link((0, "out"), (1, "in"), 0, 1, 8);
@@ -120,7 +120,7 @@ fn a_bandwidth_serialises_by_size() {
 #[test]
 fn simultaneous_arrivals_are_taken_in_the_order_of_the_senders() {
     let (sent, taken) = (Log::default(), Log::default());
-    let mut machine = Machine::default();
+    let mut machine = ProcessNetwork::default();
     for name in ["a", "b", "c"] {
         machine.processes.push(source(name, mhz(500), 2, &sent));
     }
@@ -136,8 +136,8 @@ fn simultaneous_arrivals_are_taken_in_the_order_of_the_senders() {
 }
 
 /// Rings of relays on three clocks, all feeding one collector: islands of every size.
-fn web(nodes: usize) -> Machine {
-    let mut machine = Machine::default();
+fn web(nodes: usize) -> ProcessNetwork {
+    let mut machine = ProcessNetwork::default();
     for node in 0..nodes {
         let clock = mhz([700, 924, 1600][node % 3]);
         machine.processes.push(ProcessSpec::new(format!("n[{node:03}]"), clock, true, move |wiring| {
@@ -191,7 +191,8 @@ fn the_result_does_not_depend_on_threads_or_islands() {
                     let other = run(nodes, threads, sharing, islands);
                     assert!(other.islands > 1 || islands == Islands::Auto);
                     assert!(
-                        other.crew.threads == threads.min(other.islands) || sharing == Sharing::WhereFaster
+                        other.workers.threads == threads.min(other.islands)
+                            || sharing == Sharing::WhereFaster
                     );
                     let which = format!("{threads} threads, {sharing:?}");
                     assert_eq!((other.outcome, other.hash), (one.outcome.clone(), one.hash), "{which}");
@@ -221,7 +222,7 @@ fn nothing_at_or_after_the_stop_counts() {
 #[test]
 fn a_deadlock_names_the_cycle() {
     for threads in [1, 2] {
-        let mut machine = Machine::default();
+        let mut machine = ProcessNetwork::default();
         machine.processes.push(ProcessSpec::new("asker", mhz(1000), false, |wiring| {
             let mut out = wiring.output::<u64>("requests", None);
             let _replies = wiring.input::<u64>("replies", None);
@@ -257,7 +258,7 @@ fn a_deadlock_names_the_cycle() {
 
 #[test]
 fn a_server_that_cannot_send_is_named_and_an_idle_one_is_not() {
-    let mut machine = Machine::default();
+    let mut machine = ProcessNetwork::default();
     machine.processes.push(ProcessSpec::new("asker", mhz(1000), false, |wiring| {
         let mut requests = wiring.output::<u64>("requests", None);
         let mut replies = wiring.input::<u64>("replies", None);
@@ -328,7 +329,7 @@ fn the_earliest_failure_wins_and_a_panic_is_one() {
 
 #[test]
 fn running_in_circles_is_reported() {
-    let mut machine = Machine::default();
+    let mut machine = ProcessNetwork::default();
     machine.processes.push(ProcessSpec::new("spinner", mhz(100), false, |wiring| {
         let process = wiring.process();
         async move {
@@ -344,7 +345,7 @@ fn running_in_circles_is_reported() {
 #[test]
 fn branches_of_a_combinator_do_not_overtake_each_other() {
     let log = Log::default();
-    let mut machine = Machine::default();
+    let mut machine = ProcessNetwork::default();
     machine.processes.push(source("a", mhz(1000), 1, &Log::default()));
     let seen = Arc::clone(&log);
     machine.processes.push(ProcessSpec::new("b", mhz(1000), false, move |wiring| {
@@ -376,7 +377,7 @@ where
     T: Future<Output = Result<(), Fault>> + 'static,
 {
     let log = Log::default();
-    let mut machine = Machine::default();
+    let mut machine = ProcessNetwork::default();
     machine.processes.push(source("a", clocks[0], 3, &Log::default()));
     machine.processes.push(source("b", clocks[1], 3, &Log::default()));
     let seen = Arc::clone(&log);
@@ -461,7 +462,7 @@ fn a_watch_knows_which_inputs_have_something_and_wakes_for_those_alone() {
 #[test]
 fn a_warm_up_weighs_what_ran_while_it_ran_and_believes_the_rest() {
     let clock = Clock::new(Hertz::new(1_000_000_000));
-    let mut machine = Machine::default();
+    let mut machine = ProcessNetwork::default();
     // Computes a microsecond in each of its first thousand cycles, then rests.
     machine.processes.push(ProcessSpec::new("early", clock, false, |wiring| {
         let process = wiring.process();

@@ -48,8 +48,8 @@ fn link(from: (usize, &str), to: (usize, &str), sender: u32, cycles: u64) -> Lin
 
 /// Everything that a component does all the time: a ring of relays that receive, send, tick and wait for one of several
 /// things, and report to a collector.
-fn busy(nodes: usize) -> Machine {
-    let mut machine = Machine::default();
+fn busy(nodes: usize) -> ProcessNetwork {
+    let mut machine = ProcessNetwork::default();
     for node in 0..nodes {
         machine.processes.push(ProcessSpec::new(format!("n[{node}]"), clock(node), true, move |wiring| {
             let mut input = wiring.input::<u64>("in", None);
@@ -127,7 +127,7 @@ fn a_component_that_waits_takes_less_than_a_kibibyte() {
     // An island of one's own, with its clock and its queue, takes some more.
     for (islands, most) in [(Islands::One, 1_024), (Islands::AtLatency(SimTime::ZERO), 1_536)] {
         let before = LIVE.load(Ordering::Relaxed);
-        let mut machine = Machine::default();
+        let mut machine = ProcessNetwork::default();
         for node in 0..COUNT {
             let path = format!("n[{node}]");
             machine.processes.push(ProcessSpec::new(path, clock(0), true, |wiring| {
@@ -195,7 +195,7 @@ fn launches_beyond_the_limit_of_spans_leave_little() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     // Where blocks are kept, launches leave what they are parts of.
     for (level, most) in [(Level::Kernels, 1), (Level::Ctas, 100)] {
-        let mut machine = Machine::default();
+        let mut machine = ProcessNetwork::default();
         let environment = Environment { recording: Recording::of(level), ..Environment::default() };
         assert!(environment.recording.limit as u64 <= LAUNCHES);
         machine.processes.push(process("launcher".to_owned(), clock(0), environment, || Launcher));

@@ -14,9 +14,9 @@ fn gigahertz() -> Clock {
 }
 
 /// A machine of a talker and of a spinner, which at 12 ns computes until `release` is set.
-fn machine(release: &Arc<AtomicBool>) -> Machine {
+fn machine(release: &Arc<AtomicBool>) -> ProcessNetwork {
     let release = Arc::clone(release);
-    let mut machine = Machine::default();
+    let mut machine = ProcessNetwork::default();
     machine.processes.push(ProcessSpec::new("talker", gigahertz(), false, |wiring| {
         let (mut out, process) = (wiring.output::<u64>("out", None), wiring.process());
         async move {

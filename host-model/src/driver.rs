@@ -46,7 +46,7 @@ enum Page {
     /// From memory to the journal.
     Inspect { buffer: BufferId, offset: u64, bytes: u32 },
     /// From memory to the CPU.
-    Look { offset: u64 },
+    Poll { offset: u64 },
     /// From the CPU to memory.
     Note,
 }
@@ -77,15 +77,15 @@ pub struct Driver<'a> {
     device_address: Vec<u64>,
     /// Current meaning of each buffer's name; `swap` exchanges entries.
     meaning: Vec<BufferId>,
-    /// By device, what its kernels may touch.
+    /// For each device, what its kernels may touch.
     mapped: BTreeMap<Space, Arc<Allocations>>,
     /// Per module where it lies.
     loaded: Vec<Loaded>,
-    /// By device, what it holds besides buffers.
+    /// For each device, what it holds besides buffers.
     hidden: BTreeMap<u32, Hidden>,
-    /// By device, how often copies have written its constants.
+    /// For each device, how often copies have written its constants.
     constant_writes: BTreeMap<u32, u32>,
-    /// By device, what its kernels print: devices that have such kernels.
+    /// For each device, what its kernels print: devices that have such kernels.
     printing: BTreeMap<u32, Printing>,
     run: Option<SpanId>,
     /// Per buffer, by where it lies, after how many launches it was freed.
@@ -460,7 +460,7 @@ impl<'a> Driver<'a> {
                         values[range].copy_from_slice(&data);
                     }
                 }
-                Some(Page::Look { offset }) => {
+                Some(Page::Poll { offset }) => {
                     *self.page(tag)? = None;
                     self.seen[offset as usize..offset as usize + data.len()].copy_from_slice(&data);
                 }

@@ -29,7 +29,7 @@ pub use memories::Memories;
 
 pub use found::{Found, KernelRace, StreamRace};
 use order::Order;
-use races::{Name, Place, Race, Races, Rival, Touches};
+use races::{MemoryPlace, Name, Race, Races, Rival, Touches};
 
 use crate::journal::Journal;
 use crate::program::{
@@ -52,11 +52,11 @@ pub struct Launched {
 
 /// Key of races that are reported once: the names of the two commands, their streams unless they are of
 /// tasks, and the place.
-type RaceKey = ([(String, Option<u32>); 2], Place);
+type RaceKey = ([(String, Option<u32>); 2], MemoryPlace);
 
 /// The files of a run.
 pub trait Files {
-    /// Reads as many bytes as there is place for, from one of a file on.
+    /// Reads bytes until the buffer is full, from one of a file on.
     ///
     /// # Errors
     /// If they cannot be read.
@@ -321,11 +321,13 @@ impl<'a> FunctionalHost<'a> {
             }
         });
         let (memory, address) = match place {
-            Place::Device(space, address) => {
+            MemoryPlace::Device(space, address) => {
                 let memory = self.memories.memories.get(&space);
                 (memory.map(|memory| memory.name_of(address)).unwrap_or_default(), Some(address))
             }
-            Place::Host(buffer) => (format!("`{}` on the host", self.application.buffers[buffer].name), None),
+            MemoryPlace::Host(buffer) => {
+                (format!("`{}` on the host", self.application.buffers[buffer].name), None)
+            }
         };
         self.raced.insert(key, self.found.len());
         let race = StreamRace { between, commands, memory, address, conflict, count: 1 };
@@ -386,7 +388,7 @@ impl<'a> FunctionalHost<'a> {
                     ControlFlow::Continue(())
                 }
                 Step::Pipeline { launches, .. } => self.steps(launches, files)?,
-                Step::Together { members, rounds } => self.together(members, rounds, files)?,
+                Step::CoRun { members, rounds } => self.co_run(members, rounds, files)?,
                 Step::Repeat(times, steps) => {
                     let mut flow = ControlFlow::Continue(());
                     for _ in 0..*times {
@@ -432,7 +434,7 @@ impl<'a> FunctionalHost<'a> {
     }
 
     /// Does the rounds of applications once each.
-    fn together(
+    fn co_run(
         &mut self,
         members: &[Member],
         rounds: &[Step],
@@ -521,7 +523,7 @@ impl<'a> FunctionalHost<'a> {
             thread_instructions: statistics.thread_instructions,
         });
         let space = self.application.space_of_launch(step);
-        let place = |(address, touched)| (Place::Device(space, address), touched);
+        let place = |(address, touched)| (MemoryPlace::Device(space, address), touched);
         let name = Name { title: kernel.to_owned(), full: name };
         self.check_races(step.device, step.stream, name, touched.into_iter().map(place).collect());
         if let Some(fault) = failure {

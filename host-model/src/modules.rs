@@ -10,7 +10,7 @@ use crate::program::{Application, Fixed, LaunchStep};
 /// A module on a device.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// Its name.
+    /// Name of the module.
     pub name: Arc<str>,
     /// The device.
     pub device: u32,

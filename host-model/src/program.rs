@@ -18,7 +18,7 @@ use counterpoint_ptx::{Heap, Kernel, StackSize};
 use crate::modules::Module;
 
 pub use moves::{Computed, HostStep, Moved, Pace, Range, Rows, Transfer};
-pub use places::{Fixed, Place, Shifts, Space, Variable};
+pub use places::{BufferPlace, Fixed, Shifts, Space, Variable};
 
 /// Position of a buffer in the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,7 +34,7 @@ pub struct Buffer {
     /// The device on which it lies.
     pub device: u32,
     /// Where it lies there.
-    pub place: Place,
+    pub place: BufferPlace,
 }
 
 impl Buffer {
@@ -50,11 +50,11 @@ impl Buffer {
 /// A stream: what is sent on it is done in its order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
-    /// Its name.
+    /// Name of the stream.
     pub name: String,
     /// The device that it belongs to.
     pub device: u32,
-    /// The default stream does not wait for it, nor it for the default stream.
+    /// Whether the default stream does not wait for it, nor it for the default stream.
     pub non_blocking: bool,
 }
 
@@ -94,7 +94,7 @@ pub enum Argument {
     Struct {
         /// Its bytes, with zeros where addresses are.
         bytes: Box<[u8]>,
-        /// By offset in these bytes, the buffer and the byte of it whose device address stands there.
+        /// For each offset in these bytes, the buffer and the byte of it whose device address stands there.
         addresses: Box<[(u32, BufferId, u64)]>,
     },
 }
@@ -135,7 +135,7 @@ pub struct LaunchStep {
 }
 
 impl LaunchStep {
-    /// Its thread blocks.
+    /// Thread blocks of the kernel launch.
     pub fn ctas(&self) -> u64 {
         self.grid.iter().map(|&size| u64::from(size)).product()
     }
@@ -196,7 +196,7 @@ impl Task {
 /// A buffer as texture fetches see it. Its handle is its position among the application's textures, counted from 1.
 #[derive(Clone, Debug)]
 pub struct BoundTexture {
-    /// Its name: that of a `.texref`, if a kernel has one of this name.
+    /// Name of the texture: that of a `.texref`, if a kernel has one of this name.
     pub name: String,
     /// The buffer.
     pub buffer: BufferId,
@@ -208,7 +208,7 @@ pub struct BoundTexture {
 /// [`Surfaces::FIRST_HANDLE`].
 #[derive(Clone, Debug)]
 pub struct BoundSurface {
-    /// Its name: that of a `.surfref`, if a kernel has one of this name.
+    /// Name of the surface: that of a `.surfref`, if a kernel has one of this name.
     pub name: String,
     /// The buffer.
     pub buffer: BufferId,
@@ -244,7 +244,7 @@ impl Condition {
 /// An application that runs together with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its name.
+    /// Name of the application.
     pub name: String,
     /// The stream that it has to itself.
     pub stream: u32,
@@ -261,7 +261,7 @@ pub enum Step {
     Launch(LaunchStep),
     /// Copies a part of a buffer.
     Copy {
-        /// Which way.
+        /// Direction of the copy.
         direction: Direction,
         /// The part.
         part: Range,
@@ -309,7 +309,7 @@ pub enum Step {
     },
     /// Applications side by side: each does its round, and does it again while another one has not completed its first. A runtime
     /// that does one thing after another does each round once.
-    Together {
+    CoRun {
         /// The applications.
         members: Vec<Member>,
         /// The round of each.
@@ -324,7 +324,7 @@ impl Step {
             Step::Repeat(_, steps)
             | Step::Loop { steps, .. }
             | Step::Pipeline { launches: steps, .. }
-            | Step::Together { rounds: steps, .. } => steps,
+            | Step::CoRun { rounds: steps, .. } => steps,
             _ => &[],
         }
     }
@@ -350,7 +350,7 @@ impl Step {
             Step::Pipeline { .. } => "pipeline",
             Step::Tasks(_) => "tasks",
             Step::Loop { .. } => "until",
-            Step::Together { .. } => "together",
+            Step::CoRun { .. } => "co_run",
         }
     }
 
@@ -362,7 +362,7 @@ impl Step {
                 Step::Repeat(_, steps)
                 | Step::Loop { steps, .. }
                 | Step::Pipeline { launches: steps, .. }
-                | Step::Together { rounds: steps, .. } => Step::each_of_host(steps, change),
+                | Step::CoRun { rounds: steps, .. } => Step::each_of_host(steps, change),
                 _ => {}
             }
         }
@@ -404,13 +404,13 @@ impl Default for LibrarySizes {
 /// An application.
 #[derive(Clone, Debug, Default)]
 pub struct Application {
-    /// Its name.
+    /// Name of the application.
     pub name: String,
-    /// Its buffers.
+    /// Buffers of the application.
     pub buffers: Vec<Buffer>,
-    /// Its textures.
+    /// Textures of the application.
     pub textures: Vec<BoundTexture>,
-    /// Its surfaces.
+    /// Surfaces of the application.
     pub surfaces: Vec<BoundSurface>,
     /// The modules of all launches.
     pub modules: Vec<Module>,
@@ -527,7 +527,7 @@ impl Application {
             Step::Move { moved, .. } => moved.rows().total(),
             Step::Host(step) => transferred(step),
             Step::Tasks(tasks) => tasks.iter().flat_map(Task::copies).map(|range| range.bytes).sum(),
-            Step::Together { members, .. } => members.iter().flat_map(|one| &one.copy_out).map(size).sum(),
+            Step::CoRun { members, .. } => members.iter().flat_map(|one| &one.copy_out).map(size).sum(),
             _ => 0,
         };
         copies + sum(&self.steps, &of_step)
@@ -555,7 +555,7 @@ impl Application {
 
     /// The kernels of all launches in their order, each with its thread blocks; nothing if nobody knows how often.
     pub fn blocks(&self) -> Option<Vec<(&str, u64)>> {
-        let is_open = |step: &Step| matches!(step, Step::Loop { .. } | Step::Together { .. });
+        let is_open = |step: &Step| matches!(step, Step::Loop { .. } | Step::CoRun { .. });
         let open = self.steps.iter().any(|step| step.any(&is_open));
         (!open).then(|| {
             let mut blocks = Vec::new();
@@ -592,7 +592,7 @@ fn sum(steps: &[Step], of_step: &dyn Fn(&Step) -> u64) -> u64 {
     let each = steps.iter().map(|step| match step {
         Step::Repeat(times, steps) => u64::from(*times) * sum(steps, of_step),
         Step::Loop { steps, .. } | Step::Pipeline { launches: steps, .. } => sum(steps, of_step),
-        Step::Together { rounds, .. } => of_step(step) + sum(rounds, of_step),
+        Step::CoRun { rounds, .. } => of_step(step) + sum(rounds, of_step),
         step => of_step(step),
     });
     each.sum()

@@ -127,7 +127,7 @@ pub(super) fn kernel(programs: &[Program], target: u32, rounds: usize) -> String
 /// Where programs run: `tiny` with settings, and perhaps with ways to and from the slices of the L2 on which one message in three is
 /// held up, with those behind it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Machine {
+pub(super) struct LitmusMachine {
     pub(super) sets: &'static [&'static str],
     pub(super) jitters: bool,
 }
@@ -135,7 +135,7 @@ pub(super) struct Machine {
 /// The outcomes that a machine shows, of each program.
 pub(super) fn observe(
     programs: &[Program],
-    machine: Machine,
+    machine: LitmusMachine,
     (target, rounds): (u32, usize),
     functional: bool,
 ) -> Vec<BTreeSet<Outcome>> {

@@ -2,7 +2,7 @@
 //! load.
 
 use counterpoint_hardware::memory::address_map::{AddressMap, AddressMapParams};
-use counterpoint_hardware::memory::dram::place::{Layout, Place};
+use counterpoint_hardware::memory::dram::place::{DramAddress, Layout};
 use counterpoint_hardware::memory::dram::timing::Timing;
 
 use counterpoint_tests::probe::{Configured, Probe, lines};
@@ -50,7 +50,7 @@ impl<'a> Walked<'a> {
     /// The shortest way there that is a power of two, in bytes of the channel.
     fn distance(&self, to: To) -> u64 {
         let leads = |distance: &u64| {
-            let Place { bank, row, .. } = self.layout.place(*distance);
+            let DramAddress { bank, row, .. } = self.layout.place(*distance);
             let found = match (bank, row) {
                 (0, 0) => To::Column,
                 (0, _) => To::Row,

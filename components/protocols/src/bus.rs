@@ -20,7 +20,7 @@ pub struct CommandId(pub u32);
 /// From host to device: something to do.
 #[derive(Clone, Debug, Hash)]
 pub struct Command {
-    /// Its name.
+    /// Identifier of the command.
     pub id: CommandId,
     /// Commands of one stream are done one after another; streams are independent of each other.
     pub stream: u32,
@@ -34,7 +34,7 @@ pub struct Command {
 /// in the hash of a message.
 #[derive(Clone, Debug)]
 pub struct Title {
-    /// Its name.
+    /// Name of the span.
     pub name: Arc<str>,
     /// The span that it is part of.
     pub parent: Option<SpanId>,

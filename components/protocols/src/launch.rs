@@ -21,10 +21,10 @@ pub struct LaunchId(pub u32);
 /// Predecessors and successors of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Precedence {
-    /// It begins when everything before it on its stream has ended, and holds everything behind it.
+    /// The launch begins when everything before it on its stream has ended, and holds everything behind it.
     #[default]
     Stream,
-    /// It works for a later launch of the same device. It holds only copies behind it.
+    /// The launch works for a later launch of the same device. It holds only copies behind it.
     Helper(LaunchId),
     /// The authority over pages knows it before it begins, and grants it each page before an access to global memory is issued.
     /// It holds only copies behind it.
@@ -32,7 +32,7 @@ pub enum Precedence {
 }
 
 impl Precedence {
-    /// Its accesses to global memory wait for their pages.
+    /// Whether accesses of the launch to global memory wait for their pages.
     #[inline]
     pub fn is_gated(self) -> bool {
         self == Precedence::Gated
@@ -42,11 +42,11 @@ impl Precedence {
 /// A kernel launch.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// Its name in this run.
+    /// Identifier of the launch in this run.
     pub id: LaunchId,
     /// The stream that it belongs to.
     pub stream: u32,
-    /// Its predecessors and successors.
+    /// Predecessors and successors of the launch.
     pub precedence: Precedence,
     /// The addition of an extension.
     pub extra: Extra,
@@ -257,7 +257,7 @@ pub struct CtaCounts {
     pub warp_insn: u64,
     /// Thread instructions executed.
     pub thread_insn: u64,
-    /// Of the warp instructions, those that access memory ([`Class::is_memory`](counterpoint_ptx::Class::is_memory)).
+    /// Warp instructions that access memory ([`Class::is_memory`](counterpoint_ptx::Class::is_memory)).
     pub memory_insn: u64,
     /// Instructions other than loads, atomics and fetches whose result has been written to registers.
     pub alu_results: u64,
@@ -270,7 +270,7 @@ pub struct CtaCounts {
     pub memory_cycles: u64,
     /// Accesses to global and local memory: of each warp instruction one.
     pub global_insn: u64,
-    /// Of these, the uncoalesced ones: they touch more than one line beyond those that hold as many bytes in a row.
+    /// Uncoalesced memory instructions: they touch more than one line beyond those that hold as many bytes in a row.
     pub uncoalesced_insn: u64,
     /// Requests of these that left the SM: misses of the L1, bypasses, and stores.
     pub global_requests: u64,
@@ -278,13 +278,13 @@ pub struct CtaCounts {
     pub memory_bytes: u64,
     /// Load transactions that looked into the L1.
     pub l1_accesses: u64,
-    /// Those that found nothing.
+    /// Load transactions that missed in the L1.
     pub l1_misses: u64,
     /// Bank conflicts in shared memory, in cycles.
     pub shared_conflicts: u64,
     /// Cycles of its warps, summed up.
     pub warp_cycles: u64,
-    /// Cycles of places for warps that the SM had, as far as they were this block's.
+    /// Cycles of the SM's warp slots, as far as they were this block's.
     pub warp_slots: u64,
     /// Issue slots that its warps used, or lost where one of them came nearest to issuing.
     pub slots: SlotCounts,

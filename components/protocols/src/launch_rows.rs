@@ -15,7 +15,7 @@ use crate::preload::is_part;
 pub enum Row {
     /// Its own.
     Own(u32),
-    /// That of all with higher numbers.
+    /// Row of all with higher numbers.
     Others,
 }
 

@@ -35,7 +35,7 @@ pub const fn line_of(address: u64) -> u64 {
     address & !(LINE_BYTES - 1)
 }
 
-/// The 32-bit word of a line at an address in it, or at the last one where it fits, for people: `0x1f`.
+/// The 32-bit word of a line at an address in it, or at the last one where it fits, in readable form: `0x1f`.
 pub fn word_of(line: &Line, address: u64) -> String {
     let at = ((address - line_of(address)) as usize).min(line.len() - 4);
     let word = line[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));

@@ -32,9 +32,9 @@ pub struct RangeClaim {
     pub start: u64,
     /// Behind the last byte.
     pub end: u64,
-    /// The block may read there.
+    /// Whether the block may read there.
     pub reads: bool,
-    /// The block may write there.
+    /// Whether the block may write there.
     pub writes: bool,
     /// The SM's name for the request.
     pub tag: u32,

@@ -10,7 +10,7 @@ use crate::preload::is_part;
 
 /// The memory at which a write arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum WriteTarget {
     /// Host memory.
     Host,
     /// The L2 of the device, which all its accesses to memory meet, and copies, too.
@@ -20,13 +20,13 @@ pub enum Place {
 /// A write to a watched buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Its time.
+    /// Time of the write.
     pub time: SimTime,
-    /// Its place.
-    pub place: Place,
+    /// Place of the write.
+    pub place: WriteTarget,
     /// The name of the buffer.
     pub buffer: Arc<str>,
-    /// Its beginning, in bytes from the buffer's beginning.
+    /// Beginning of the write, in bytes from the buffer's beginning.
     pub offset: u64,
     /// The new bytes.
     pub bytes: Box<[u8]>,
@@ -35,7 +35,7 @@ pub struct Written {
 /// The place of a watched buffer.
 #[derive(Debug)]
 struct Watched {
-    place: Place,
+    place: WriteTarget,
     /// The prefix of the paths of the device's components.
     device: String,
     buffer: Arc<str>,
@@ -53,7 +53,7 @@ pub struct WriteLog {
 }
 
 impl WriteLog {
-    /// Of the buffers with these names.
+    /// A log of the writes to the buffers with these names.
     pub fn new(wanted: Vec<String>) -> Self {
         WriteLog { wanted, ..WriteLog::default() }
     }
@@ -75,12 +75,12 @@ impl WriteLog {
             end: begin + bytes,
         };
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
-        places.extend([watched(Place::Host, host), watched(Place::Device, device)]);
+        places.extend([watched(WriteTarget::Host, host), watched(WriteTarget::Device, device)]);
     }
 
     /// Notes a write to host memory.
     pub fn on_host(&self, time: SimTime, address: u64, bytes: &[u8]) {
-        self.note(time, Place::Host, "", address, bytes);
+        self.note(time, WriteTarget::Host, "", address, bytes);
     }
 
     /// Notes a write of some bytes of a line, by a component of a device.
@@ -89,17 +89,17 @@ impl WriteLog {
         let mut first = 0;
         while let Some(begin) = (first..values.len()).find(is_written) {
             let end = (begin..values.len()).find(|byte| !is_written(byte)).unwrap_or(values.len());
-            self.note(time, Place::Device, path, line + begin as u64, &values[begin..end]);
+            self.note(time, WriteTarget::Device, path, line + begin as u64, &values[begin..end]);
             first = end;
         }
     }
 
-    fn note(&self, time: SimTime, place: Place, path: &str, address: u64, bytes: &[u8]) {
+    fn note(&self, time: SimTime, place: WriteTarget, path: &str, address: u64, bytes: &[u8]) {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
         for watched in places.iter().filter(|watched| watched.place == place) {
             let first = address.max(watched.begin);
             let end = (address + bytes.len() as u64).min(watched.end);
-            if first < end && (place == Place::Host || is_part(path, &watched.device)) {
+            if first < end && (place == WriteTarget::Host || is_part(path, &watched.device)) {
                 let bytes = bytes[(first - address) as usize..(end - address) as usize].into();
                 let (buffer, offset) = (Arc::clone(&watched.buffer), first - watched.begin);
                 let written = Written { time, place, buffer, offset, bytes };
@@ -138,8 +138,8 @@ mod tests {
         log.on_host(at(8), 4296, &[6; 8]);
         let notes: Vec<_> =
             log.take().into_iter().map(|it| (it.time, it.place, it.offset, it.bytes)).collect();
-        let (host, device) = (Place::Host, Place::Device);
-        let expected: [(u64, Place, u64, &[u8]); 4] =
+        let (host, device) = (WriteTarget::Host, WriteTarget::Device);
+        let expected: [(u64, WriteTarget, u64, &[u8]); 4] =
             [(7, device, 199, &[71]), (8, host, 0, &[5; 4]), (9, device, 0, &[0]), (9, device, 2, &[2, 3])];
         assert!(notes.iter().zip(expected).all(|(note, (time, place, offset, bytes))| {
             (note.0, note.1, note.2, &*note.3) == (at(time), place, offset, bytes)

@@ -8,7 +8,7 @@
 //! The way of a kernel: [`lexer`] → [`parser`] → [`ast`] → [`decode`](decode::decode) → [`Kernel`] → [`Warp`].
 //!
 //! The crate has layers, and each imports only those below it, which `tests/tidy.rs` checks:
-//! `syntax` → [`isa`] → [`analysis`] → `program` → `execute` → [`functional`]. [`profile`] and [`mod@slice`]
+//! `syntax` → [`isa`] → [`analysis`] → `program` → `execute` → [`functional`]. [`instrument`] and [`mod@slice`]
 //! are beside `program`. All up to `program` are `counterpoint-ptx-frontend`, which is compiled beside the others and for size.
 //!
 //! - `execute`: a warp, its accesses, and reports on one that cannot continue.
@@ -28,7 +28,7 @@
 mod execute;
 pub mod functional;
 
-pub use counterpoint_ptx_frontend::{analysis, isa, profile, slice};
+pub use counterpoint_ptx_frontend::{analysis, instrument, isa, slice};
 use counterpoint_ptx_frontend::{program, syntax};
 
 pub use analysis::cfg::NO_PC;

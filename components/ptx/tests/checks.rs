@@ -138,8 +138,8 @@ fn other_memories_end_too() {
             "reads 4 bytes at 0x10, outside of the thread's local memory (16 bytes)",
         ),
         ("ld.const.u32 %r3, [table+8];", 0, "outside of constant memory (8 bytes)"),
-        ("ld.global.v2.u32 {%r3, %r4}, [%rd1+4];", 0, "is no multiple of the 8 bytes accessed"),
-        ("st.shared.u16 [tile+1], %r1;", 0, "is no multiple of the 2 bytes accessed"),
+        ("ld.global.v2.u32 {%r3, %r4}, [%rd1+4];", 0, "is not a multiple of the 8 bytes accessed"),
+        ("st.shared.u16 [tile+1], %r1;", 0, "is not a multiple of the 2 bytes accessed"),
     ];
     for (body, lane, words) in cases {
         let body = if body.contains("u16") {

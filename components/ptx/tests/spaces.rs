@@ -146,7 +146,9 @@ fn mistakes_of_a_part_are_those_of_its_lanes() {
     assert_eq!(outside.lane, 2, "{outside}");
     assert!(outside.message.starts_with("writes 4 bytes at"), "{outside}");
     let misaligned = run("@%p3 add.s64 %x4, %x4, 2; st.u32 [%x4], %r5;");
-    assert!(misaligned.lane == 2 && misaligned.message.ends_with("is no multiple of the 4 bytes accessed"));
+    assert!(
+        misaligned.lane == 2 && misaligned.message.ends_with("is not a multiple of the 4 bytes accessed")
+    );
 }
 
 #[test]

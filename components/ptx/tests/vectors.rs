@@ -146,8 +146,8 @@ fn what_does_not_fit_is_refused() {
         ("call (%r1), pack, (%rd5);", "a vector of 4 elements of `.u16`"),
         ("call (%u), ask, (%p1);", "a value of `.u32`"),
         ("call (%r1), ask, (1);", "a predicate"),
-        ("call (%r1), ask, (%r0);", "`%r0` is no predicate"),
-        ("st.f32 [%rd3], %f1+1;", "is no integer"),
+        ("call (%r1), ask, (%r0);", "`%r0` is not a predicate"),
+        ("st.f32 [%rd3], %f1+1;", "is not an integer"),
     ] {
         let source = format!(
             "{HEAD}.func (.reg .u32 r) pack(.reg .v4 .u16 x) {{ cvt.u32.u16 r, x.x; ret; }}

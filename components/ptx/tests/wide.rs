@@ -177,5 +177,5 @@ fn other_instructions_refuse_them() {
     let from = memory.push(&[0; 64]);
     let parameters: Vec<u8> = [from, from, 0, 0].into_iter().flat_map(u64::to_le_bytes).collect();
     let error = run(&kernel, [1; 3], [1; 3], &parameters, &mut memory, &Options::default()).unwrap_err();
-    assert!(error.to_string().contains("is no multiple of the 16 bytes accessed"), "{error}");
+    assert!(error.to_string().contains("is not a multiple of the 16 bytes accessed"), "{error}");
 }

@@ -24,7 +24,7 @@ pub const PACKED: [&str; 3] = ["csv", "ptx", "yaml"];
 /// If a folder cannot be read or has no file to pack, or the archive cannot be written.
 pub fn pack(base: &str, folders: &[&str]) -> io::Result<()> {
     let variable = |name: &str| {
-        let missing = || io::Error::other(format!("{name} is not set: this is no build script"));
+        let missing = || io::Error::other(format!("{name} is not set: this is not a build script"));
         std::env::var_os(name).map(PathBuf::from).ok_or_else(missing)
     };
     let base = variable("CARGO_MANIFEST_DIR")?.join(base);

@@ -26,7 +26,7 @@ pub enum FigureKind {
 /// A figure, ready to be drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// Its title.
+    /// Title of the figure.
     pub title: String,
     /// How.
     pub kind: FigureKind,
@@ -47,13 +47,13 @@ pub struct Chart {
 /// A series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Its name.
+    /// Name of the series.
     pub name: String,
-    /// It is the paper's.
+    /// Whether the value is the paper's.
     pub published: bool,
     /// The number of its colour.
     pub colour: usize,
-    /// Its values.
+    /// Values of the series.
     pub dots: Vec<Dot>,
 }
 

@@ -228,7 +228,7 @@ fn legend<B: DrawingBackend>(
     Ok(y + line)
 }
 
-/// What stands before an entry of the legend.
+/// Sample in front of an entry of the legend.
 enum Key<'a> {
     Series(&'a Series),
     /// A dashed line.

@@ -23,7 +23,7 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;mar
 /// A page.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
-    /// Its title.
+    /// Title of the page.
     pub title: &'a str,
     /// A paragraph below the title.
     pub description: Option<&'a str>,
@@ -40,7 +40,7 @@ pub struct Page<'a> {
 /// A table of labels and numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// Its heading.
+    /// Heading of the table.
     pub heading: String,
     /// The names of the columns of labels.
     pub labels: Vec<String>,

@@ -37,7 +37,7 @@ fn mixed(half: u32, key: u64) -> u32 {
     })
 }
 
-/// By box and what goes into it, what comes out of the permutation behind the boxes because of it.
+/// For each box and what goes into it, what comes out of the permutation behind the boxes because of it.
 static BOXED: LazyLock<[[u32; 64]; 8]> = LazyLock::new(|| {
     array::from_fn(|index| {
         array::from_fn(|six| {

@@ -19,7 +19,7 @@ pub struct Export {
     pub endpoint: Endpoint,
     /// How much longer spans are shown.
     pub scale: Scale,
-    /// Which trace they are.
+    /// Identity of the trace.
     pub identity: Identity,
     /// How patient to be.
     pub options: Options,

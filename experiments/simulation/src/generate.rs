@@ -94,9 +94,9 @@ const TRIPLE_DES_WORDS: usize = 96;
 
 /// A generator as YAML names it: name, parameters with their defaults (none: must be given), what it makes.
 pub struct GeneratorInfo {
-    /// Its name.
+    /// Name of the generator.
     pub name: &'static str,
-    /// Its parameters.
+    /// Parameters of the generator.
     pub parameters: &'static [(&'static str, Option<f64>)],
     /// Description of its output.
     pub doc: &'static str,
@@ -345,7 +345,7 @@ fn text(seed: u64, bases: f64) -> Vec<u8> {
     Generator::Uniform { seed, min: 0.0, max: 3.0 }.fill(Element::U8, bases as u64)
 }
 
-/// Numbers by chance, the same on every computer: SplitMix64, by Steele, Lea and Flood (OOPSLA 2014).
+/// Random numbers, the same on every computer: SplitMix64, by Steele, Lea and Flood (OOPSLA 2014).
 #[derive(Clone, Debug)]
 pub struct SplitMix(pub(crate) u64);
 
@@ -467,7 +467,7 @@ mod tests {
         assert!(check(offsets(0.0, 2.0), Element::U8).is_err());
         assert!(check(offsets(0.0, 2.0), Element::U16).is_ok());
         assert!(check(Generator::Single { at: 300.0, value: 1.0, elsewhere: 0.0 }, Element::U8).is_err());
-        assert!(check(Generator::Dominant { seed: 0 }, Element::F32).is_err(), "300 is no square");
+        assert!(check(Generator::Dominant { seed: 0 }, Element::F32).is_err(), "300 is not a square");
         let tree = |bases| Generator::SuffixTree { seed: 0, bases };
         assert!(check(tree(18.0), Element::U32).is_ok());
         assert!(check(tree(18.0), Element::S32).is_err());

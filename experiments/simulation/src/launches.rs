@@ -89,9 +89,9 @@ pub fn attribute(span: &Span, name: &str) -> Option<u64> {
 /// A launch that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchTime {
-    /// Its kernel.
+    /// Kernel of the launch.
     pub kernel: String,
-    /// Its number: launches of a device are numbered in the order of the program.
+    /// Number of the launch: launches of a device are numbered in the order of the program.
     pub number: u64,
     /// From the placement of its first block to the end of its last one.
     pub active: SimTime,

@@ -7,6 +7,7 @@
 //! versioning; the rest may change with any version.
 
 pub mod application;
+pub mod co_run;
 pub mod cost;
 pub mod cpu_time;
 pub mod critical_path;
@@ -27,7 +28,6 @@ pub mod run_value;
 mod suffix_tree;
 pub mod summary;
 pub mod synthetic;
-pub mod together;
 pub mod totals;
 pub mod verify;
 pub mod waits;

@@ -11,8 +11,8 @@ mod feasible;
 mod forecast;
 mod functional;
 mod inputs;
+mod inspect;
 mod loading;
-mod look;
 mod manifest;
 mod memory;
 mod page_races;
@@ -37,11 +37,11 @@ use counterpoint_host_model::functional::{Found, Launched};
 use counterpoint_protocols::write_log::Written;
 use counterpoint_ptx::functional::Options;
 
+use crate::co_run::CoRun;
 use crate::hashes::Hashes;
 use crate::launches::LaunchTime;
 use crate::output::WriteError;
 use crate::summary::{Figures, Phase};
-use crate::together::Together;
 use crate::verify::Verdict;
 use crate::waits::Waits;
 
@@ -50,9 +50,9 @@ pub use errors::{Cause, CausePlace, RunError, RunErrors};
 pub use feasible::feasible;
 pub use forecast::Forecast;
 pub use inputs::write_inputs;
+pub use inspect::{Condition, Inspection};
 use loading::load;
 pub use loading::{load_application, load_machine};
-pub use look::{Condition, Look};
 pub use progress::{Progress, Snapshot};
 pub use request::{LAUNCH_ROWS, RunRequest};
 pub use simulation::{Simulation, start, start_watched};
@@ -78,7 +78,7 @@ pub struct RunSummary {
     pub kinds: BTreeMap<String, String>,
     /// Statistics, spans, how it ended.
     pub report: RunReport,
-    /// It ended before everything was done.
+    /// Whether the run ended before everything was done.
     pub partial: bool,
     /// Files that could not be written because a component that hangs was left behind with what belongs into them.
     pub missing: &'static [&'static str],
@@ -107,7 +107,7 @@ pub struct RunSummary {
     /// The launches that have ended, by number.
     pub launches: Vec<LaunchTime>,
     /// Result of applications that ran together.
-    pub together: Option<Together>,
+    pub co_run: Option<CoRun>,
     /// The most wanted numbers.
     pub figures: Figures,
     /// Input files that were made.

@@ -7,7 +7,7 @@ use crate::run::RunSummary;
 pub struct RunValue {
     /// Its name, which columns and figures of studies use. No other value has it.
     pub name: &'static str,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: &'static str,
     /// The value of a run in that unit; `None` if the run has none.
     pub of: fn(&RunSummary) -> Option<f64>,

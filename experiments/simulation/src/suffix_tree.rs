@@ -10,7 +10,7 @@
 pub(crate) const WORDS: usize = 8;
 
 #[derive(Clone, Default)]
-struct Node {
+struct SuffixNode {
     children: [usize; 4],
     place: usize,
     depth: usize,
@@ -20,7 +20,7 @@ struct Node {
 
 /// The table of a text of bases, each 0 to 3. There are fewer nodes than twice the bases, and the root.
 pub(crate) fn table(text: &[u8]) -> Vec<u32> {
-    let mut nodes = vec![Node::default()];
+    let mut nodes = vec![SuffixNode::default()];
     (0..text.len()).for_each(|place| insert(&mut nodes, text, place));
     for index in 1..nodes.len() {
         if nodes[index].children != [0; 4] {
@@ -31,7 +31,7 @@ pub(crate) fn table(text: &[u8]) -> Vec<u32> {
 }
 
 /// Puts the suffix at a place into the tree of those before it.
-fn insert(nodes: &mut Vec<Node>, text: &[u8], place: usize) {
+fn insert(nodes: &mut Vec<SuffixNode>, text: &[u8], place: usize) {
     let suffix = &text[place..];
     let mut node = 0;
     loop {
@@ -59,15 +59,15 @@ fn insert(nodes: &mut Vec<Node>, text: &[u8], place: usize) {
 }
 
 /// Adds a node as the child that a parent has for a base.
-fn add(nodes: &mut Vec<Node>, (parent, base): (usize, u8), place: usize, depth: usize) {
+fn add(nodes: &mut Vec<SuffixNode>, (parent, base): (usize, u8), place: usize, depth: usize) {
     let index = nodes.len();
     nodes[parent].children[usize::from(base)] = index;
-    nodes.push(Node { place, depth, parent, ..Node::default() });
+    nodes.push(SuffixNode { place, depth, parent, ..SuffixNode::default() });
 }
 
 /// The node of a node's bases but the first: what two bases, or one and the end, follow in two places does so without its
 /// first base too.
-fn linked(nodes: &[Node], text: &[u8], of: &Node) -> usize {
+fn linked(nodes: &[SuffixNode], text: &[u8], of: &SuffixNode) -> usize {
     let wanted = &text[of.place + 1..of.place + of.depth];
     let mut node = 0;
     while let Some(base) = wanted.get(nodes[node].depth) {
@@ -77,7 +77,7 @@ fn linked(nodes: &[Node], text: &[u8], of: &Node) -> usize {
 }
 
 /// The nodes level by level.
-fn words(nodes: &[Node]) -> Vec<u32> {
+fn words(nodes: &[SuffixNode]) -> Vec<u32> {
     let mut order = vec![0];
     let mut next = 0;
     while next < order.len() {
@@ -89,7 +89,7 @@ fn words(nodes: &[Node]) -> Vec<u32> {
         number[*node] = place as u32;
     }
     let record = |index: &usize| {
-        let Node { children, place, depth, parent, link } = &nodes[*index];
+        let SuffixNode { children, place, depth, parent, link } = &nodes[*index];
         let [a, c, g, t] = children.map(|child| number[child]);
         [a, c, g, t, *place as u32, *depth as u32, number[*parent], number[*link]]
     };

@@ -41,7 +41,7 @@ pub struct Work {
     pub cycles: u64,
     /// Cycles of warps.
     pub warp_cycles: u64,
-    /// Cycles of places for warps.
+    /// Cycles of warp slots.
     pub warp_slots: u64,
 }
 
@@ -65,7 +65,7 @@ impl Work {
         (self.cycles > 0).then(|| self.instructions as f64 / self.cycles as f64)
     }
 
-    /// Warps that were there, of those that there are places for: the statistic `gpu_occupancy`.
+    /// Warps that were there, of the warp slots: the statistic `gpu_occupancy`.
     pub fn occupancy(&self) -> Option<f64> {
         (self.warp_slots > 0).then(|| self.warp_cycles as f64 / self.warp_slots as f64)
     }
@@ -202,11 +202,11 @@ pub struct Figures {
 /// A rate of the machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
-    /// Its name.
+    /// Name of the rate.
     pub name: &'static str,
-    /// Its value.
+    /// Value of the rate.
     pub value: f64,
-    /// Its unit.
+    /// Unit of the rate.
     pub unit: &'static str,
 }
 

@@ -63,7 +63,7 @@ pub struct Difference {
     pub found: Value,
     /// Number of elements that differ.
     pub differing: u64,
-    /// Of how many.
+    /// Number of elements compared.
     pub elements: u64,
 }
 

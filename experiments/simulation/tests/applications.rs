@@ -188,7 +188,7 @@ fn assert_cell(cell: &str, found: &[u64], what: &str) {
     }
 }
 
-/// Asserts what launches of chosen applications and sizes come to, and gives the number of rows of the page that were compared.
+/// Asserts the counts of launches of chosen applications and sizes, and gives the number of rows of the page that were compared.
 fn launches_come_to_what_is_stated(chosen: impl Fn(&str, &str) -> bool) -> usize {
     let page = rows(&std::fs::read_to_string(folder().join("CRCS.md")).unwrap());
     let mut told = 0;

@@ -55,7 +55,7 @@ fn stepped(request: &RunRequest, steps: &[u64]) -> RunSummary {
         }
         assert_eq!(state, State::Held(time));
         if number % 3 == 0 {
-            assert_eq!(simulation.look().time, time);
+            assert_eq!(simulation.inspect().time, time);
         }
     }
     simulation.finish()
@@ -114,9 +114,14 @@ fn a_look_is_the_same_on_any_number_of_threads() {
             .advance_until(Condition::statistic(L2, "L2_total_cache_accesses", 1.0))
             .expect("a statistic");
         for _ in 0..20 {
-            let look = simulation.look();
-            looks.push((look.time, look.statistics().to_vec(), look.ports().to_vec(), look.waits().clone()));
-            simulation.advance_to(look.time + ns(777)).expect("time");
+            let inspection = simulation.inspect();
+            looks.push((
+                inspection.time,
+                inspection.statistics().to_vec(),
+                inspection.ports().to_vec(),
+                inspection.waits().clone(),
+            ));
+            simulation.advance_to(inspection.time + ns(777)).expect("time");
         }
         looks
     };
@@ -143,7 +148,7 @@ fn a_look_says_what_stop_at_would_leave() {
     simulation.advance_to(time).expect("time");
     let stopped = unheld(&request.stop_at(time));
     assert_eq!(stopped.report.outcome, Outcome::Stopped(time));
-    assert_eq!(simulation.look().statistics(), stopped.report.stats);
+    assert_eq!(simulation.inspect().statistics(), stopped.report.stats);
 }
 
 #[test]
@@ -158,7 +163,7 @@ fn conditions_find_their_time_on_the_grid() {
     let (state, mut simulation) = found(1, misses());
     let State::Held(time) = state else { panic!("{state:?}") };
     assert_eq!(time.as_ps() % 250_000, 0);
-    assert!(simulation.look().value(L2, MISSES).is_some_and(|count| count >= 3.0));
+    assert!(simulation.inspect().value(L2, MISSES).is_some_and(|count| count >= 3.0));
     assert_eq!(found(2, misses()).0, state);
     // A condition that already holds takes no time.
     assert_eq!(simulation.advance_until(misses()).expect("a statistic"), state);
@@ -168,9 +173,9 @@ fn conditions_find_their_time_on_the_grid() {
     let mut calls = 0;
     let (state, simulation) = found(
         1,
-        Condition::when(|look| {
+        Condition::when(|inspection| {
             calls += 1;
-            look.launches_ended > 9
+            inspection.launches_ended > 9
         })
         .every(ns(20_000)),
     );
@@ -250,8 +255,10 @@ fn interrupts_series_and_snapshots_work_on_a_held_run() {
     progress.interrupt();
     assert_eq!(simulation.advance_to(ns(35_000)).expect("time"), State::Ended);
     // The last statistics stay, and nothing waits any more.
-    let look = simulation.look();
-    assert!(look.time >= ns(30_000) && !look.statistics().is_empty() && look.ports().is_empty());
+    let inspection = simulation.inspect();
+    assert!(
+        inspection.time >= ns(30_000) && !inspection.statistics().is_empty() && inspection.ports().is_empty()
+    );
     let summary = simulation.finish();
     assert!(matches!(summary.report.outcome, Outcome::Interrupted(_)) && summary.partial);
     assert_eq!(progress.snapshot(), None);

@@ -72,7 +72,7 @@ fn tree(path: &Path) -> Result<Node, String> {
     let node = yaml::parse(source, &sources, &mut diagnostics);
     match node.filter(|node| diagnostics.is_empty() && node.as_map().is_some_and(|map| !map.is_empty())) {
         Some(node) => Ok(node),
-        None if diagnostics.is_empty() => Err(format!("`{}` is damaged: it is no map", path.display())),
+        None if diagnostics.is_empty() => Err(format!("`{}` is damaged: it is not a map", path.display())),
         None => {
             let report = Report::new(&diagnostics, sources);
             Err(format!("`{}` is damaged:\n{}", path.display(), report.render().trim_end()))

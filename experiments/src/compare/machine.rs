@@ -12,7 +12,7 @@ use super::change::{Change, differences, dotted, grouped, leaves};
 pub(super) fn compare(a: &Node, b: &Node) -> Vec<Change> {
     let (a, b) = (parts(a), parts(b));
     // A part that only one has is listed once, without its content.
-    let only = |own: &BTreeMap<String, Part>, other: &BTreeMap<String, Part>| {
+    let only = |own: &BTreeMap<String, MachinePart>, other: &BTreeMap<String, MachinePart>| {
         let lacking = own.iter().filter(|(name, _)| !other.contains_key(*name));
         lacking.map(|(name, part)| (name.clone(), part.sort.clone())).collect()
     };
@@ -35,7 +35,7 @@ pub(super) fn compare(a: &Node, b: &Node) -> Vec<Change> {
 const ARROW: &str = " -> ";
 
 /// A component, a link, a fault, or another part of a machine.
-struct Part {
+struct MachinePart {
     /// Its sort: of a component its kind.
     sort: String,
     entries: BTreeMap<String, String>,
@@ -43,7 +43,7 @@ struct Part {
 
 /// The parts of a machine by name. Arrays are taken apart, so that one with a single element that differs compares with one
 /// that has none.
-fn parts(machine: &Node) -> BTreeMap<String, Part> {
+fn parts(machine: &Node) -> BTreeMap<String, MachinePart> {
     let mut found = BTreeMap::new();
     for (key, node) in machine.as_map().unwrap_or_default() {
         match key.name.as_str() {
@@ -67,7 +67,7 @@ fn parts(machine: &Node) -> BTreeMap<String, Part> {
                 let own = leaves(node).into_iter().map(|(path, text)| (dotted(other, &path), text));
                 let rest = found
                     .entry(String::new())
-                    .or_insert_with(|| Part { sort: String::new(), entries: BTreeMap::new() });
+                    .or_insert_with(|| MachinePart { sort: String::new(), entries: BTreeMap::new() });
                 rest.entries.extend(own);
             }
         }
@@ -84,11 +84,11 @@ fn numbered(name: &str, number: usize) -> String {
 }
 
 /// A component, or each of an array.
-fn components(path: &str, node: &Node) -> Vec<(String, Part)> {
+fn components(path: &str, node: &Node) -> Vec<(String, MachinePart)> {
     let mut entries = leaves(node);
     let count = entries.remove("count").and_then(|count| count.parse::<usize>().ok());
     let sort = entries.get("type").cloned().unwrap_or_default();
-    let part = |name: String| (name, Part { sort: sort.clone(), entries: entries.clone() });
+    let part = |name: String| (name, MachinePart { sort: sort.clone(), entries: entries.clone() });
     match count {
         None => vec![part(path.to_owned())],
         Some(count) => (0..count).map(|index| part(format!("{path}[{index}]"))).collect(),
@@ -96,11 +96,11 @@ fn components(path: &str, node: &Node) -> Vec<(String, Part)> {
 }
 
 /// A link or a fault by its ends.
-fn link(sort: &str, node: &Node) -> (String, Part) {
+fn link(sort: &str, node: &Node) -> (String, MachinePart) {
     let mut entries = leaves(node);
     let ends = ["from", "to"].map(|end| entries.remove(end).unwrap_or_default());
     let kind = if sort == "fault" { "fault of " } else { "" };
-    (format!("{kind}{}", ends.join(ARROW)), Part { sort: sort.to_owned(), entries })
+    (format!("{kind}{}", ends.join(ARROW)), MachinePart { sort: sort.to_owned(), entries })
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub use change::Change;
 use change::differences;
 pub use manifest::ManifestChanges;
 pub use shift::Shift;
-pub use statistics::{Part, StatisticChanges, Weighed};
+pub use statistics::{StatisticChanges, StatisticScope, Weighed};
 pub use studies::{StudyChanges, compare_studies};
 
 use crate::study::index::INDEX;

@@ -14,7 +14,7 @@ use crate::recorded::Statistic;
 pub struct StatisticChanges {
     /// Number of statistics in both.
     pub common: usize,
-    /// Those of them that differ, by part, the heaviest first.
+    /// Statistics that differ, with their scopes, the heaviest first.
     pub shifts: Vec<Weighed>,
     /// Statistics of A alone: patterns of names, and the number of statistics with such a name.
     pub only_a: Vec<(String, usize)>,
@@ -31,7 +31,7 @@ impl StatisticChanges {
 
 /// The part of a run that a statistic is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum StatisticScope {
     /// The run, or all components of a sort.
     Totals,
     /// A component.
@@ -40,26 +40,27 @@ pub enum Part {
     Launches,
 }
 
-impl Part {
+impl StatisticScope {
     /// All of them, in order.
-    pub const ALL: [Part; 3] = [Part::Totals, Part::Components, Part::Launches];
+    pub const ALL: [StatisticScope; 3] =
+        [StatisticScope::Totals, StatisticScope::Components, StatisticScope::Launches];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            Part::Totals => "totals",
-            Part::Components => "components",
-            Part::Launches => "launches and streams",
+            StatisticScope::Totals => "totals",
+            StatisticScope::Components => "components",
+            StatisticScope::Launches => "launches and streams",
         }
     }
 
     fn of(name: &str) -> Self {
         match () {
             () if ["kernels[", "streams[", ".no_kernel."].iter().any(|part| name.contains(part)) => {
-                Part::Launches
+                StatisticScope::Launches
             }
-            () if name.starts_with("run.") || name.starts_with("machine.") => Part::Totals,
-            () => Part::Components,
+            () if name.starts_with("run.") || name.starts_with("machine.") => StatisticScope::Totals,
+            () => StatisticScope::Components,
         }
     }
 }
@@ -70,7 +71,7 @@ pub struct Weighed {
     /// The difference.
     pub shift: Shift,
     /// Whose.
-    pub part: Part,
+    pub part: StatisticScope,
     /// The change as a share of the largest number of that unit in the part, so that a few events where there were none do not
     /// weigh as much as many.
     pub weight: f64,
@@ -78,13 +79,14 @@ pub struct Weighed {
 
 /// Weighs differences by the largest number of their unit and part.
 fn weighed(shifts: impl Iterator<Item = Shift>) -> Vec<Weighed> {
-    let all: Vec<(Part, Shift)> = shifts.map(|shift| (Part::of(&shift.name), shift)).collect();
-    let mut largest: BTreeMap<(Part, &str), f64> = BTreeMap::new();
+    let all: Vec<(StatisticScope, Shift)> =
+        shifts.map(|shift| (StatisticScope::of(&shift.name), shift)).collect();
+    let mut largest: BTreeMap<(StatisticScope, &str), f64> = BTreeMap::new();
     for (part, shift) in &all {
         let most = largest.entry((*part, shift.unit.as_str())).or_default();
         *most = most.max(shift.a.abs()).max(shift.b.abs());
     }
-    let weigh = |(part, shift): &(Part, Shift)| Weighed {
+    let weigh = |(part, shift): &(StatisticScope, Shift)| Weighed {
         weight: (shift.b - shift.a).abs() / largest[&(*part, shift.unit.as_str())],
         part: *part,
         shift: shift.clone(),
@@ -146,12 +148,13 @@ mod tests {
             shift("machine.l2.misses", 5e5, 6e5 + 280.0),
         ];
         let found = weighed(shifts.into_iter());
-        let told: Vec<(Part, &str)> = found.iter().map(|one| (one.part, one.shift.name.as_str())).collect();
+        let told: Vec<(StatisticScope, &str)> =
+            found.iter().map(|one| (one.part, one.shift.name.as_str())).collect();
         let expected = [
-            (Part::Totals, "machine.l2.misses"),
-            (Part::Components, "gpu.l2[1].misses"),
-            (Part::Components, "gpu.l2[0].misses"),
-            (Part::Launches, "gpu.l2[0].kernels[a#1].misses"),
+            (StatisticScope::Totals, "machine.l2.misses"),
+            (StatisticScope::Components, "gpu.l2[1].misses"),
+            (StatisticScope::Components, "gpu.l2[0].misses"),
+            (StatisticScope::Launches, "gpu.l2[0].kernels[a#1].misses"),
         ];
         assert_eq!(told, expected);
         assert_eq!((found[1].weight, found[2].weight), (0.1, 280e-6));

@@ -96,7 +96,7 @@ fn texts(row: &Row, ended: &PointResult, only: &[String]) -> BTreeMap<String, St
 struct Side {
     study: Study,
     results: Results,
-    /// Of each row its name and how its run ended.
+    /// Name of each row, and how its run ended.
     names: Vec<String>,
     ended: Vec<PointResult>,
 }

@@ -14,7 +14,7 @@ pub(super) struct StudyFile {
     pub counterpoint: u32,
     /// Name of the study.
     pub study: String,
-    /// Its subject, for people.
+    /// The subject of the study, in a sentence.
     pub description: Option<String>,
     /// The paper that it repeats.
     pub paper: Option<Paper>,
@@ -132,7 +132,7 @@ pub(super) struct Labelled {
     pub name: String,
     /// Settings for it alone.
     pub set: Named<Raw>,
-    /// Where it stands.
+    /// Place in the file.
     pub node: Node,
 }
 

@@ -49,7 +49,7 @@ struct Entry {
 }
 
 impl Index {
-    /// That of a study.
+    /// The index of a study.
     pub fn of(study: &Study, keys: &[PointKey]) -> Self {
         let points = study.points.iter().zip(keys);
         let entry = |(point, key): (&super::Point, &PointKey)| Entry {
@@ -67,7 +67,7 @@ impl Index {
         Index { study: study.text.clone(), index: index + "\n" }
     }
 
-    /// What processes must have in common to work at one folder.
+    /// Digest that processes must have in common to work at one folder.
     pub fn digest(&self) -> String {
         let mut hasher = Sha256::new();
         for text in [&self.study, &self.index] {
@@ -142,7 +142,7 @@ fn read_index(folder: &Path) -> Result<Listed, String> {
     let path = folder.join(INDEX);
     let place = path.display();
     let text = fs::read_to_string(&path).map_err(|error| {
-        format!("`{}` is no folder of a study: cannot read `{place}`: {error}", folder.display())
+        format!("`{}` is not a folder of a study: cannot read `{place}`: {error}", folder.display())
     })?;
     serde_json::from_str(&text).map_err(|error| format!("`{place}` is damaged: {error}"))
 }

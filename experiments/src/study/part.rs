@@ -6,12 +6,12 @@ use std::str::FromStr;
 
 /// A part of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct StudyPart {
     number: NonZero<usize>,
     of: NonZero<usize>,
 }
 
-impl Part {
+impl StudyPart {
     /// Whether a place in the order of the points belongs to this part. Neighbours belong to different parts, so that each has some of
     /// the longest points.
     pub fn takes(self, place: usize) -> bool {
@@ -19,13 +19,13 @@ impl Part {
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for StudyPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.number, self.of)
     }
 }
 
-impl FromStr for Part {
+impl FromStr for StudyPart {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -39,7 +39,7 @@ impl FromStr for Part {
             return Err("there is at least one part: the first of eight is `1/8`".to_owned());
         };
         match NonZero::new(number) {
-            Some(number) if number <= parts => Ok(Part { number, of: parts }),
+            Some(number) if number <= parts => Ok(StudyPart { number, of: parts }),
             Some(_) => Err(format!("of {of} parts the last is `{of}/{of}`")),
             None => Err(format!(
                 "parts are numbered from 1, so the first of {of} is `1/{of}`; add 1 to an index that begins at 0"
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn parts_share_all_places_and_none_twice() {
-        let parts: Vec<Part> = (1..=3).map(|number| format!("{number}/3").parse().unwrap()).collect();
+        let parts: Vec<StudyPart> = (1..=3).map(|number| format!("{number}/3").parse().unwrap()).collect();
         for place in 0..10 {
             assert_eq!(parts.iter().filter(|part| part.takes(place)).count(), 1);
         }
@@ -73,7 +73,7 @@ mod tests {
             ("-1/4", "such as `2/8`"),
             ("", "such as `2/8`"),
         ] {
-            let error = text.parse::<Part>().unwrap_err();
+            let error = text.parse::<StudyPart>().unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
         }
     }

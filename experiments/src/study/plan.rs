@@ -22,9 +22,9 @@ use super::values::KnownValues;
 /// A study that is sound.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// Its name.
+    /// Name of the study.
     pub name: String,
-    /// Its subject.
+    /// Subject of the study.
     pub description: Option<String>,
     /// The paper that it repeats.
     pub paper: Option<Paper>,

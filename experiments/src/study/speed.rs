@@ -83,7 +83,7 @@ fn line(out: &mut dyn Write, name: &str, speed: &Speed) -> io::Result<()> {
 /// Expectations of points, from those that were measured.
 #[derive(Clone, Debug, Default)]
 pub struct Expectation {
-    /// By point of the study, its seconds.
+    /// For each point of the study, its seconds.
     pub seconds: Vec<f64>,
     /// The most memory of a measured point, in KiB.
     pub peak_kib: u64,

@@ -18,22 +18,22 @@ pub struct Status {
     pub study: String,
     /// All points that are asked for.
     pub points: usize,
-    /// Those that are finished.
+    /// Points that are finished.
     pub done: usize,
-    /// Those at work, and who is.
+    /// Points at work, with their workers.
     pub running: Vec<Running>,
-    /// Those that failed.
+    /// Points that failed.
     pub failed: Vec<Failed>,
-    /// Those that nobody has begun or that a dead process has left.
+    /// Points that nobody has begun or that a dead process has left.
     pub left: usize,
-    /// Of those at work and those left, each once, the places in the study.
+    /// Positions in the study of the points at work and of those left, each once.
     unfinished: Vec<usize>,
 }
 
 /// A point at work.
 #[derive(Debug)]
 pub struct Running {
-    /// Its name.
+    /// Name of the point.
     pub point: String,
     /// The process, as far as it is known.
     pub worker: Option<Worker>,
@@ -44,7 +44,7 @@ pub struct Running {
 /// A point that failed.
 #[derive(Debug)]
 pub struct Failed {
-    /// Its name.
+    /// Name of the point.
     pub point: String,
     /// Why, in a line.
     pub reason: String,
@@ -93,11 +93,11 @@ impl Observed {
 
     /// Looks at all points. Processes of other computers are watched until they have shown themselves, for a little more than the time in
     /// which living ones do.
-    pub fn look(&mut self) -> Status {
+    pub fn inspect(&mut self) -> Status {
         let begun = Instant::now();
         let claims = loop {
             let claims: BTreeMap<PointKey, String> = claims(&self.folder).into_iter().collect();
-            let is_open = |holder: &String| self.observer.look(holder).1 == Verdict::Open;
+            let is_open = |holder: &String| self.observer.inspect(holder).1 == Verdict::Open;
             // All of them, so that all are watched.
             let open = claims
                 .values()
@@ -129,7 +129,7 @@ impl Observed {
                 status.done += group.len();
                 continue;
             }
-            let held = claims.get(key).map(|holder| self.observer.look(holder));
+            let held = claims.get(key).map(|holder| self.observer.inspect(holder));
             match held.filter(|(_, verdict)| *verdict != Verdict::Dead) {
                 Some((worker, verdict)) => status.running.extend(names.map(|point| Running {
                     point,

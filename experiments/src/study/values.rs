@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use counterpoint_framework::model::{Registry, StatRow, StatValue};
 use counterpoint_framework::telemetry::sinks::rounded;
 use counterpoint_framework::time::SimTime;
+use counterpoint_simulation::co_run::CoRun;
 use counterpoint_simulation::exposure::Activity;
 use counterpoint_simulation::run::RunSummary;
 use counterpoint_simulation::run_value::RunValue;
-use counterpoint_simulation::together::Together;
 use serde::{Deserialize, Serialize};
 
 use super::growth::{Growth, growths};
 
 /// Applications that run together whose rates and rounds are values.
-const MOST_TOGETHER: usize = 4;
+const MOST_CO_RUN: usize = 4;
 
 /// The phase in which a host reads its inputs.
 const PRELUDE: &str = "prelude";
@@ -30,7 +30,7 @@ const PHASES: [(&str, &str); 4] =
 /// access evicted is the kernel's. `prelude_end` is when the phase of that name has ended. A phase is as long as it lasts in
 /// all, 0 if there is none: `phase_kernels` holds `phase_tasks`, those of narrow tasks. Of applications that run together, `window` is
 /// how long all of them run, `rate_1` the thread instructions a second of the first in this time, `joint_time` and `joint_rate_1`
-/// the same of the first piece of this time, and `round_1` how long its first round takes ([`Together`]).
+/// the same of the first piece of this time, and `round_1` how long its first round takes ([`CoRun`]).
 const GENERIC: &[(&str, &str)] = &[
     ("time", "s"),
     ("cycles", "cycles"),
@@ -85,9 +85,9 @@ const GENERIC: &[(&str, &str)] = &[
 /// A value that points may have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
-    /// Its name.
+    /// Name of the value.
     pub name: String,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: String,
 }
 
@@ -155,7 +155,7 @@ fn of_no_kernel(rows: &[StatRow], statistic: &str) -> u64 {
 /// on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PointResult {
-    /// Name of the point, for people who look into the folder.
+    /// Name of the point, for readers of the folder.
     pub point: String,
     /// How the run ended.
     pub outcome: String,
@@ -201,10 +201,10 @@ impl PointResult {
         {
             values.extend(launch.map(|launch| (name.to_owned(), seconds(launch.active))));
         }
-        if let Some(Together { window, joint, sides }) = &summary.together {
+        if let Some(CoRun { window, joint, sides }) = &summary.co_run {
             values.insert("window".to_owned(), seconds(*window));
             values.insert("joint_time".to_owned(), seconds(*joint));
-            for (number, side) in (1..=MOST_TOGETHER).zip(sides) {
+            for (number, side) in (1..=MOST_CO_RUN).zip(sides) {
                 values.insert(format!("rate_{number}"), side.rate);
                 values.insert(format!("joint_rate_{number}"), side.joint_rate);
                 values.insert(format!("round_{number}"), seconds(side.round));

@@ -14,13 +14,13 @@ pub struct Measured {
     /// Processor seconds of [`calibration_loop`](crate::speed::calibration_loop) where the figures were measured.
     pub calibration: f64,
     /// Machine by machine.
-    pub machines: Vec<Machine>,
+    pub machines: Vec<MeasuredMachine>,
 }
 
 /// Measurements of a machine.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Machine {
+pub struct MeasuredMachine {
     /// Its name here.
     pub machine: String,
     /// The kernels, if any were run.
@@ -38,7 +38,7 @@ impl Measured {
     /// everything stays, and the result lists the available ones.
     pub fn keep(&mut self, only: &str) -> Vec<String> {
         const LATENCY: &str = "latency";
-        let known = |machine: &Machine| -> Vec<String> {
+        let known = |machine: &MeasuredMachine| -> Vec<String> {
             machine.kernels.iter().map(|kernel| kernel.application.clone()).collect()
         };
         let mut all: Vec<String> = self.machines.iter().flat_map(known).collect();

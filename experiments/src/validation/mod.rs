@@ -19,7 +19,7 @@ use counterpoint_simulation::run::{Progress, RunError, RunErrors, RunRequest, Ru
 use crate::speed::calibration_loop;
 
 pub use figures::{Kernel, KernelRun, QUANTITIES, Quantity, kernel};
-pub use measured::{Machine, Measured};
+pub use measured::{Measured, MeasuredMachine};
 pub use page::page;
 pub use probes::{PROBES, latencies};
 

@@ -53,7 +53,7 @@ impl From<String> for HangReason {
 pub struct Recall {
     /// Of several processes that hold the place, the one of the highest level has the newest contents: a cache before the memory behind it.
     pub level: u8,
-    /// The contents, for people.
+    /// The contents, in readable form.
     pub contents: String,
 }
 

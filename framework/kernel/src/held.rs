@@ -1,16 +1,16 @@
 //! A run under a caller's control: it advances on request, and stands still in between.
 //!
-//! The machine runs on threads of its own; see [`reins`](super::reins) for how they stop.
+//! The machine runs on threads of its own; see [`run_control`](super::run_control) for how they stop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 
-use super::look::{Look, LookPart};
-use super::machine::{LinkSpec, Machine};
+use super::inspect::{Inspection, InspectionPart};
+use super::machine::{LinkSpec, ProcessNetwork};
 use super::queue::NEVER;
-use super::reins::{Command, News, Reins};
+use super::run_control::{Command, News, RunControl};
 use super::simulation::{Finished, RunOptions};
 use super::watchdog::{Stuck, Watchdog};
 use crate::time::SimTime;
@@ -20,7 +20,7 @@ use crate::time::SimTime;
 pub enum State {
     /// Everything before this time has happened, and nothing at it or after it.
     Held(SimTime),
-    /// It is over; [`Held::finish`] has how it ended.
+    /// The run is over; [`Held::finish`] reports how it ended.
     Ended,
     /// A component hangs, and the watchdog's `abandon` was set: the run does not end by itself.
     LeftBehind(Stuck),
@@ -41,7 +41,7 @@ pub struct Held {
     time: u64,
     commands: Option<Sender<Command>>,
     news: Receiver<News>,
-    looks: Receiver<LookPart>,
+    inspections: Receiver<InspectionPart>,
     interrupt: Arc<AtomicBool>,
     thread: Option<JoinHandle<Finished>>,
     paths: Vec<String>,
@@ -58,15 +58,15 @@ impl Drop for Bell {
     }
 }
 
-impl Machine {
+impl ProcessNetwork {
     /// Starts the machine and holds it before anything has happened. Reports of the watchdog of the options
     /// go to the `alarm` of the call that waits for the run.
     pub fn start(self, options: &RunOptions) -> Held {
         let (tell, news) = mpsc::channel();
         let (command, commands) = mpsc::channel();
-        let (parts, looks) = mpsc::channel();
+        let (parts, inspections) = mpsc::channel();
         let (reports, leaves) = (tell.clone(), tell.clone());
-        // Nobody listens any more once the run is over: what is said then is lost, and may be.
+        // Nobody listens any more once the run is over: what is reported then may be lost.
         let watchdog = Watchdog {
             report: Arc::new(move |stuck| drop(reports.send(News::Stuck(stuck)))),
             abandoned: Arc::new(move |stuck| drop(leaves.send(News::Abandoned(stuck)))),
@@ -78,11 +78,11 @@ impl Machine {
         let links = self.links.clone();
         let thread = std::thread::spawn(move || {
             let bell = Bell(tell);
-            self.run_with(&options, Reins::held(commands, bell.0.clone()), Some(parts))
+            self.run_with(&options, RunControl::held(commands, bell.0.clone()), Some(parts))
         });
         let (commands, thread) = (Some(command), Some(thread));
         let state = State::Held(SimTime::ZERO);
-        Held { state, time: 0, commands, news, looks, interrupt, thread, paths, links }
+        Held { state, time: 0, commands, news, inspections, interrupt, thread, paths, links }
     }
 }
 
@@ -97,7 +97,7 @@ impl Held {
     /// go to `alarm`.
     ///
     /// # Panics
-    /// As [`Machine::run`].
+    /// As [`ProcessNetwork::run`].
     pub fn advance_to(&mut self, time: SimTime, alarm: &mut dyn FnMut(Stuck)) -> &State {
         // The last moment of all means the end.
         if matches!(self.state, State::Held(_)) && time.as_ps() > self.time {
@@ -108,16 +108,16 @@ impl Held {
         &self.state
     }
 
-    /// A view of the run; nothing unless it is held. A look does not change how the run goes on.
+    /// A view of the run; nothing unless it is held. An inspection does not change how the run goes on.
     ///
     /// # Panics
     /// If a process panics while it shows its statistics.
-    pub fn look(&mut self) -> Option<Look> {
+    pub fn inspect(&mut self) -> Option<Inspection> {
         let State::Held(_) = self.state else { return None };
-        self.command(Command::Look);
-        let mut parts: Vec<LookPart> = Vec::new();
+        self.command(Command::Inspect);
+        let mut parts: Vec<InspectionPart> = Vec::new();
         while parts.first().is_none_or(|part| parts.len() < part.of) {
-            match self.looks.recv() {
+            match self.inspections.recv() {
                 Ok(part) => parts.push(part),
                 Err(_) => {
                     // A run that ends without an answer was interrupted before the first window, or has panicked.
@@ -126,7 +126,7 @@ impl Held {
                 }
             }
         }
-        Some(Look::new(parts, &self.paths, &self.links))
+        Some(Inspection::new(parts, &self.paths, &self.links))
     }
 
     /// Lets the run go on to its end.
@@ -135,7 +135,7 @@ impl Held {
     /// The component that hangs, if the run was left behind.
     ///
     /// # Panics
-    /// As [`Machine::run`].
+    /// As [`ProcessNetwork::run`].
     pub fn finish(mut self, alarm: &mut dyn FnMut(Stuck)) -> Result<Finished, Stuck> {
         self.advance_to(SimTime::from_ps(NEVER), alarm);
         if let State::LeftBehind(stuck) = &self.state {

@@ -13,8 +13,8 @@ use super::process::Process;
 use super::queue::NEVER;
 use super::remote::Outgoing;
 use super::ring::Ring;
+use super::wake_registration::WakeRegistration;
 use super::watch::Board;
-use super::wish::Wish;
 use crate::time::{BytesPerSecond, Latency, SimTime, Span, Wire};
 
 /// Properties of a link.
@@ -51,7 +51,7 @@ pub(crate) struct Inbox<M> {
     /// The latest arrival that ever was.
     last: Cell<u64>,
     /// The receiver wants to be woken by a message.
-    armed: Wish,
+    armed: WakeRegistration,
     queue: Local<Ring<Arrival<M>>>,
     pub(crate) owner: Rc<Process>,
     /// The sender, if there is no other one and it is on this thread: where credits go.
@@ -81,7 +81,7 @@ impl<M> Inbox<M> {
         Rc::new(Inbox {
             due: Cell::new(NEVER),
             last: Cell::new(0),
-            armed: Wish::default(),
+            armed: WakeRegistration::default(),
             queue: Local::default(),
             owner,
             only: Frame::new(None),
@@ -164,7 +164,7 @@ impl<M> Inbox<M> {
         self.armed.arm(&self.owner);
     }
 
-    /// Withdraws that wish.
+    /// Withdraws that request.
     #[inline(always)]
     pub(crate) fn disarm(&self) {
         self.armed.disarm();
@@ -229,9 +229,9 @@ impl<M> Inbox<M> {
 
     /// Looks at the first message that has arrived by `now`.
     #[inline]
-    pub(crate) fn peek<R>(&self, now: u64, look: impl FnOnce(&M) -> R) -> Option<R> {
+    pub(crate) fn peek<R>(&self, now: u64, read: impl FnOnce(&M) -> R) -> Option<R> {
         self.queue
-            .with(|queue| queue.front().filter(|first| first.time <= now).map(|first| look(&first.message)))
+            .with(|queue| queue.front().filter(|first| first.time <= now).map(|first| read(&first.message)))
     }
 
     /// Number of messages that wait or travel here, from one sender or from all, and the first arrival among them.
@@ -272,7 +272,7 @@ pub(crate) struct Outlet<M> {
     /// The number among the senders of the inbox.
     sender: Cell<u32>,
     /// The sender wants to be woken by a credit.
-    waiting: Wish,
+    waiting: WakeRegistration,
     /// When the next credits come back.
     returning: Few,
     /// How long a credit takes, and a message.
@@ -322,7 +322,7 @@ impl<M> Outlet<M> {
         Rc::new(Outlet {
             available: Cell::new(0),
             sender: Cell::new(0),
-            waiting: Wish::default(),
+            waiting: WakeRegistration::default(),
             returning: Few::new(),
             latency: Cell::new(0),
             owner,
@@ -364,7 +364,7 @@ impl<M> Outlet<M> {
         self.waiting.arm(&self.owner);
     }
 
-    /// Withdraws that wish.
+    /// Withdraws that request.
     #[inline(always)]
     pub(crate) fn disarm(&self) {
         self.waiting.disarm();

@@ -4,9 +4,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::inspect::Viewer;
 use super::island::{Body, Cost, SPAN};
 use super::link::LinkOptions;
-use super::look::Viewer;
 use super::outcome::Fault;
 use super::partition::{Cut, Partition};
 use super::samples::Sampler;
@@ -56,7 +56,7 @@ pub struct LinkSpec {
 
 /// A process that its thread has started.
 pub struct Started {
-    /// Its body.
+    /// Body of the process.
     pub body: Body,
     /// Called when the run is over, on the thread that ran the process last: what it leaves behind.
     pub finish: Box<dyn FnOnce() -> Box<dyn std::any::Any + Send>>,
@@ -75,9 +75,9 @@ pub type Start = Box<dyn FnOnce(&mut Wiring<'_>) -> Started + Send>;
 pub struct ProcessSpec {
     /// Where it is in the machine, such as `gpu.sm[3]`; unique.
     pub path: String,
-    /// Its clock.
+    /// Clock of the process.
     pub clock: Clock,
-    /// It serves others and never returns: the run does not wait for it.
+    /// Whether the process serves others and never returns: the run does not wait for it.
     pub daemon: bool,
     /// Nanoseconds of computing per cycle when it is busy: what it weighs when the machine is cut.
     pub weight: u32,
@@ -108,16 +108,16 @@ impl ProcessSpec {
     }
 }
 
-/// A whole machine.
+/// A machine as the kernel runs it: processes and the links between them.
 #[derive(Default)]
-pub struct Machine {
+pub struct ProcessNetwork {
     /// The processes, in an order that belongs to the machine (not to the file that it was read from).
     pub processes: Vec<ProcessSpec>,
     /// The links.
     pub links: Vec<LinkSpec>,
 }
 
-impl Machine {
+impl ProcessNetwork {
     /// How a run with these options cuts the machine where there are cores enough. A run makes this cut by itself; this
     /// tells people.
     pub fn cut(&mut self, options: &RunOptions) -> Cut {

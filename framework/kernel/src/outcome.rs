@@ -14,7 +14,7 @@ pub struct Fault(Box<Reason>);
 /// The reason of a [`Fault`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// The text, for people.
+    /// The text, in readable form.
     pub message: String,
     /// A bug in the component's code rather than something a user can cause.
     pub panicked: bool,

@@ -62,14 +62,14 @@ pub(crate) struct Report {
     pub(crate) spent: u64,
     /// Islands run for a window so far: the same for each window, whichever thread runs it.
     pub(crate) work: u64,
-    /// The next report is to say what was spent.
+    /// Whether the next report is to say what was spent.
     pub(crate) account: bool,
     /// The first thread takes the shares of all others before it runs this window.
     pub(crate) gather: bool,
     /// Nothing happens at or after this time until the first thread says otherwise.
     pub(crate) hold: u64,
     /// Every share shows what there is to see of it.
-    pub(crate) look: bool,
+    pub(crate) inspect: bool,
 }
 
 impl Default for Report {
@@ -90,7 +90,7 @@ impl Default for Report {
             account: false,
             gather: false,
             hold: u64::MAX,
-            look: false,
+            inspect: false,
         }
     }
 }
@@ -114,13 +114,13 @@ impl Report {
             account: self.account || other.account,
             gather: self.gather || other.gather,
             hold: self.hold.min(other.hold),
-            look: self.look || other.look,
+            inspect: self.inspect || other.inspect,
         }
     }
 
     fn words(self) -> [u64; WORDS] {
         let flags =
-            [self.ran, self.mail, self.interrupted, self.account, self.gather, self.look, self.will_act];
+            [self.ran, self.mail, self.interrupted, self.account, self.gather, self.inspect, self.will_act];
         let flags = flags.iter().rev().fold(0, |word, &flag| word << 1 | u64::from(flag));
         [
             self.next,
@@ -137,7 +137,7 @@ impl Report {
     }
 
     fn from_words([next, live, ended, failed, moved, acted, spent, work, hold, flags]: [u64; WORDS]) -> Self {
-        let [ran, mail, interrupted, account, gather, look, will_act] =
+        let [ran, mail, interrupted, account, gather, inspect, will_act] =
             [1, 2, 4, 8, 16, 32, 64].map(|flag| flags & flag != 0);
         Report {
             next,
@@ -155,7 +155,7 @@ impl Report {
             account,
             gather,
             hold,
-            look,
+            inspect,
         }
     }
 }
@@ -178,7 +178,7 @@ impl Slot {
             place.store(word, Ordering::Relaxed);
         }
         // The report, and everything in the batches, is visible to a thread that sees this number. The store
-        // must also be ordered before the look at the parked threads, as parking is before looking at the
+        // must also be ordered before the check of the parked threads, as parking is before looking at the
         // number.
         self.window.store(window, Ordering::SeqCst);
     }
@@ -254,7 +254,7 @@ pub(crate) struct Exchange {
 
 /// How long a thread looks for a report before it parks.
 struct Patience {
-    /// There is a core for every thread.
+    /// Whether every thread has a core of its own.
     cores: bool,
     /// Waits that begin without a spin.
     without: u32,
@@ -384,7 +384,7 @@ mod tests {
                 mail: window % 97 == own,
                 gather: window % 89 == own,
                 hold: u64::MAX - threads * window - own,
-                look: window % 83 == own,
+                inspect: window % 83 == own,
                 ..Report::default()
             });
             assert_eq!((all.next, all.moved), (threads * window, threads * window + last));
@@ -392,7 +392,7 @@ mod tests {
             assert_eq!((all.ran, all.mail, all.interrupted), (true, window % 97 < threads, false));
             assert_eq!((all.spent, all.work), (5 * threads, threads * window));
             assert_eq!((all.account, all.gather), (false, window % 89 < threads));
-            assert_eq!((all.hold, all.look), (u64::MAX - threads * window - last, window % 83 < threads));
+            assert_eq!((all.hold, all.inspect), (u64::MAX - threads * window - last, window % 83 < threads));
         }
     }
 

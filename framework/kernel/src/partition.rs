@@ -14,7 +14,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use super::machine::Machine;
+use super::machine::ProcessNetwork;
 use super::parallel::levels;
 use super::shares::Shape;
 use crate::time::SimTime;
@@ -57,7 +57,7 @@ pub struct Cut {
     pub meeting: SimTime,
     /// How many times as fast as one thread these are, by the weights of the components and the costs of windows and meetings.
     pub speedup: f64,
-    /// Why these are fewer than were asked for.
+    /// Reason for fewer threads than were asked for.
     pub fewer: Option<Fewer>,
 }
 
@@ -66,7 +66,7 @@ pub struct Cut {
 pub enum Fewer {
     /// The process may use no more cores.
     Cores(usize),
-    /// It is cut into no more islands.
+    /// The machine cannot be cut into more islands.
     Islands(usize),
     /// With another thread windows would have at most this length: meeting at their ends costs more than the
     /// thread brings.
@@ -130,7 +130,7 @@ const CANDIDATES: usize = 64;
 
 impl Partition {
     /// Cuts `machine` for as many of these numbers of threads as look fastest; there are no more than islands.
-    pub(crate) fn new(machine: &Machine, threads: RangeInclusive<usize>, islands: Islands) -> Self {
+    pub(crate) fn new(machine: &ProcessNetwork, threads: RangeInclusive<usize>, islands: Islands) -> Self {
         let shape = Shape::new(machine);
         let count = machine.processes.len();
         let mut latencies = shape.latencies.clone();
@@ -172,7 +172,7 @@ impl Partition {
     /// Cuts `machine` for `asked` threads as it will run: on fewer where fewer are faster or there are fewer `cores`, unless
     /// it is to run on all of them `always`.
     pub(crate) fn for_run(
-        machine: &Machine,
+        machine: &ProcessNetwork,
         asked: usize,
         cores: usize,
         always: bool,
@@ -218,7 +218,7 @@ impl Partition {
     }
 
     /// The cut as people see it.
-    pub(crate) fn describe(&self, machine: &Machine, islands: Islands, fewer: Option<Fewer>) -> Cut {
+    pub(crate) fn describe(&self, machine: &ProcessNetwork, islands: Islands, fewer: Option<Fewer>) -> Cut {
         let speedup = Self::new(machine, 1..=1, islands).estimate() / self.estimate();
         let mut islands: Vec<CutIsland> = self
             .thread
@@ -248,9 +248,9 @@ mod tests {
     use crate::{Endpoint, LinkOptions, LinkSpec, ProcessSpec};
 
     /// Clusters of four components with links of one cycle; clusters in a ring with links of `far` cycles.
-    fn clusters(count: usize, far: u64, weight: u32) -> Machine {
+    fn clusters(count: usize, far: u64, weight: u32) -> ProcessNetwork {
         let clock = Clock::new(Hertz::new(1_000_000_000));
-        let mut machine = Machine::default();
+        let mut machine = ProcessNetwork::default();
         let mut join = |from: usize, to: usize, cycles: u64, sender: u32| {
             let end = |process: usize, port: &str, index| Endpoint { process, port: port.into(), index };
             let options = LinkOptions { latency: Latency::Cycles(cycles), capacity: 4, bandwidth: None };
@@ -272,7 +272,7 @@ mod tests {
     }
 
     /// A cut at links of 100 cycles.
-    fn far(machine: &Machine, threads: usize) -> Partition {
+    fn far(machine: &ProcessNetwork, threads: usize) -> Partition {
         Partition::new(machine, threads..=threads, Islands::AtLatency(SimTime::from_ns(100)))
     }
 
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn threads_are_used_where_they_are_faster() {
-        let threads = |machine: &Machine, asked, cores, always, islands| {
+        let threads = |machine: &ProcessNetwork, asked, cores, always, islands| {
             let (cut, fewer) = Partition::for_run(machine, asked, cores, always, islands);
             (cut.threads, fewer)
         };

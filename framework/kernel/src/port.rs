@@ -72,14 +72,14 @@ impl<M: Message> In<M> {
     /// Waits for a message and takes it.
     #[inline]
     pub fn recv(&mut self) -> Receiving<'_, M> {
-        Receiving(MessageWish(self))
+        Receiving(MessageWait(self))
     }
 
     /// Waits until a message can be taken, without taking it.
     #[inline]
     pub fn ready(&mut self) -> impl Future<Output = ()> + '_ {
-        let wish = MessageWish(self);
-        poll_fn(move |_| wish.0.poll_arrival())
+        let wait = MessageWait(self);
+        poll_fn(move |_| wait.0.poll_arrival())
     }
 
     #[inline(always)]
@@ -117,8 +117,8 @@ impl<M: Message> In<M> {
 
     /// Looks at the message that `try_recv` would take.
     #[inline]
-    pub fn peek<R>(&self, look: impl FnOnce(&M) -> R) -> Option<R> {
-        self.inbox.peek(self.inbox.owner.ps(), look)
+    pub fn peek<R>(&self, read: impl FnOnce(&M) -> R) -> Option<R> {
+        self.inbox.peek(self.inbox.owner.ps(), read)
     }
 
     /// Whether `try_recv` would take a message.
@@ -130,7 +130,7 @@ impl<M: Message> In<M> {
 
 /// Waits for a message; see [`In::recv`].
 #[must_use = "nothing is received unless this is awaited"]
-pub struct Receiving<'a, M>(MessageWish<'a, M>);
+pub struct Receiving<'a, M>(MessageWait<'a, M>);
 
 impl<M: Message> Future for Receiving<'_, M> {
     type Output = M;
@@ -146,9 +146,9 @@ impl<M: Message> Future for Receiving<'_, M> {
 }
 
 /// A wait for a message. When it ends, done or dropped half-way, nobody is to be woken by a message any more.
-struct MessageWish<'a, M>(&'a mut In<M>);
+struct MessageWait<'a, M>(&'a mut In<M>);
 
-impl<M> Drop for MessageWish<'_, M> {
+impl<M> Drop for MessageWait<'_, M> {
     #[inline]
     fn drop(&mut self) {
         self.0.disarm();
@@ -195,16 +195,16 @@ impl<M: Message> Out<M> {
     /// Waits for a credit and keeps it for one message: sending on the permit cannot fail.
     #[inline]
     pub fn reserve(&mut self) -> impl Future<Output = Permit<'_, M>> {
-        let mut wish = CreditWish(Some(self));
+        let mut wait = CreditWait(Some(self));
         poll_fn(move |_| {
-            let out = wish.0.take().expect("polled after completion");
+            let out = wait.0.take().expect("polled after completion");
             match out.poll_credit() {
                 Poll::Ready(()) => {
                     out.disarm();
                     Poll::Ready(Permit { out })
                 }
                 Poll::Pending => {
-                    wish.0 = Some(out);
+                    wait.0 = Some(out);
                     Poll::Pending
                 }
             }
@@ -295,9 +295,9 @@ impl<M: Message> Future for Sending<'_, M> {
 }
 
 /// A wait for a credit. When it is dropped half-way, nobody is to be woken by a credit any more.
-struct CreditWish<'a, M: Message>(Option<&'a mut Out<M>>);
+struct CreditWait<'a, M: Message>(Option<&'a mut Out<M>>);
 
-impl<M: Message> Drop for CreditWish<'_, M> {
+impl<M: Message> Drop for CreditWait<'_, M> {
     #[inline]
     fn drop(&mut self) {
         if let Some(out) = &self.0 {
@@ -381,7 +381,7 @@ pub async fn first<A: Message, B: Message>(left: &mut In<A>, right: &mut In<B>) 
     }
 }
 
-/// Which of several inputs is served when more than one has a message.
+/// Order in which several inputs with messages are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fairness {
     /// The one whose message arrived first; the lower index wins a tie.
@@ -391,10 +391,10 @@ pub enum Fairness {
     After(usize),
 }
 
-/// A wait for a message on any of several inputs; see [`MessageWish`].
-struct AnyWish<'a, M>(&'a [In<M>]);
+/// A wait for a message on any of several inputs; see [`MessageWait`].
+struct AnyWait<'a, M>(&'a [In<M>]);
 
-impl<M> Drop for AnyWish<'_, M> {
+impl<M> Drop for AnyWait<'_, M> {
     #[inline]
     fn drop(&mut self) {
         self.0.iter().for_each(Source::disarm);
@@ -407,17 +407,17 @@ impl<M> Drop for AnyWish<'_, M> {
 /// If there are no inputs.
 pub async fn any<M: Message>(inputs: &mut [In<M>], fairness: Fairness) -> (usize, M) {
     let process = Rc::clone(&inputs[0].inbox.owner);
-    let wish = AnyWish(inputs);
+    let wait = AnyWait(inputs);
     poll_fn(|_| {
-        let earliest = wish.0.iter().map(|input| input.inbox.due()).min().unwrap_or(NEVER);
+        let earliest = wait.0.iter().map(|input| input.inbox.due()).min().unwrap_or(NEVER);
         if earliest <= process.ps() || process.advance_or_sleep(earliest) {
             return Poll::Ready(());
         }
-        wish.0.iter().for_each(Source::arm);
+        wait.0.iter().for_each(Source::arm);
         Poll::Pending
     })
     .await;
-    drop(wish);
+    drop(wait);
     let count = inputs.len();
     let ready = |&index: &usize| inputs[index].has_message();
     let chosen = match fairness {

@@ -23,7 +23,7 @@ pub trait Source {
     fn due(&self) -> Option<SimTime>;
     /// Asks for a wake-up should the source become due, or due earlier.
     fn arm(&self);
-    /// Withdraws that wish.
+    /// Withdraws that request.
     fn disarm(&self);
 
     /// The source, if it is to be waited for at all.
@@ -44,7 +44,7 @@ pub struct Process {
     wait_number: Cell<u64>,
     /// Position in the domain.
     pub(crate) slot: Slot,
-    /// It is inside [`Process::concurrently`].
+    /// Whether the process is inside [`Process::concurrently`].
     concurrent: Cell<bool>,
     pub(crate) watches: Cell<bool>,
     /// See [`Process::set_acts`].
@@ -169,7 +169,7 @@ impl Process {
         self.edge().time().as_ps()
     }
 
-    /// Position in the machine: the index into [`Machine::processes`](super::Machine::processes).
+    /// Position in the machine: the index into [`ProcessNetwork::processes`](super::ProcessNetwork::processes).
     pub fn index(&self) -> u32 {
         self.index
     }
@@ -363,7 +363,7 @@ impl Future for UntilEdge<'_> {
 pub struct Wait<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> {
     process: &'a Process,
     deadline: u64,
-    /// It does not end before this time.
+    /// The wait does not end before this time.
     earliest: u64,
     sources: I,
     armed: bool,

@@ -82,7 +82,7 @@ pub struct SampleLog {
 }
 
 impl SampleLog {
-    /// Those of one more thread, whose processes are its own.
+    /// Adds the samples of one more thread, whose processes are its own.
     pub(super) fn add(&mut self, log: Log) {
         self.threads.push(log);
     }

@@ -22,7 +22,7 @@ pub struct Sample {
     pub time: SimTime,
     /// The process's position in the machine.
     pub process: u32,
-    /// Which of its numbers.
+    /// Index among its numbers.
     pub number: u32,
     /// How much has been added since the sample before.
     pub increase: u64,

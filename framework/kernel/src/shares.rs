@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::machine::{LEAST_GRACE, Machine};
+use super::machine::{LEAST_GRACE, ProcessNetwork};
 use super::partition::{Partition, cost};
 
 /// A machine as the cut sees it: latencies, loads and kinds of components.
 pub(super) struct Shape<'a> {
-    machine: &'a Machine,
+    machine: &'a ProcessNetwork,
     /// Per link its latency in picoseconds.
     pub(super) latencies: Vec<u64>,
     /// Per process its load on a thread, without what waking it costs, in nanoseconds per simulated microsecond.
@@ -20,7 +20,7 @@ pub(super) struct Shape<'a> {
 }
 
 impl<'a> Shape<'a> {
-    pub(super) fn new(machine: &'a Machine) -> Self {
+    pub(super) fn new(machine: &'a ProcessNetwork) -> Self {
         let mut links = vec![0_u32; machine.processes.len()];
         for link in &machine.links {
             links[link.from.process] += 1;

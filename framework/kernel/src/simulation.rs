@@ -6,22 +6,22 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
-use super::crew::{Berths, follow, lead};
 use super::hang_reasons::Places;
+use super::inspect::InspectionPart;
 use super::island::Cost;
-use super::look::LookPart;
-use super::machine::{LinkSpec, Machine, ProcessSpec};
+use super::machine::{LinkSpec, ProcessNetwork, ProcessSpec};
 use super::outcome::{Fault, Hang, HangKind, Outcome};
 use super::parallel::Exchange;
 use super::partition::{Fewer, Islands, Partition};
-use super::reins::Reins;
 use super::remote::Notice;
+use super::run_control::RunControl;
 use super::sample_log::{Log, SampleLog};
 use super::snapshot::{Snapshot, SnapshotTimes, combine};
 use super::standstill::Standstill;
 use super::watchdog::{Pulse, Watchdog, watch};
 use super::wiring::{Crossings, Figures};
 use super::worker::Worker;
+use super::worker_pool::{HandoffSlots, follow, lead};
 use crate::time::SimTime;
 
 /// Whether a machine runs on all threads that it may have.
@@ -109,22 +109,22 @@ pub struct Finished {
     pub islands: usize,
     /// The lookahead between them: no message from one to another takes less.
     pub lookahead: SimTime,
-    /// The threads that ran it.
-    pub crew: Crew,
+    /// The threads that ran the machine.
+    pub workers: WorkerPool,
 }
 
-/// The threads that ran a machine.
+/// The threads that ran a machine, and why there are not more.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Crew {
-    /// Their number.
+pub struct WorkerPool {
+    /// Number of threads.
     pub threads: usize,
-    /// Why these are fewer than were asked for.
+    /// Reason for fewer threads than were asked for.
     pub fewer: Option<Fewer>,
-    /// The share of the wall-clock time in which the first ran all shares, since the others had no cores or too little to do.
+    /// Fraction of the wall-clock time in which the first thread ran all shares, since the others had no cores or too little to do.
     pub alone: f64,
 }
 
-impl Crew {
+impl WorkerPool {
     /// Message for a user who asked for another number of threads.
     pub fn fewer(&self, asked: usize) -> Option<String> {
         self.fewer.map(|fewer| format!("{} ({asked} asked for: {fewer})", self.threads))
@@ -142,22 +142,22 @@ impl Crew {
     }
 }
 
-impl Machine {
+impl ProcessNetwork {
     /// Runs the machine to its end.
     ///
     /// # Panics
     /// If a link names a port that its process has not taken, or joins ports of different message types. A process that
     /// panics while it runs ends the run with [`Outcome::Failed`] instead.
     pub fn run(self, options: &RunOptions) -> Finished {
-        self.run_with(options, Reins::free(), None)
+        self.run_with(options, RunControl::free(), None)
     }
 
-    /// Runs the machine as far as the reins let it; what there is to see of it when it is held goes to `looks`.
+    /// Runs the machine as far as the run control lets it; what there is to see of it when it is held goes to `inspections`.
     pub(super) fn run_with(
         mut self,
         options: &RunOptions,
-        mut reins: Reins,
-        looks: Option<mpsc::Sender<LookPart>>,
+        mut run_control: RunControl,
+        inspections: Option<mpsc::Sender<InspectionPart>>,
     ) -> Finished {
         self.weigh(options.weights.as_deref());
         // Affinity and quotas count; what other processes take of the cores shows while it runs.
@@ -175,7 +175,7 @@ impl Machine {
             pulses: (0..partition.threads).map(|_| Arc::default()).collect(),
             partition,
             places: Arc::default(),
-            looks,
+            inspections,
             options: options.clone(),
         };
         let mut shares: Vec<Vec<(usize, ProcessSpec)>> =
@@ -185,23 +185,23 @@ impl Machine {
         }
         let threads = plan.partition.threads;
         let mut exchanges = Exchange::all(threads, cores).into_iter();
-        let berths = Berths::new(threads);
+        let slots = HandoffSlots::new(threads);
         let begun = Instant::now();
         let (mut parts, alone) = std::thread::scope(|scope| {
             let mut shares = shares.into_iter().enumerate();
             let own = shares.next().zip(exchanges.next());
-            let (plan, berths, reins) = (&plan, &berths, &mut reins);
+            let (plan, slots, run_control) = (&plan, &slots, &mut run_control);
             // The watchdog ends when this end of the channel is dropped, also if a worker panics.
             let (_running, ended) = mpsc::channel();
             scope.spawn(move || watch(&plan.options.watchdog, &plan.pulses, &plan.paths, &ended));
             let others: Vec<_> = shares
                 .zip(exchanges)
                 .map(|((thread, share), exchange)| {
-                    scope.spawn(move || follow(Worker::start(plan, thread, share), exchange, berths, thread))
+                    scope.spawn(move || follow(Worker::start(plan, thread, share), exchange, slots, thread))
                 })
                 .collect();
             let own = own.map(|((thread, share), exchange)| {
-                lead(plan, Worker::start(plan, thread, share), exchange, berths, reins)
+                lead(plan, Worker::start(plan, thread, share), exchange, slots, run_control)
             });
             let (mut parts, alone) = own.unwrap_or_default();
             parts.extend(others.into_iter().filter_map(|thread| match thread.join() {
@@ -210,9 +210,9 @@ impl Machine {
             }));
             (parts, alone)
         });
-        let ran = begun.elapsed().saturating_sub(reins.waited);
+        let ran = begun.elapsed().saturating_sub(run_control.waited);
         let alone = alone.as_secs_f64() / ran.as_secs_f64().max(1e-9);
-        plan.combine(&mut parts, Crew { threads, fewer, alone })
+        plan.combine(&mut parts, WorkerPool { threads, fewer, alone })
     }
 }
 
@@ -222,7 +222,7 @@ pub(super) struct Plan {
     pub(super) figures: Vec<Figures>,
     pub(super) paths: Vec<String>,
     pub(super) partition: Partition,
-    /// See [`Machine::grace`].
+    /// See [`ProcessNetwork::grace`].
     pub(super) grace: u64,
     /// From thread i to thread j at i·threads + j.
     pub(super) notices: Vec<Notice>,
@@ -231,8 +231,8 @@ pub(super) struct Plan {
     pub(super) pulses: Vec<Arc<Pulse>>,
     /// The places on whose contents reasons depend.
     pub(super) places: Arc<Places>,
-    /// Where a look at a held run goes.
-    pub(super) looks: Option<mpsc::Sender<LookPart>>,
+    /// Where the parts of an inspection of a held run go.
+    pub(super) inspections: Option<mpsc::Sender<InspectionPart>>,
     pub(super) options: RunOptions,
 }
 
@@ -249,7 +249,7 @@ pub(super) enum Verdict {
 }
 
 /// Results of one thread.
-pub(super) struct Part {
+pub(super) struct ShareResult {
     pub(super) verdict: Verdict,
     pub(super) time: u64,
     pub(super) failure: Option<(u64, u32, Fault)>,
@@ -286,7 +286,7 @@ impl Plan {
         &self.notices[from * self.partition.threads + to]
     }
 
-    fn combine(&self, parts: &mut [Part], crew: Crew) -> Finished {
+    fn combine(&self, parts: &mut [ShareResult], workers: WorkerPool) -> Finished {
         let failure = parts.iter_mut().filter_map(|part| part.failure.take()).min_by_key(|f| (f.0, f.1));
         let verdict = parts[0].verdict;
         let time = SimTime::from_ps(parts.iter().map(|part| part.time).max().unwrap_or(0));
@@ -335,7 +335,7 @@ impl Plan {
             costs: costs.into_iter().map(|(_, cost)| cost).collect(),
             islands: self.partition.thread.len(),
             lookahead: SimTime::from_ps(self.partition.lookahead),
-            crew,
+            workers,
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Sleepers {
     wakes: Box<[Cell<u64>]>,
     /// The cycle begun.
     now: Cell<u64>,
-    /// Of the word of sleepers that are being taken: those left, and those that wake at the next cycle again.
+    /// Sleepers of the current word that are left, and those that wake at the next cycle again.
     left: Cell<u64>,
     kept: Cell<u64>,
     /// The first slot of this word, and of the last one that has any.

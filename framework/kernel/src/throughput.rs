@@ -1,6 +1,6 @@
 //! Maximum throughput of a link: its credits over their round trip, and its bandwidth.
 
-use super::machine::{LinkSpec, Machine};
+use super::machine::{LinkSpec, ProcessNetwork};
 use crate::time::{Edge, Latency, SimTime};
 
 /// Maximum throughput of a link, in cycles of its sender, when the receiver takes every message as soon as it
@@ -28,7 +28,7 @@ impl Throughput {
     }
 }
 
-impl Machine {
+impl ProcessNetwork {
     /// Maximum throughput of a link of the machine.
     pub fn throughput(&self, link: &LinkSpec) -> Throughput {
         let sender = self.processes[link.from.process].clock;

@@ -11,7 +11,7 @@ use super::inputs::{Inputs, Words, members};
 use super::port::{In, Message};
 use super::process::{Process, Source};
 use super::queue::NEVER;
-use super::wish::Wish;
+use super::wake_registration::WakeRegistration;
 use crate::time::SimTime;
 
 /// Inputs that share a word of bits.
@@ -29,7 +29,7 @@ pub(crate) struct Board {
     dues: Box<[Cell<u64>]>,
     words: Box<[Word]>,
     /// The component wants to be woken by one of these.
-    armed: Wish,
+    armed: WakeRegistration,
     /// The component's process; nothing where no input is watched.
     owner: Option<Rc<Process>>,
 }
@@ -75,7 +75,7 @@ impl Watch {
         let board = Rc::new(Board {
             dues: vec![Cell::new(NEVER); inboxes.len()].into_boxed_slice(),
             words: (0..inboxes.len().div_ceil(64)).map(|_| word()).collect(),
-            armed: Wish::default(),
+            armed: WakeRegistration::default(),
             owner: inboxes.first().map(|inbox| Rc::clone(&inbox.owner)),
         });
         for (inbox, place) in inboxes.iter().zip(0..) {
@@ -92,7 +92,7 @@ impl Watch {
         }
     }
 
-    /// Those inputs that the component is interested in and whose message can be taken now.
+    /// Watched inputs with a message that can be taken now.
     #[inline]
     pub fn arrived(&self, process: &Process) -> impl Iterator<Item = usize> {
         let now = process.ps();

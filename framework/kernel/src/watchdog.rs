@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::time::SimTime;
 
-/// The longest time between two looks.
+/// The longest time between two readings.
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// A component that was called upon and has not come back.
@@ -113,8 +113,8 @@ impl Pulse {
         self.first.load(Ordering::Relaxed) + self.slot.load(Ordering::Relaxed)
     }
 
-    fn look(&self) -> Look {
-        Look {
+    fn read(&self) -> Reading {
+        Reading {
             window: self.windows.load(Ordering::Relaxed),
             island: self.island.load(Ordering::Relaxed),
             time: self.time.load(Ordering::Relaxed),
@@ -122,22 +122,22 @@ impl Pulse {
         }
     }
 
-    /// The process that a look saw. A look is not one instant: what does not fit together is nobody.
-    fn process(&self, look: &Look) -> Option<u32> {
-        self.processes.get()?.get(look.island as usize)?.get(look.running as usize).copied()
+    /// The process that a reading names. A reading is not of one instant: if its values do not fit together, there is none.
+    fn process(&self, reading: &Reading) -> Option<u32> {
+        self.processes.get()?.get(reading.island as usize)?.get(reading.running as usize).copied()
     }
 }
 
 /// A sample of a pulse.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Look {
+struct Reading {
     window: u64,
     island: u32,
     time: u64,
     running: u32,
 }
 
-impl Look {
+impl Reading {
     /// Whether a component may be at work; otherwise the worker waits for others.
     fn is_inside(&self) -> bool {
         self.window % 2 == 1
@@ -146,20 +146,21 @@ impl Look {
 
 /// Looks at the pulses until `ended` is closed.
 pub(crate) fn watch(watchdog: &Watchdog, pulses: &[Arc<Pulse>], paths: &[String], ended: &Receiver<()>) {
-    let mut seen: Vec<(Look, Instant)> = pulses.iter().map(|pulse| (pulse.look(), Instant::now())).collect();
+    let mut seen: Vec<(Reading, Instant)> =
+        pulses.iter().map(|pulse| (pulse.read(), Instant::now())).collect();
     let interval =
         watchdog.after.map_or(INTERVAL, |after| (after / 4).clamp(Duration::from_millis(1), INTERVAL));
     let mut reported = BTreeSet::new();
     let mut abandoned = false;
     while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
         for (pulse, (last, since)) in pulses.iter().zip(&mut seen) {
-            let look = pulse.look();
-            if look != *last || !look.is_inside() {
-                (*last, *since) = (look, Instant::now());
+            let reading = pulse.read();
+            if reading != *last || !reading.is_inside() {
+                (*last, *since) = (reading, Instant::now());
                 continue;
             }
-            let Some(process) = pulse.process(&look) else { continue };
-            let (time, elapsed) = (SimTime::from_ps(look.time), since.elapsed());
+            let Some(process) = pulse.process(&reading) else { continue };
+            let (time, elapsed) = (SimTime::from_ps(reading.time), since.elapsed());
             let stuck = || Stuck { path: paths[process as usize].clone(), time, elapsed };
             if watchdog.after.is_some_and(|after| elapsed >= after) && reported.insert(process) {
                 (watchdog.report)(stuck());

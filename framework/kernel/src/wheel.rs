@@ -9,7 +9,7 @@ const NONE: u32 = u32::MAX;
 
 /// A sleeper's neighbours in its list.
 #[derive(Clone, Copy)]
-struct Node {
+struct SleeperLinks {
     next: u32,
     previous: u32,
 }
@@ -27,12 +27,12 @@ pub(crate) struct Wheel {
     levels: Vec<Level>,
     /// Which of them hold anything.
     occupied: u32,
-    nodes: Box<[Node]>,
+    nodes: Box<[SleeperLinks]>,
 }
 
 impl Wheel {
     pub(crate) fn new(sleepers: usize) -> Self {
-        let nodes = vec![Node { next: NONE, previous: NONE }; sleepers].into_boxed_slice();
+        let nodes = vec![SleeperLinks { next: NONE, previous: NONE }; sleepers].into_boxed_slice();
         Wheel { base: 0, levels: Vec::new(), occupied: 0, nodes }
     }
 
@@ -57,7 +57,7 @@ impl Wheel {
         } else {
             self.nodes[head as usize].previous = slot;
         }
-        self.nodes[slot as usize] = Node { next: head, previous: NONE };
+        self.nodes[slot as usize] = SleeperLinks { next: head, previous: NONE };
     }
 
     #[cold]
@@ -101,7 +101,7 @@ impl Wheel {
         head
     }
 
-    /// A sleeper with the least key, if that is known without a look at others.
+    /// A sleeper with the least key, if that is known without a check of others.
     #[inline]
     pub(crate) fn first(&self) -> Option<Slot> {
         (self.occupied & 1 != 0)

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::link::{Channel, Far, Inbox, Outlet, Return, Route, Target, Travel};
 use super::local::Local;
-use super::machine::{Endpoint, LinkSpec, Machine};
+use super::machine::{Endpoint, LinkSpec, ProcessNetwork};
 use super::port::{In, Message, Out, Socket};
 use super::process::Process;
 use super::remote::{
@@ -50,7 +50,7 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    pub(crate) fn new(machine: &Machine, link: &LinkSpec) -> Self {
+    pub(crate) fn new(machine: &ProcessNetwork, link: &LinkSpec) -> Self {
         Figures { latency: machine.latency(link), credits: machine.credits(link), sender: link.sender }
     }
 }

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::inspect::{InspectionPart, Level, Viewer};
 use super::island::{Agenda, Ending, Island, IslandState};
 use super::livelock::LivelockGuard;
 use super::local::Local;
-use super::look::{Level, LookPart, Viewer};
 use super::machine::{Endpoint, ProcessSpec};
 use super::outcome::Fault;
 use super::parallel::Report;
@@ -17,14 +17,14 @@ use super::process::Process;
 use super::queue::{NEVER, Queue};
 use super::remote::{Flush, Incoming, Post, batch_number};
 use super::samples::{Sampler, Samples};
-use super::simulation::{Part, Plan, Verdict};
+use super::simulation::{Plan, ShareResult, Verdict};
 use super::snapshot::Recorder;
 use super::standstill::{LinkState, Standstill, Unfinished};
 use super::wiring::{Crossing, Ends, Ports, Wiring};
 use crate::time::{Clock, SimTime};
 
 /// A share of the machine. Another thread may take it over, between windows and as a whole
-/// ([`crew`](super::crew)).
+/// ([`worker_pool`](super::worker_pool)).
 pub(super) struct Worker<'a> {
     plan: &'a Plan,
     /// The share's number.
@@ -238,11 +238,11 @@ impl<'a> Worker<'a> {
                 }
             }
         }
-        if all.look
-            && let Some(looks) = &plan.looks
+        if all.inspect
+            && let Some(inspections) = &plan.inspections
         {
             // The receiver may have gone.
-            let _ = looks.send(self.look(all.hold));
+            let _ = inspections.send(self.inspect(all.hold));
         }
         if all.mail && all.next >= self.judgement().min(self.stop_at).min(all.hold) {
             // Whether that wakes anybody must be known before anything is judged.
@@ -282,8 +282,8 @@ impl<'a> Worker<'a> {
             plan.options.clock.store(all.next, Ordering::Relaxed);
         }
         let limit = all.next.saturating_add(plan.partition.meeting);
-        let looks = self.recorder.limit().min(self.samples.limit());
-        self.run_islands(limit.min(horizon).min(looks).min(self.judgement()).min(hold));
+        let recorded = self.recorder.limit().min(self.samples.limit());
+        self.run_islands(limit.min(horizon).min(recorded).min(self.judgement()).min(hold));
         Passed::On
     }
 
@@ -335,7 +335,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Results of the share.
-    pub(super) fn finish(mut self) -> Part {
+    pub(super) fn finish(mut self) -> ShareResult {
         let (verdict, time) = self.end;
         let hangs = matches!(verdict, Verdict::Deadlock | Verdict::Livelock | Verdict::InVain);
         let standstill = hangs.then(|| self.standstill());
@@ -348,11 +348,11 @@ impl<'a> Worker<'a> {
         let every = self.samples.every();
         let samples = std::mem::take(&mut self.samples.taken);
         let failure = self.failure.take();
-        Part { verdict, time, failure, results, hashes, costs, snapshots, every, samples, standstill }
+        ShareResult { verdict, time, failure, results, hashes, costs, snapshots, every, samples, standstill }
     }
 
     /// A view of this share when the run is held.
-    fn look(&self, time: u64) -> LookPart {
+    fn inspect(&self, time: u64) -> InspectionPart {
         let levels = self.ends.iter().zip(&self.plan.links).map(|((outlet, inbox), link)| Level {
             messages: inbox.as_ref().map(|inbox| inbox.level(link.sender, time)),
             credits: outlet.as_ref().map(|outlet| outlet.credits(time)),
@@ -366,7 +366,7 @@ impl<'a> Worker<'a> {
             let (credits, travelling, _) = level.credits.unwrap_or_default();
             state.starved = state.starved.filter(|_| credits + travelling == 0);
         }
-        LookPart {
+        InspectionPart {
             of: self.plan.partition.threads,
             time,
             shown: self.viewers.iter().map(|(&index, viewer)| (index, viewer())).collect(),

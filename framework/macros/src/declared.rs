@@ -7,7 +7,7 @@ use syn::{Attribute, Error, Expr, ExprLit, ExprUnary, Lit, LitStr, Result};
 
 use crate::written::Written;
 
-/// What is declared of a parameter or of a choice.
+/// Declaration of a parameter or of a choice.
 #[derive(Default)]
 pub(crate) struct Declared {
     pub(crate) name: Option<LitStr>,

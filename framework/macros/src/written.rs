@@ -46,7 +46,7 @@ impl Written {
     }
 }
 
-/// What has not been read.
+/// Text that has not been read.
 struct Rest<'a>(&'a str);
 
 impl<'a> Rest<'a> {
@@ -82,7 +82,7 @@ impl<'a> Rest<'a> {
             while !self.skip('}') {
                 let name = self.take(self.0.find([':', ',', '}']).unwrap_or(self.0.len())).trim().to_owned();
                 if name.is_empty() || !self.skip(':') {
-                    return Err(format!("`{name}` is no key with a value"));
+                    return Err(format!("`{name}` is not a key with a value"));
                 }
                 if entries.iter().any(|(known, _)| *known == name) {
                     return Err(format!("`{name}` is there twice"));

@@ -35,7 +35,7 @@ pub trait Component: Sized + 'static {
     const KIND: &'static str;
     /// The model that it is, in a sentence or more.
     const DOC: &'static str;
-    /// It serves others for ever: a run does not wait for it to return.
+    /// Whether the component serves others for ever: a run does not wait for it to return.
     const DAEMON: bool = false;
     /// Nanoseconds of computing per busy cycle, roughly: its weight when the machine is cut into islands and
     /// given to threads. Results do not depend on it.
@@ -77,7 +77,7 @@ pub struct Environment {
     pub recording: Recording,
     /// Components name their samples: only a run that takes samples needs it.
     pub sampled: bool,
-    /// Which components log; without it the level is what `tracing` lets through when the run begins.
+    /// Components that log; without it the level is what `tracing` lets through when the run begins.
     pub logs: Option<Arc<Logs>>,
     /// Seed of all random numbers; each component draws from a stream of its own.
     pub seed: u64,

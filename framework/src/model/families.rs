@@ -49,9 +49,9 @@ impl FamilyId {
 pub struct VariantInfo {
     /// The name by which YAML chooses it.
     pub name: &'static str,
-    /// Its effect.
+    /// Effect of the variant.
     pub doc: &'static str,
-    /// Its own parameters.
+    /// Parameters of the variant.
     pub fields: fn() -> Vec<Field>,
     /// The names that its parameters had before.
     pub moved: &'static [Moved],
@@ -227,24 +227,24 @@ impl Families {
 #[derive(Clone, Copy)]
 pub(crate) struct Described<'a> {
     families: &'a Families,
-    around: Option<(FamilyId, &'a Described<'a>)>,
+    enclosing: Option<(FamilyId, &'a Described<'a>)>,
 }
 
 impl<'a> Described<'a> {
     pub(crate) fn new(families: &'a Families) -> Self {
-        Described { families, around: None }
+        Described { families, enclosing: None }
     }
 
     /// Within the variants of a family; nothing if it is within them already.
     pub(crate) fn within(&'a self, family: FamilyId) -> Option<Self> {
-        let mut around = self.around;
-        while let Some((known, outer)) = around {
+        let mut enclosing = self.enclosing;
+        while let Some((known, outer)) = enclosing {
             if known == family {
                 return None;
             }
-            around = outer.around;
+            enclosing = outer.enclosing;
         }
-        Some(Described { families: self.families, around: Some((family, self)) })
+        Some(Described { families: self.families, enclosing: Some((family, self)) })
     }
 
     pub(crate) fn families(&self) -> &'a Families {

@@ -116,7 +116,7 @@ pub struct InjectorSite {
     pub clock: Clock,
     /// The environment shared by all components of the run.
     pub environment: Environment,
-    /// Its faults.
+    /// Faults of the site.
     pub params: InjectorParams,
 }
 

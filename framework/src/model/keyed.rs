@@ -38,9 +38,9 @@ use super::stats::{Stat, StatLabel, StatVisitor, Stats};
 
 /// The statistics of a part: `stats.txt` has them as `processor.part.number`.
 #[derive(Default)]
-pub struct Part<S>(S);
+pub struct PartStats<S>(S);
 
-impl<S> Deref for Part<S> {
+impl<S> Deref for PartStats<S> {
     type Target = S;
 
     fn deref(&self) -> &S {
@@ -48,7 +48,7 @@ impl<S> Deref for Part<S> {
     }
 }
 
-impl<S: Stats> Stat for Part<S> {
+impl<S: Stats> Stat for PartStats<S> {
     fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor) {
         visitor.part(label.name, &mut |part| self.0.visit(part));
     }

@@ -10,7 +10,7 @@ use super::diagnostics::nearest;
 pub enum LogLevel {
     /// Nothing.
     Off,
-    /// What ends a run.
+    /// Errors that end a run.
     #[default]
     Error,
     /// Possible problems.
@@ -50,7 +50,7 @@ impl FromStr for LogLevel {
                 Some(name) => format!("did you mean `{name}`?"),
                 None => format!("expected one of: {}", names.join(", ")),
             };
-            format!("`{text}` is no level of the log; {help}")
+            format!("`{text}` is not a level of the log; {help}")
         })
     }
 }
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(wrong, "no component `gpu.l3[0]`; did you mean `gpu.l2[0]`?");
         assert_eq!(
             "trase".parse::<LogLevel>().unwrap_err(),
-            "`trase` is no level of the log; did you mean `trace`?"
+            "`trase` is not a level of the log; did you mean `trace`?"
         );
         assert_eq!("DEBUG".parse(), Ok(LogLevel::Debug));
     }

@@ -35,14 +35,14 @@ impl Span {
 pub struct Key {
     /// The text of the key.
     pub name: String,
-    /// Its place.
+    /// Place of the key.
     pub span: Span,
 }
 
 /// A value with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its place.
+    /// Place of the value.
     pub span: Span,
     /// Its value.
     pub value: Value,
@@ -150,7 +150,7 @@ struct Source {
 
 /// A place as people count it: lines and columns from 1, columns in characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct SourceLocation<'a> {
     /// Name of the text.
     pub name: &'a str,
     /// Line.
@@ -161,7 +161,7 @@ pub struct Place<'a> {
     pub argument: bool,
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for SourceLocation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.argument {
             true => f.write_str(self.name),
@@ -222,9 +222,9 @@ impl SourceMap {
     }
 
     /// The beginning of a span.
-    pub fn place(&self, span: Span) -> Place<'_> {
+    pub fn place(&self, span: Span) -> SourceLocation<'_> {
         let Some(source) = self.files.get(span.file.0 as usize) else {
-            return Place { name: "", line: 1, column: 1, argument: false };
+            return SourceLocation { name: "", line: 1, column: 1, argument: false };
         };
         let start = (span.start as usize).min(source.text.len());
         let line = source.line_starts.partition_point(|&line_start| line_start <= start);
@@ -232,7 +232,7 @@ impl SourceMap {
         // A byte offset inside a character can only come from a cut span: count it as that character.
         let column = source.text.char_indices().skip_while(|(at, _)| *at < line_start);
         let column = column.take_while(|(at, _)| *at < start).count();
-        Place { name: &source.name, line, column: column + 1, argument: source.argument }
+        SourceLocation { name: &source.name, line, column: column + 1, argument: source.argument }
     }
 
     /// The text of a line, counted from 1, without its end.

@@ -79,11 +79,11 @@ pub struct TypeInfo {
     pub moved: &'static [Moved],
     /// The names of an enumeration.
     pub choices: Vec<ChoiceInfo>,
-    /// It may have any shape.
+    /// Whether the value may have any shape.
     pub open: bool,
     /// The open family of kinds from which one is chosen by name.
     pub family: Option<FamilyId>,
-    /// All variants of the family are there, each with its parameters under its name; none is chosen.
+    /// Whether all variants of the family are there, each with its parameters under its name; none is chosen.
     pub every: bool,
     /// Whether it is a list of the described type.
     pub list: bool,

@@ -10,7 +10,7 @@ use crate::kernel::{In, Message, Out, ProcessSpec, Socket, Wiring};
 pub struct MessageType {
     /// Identity of the Rust type.
     pub id: TypeId,
-    /// Its name without the path, for people.
+    /// Name of the port without the path, for messages.
     pub name: &'static str,
     /// Builds the injector of faults on messages of this type in the middle of a link.
     pub injector: fn(InjectorSite) -> ProcessSpec,

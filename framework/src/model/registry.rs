@@ -24,7 +24,7 @@ pub struct Registry {
     /// Their descriptions for the configuration.
     pub catalogue: Catalogue,
     builds: BTreeMap<&'static str, Build>,
-    /// By type, in the order in which they were added: each a value of the type.
+    /// For each type, in the order in which they were added: each a value of the type.
     additions: BTreeMap<TypeId, Vec<Box<dyn Any + Send + Sync>>>,
 }
 

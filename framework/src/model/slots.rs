@@ -22,13 +22,13 @@ use crate::kernel::{Fault, Wiring};
 pub trait Equipped<F: ?Sized + 'static>: 'static {
     /// The name by which YAML chooses it.
     const NAME: &'static str;
-    /// Its effect, in a sentence or more.
+    /// Effect of the member, in a sentence or more.
     const DOC: &'static str;
-    /// Its own parameters.
+    /// Parameters of the member.
     type Params: Params + Send + Sync + 'static;
-    /// Its own ports: a struct with `derive(Ports)`, or `()`.
+    /// Ports of the member: a struct with `derive(Ports)`, or `()`.
     type Ports: Ports;
-    /// Its own statistics: a struct with `derive(Default, Stats)`, or `()`.
+    /// Statistics of the member: a struct with `derive(Default, Stats)`, or `()`.
     type Stats: Stats;
 
     /// Looks at the parameters taken together, when a machine is loaded.
@@ -48,9 +48,9 @@ pub trait Equipped<F: ?Sized + 'static>: 'static {
 
 /// The site of a variant in its slot.
 pub struct Site<'a, P, S> {
-    /// Its ports.
+    /// Ports of the site.
     pub ports: P,
-    /// Its statistics: copies of it in one component share them.
+    /// Statistics of the site: copies of it in one component share them.
     pub stats: Rc<S>,
     equipment: &'a Equipment,
 }

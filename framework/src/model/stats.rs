@@ -123,13 +123,13 @@ pub struct BusyCycles {
 }
 
 impl BusyCycles {
-    /// It begins in a cycle of a clock.
+    /// Begins a busy interval in a cycle of a clock.
     #[inline]
     pub fn begin(&self, clock: Clock, cycle: u64) {
         self.since.set(Some((cycle, clock)));
     }
 
-    /// It has ended before this cycle.
+    /// Ends the busy interval before this cycle.
     #[inline]
     pub fn end(&self, cycle: u64) {
         if let Some((since, _)) = self.since.take() {

@@ -34,7 +34,7 @@ struct Period {
 #[derive(Default)]
 struct Done {
     periods: Vec<Span>,
-    /// Those that are not kept one by one.
+    /// Sum of the intervals that are not kept one by one.
     sum: Fold,
 }
 
@@ -48,7 +48,7 @@ impl BusyTrack {
         self.recording.level >= Level::Kernels
     }
 
-    /// It is busy from `start` on.
+    /// Begins a busy interval at `start`.
     #[inline]
     pub fn begin(&self, start: SimTime) {
         if !self.is_wanted() {
@@ -75,7 +75,7 @@ impl BusyTrack {
         }
     }
 
-    /// It is busy until `end`.
+    /// Ends the busy interval at `end`.
     #[inline]
     pub fn end(&self, end: SimTime) {
         if let Some(period) = self.period.get() {

@@ -1,4 +1,4 @@
-//! The order of paths for people: numbers in them by value.
+//! The order of paths for readers: numbers in them by value.
 
 use std::cmp::Ordering;
 

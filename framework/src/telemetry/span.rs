@@ -75,7 +75,7 @@ pub struct Span {
     pub id: SpanId,
     /// The span that it is part of.
     pub parent: Option<SpanId>,
-    /// Its level.
+    /// Level of the span.
     pub level: Level,
     /// The event.
     pub name: Cow<'static, str>,
@@ -87,11 +87,11 @@ pub struct Span {
     pub start: SimTime,
     /// First instant after it.
     pub end: SimTime,
-    /// It was still open when the run ended.
+    /// Whether the span was still open when the run ended.
     pub partial: bool,
     /// Number of spans that the limit left out and that it represents; 0 for a span of its own.
     pub aggregated: u64,
-    /// Its other attributes.
+    /// Other attributes of the span.
     pub attributes: Attributes,
 }
 
@@ -104,7 +104,7 @@ impl Span {
         }
     }
 
-    /// Its duration.
+    /// Duration of the span.
     pub fn duration(&self) -> SimTime {
         self.end.saturating_sub(self.start)
     }

@@ -16,8 +16,8 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::kernel::{
-    Endpoint, Fault, LinkOptions, LinkSpec, Machine, Message, Outcome, Process, ProcessSpec, RunOptions,
-    Socket, Source,
+    Endpoint, Fault, LinkOptions, LinkSpec, Message, Outcome, Process, ProcessNetwork, ProcessSpec,
+    RunOptions, Socket, Source,
 };
 use crate::model::{
     Component, Diagnostics, Environment, Families, Gear, Params, Reader, Registry, Remains, Report,
@@ -94,7 +94,7 @@ impl<M> Probe<M> {
 
 /// A component between scripts.
 pub struct Bench {
-    machine: Machine,
+    machine: ProcessNetwork,
     clock: Clock,
     /// Depth of the buffers between the component and the scripts.
     capacity: u32,
@@ -126,7 +126,7 @@ impl Bench {
             (made, gear)
         };
         let clock = Clock::new(clock);
-        Self::around(clock, equipped_process::<C>("unit".into(), clock, environment, make))
+        Self::of(clock, equipped_process::<C>("unit".into(), clock, environment, make))
     }
 
     /// A bench whose component sees the given environment.
@@ -136,11 +136,11 @@ impl Bench {
         make: impl FnOnce() -> C + Send + 'static,
     ) -> Self {
         let clock = Clock::new(clock);
-        Self::around(clock, process::<C>("unit".into(), clock, environment, make))
+        Self::of(clock, process::<C>("unit".into(), clock, environment, make))
     }
 
-    fn around(clock: Clock, unit: ProcessSpec) -> Self {
-        let mut machine = Machine::default();
+    fn of(clock: Clock, unit: ProcessSpec) -> Self {
+        let mut machine = ProcessNetwork::default();
         machine.processes.push(unit);
         Bench { machine, clock, capacity: 64 }
     }

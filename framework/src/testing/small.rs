@@ -5,7 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::kernel::{
-    Endpoint, Fault, In, LinkOptions, LinkSpec, Machine, Message, Out, Process, ProcessSpec, RunOptions,
+    Endpoint, Fault, In, LinkOptions, LinkSpec, Message, Out, Process, ProcessNetwork, ProcessSpec,
+    RunOptions,
 };
 use crate::model::{Environment, Registry};
 use crate::time::{Clock, Hertz};
@@ -33,7 +34,7 @@ pub fn pair<M: Message, A, B>(
     link: LinkOptions,
     sender: impl FnOnce(Out<M>, Rc<Process>) -> A + Send + 'static,
     receiver: impl FnOnce(In<M>, Rc<Process>) -> B + Send + 'static,
-) -> Machine
+) -> ProcessNetwork
 where
     A: Future<Output = Result<(), Fault>> + 'static,
     B: Future<Output = Result<(), Fault>> + 'static,
@@ -47,5 +48,5 @@ where
     });
     let end = |process, port: &str| Endpoint { process, port: port.into(), index: None };
     let link = LinkSpec { from: end(0, "out"), to: end(1, "input"), sender: 0, options: link };
-    Machine { processes: vec![sender, receiver], links: vec![link] }
+    ProcessNetwork { processes: vec![sender, receiver], links: vec![link] }
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::faults::sender;
 use super::machine::{Endpoint, Link, Machine};
-use crate::kernel::{self, Crew, Finished, LinkOptions, LinkSpec, Outcome, RunOptions, Shown, Snapshot};
+use crate::kernel::{
+    self, Finished, LinkOptions, LinkSpec, Outcome, RunOptions, Shown, Snapshot, WorkerPool,
+};
 use crate::model::{
     Environment, INJECTOR_INPUT, INJECTOR_OUTPUT, InjectorParams, InjectorSite, Registry, Remains, StatRow,
 };
@@ -32,8 +34,8 @@ pub struct RunReport {
     pub islands: usize,
     /// The lookahead between them.
     pub lookahead: SimTime,
-    /// The threads that ran it.
-    pub crew: Crew,
+    /// The threads that ran the machine.
+    pub workers: WorkerPool,
 }
 
 impl RunReport {
@@ -63,7 +65,7 @@ impl RunReport {
             snapshots: finished.snapshots,
             islands: finished.islands,
             lookahead: finished.lookahead,
-            crew: finished.crew,
+            workers: finished.workers,
         }
     }
 
@@ -78,7 +80,7 @@ impl RunReport {
             snapshots: Vec::new(),
             islands: 0,
             lookahead: SimTime::ZERO,
-            crew: Crew::default(),
+            workers: WorkerPool::default(),
         }
     }
 }
@@ -87,13 +89,17 @@ impl RunReport {
 ///
 /// # Panics
 /// If the registry lacks a kind of the machine: it must be the one that the machine was loaded with.
-pub fn build(machine: &Machine, registry: &Arc<Registry>, environment: &Environment) -> kernel::Machine {
+pub fn build(
+    machine: &Machine,
+    registry: &Arc<Registry>,
+    environment: &Environment,
+) -> kernel::ProcessNetwork {
     let processes = machine.instances.iter().map(|instance| {
         let (path, clock) = (instance.path.clone(), Clock::new(instance.clock));
         registry.build(&instance.kind, path, clock, environment.clone(), instance.params.clone())
     });
     let links = machine.links.iter().map(link).collect();
-    let mut built = kernel::Machine { processes: processes.collect(), links };
+    let mut built = kernel::ProcessNetwork { processes: processes.collect(), links };
     for (number, link) in machine.links.iter().enumerate().filter(|(_, link)| !link.faults.is_empty()) {
         inject(&mut built, number, link, machine, registry, environment);
     }
@@ -103,7 +109,7 @@ pub fn build(machine: &Machine, registry: &Arc<Registry>, environment: &Environm
 /// Puts an injector into the middle of a link. The link keeps its place and its bandwidth as the way to the injector;
 /// the injector and the way from there come last, so that nothing else is renumbered.
 fn inject(
-    built: &mut kernel::Machine,
+    built: &mut kernel::ProcessNetwork,
     number: usize,
     link: &Link,
     machine: &Machine,

@@ -13,9 +13,9 @@ use super::overrides::{Override, open};
 /// A clock in the flat machine.
 #[derive(Clone, Debug)]
 pub(super) struct ClockUse {
-    /// Its path.
+    /// Path of the clock.
     pub path: String,
-    /// Its frequency.
+    /// Frequency of the clock.
     pub frequency: Hertz,
     /// The text that set the frequency from outside the module, if any did.
     pub overridden: Option<Span>,
@@ -24,14 +24,14 @@ pub(super) struct ClockUse {
 /// The clocks of a module by name; nothing where the frequency is faulty.
 pub(super) type Clocks = BTreeMap<String, Option<ClockUse>>;
 
-/// The clocks of a module at a path, with the settings of them. `around` are those of the module that it is
+/// The clocks of a module at a path, with the settings of them. `outer` are those of the module that it is
 /// part of.
 pub(super) fn unfold(
     module: &Module,
     path: &str,
     environment: &Environment,
     settings: Vec<Override>,
-    around: &Clocks,
+    outer: &Clocks,
     diagnostics: &mut Diagnostics,
 ) -> Clocks {
     let mut values: BTreeMap<String, (Node, Option<Span>)> = BTreeMap::new();
@@ -53,7 +53,7 @@ pub(super) fn unfold(
     let families = Families::default();
     let mut clocks = BTreeMap::new();
     for (name, (node, overridden)) in values {
-        if let Some(outer) = node.as_scalar().and_then(|text| around.get(text)) {
+        if let Some(outer) = node.as_scalar().and_then(|text| outer.get(text)) {
             let clock = outer.as_ref().map(|outer| ClockUse { path: join(path, &name), ..outer.clone() });
             clocks.insert(name, clock);
             continue;

@@ -33,7 +33,7 @@ pub(super) struct Flat {
     pub description: Option<String>,
     /// The source that it follows.
     pub follows: Option<Follows>,
-    /// Its components.
+    /// Components of the machine.
     pub instances: Vec<FlatInstance>,
     /// The links between them.
     pub wires: Vec<Wire>,
@@ -52,7 +52,7 @@ pub(super) struct Flat {
 /// A component of the flat machine.
 #[derive(Clone, Debug)]
 pub(super) struct FlatInstance {
-    /// Its path.
+    /// Path of the component.
     pub path: String,
     /// The name of its kind.
     pub kind: String,
@@ -60,17 +60,17 @@ pub(super) struct FlatInstance {
     pub kind_span: Span,
     /// The place of the component's name.
     pub span: Span,
-    /// Its author.
+    /// Author of the component.
     pub origin: Origin,
-    /// Its clock.
+    /// Clock of the component.
     pub clock: Option<ClockUse>,
-    /// Its parameters.
+    /// Parameters of the component.
     pub parameters: Node,
     /// Whether the arithmetic of a parameter failed, so that it is missing.
     pub incomplete: bool,
-    /// Those that were set from elsewhere.
+    /// Parameters that were set from elsewhere.
     pub overridden: Vec<Overridden>,
-    /// Its ports.
+    /// Ports of the component.
     pub ports: Vec<PortInfo>,
 }
 
@@ -78,7 +78,7 @@ pub(super) struct FlatInstance {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     /// The parts.
-    pub parts: BTreeMap<String, Part>,
+    pub parts: BTreeMap<String, UnfoldedEntry>,
     /// The exports: the text of the port, under the name it is exported by.
     pub exports: BTreeMap<String, module::Text>,
     /// The parameters.
@@ -98,10 +98,10 @@ impl Scope {
 
 /// An entry of `components:`, unfolded.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct UnfoldedEntry {
     /// Whether it has a `count`.
     pub array: bool,
-    /// Its elements: one if it is no array.
+    /// Elements of the entry: one if it is no array.
     pub elements: Vec<Element>,
     /// Whether something about it is wrong, so that its length is not known.
     pub faulty: bool,
@@ -191,7 +191,7 @@ struct Expander<'a> {
 }
 
 impl Expander<'_> {
-    /// Unfolds a module that `span` uses, at a path, with the settings from outside. `around` are the clocks of the module
+    /// Unfolds a module that `span` uses, at a path, with the settings from outside. `outer` are the clocks of the module
     /// that it is part of: its own may be set to one of them.
     fn module(
         &mut self,
@@ -199,7 +199,7 @@ impl Expander<'_> {
         path: &str,
         span: Span,
         outside: Vec<Override>,
-        around: &Clocks,
+        outer: &Clocks,
     ) -> Scope {
         self.within.push(module.name.clone());
         let outside = open(outside, self.diagnostics);
@@ -226,7 +226,7 @@ impl Expander<'_> {
             inner.extend(outer);
             settings.parts.insert(name, inner);
         }
-        let clocks = clocks::unfold(module, path, &environment, settings.clocks, around, self.diagnostics);
+        let clocks = clocks::unfold(module, path, &environment, settings.clocks, outer, self.diagnostics);
         let mut scope = Scope { environment, moved: module.moved.clone(), ..Scope::default() };
         for entry in &module.components {
             let settings = settings.parts.remove(&entry.key.name).unwrap_or_default();
@@ -371,14 +371,14 @@ impl Expander<'_> {
         environment: &Environment,
         clocks: &Clocks,
         settings: Vec<Override>,
-    ) -> Part {
+    ) -> UnfoldedEntry {
         let count = match &entry.count {
             None => Some(1),
             Some(node) => self.count(node, environment),
         };
         let replaced = (entry.origin == Origin::Replaced).then_some(entry.key.span);
         let (array, faulty) = (entry.count.is_some(), count.is_none() || matches!(entry.body, Body::Unknown));
-        let mut part = Part { array, elements: Vec::new(), faulty, replaced };
+        let mut part = UnfoldedEntry { array, elements: Vec::new(), faulty, replaced };
         let path = join(path, &entry.key.name);
         if part.faulty {
             self.faulty.push(path);

@@ -2,7 +2,7 @@
 //!
 //! Numbers are exact rationals. The quotient of two whole numbers is floored, as an index or a count wants it, except
 //! inside `ceil(…)`, where it stays exact: `ceil(n / 16)` is the number of blocks of 16 that cover n. `random(seed, index, count)`
-//! is a number from 0 to count - 1 that seems to have come by chance, and is the same whenever it is asked for.
+//! is a number from 0 to count - 1 that looks random, and is the same whenever it is asked for.
 
 use crate::model::diagnostics::nearest;
 use crate::model::{Diagnostic, Diagnostics, Node, Span, Value};
@@ -264,7 +264,8 @@ impl Term {
                 value.log2().ok_or_else(message)
             }
             ("sqrt", [value]) => {
-                let message = || self.error(format!("sqrt of {value}, which is no square of a whole number"));
+                let message =
+                    || self.error(format!("sqrt of {value}, which is not a square of a whole number"));
                 value.sqrt().ok_or_else(message)
             }
             ("min" | "max", [first, rest @ ..]) => {
@@ -580,7 +581,7 @@ mod tests {
             ("(n", "expected `)` before the end"),
             ("n n", "unexpected `n`"),
             ("log2(33)", "log2 of 33, which is not a power of two"),
-            ("sqrt(8)", "sqrt of 8, which is no square of a whole number"),
+            ("sqrt(8)", "sqrt of 8, which is not a square of a whole number"),
             ("root(4)", "unknown function `root`; there are min, max, ceil, log2, sqrt, random"),
             ("4k", "`4k` is not a number"),
             ("ceil(1, 2)", "`ceil` takes one argument"),

@@ -19,7 +19,7 @@ pub(super) fn names<'k>(keys: impl IntoIterator<Item = &'k KeyDoc>) -> Vec<&'sta
 }
 
 const VERSION: KeyDoc = key("counterpoint", "1", "Version of the format.");
-const DESCRIPTION: KeyDoc = key("description", "a text", "A sentence for people.");
+const DESCRIPTION: KeyDoc = key("description", "a text", "A sentence for the reader.");
 const PARAMETERS: KeyDoc = key(
     "parameters",
     "a map from names to parameters",

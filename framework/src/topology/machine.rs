@@ -43,7 +43,7 @@ pub enum Origin {
 /// A machine that is sound: every kind exists, every parameter was read, every port is joined to one that suits it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    /// Its name.
+    /// Name of the machine.
     pub name: String,
     /// Its description of itself.
     pub description: Option<String>,
@@ -74,7 +74,7 @@ pub struct Instance {
     pub overridden: Vec<(String, Span)>,
     /// The place of the component's name.
     pub span: Span,
-    /// Its author.
+    /// Author of the component.
     pub origin: Origin,
 }
 

@@ -11,7 +11,7 @@ use super::source::Document;
 /// A machine or a module, as it was written.
 #[derive(Clone, Debug)]
 pub(super) struct Module {
-    /// Its name.
+    /// Name of the module.
     pub name: String,
     /// The place of the name.
     pub span: Span,
@@ -19,11 +19,11 @@ pub(super) struct Module {
     pub description: Option<String>,
     /// The source that it follows; a machine's alone.
     pub follows: Option<Follows>,
-    /// Its parameters, in order: a default may use those before it.
+    /// Parameters of the module, in order: a default may use those before it.
     pub parameters: Vec<ParameterEntry>,
-    /// Its clocks.
+    /// Clocks of the module.
     pub clocks: Vec<(Key, Node)>,
-    /// Its parts.
+    /// Parts of the module.
     pub components: Vec<ComponentEntry>,
     /// The links between them.
     pub links: Vec<LinkEntry>,
@@ -57,11 +57,11 @@ pub(super) fn moved(list: &[(Key, String)], name: &str, span: Span) -> Option<Di
 /// A declared parameter of a module.
 #[derive(Clone, Debug)]
 pub(super) struct ParameterEntry {
-    /// Its name.
+    /// Name of the parameter.
     pub key: Key,
     /// The name of its type.
     pub kind: Option<Node>,
-    /// Its default.
+    /// Default of the parameter.
     pub default: Option<Node>,
     /// Smallest value.
     pub min: Option<Node>,

@@ -10,13 +10,13 @@ use super::source::Document;
 /// An overlay, as it was written.
 #[derive(Clone, Debug)]
 pub(super) struct Overlay {
-    /// Its name.
+    /// Name of the overlay.
     pub name: String,
     /// The place of the name.
     pub span: Span,
-    /// Its settings.
+    /// Settings of the overlay.
     pub set: Vec<(Key, Node)>,
-    /// Its faults.
+    /// Faults of the overlay.
     pub faults: Vec<Node>,
     /// Its changes of the machine's own parts.
     pub machine: Patch,

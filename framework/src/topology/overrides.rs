@@ -92,7 +92,7 @@ pub(super) type Overridden = (String, Span);
 /// The parameters of a component, a nested set or a variant.
 #[derive(Clone, Copy)]
 pub(super) struct Declared<'a> {
-    /// Those that there are.
+    /// Parameters that can be set.
     pub fields: &'a [Field],
     /// The names that they had before.
     pub moved: &'static [Moved],

@@ -119,7 +119,7 @@ impl Parts {
 }
 
 impl Single {
-    /// Whether there is nothing.
+    /// Whether there are no patches.
     pub(super) fn is_empty(&self) -> bool {
         self.patches.is_empty()
     }

@@ -124,8 +124,8 @@ fn last_before<'s, 'a>(
     let path = bare(&one.path);
     let within = format!("{path}.");
     let inside = before.range(within.clone()..).take_while(|(other, _)| other.starts_with(&within));
-    let around = path.match_indices('.').filter_map(|(dot, _)| before.get_key_value(&path[..dot]));
-    let all = inside.chain(around).chain(before.get_key_value(&path)).flat_map(|(_, settings)| settings);
+    let enclosing = path.match_indices('.').filter_map(|(dot, _)| before.get_key_value(&path[..dot]));
+    let all = inside.chain(enclosing).chain(before.get_key_value(&path)).flat_map(|(_, settings)| settings);
     let meets = |other: &&Setting<'_>| {
         let word = |(a, b): (&String, &String)| a == b || !a.contains('[') || !b.contains('[');
         one.path.iter().zip(&other.path).all(word)

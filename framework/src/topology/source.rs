@@ -62,7 +62,7 @@ impl Files for BTreeMap<String, String> {
 /// A file that is one machine, one module or one overlay.
 #[derive(Clone, Debug)]
 pub(super) struct Document {
-    /// Its name: the value of `machine:`, `module:` or `overlay:`.
+    /// Name of the file: the value of `machine:`, `module:` or `overlay:`.
     pub name: String,
     /// The place of the name.
     pub span: Span,

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::{Catalogue, Diagnostic, Diagnostics, Lacking, Span};
 use crate::time::{BytesPerSecond, Latency};
 
-use super::expand::{Element, Environment, Flat, FlatInstance, Part, Scope};
+use super::expand::{Element, Environment, Flat, FlatInstance, Scope, UnfoldedEntry};
 use super::expression::{self, Expression, Names, Number};
 use super::medium::{self, Medium};
 use super::module::{self, LinkEntry, Text};
@@ -56,7 +56,7 @@ pub(super) struct Leaf {
 /// One end of a link as it was written.
 struct Pattern<'s> {
     text: &'s Text,
-    part: &'s Part,
+    part: &'s UnfoldedEntry,
     part_name: Text,
     part_index: Option<Index>,
     port: Text,
@@ -519,7 +519,7 @@ impl Tables<'_> {
     }
 
     /// Notes all ports that an end may mean, so that they are not called unconnected for want of a faulty link.
-    fn doubt(&self, part: &Part, port: &str, doubtful: &mut BTreeSet<(usize, String)>) {
+    fn doubt(&self, part: &UnfoldedEntry, port: &str, doubtful: &mut BTreeSet<(usize, String)>) {
         for element in &part.elements {
             match element {
                 Element::Component(instance) => {

@@ -8,7 +8,9 @@ mod on_kernel;
 mod plan;
 mod simulator;
 
-use counterpoint_framework::kernel::{Finished, Look, RunOptions, Sharing, SnapshotTimes, State, hash_at};
+use counterpoint_framework::kernel::{
+    Finished, Inspection, RunOptions, Sharing, SnapshotTimes, State, hash_at,
+};
 use counterpoint_framework::time::SimTime;
 use on_kernel::{Order, Ran};
 use plan::{End, Entry, Plan};
@@ -28,7 +30,7 @@ fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-/// The first line in which two logs differ, for people.
+/// The first line in which two logs differ, in readable form.
 fn difference(number: usize, expected: &[Entry], got: &[Entry]) -> Option<String> {
     let count = expected.len().max(got.len());
     let line = (0..count).find(|&line| expected.get(line) != got.get(line))?;
@@ -159,18 +161,18 @@ proptest! {
 }
 
 /// Holds a plan after each step of picoseconds, looks at it where the step asks for it, and runs it to its end. The result
-/// has the states, and the looks with their times.
-fn held(plan: &Plan, options: &RunOptions, steps: &[(u64, bool)]) -> (Vec<State>, Vec<Look>, Finished) {
+/// has the states, and the inspections with their times.
+fn held(plan: &Plan, options: &RunOptions, steps: &[(u64, bool)]) -> (Vec<State>, Vec<Inspection>, Finished) {
     let mut run = on_kernel::start(plan, options);
-    let (mut time, mut states, mut looks) = (0, Vec::new(), Vec::new());
+    let (mut time, mut states, mut inspections) = (0, Vec::new(), Vec::new());
     for &(step, looked) in steps {
         if looked {
-            looks.extend(run.look());
+            inspections.extend(run.inspect());
         }
         time += step;
         states.push(run.advance_to(SimTime::from_ps(time), &mut |_| {}).clone());
     }
-    (states, looks, run.finish(&mut |_| {}).unwrap_or_else(|stuck| panic!("{stuck}")))
+    (states, inspections, run.finish(&mut |_| {}).unwrap_or_else(|stuck| panic!("{stuck}")))
 }
 
 proptest! {
@@ -186,7 +188,7 @@ proptest! {
     ) {
         let noting = |cut| RunOptions { snapshots: times, ..on_kernel::options(&plan, cut) };
         let plain = on_kernel::finish(&plan, &noting(on_kernel::WHOLE));
-        let (states, looks, first) = held(&plan, &noting(on_kernel::WHOLE), &steps);
+        let (states, inspections, first) = held(&plan, &noting(on_kernel::WHOLE), &steps);
         prop_assert_eq!((&plain.outcome, plain.hash), (&first.outcome, first.hash));
         prop_assert_eq!(&plain.snapshots, &first.snapshots);
         for cut in on_kernel::CUTS {
@@ -196,8 +198,8 @@ proptest! {
                 prop_assert_eq!((&plain.outcome, plain.hash), (&ran.outcome, ran.hash), "{:?}", cut);
                 prop_assert_eq!(&plain.snapshots, &ran.snapshots, "{:?}", cut);
                 prop_assert_eq!(&states, &other, "{:?}", cut);
-                prop_assert_eq!(looks.len(), seen.len());
-                for (one, other) in looks.iter().zip(&seen) {
+                prop_assert_eq!(inspections.len(), seen.len());
+                for (one, other) in inspections.iter().zip(&seen) {
                     prop_assert_eq!(one.time, other.time);
                     prop_assert_eq!(&one.ports, &other.ports, "{:?} at {}", cut, one.time);
                     prop_assert_eq!(&one.waits, &other.waits, "{:?} at {}", cut, one.time);

@@ -8,9 +8,9 @@ use counterpoint_framework::kernel::*;
 use counterpoint_framework::time::{BytesPerSecond, Clock, Hertz, Latency, SimTime};
 use futures::future::{Either as Which, join, select};
 
-use super::plan::{Act, Delay, End, Entry, Joint, Parcel, Plan, Step, mix};
+use super::plan::{Act, Delay, End, Entry, Joint, Payload, Plan, PlanStep, mix};
 
-impl Message for Parcel {
+impl Message for Payload {
     fn wire_bytes(&self) -> u64 {
         self.bytes()
     }
@@ -43,9 +43,9 @@ pub(crate) struct Ran {
 type Log = Arc<Mutex<Vec<Entry>>>;
 
 /// A plan as a machine whose processes write to these logs.
-fn machine(plan: &Plan, order: &Order, logs: &[Log]) -> Machine {
+fn machine(plan: &Plan, order: &Order, logs: &[Log]) -> ProcessNetwork {
     let joints = plan.joints();
-    let mut machine = Machine::default();
+    let mut machine = ProcessNetwork::default();
     for &number in &order.actors {
         machine.processes.push(process(plan, number, &joints, &logs[number]));
     }
@@ -142,21 +142,21 @@ fn process(plan: &Plan, number: usize, joints: &[Joint], log: &Log) -> ProcessSp
 
 struct Actor {
     process: Rc<Process>,
-    ins: Vec<In<Parcel>>,
-    outs: Vec<Out<Parcel>>,
+    ins: Vec<In<Payload>>,
+    outs: Vec<Out<Payload>>,
     seen: u64,
     at: usize,
 }
 
 impl Actor {
-    async fn run(mut self, steps: Vec<Step>, log: Log) -> Result<(), Fault> {
+    async fn run(mut self, steps: Vec<PlanStep>, log: Log) -> Result<(), Fault> {
         while let Some(step) = steps.get(self.at) {
             match step {
-                Step::SkipIfEven(count) => {
+                PlanStep::SkipIfEven(count) => {
                     self.at += 1 + if self.seen.is_multiple_of(2) { *count } else { 0 }
                 }
-                Step::Act(Act::Fail) => return Err(Fault::new("as planned")),
-                Step::Act(act) => {
+                PlanStep::Act(Act::Fail) => return Err(Fault::new("as planned")),
+                PlanStep::Act(act) => {
                     let value = self.act(act).await.unwrap_or(0);
                     self.note(&log, value);
                     self.seen = mix(self.seen, value);
@@ -193,15 +193,15 @@ impl Actor {
             }
             Act::TryRecv(port) => {
                 let port = self.input(*port)?;
-                let (sender, Parcel(value)) = self.ins[port].try_recv_from()?;
+                let (sender, Payload(value)) = self.ins[port].try_recv_from()?;
                 Some(mix(value, u64::from(sender)))
             }
-            Act::Peek(port) => self.ins[self.input(*port)?].peek(|parcel| parcel.0),
+            Act::Peek(port) => self.ins[self.input(*port)?].peek(|payload| payload.0),
             Act::RecvWithin(port, time) => {
                 let port = self.input(*port)?;
                 let (sleep, message) = (process.sleep(SimTime::from_ps(*time)), self.ins[port].recv());
                 match process.concurrently(select(message, sleep)).await {
-                    Which::Left((Parcel(value), _)) => Some(value),
+                    Which::Left((Payload(value), _)) => Some(value),
                     Which::Right(_) => None,
                 }
             }
@@ -216,24 +216,24 @@ impl Actor {
             }
             Act::Send(port) => {
                 let port = self.output(*port)?;
-                self.outs[port].send(Parcel(value)).await;
+                self.outs[port].send(Payload(value)).await;
                 Some(value)
             }
             Act::SendAfter(port, delay) => {
                 let port = self.output(*port)?;
-                self.outs[port].send_after(SimTime::from_ps(*delay), Parcel(value)).await;
+                self.outs[port].send_after(SimTime::from_ps(*delay), Payload(value)).await;
                 Some(value)
             }
             Act::TrySend(port) => {
                 let port = self.output(*port)?;
-                self.outs[port].try_send(Parcel(value)).ok()?;
+                self.outs[port].try_send(Payload(value)).ok()?;
                 Some(value)
             }
             Act::SendWithin(port, time) => {
                 let port = self.output(*port)?;
                 let (sleep, credit) = (process.sleep(SimTime::from_ps(*time)), self.outs[port].reserve());
                 match process.concurrently(select(credit, sleep)).await {
-                    Which::Left((permit, _)) => permit.send(Parcel(value)),
+                    Which::Left((permit, _)) => permit.send(Payload(value)),
                     Which::Right(_) => return None,
                 }
                 Some(value)
@@ -249,7 +249,7 @@ impl Actor {
                 let port = self.output(*port)?;
                 let permit = self.outs[port].reserve().await;
                 process.cycles(u64::from(*cycles)).await;
-                permit.send(Parcel(value));
+                permit.send(Payload(value));
                 Some(value)
             }
             Act::HoldAndDrop(port, cycles) => {
@@ -267,8 +267,8 @@ impl Actor {
             Act::Both(out, from) => {
                 let (out, from) = (self.output(*out)?, self.input(*from)?);
                 let (outs, ins) = (&mut self.outs, &mut self.ins);
-                let both = join(outs[out].send(Parcel(value)), ins[from].recv());
-                let ((), Parcel(received)) = process.concurrently(both).await;
+                let both = join(outs[out].send(Payload(value)), ins[from].recv());
+                let ((), Payload(received)) = process.concurrently(both).await;
                 Some(mix(value, received))
             }
             Act::Ready(_)
@@ -314,7 +314,7 @@ impl Actor {
         if self.ins.is_empty() {
             return None;
         }
-        let (port, Parcel(value)) = any(&mut self.ins, fairness).await;
+        let (port, Payload(value)) = any(&mut self.ins, fairness).await;
         Some(mix(port as u64, value))
     }
 
@@ -327,7 +327,7 @@ impl Actor {
         let (low, high) = (&mut before[low], &mut after[0]);
         let (left, right) = if left < right { (low, high) } else { (high, low) };
         match first(left, right).await {
-            Either::Left(Parcel(value)) | Either::Right(Parcel(value)) => Some(value),
+            Either::Left(Payload(value)) | Either::Right(Payload(value)) => Some(value),
         }
     }
 }

@@ -74,7 +74,7 @@ pub(crate) enum Op {
 
 /// A program without loops: the input of both simulators.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum PlanStep {
     Act(Act),
     /// Passes over some steps if the values seen so far add up to something even.
     SkipIfEven(usize),
@@ -127,9 +127,9 @@ pub(crate) struct Joint {
 
 /// The message under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Parcel(pub(crate) u64);
+pub(crate) struct Payload(pub(crate) u64);
 
-impl Parcel {
+impl Payload {
     /// Bytes on a link with a bandwidth: some of everything.
     pub(crate) fn bytes(self) -> u64 {
         1 + self.0 % 77
@@ -187,22 +187,22 @@ impl Plan {
     }
 
     /// The program of an actor, without loops.
-    pub(crate) fn steps(&self, actor: usize) -> Vec<Step> {
+    pub(crate) fn steps(&self, actor: usize) -> Vec<PlanStep> {
         let mut steps = Vec::new();
         flatten(&self.actors[actor].program, &mut steps);
         steps
     }
 }
 
-fn flatten(program: &[Op], steps: &mut Vec<Step>) {
+fn flatten(program: &[Op], steps: &mut Vec<PlanStep>) {
     for op in program {
         match op {
-            Op::Act(act) => steps.push(Step::Act(act.clone())),
+            Op::Act(act) => steps.push(PlanStep::Act(act.clone())),
             Op::Loop(times, body) => (0..*times).for_each(|_| flatten(body, steps)),
             Op::IfOdd(body) => {
                 let mut inner = Vec::new();
                 flatten(body, &mut inner);
-                steps.push(Step::SkipIfEven(inner.len()));
+                steps.push(PlanStep::SkipIfEven(inner.len()));
                 steps.append(&mut inner);
             }
         }

@@ -4,7 +4,7 @@
 //! processes go on that can by then. The meaning of "can go on" is written out per operation, as the kernel's
 //! documentation has it.
 
-use super::plan::{Act, Delay, End, Entry, Joint, Parcel, Plan, Step, mix};
+use super::plan::{Act, Delay, End, Entry, Joint, Payload, Plan, PlanStep, mix};
 
 const SECOND: u128 = 1_000_000_000_000;
 
@@ -24,7 +24,7 @@ struct Letter {
     sender: u32,
     sequence: u64,
     joint: usize,
-    parcel: Parcel,
+    payload: Payload,
 }
 
 struct Link {
@@ -70,7 +70,7 @@ impl Link {
 struct Worker {
     hertz: u64,
     daemon: bool,
-    steps: Vec<Step>,
+    steps: Vec<PlanStep>,
     at: usize,
     /// The edge at which it runs or last ran.
     cycle: u64,
@@ -190,7 +190,7 @@ impl World {
             return None;
         }
         let due = match worker.steps.get(worker.at) {
-            Some(Step::Act(act)) => self.due(worker, act),
+            Some(PlanStep::Act(act)) => self.due(worker, act),
             _ => self.now,
         };
         (due != u64::MAX).then(|| edge_at_or_after(worker.hertz, due.max(self.now)).max(worker.cycle))
@@ -286,15 +286,15 @@ impl World {
                 return false;
             };
             let act = match step {
-                Step::SkipIfEven(count) => {
+                PlanStep::SkipIfEven(count) => {
                     worker.at += 1 + if worker.seen.is_multiple_of(2) { count } else { 0 };
                     continue;
                 }
-                Step::Act(Act::Fail) => {
+                PlanStep::Act(Act::Fail) => {
                     worker.done = true;
                     return true;
                 }
-                Step::Act(act) => act,
+                PlanStep::Act(act) => act,
             };
             match self.attempt(number, &act) {
                 NotBefore(time) => {
@@ -335,7 +335,7 @@ impl World {
                     .map_or(0, |(value, sender)| mix(value, u64::from(sender))),
             ),
             Act::Peek(port) => Done(input(*port).map_or(0, |port| {
-                self.first_letter(number, port).map_or(0, |letter| worker.inputs[port][letter].parcel.0)
+                self.first_letter(number, port).map_or(0, |letter| worker.inputs[port][letter].payload.0)
             })),
             Act::First(left, right) => match (input(*left), input(*right)) {
                 (Some(left), Some(right)) if left != right => {
@@ -428,7 +428,7 @@ impl World {
         let letter = self.workers[number].inputs[port].remove(letter);
         let link = &mut self.links[letter.joint];
         link.back.push(self.now + link.latency);
-        Some((letter.parcel.0, letter.sender))
+        Some((letter.payload.0, letter.sender))
     }
 
     /// Sends the process's observations so far; the value.
@@ -436,7 +436,7 @@ impl World {
         let (now, worker) = (self.now, &self.workers[number]);
         let joint = worker.outputs[port];
         let value = mix(worker.seen, worker.at as u64);
-        let parcel = Parcel(value);
+        let payload = Payload(value);
         let link = &mut self.links[joint];
         let start = now + delay;
         let arrival = match (link.joint.bandwidth, link.joint.delay) {
@@ -450,13 +450,13 @@ impl World {
                 if passed(link) < start {
                     (link.busy_since, link.busy_bytes) = (start, 0);
                 }
-                link.busy_bytes += parcel.bytes();
+                link.busy_bytes += payload.bytes();
                 passed(link) + link.latency
             }
         };
         link.taken += 1;
         link.sent += 1;
-        let letter = Letter { arrival, sender: link.joint.sender, sequence: link.sent, joint, parcel };
+        let letter = Letter { arrival, sender: link.joint.sender, sequence: link.sent, joint, payload };
         let (to, input) = (link.joint.to, link.joint.input);
         self.workers[to].inputs[input].push(letter);
         value

@@ -15,7 +15,7 @@ use counterpoint_ptx::{Allocation, Rights};
 use super::Driver;
 use super::modules::{Hidden, Placed};
 use super::printing::Printing;
-use crate::program::{Application, Buffer, BufferId, Place};
+use crate::program::{Application, Buffer, BufferId, BufferPlace};
 
 /// Where the first buffer lies on every device; below it nothing is mapped, so a null pointer is caught.
 const FIRST_DEVICE_ADDRESS: u64 = 1 << 16;
@@ -23,11 +23,11 @@ const FIRST_DEVICE_ADDRESS: u64 = 1 << 16;
 /// Where the buffers of an application lie.
 #[derive(Debug)]
 pub struct Layout {
-    /// By buffer, its address on the host and on its device.
+    /// For each buffer, its address on the host and on its device.
     pub host: Vec<u64>,
     /// See `host`.
     pub device: Vec<u64>,
-    /// By device, the address behind the last buffer.
+    /// For each device, the address behind the last buffer.
     pub ends: BTreeMap<u32, u64>,
     /// The host's address behind the last buffer.
     host_end: u64,
@@ -47,9 +47,9 @@ impl Layout {
             host.push(next);
             next += buffer.bytes.next_multiple_of(page);
             device.push(match buffer.place {
-                Place::At(address) => address + application.space_of(device.len()).shift,
-                Place::Variable(_) => 0,
-                Place::Anywhere => {
+                BufferPlace::At(address) => address + application.space_of(device.len()).shift,
+                BufferPlace::Variable(_) => 0,
+                BufferPlace::Anywhere => {
                     let end = ends.entry(buffer.device).or_default();
                     let start = *end;
                     *end += buffer.bytes.next_multiple_of(page);
@@ -104,7 +104,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// By number, what the devices have said of themselves: those that hold something of the application.
+    /// For each number, what the devices have said of themselves: those that hold something of the application.
     pub fn devices(&self) -> &BTreeMap<u32, Description> {
         &self.devices
     }
@@ -180,7 +180,7 @@ impl Driver<'_> {
     fn map(&mut self, device: u32) {
         let all = self.application.buffers.iter().zip(&self.device_address).zip(&self.freed);
         // A variable is part of its module.
-        let own = |buffer: &Buffer| buffer.bytes > 0 && !matches!(buffer.place, Place::Variable(_));
+        let own = |buffer: &Buffer| buffer.bytes > 0 && !matches!(buffer.place, BufferPlace::Variable(_));
         let here = all.filter(|((buffer, _), _)| buffer.device == device && own(buffer));
         let allocations = here.map(|((buffer, &start), &freed_after)| Allocation {
             name: buffer.name.clone(),

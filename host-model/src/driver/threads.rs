@@ -46,7 +46,7 @@ pub struct Thread {
     pieces: VecDeque<Piece>,
     /// Pages under way, in its slots.
     under_way: usize,
-    /// The page at which it waits has been counted as a fault.
+    /// Whether the page at which it waits has been counted as a fault.
     has_faulted: bool,
     /// When it will have computed its next page, or be idle, if it computes.
     ready: Option<SimTime>,

@@ -24,7 +24,7 @@ impl Driver<'_> {
         self.seen = vec![0; size as usize];
         for offset in (0..size).step_by(self.page as usize) {
             let bytes = self.page.min(size - offset) as u32;
-            let tag = self.page_slot(Page::Look { offset }).await?;
+            let tag = self.page_slot(Page::Poll { offset }).await?;
             self.io.memory.tx.send(HostAccess::Read { tag, address: address + offset, bytes }).await;
         }
         self.settle().await?;

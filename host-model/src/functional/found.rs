@@ -8,16 +8,16 @@ use counterpoint_ptx::functional::{Conflict, Finding};
 /// A mistake after which the run went on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Of a kernel.
+    /// A finding in a kernel.
     InKernel {
         /// The kernel, and the number of the launch that made it first.
         launch: String,
         /// The first time in full, and how often in all launches of the kernel.
         finding: Finding,
     },
-    /// Of two commands, launches or copies, that nothing orders, be it of streams or of tasks.
+    /// A race of two commands, launches or copies, that nothing orders, be it of streams or of tasks.
     BetweenStreams(StreamRace),
-    /// Of two gated launches, of a run with time.
+    /// A race of two gated launches, of a run with time.
     BetweenKernels(KernelRace),
 }
 

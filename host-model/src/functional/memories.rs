@@ -7,7 +7,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_ptx::VariableBases;
 use counterpoint_ptx::functional::FlatMemory;
 
-use crate::program::{Application, Place, Space};
+use crate::program::{Application, BufferPlace, Space};
 
 /// Bytes between two allocations at most.
 const GAP: u64 = 512;
@@ -42,7 +42,7 @@ impl Memories {
             memories.insert(space, memory);
         }
         for (place, buffer) in application.buffers.iter().enumerate() {
-            if let Place::At(address) = buffer.place {
+            if let BufferPlace::At(address) = buffer.place {
                 let memory = memory_of(&mut memories, application.space_of(place));
                 memory.allocate_at(&buffer.name, address, buffer.bytes as usize, unwritten);
             }
@@ -68,9 +68,9 @@ impl Memories {
         let mut addresses = Vec::new();
         for (place, buffer) in application.buffers.iter().enumerate() {
             addresses.push(match buffer.place {
-                Place::At(address) => address,
-                Place::Variable(_) => 0,
-                Place::Anywhere => {
+                BufferPlace::At(address) => address,
+                BufferPlace::Variable(_) => 0,
+                BufferPlace::Anywhere => {
                     let memory = memory_of(&mut memories, application.space_of(place));
                     memory.allocate(&buffer.name, buffer.bytes as usize, unwritten)
                 }
@@ -136,7 +136,8 @@ fn rooms(application: &Application) -> BTreeMap<Space, u64> {
     let spaces = application.devices().into_iter().flat_map(|device| application.spaces(device));
     let mut rooms: BTreeMap<Space, u64> =
         spaces.map(|space| (space, application.fixed_end_in(space))).collect();
-    let own = application.buffers.iter().enumerate().filter(|(_, buffer)| buffer.place == Place::Anywhere);
+    let own =
+        application.buffers.iter().enumerate().filter(|(_, buffer)| buffer.place == BufferPlace::Anywhere);
     let buffers = own.map(|(place, buffer)| (application.space_of(place), buffer.bytes));
     let variables = application.modules.iter().enumerate().filter_map(|(number, module)| {
         let kernel = module.kernels.first()?;

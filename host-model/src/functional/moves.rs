@@ -5,7 +5,7 @@ use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
 use counterpoint_ptx::functional::Touched;
 
-use super::races::{Name, Place, Race, Touches};
+use super::races::{MemoryPlace, Name, Race, Touches};
 use super::{Files, FunctionalHost};
 use crate::program::{HostStep, Moved, Range, Rows, Transfer};
 
@@ -98,13 +98,13 @@ impl FunctionalHost<'_> {
     }
 
     fn touch_host(&self, touches: &mut Touches, rows: &Rows, writes: bool) {
-        note(touches.entry(Place::Host(self.place(rows.buffer))).or_default(), rows, 0, writes);
+        note(touches.entry(MemoryPlace::Host(self.place(rows.buffer))).or_default(), rows, 0, writes);
     }
 
     fn touch_device(&self, touches: &mut Touches, rows: &Rows, writes: bool) {
         let place = self.place(rows.buffer);
         let (home, address) = (self.memories.homes[place], self.memories.addresses[place]);
-        let on_device = Place::Device(self.application.space_of(place), home);
+        let on_device = MemoryPlace::Device(self.application.space_of(place), home);
         note(touches.entry(on_device).or_default(), rows, (address - home) as usize, writes);
     }
 

@@ -17,7 +17,7 @@ pub(super) struct Lane(usize);
 struct OnDevice {
     device: u32,
     stream: u32,
-    /// The default stream and it do not wait for each other.
+    /// Whether the default stream and it do not wait for each other.
     non_blocking: bool,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Of an application none of whose commands has been sent.
+    /// The order of an application none of whose commands has been sent.
     pub(super) fn new(application: &Application) -> Self {
         let named = application.streams.iter().enumerate().skip(1);
         let named = named.map(|(number, stream)| OnDevice {
@@ -146,12 +146,12 @@ fn join(clock: &mut Clock, other: &Clock) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{Buffer, Place, Stream};
+    use crate::program::{Buffer, BufferPlace, Stream};
 
     /// Streams 1 and 2 on device 0, stream 3 on device 1, and stream 4 on device 0, which does not block.
     fn order() -> Order {
         let stream = |name: &str, device| Stream { name: name.into(), device, non_blocking: name == "n" };
-        let buffer = |device| Buffer { name: "b".into(), bytes: 4, device, place: Place::Anywhere };
+        let buffer = |device| Buffer { name: "b".into(), bytes: 4, device, place: BufferPlace::Anywhere };
         Order::new(&Application {
             streams: vec![stream("", 0), stream("s", 0), stream("t", 0), stream("u", 1), stream("n", 0)],
             buffers: vec![buffer(0), buffer(1)],

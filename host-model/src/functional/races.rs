@@ -15,7 +15,7 @@ use super::order::{Epoch, Order};
 use crate::program::Space;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum MemoryPlace {
     /// On a device, by its address.
     Device(Space, u64),
     /// On the host, by the number of its buffer.
@@ -23,7 +23,7 @@ pub(super) enum Place {
 }
 
 /// Memory that a command touches.
-pub(super) type Touches = BTreeMap<Place, Touched>;
+pub(super) type Touches = BTreeMap<MemoryPlace, Touched>;
 
 /// A command that others may run beside.
 struct Command {
@@ -55,7 +55,7 @@ pub(super) enum Rival {
 pub(super) struct Race {
     /// The earlier one and the later one as they are sent.
     pub(super) commands: [(Name, Rival); 2],
-    pub(super) place: Place,
+    pub(super) place: MemoryPlace,
     pub(super) conflict: Conflict,
 }
 
@@ -109,7 +109,7 @@ impl Races {
             if !*host_works || order.is_known(command.epoch) {
                 return false;
             }
-            command.touches.retain(|place, _| matches!(place, Place::Host(_)));
+            command.touches.retain(|place, _| matches!(place, MemoryPlace::Host(_)));
             !command.touches.is_empty()
         });
     }

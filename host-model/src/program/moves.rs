@@ -70,7 +70,7 @@ impl From<Range> for Rows {
 pub enum Moved {
     /// Copies rows between host and device. Both are of the same buffer.
     Copy {
-        /// Which way.
+        /// Direction of the copy.
         direction: Direction,
         /// The rows on the host.
         host: Rows,
@@ -183,7 +183,7 @@ pub enum HostStep {
 }
 
 impl HostStep {
-    /// Its transfer.
+    /// Transfer of the step.
     pub fn transfer(&self) -> Option<&Transfer> {
         match self {
             HostStep::Read(transfer) | HostStep::Write(transfer) => Some(transfer),

@@ -21,15 +21,15 @@ pub struct Space {
 /// Shifts of buffers and modules by their positions; 0 for those behind the last one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shifts {
-    /// Of buffers.
+    /// Shifts of buffers.
     pub buffers: Vec<u64>,
-    /// Of modules.
+    /// Shifts of modules.
     pub modules: Vec<u64>,
 }
 
 /// Where a buffer lies on its device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum BufferPlace {
     /// Behind all that has a fixed address.
     #[default]
     Anywhere,
@@ -44,9 +44,9 @@ pub enum Place {
 pub struct Variable {
     /// The module.
     pub module: Arc<str>,
-    /// It lies in constant memory, and not in global memory.
+    /// Whether the variable lies in constant memory, and not in global memory.
     pub constant: bool,
-    /// Its offset in the bytes of that.
+    /// Offset of the variable in its module's bytes.
     pub offset: u64,
 }
 
@@ -105,7 +105,7 @@ impl Application {
             range: range.start + offset..range.end + offset,
         };
         let buffers = self.buffers.iter().enumerate().filter_map(|(place, buffer)| match buffer.place {
-            Place::At(address) => {
+            BufferPlace::At(address) => {
                 let fixed =
                     Fixed { name: format!("`{}`", buffer.name), range: address..address + buffer.bytes };
                 Some(at(fixed, offset(self.space_of(place))?))
@@ -142,7 +142,7 @@ impl Application {
 
     /// The variable that a buffer stands for, with the position of its module.
     pub fn variable_of(&self, buffer: usize) -> Option<(&Variable, usize)> {
-        let Place::Variable(variable) = &self.buffers[buffer].place else { return None };
+        let BufferPlace::Variable(variable) = &self.buffers[buffer].place else { return None };
         let device = self.buffers[buffer].device;
         let module = self.modules.iter().position(|module| module.is(&variable.module, device))?;
         Some((variable, module))

@@ -2,8 +2,8 @@
 //!
 //! A runtime is one file with its parameters and one line in the list.
 
+mod co_run;
 mod steps;
-mod together;
 mod walk;
 
 counterpoint_framework::variants! {

@@ -7,7 +7,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_protocols::bus::{CommandId, Direction};
 
-use super::together::together;
+use super::co_run::co_run;
 use super::walk::{Sends, Walks, one_after_another};
 use crate::driver::Driver;
 use crate::program::{
@@ -175,7 +175,7 @@ impl Sender {
     }
 }
 
-/// The host stands only where a step says so.
+/// The host blocks only where a step says so.
 #[async_trait(?Send)]
 impl Sends for Sender {
     async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
@@ -232,7 +232,7 @@ impl Sends for Sender {
         Ok(())
     }
 
-    async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
+    async fn inspect(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
         let device = driver.device_of(until.buffer);
         let stream = self.enter(driver, device, DEFAULT_STREAM).await;
         driver.is_fulfilled(until, stream, self.parent).await
@@ -245,7 +245,7 @@ impl Walks for Sender {
         self
     }
 
-    async fn together(
+    async fn co_run(
         &mut self,
         driver: &mut Driver<'_>,
         members: &[Member],
@@ -255,6 +255,6 @@ impl Walks for Sender {
             return one_after_another(self, driver, members, rounds).await;
         }
         let parent = self.parent;
-        together(self, driver, members, rounds, parent).await
+        co_run(self, driver, members, rounds, parent).await
     }
 }

@@ -1,7 +1,7 @@
 //! Streams as a CUDA program uses them: the host sends everything and goes on.
 //!
 //! Copies and kernels of different streams overlap as far as the device allows, and events hold streams
-//! there; the host stands only where the application synchronises or a loop looks at the device. Commands
+//! there; the host blocks only where the application synchronises or a loop looks at the device. Commands
 //! that name no stream are on the default stream of its device, copies in and copies out too. That is the
 //! legacy one (CUDA C Programming Guide, "Default Stream"): it waits for all streams of the device, and they
 //! wait for it, but for those that the application calls non-blocking. Input files are read before, output files are written when all is done.

@@ -42,7 +42,7 @@ pub trait Sends {
     async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault>;
 
     /// Looks whether a loop is to end, behind all that was sent before.
-    async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault>;
+    async fn inspect(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault>;
 }
 
 /// Does the steps of an application. A runtime says what it does in its own way, and who does the rest.
@@ -76,7 +76,7 @@ pub trait Walks {
     }
 
     /// Does the rounds of applications that run together: one after another, unless the runtime knows better.
-    async fn together(
+    async fn co_run(
         &mut self,
         driver: &mut Driver<'_>,
         members: &[Member],
@@ -110,13 +110,13 @@ pub trait Walks {
                     }
                 }
                 Step::Pipeline { kernels, launches } => self.pipeline(driver, *kernels, launches).await?,
-                Step::Together { members, rounds } => self.together(driver, members, rounds).await?,
+                Step::CoRun { members, rounds } => self.co_run(driver, members, rounds).await?,
                 Step::Loop { until, most, steps } => {
                     let mut rounds = 0;
                     loop {
                         self.walk(driver, steps).await?;
                         rounds += 1;
-                        if self.sends().look(driver, until).await? {
+                        if self.sends().inspect(driver, until).await? {
                             break;
                         }
                         if rounds == *most {

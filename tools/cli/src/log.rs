@@ -102,10 +102,10 @@ mod tests {
     #[test]
     fn a_wrong_level_is_named_with_the_nearest() {
         for filter in ["debgu", "gpu.sm[0]=debgu", "simulation=debgu"] {
-            assert_eq!(read(filter).unwrap_err(), "`debgu` is no level of the log; did you mean `debug`?");
+            assert_eq!(read(filter).unwrap_err(), "`debgu` is not a level of the log; did you mean `debug`?");
         }
         // Spans are no part of a filter.
         let spans = read("simulation[span{path=a,b}]=debug").unwrap_err();
-        assert!(spans.starts_with("`a` is no level of the log"), "{spans}");
+        assert!(spans.starts_with("`a` is not a level of the log"), "{spans}");
     }
 }

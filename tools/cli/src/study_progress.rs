@@ -45,7 +45,7 @@ struct Lines<'a> {
     begun: Instant,
     all: MultiProgress,
     total: Option<ProgressBar>,
-    /// By point, its line, when it came up, and how long the rest takes.
+    /// For each point, its line, when it came up, and how long the rest takes.
     running: BTreeMap<usize, (ProgressBar, Instant, Option<Forecast>)>,
     /// Points whose end has been told.
     told: Vec<bool>,

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use counterpoint_framework::time::SimTime;
 use counterpoint_host_model::functional::Launched;
+use counterpoint_simulation::co_run::{CoRun, Side};
 use counterpoint_simulation::run::RunSummary;
 use counterpoint_simulation::summary::{Mean, Speed};
-use counterpoint_simulation::together::{Side, Together};
 
-/// Bytes for people.
+/// Bytes in readable form.
 pub(crate) fn amount(bytes: u64) -> String {
     let units = [("GiB", 1_u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     match units.into_iter().find(|(_, size)| bytes >= *size) {
@@ -55,8 +55,8 @@ pub(crate) fn print(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()>
         let of = format!("{} x", grouped(of));
         writeln!(out, "  {:<36} {of:>9} {:>18.6} us", "mean task latency", time.as_ps() as f64 * 1e-6)?;
     }
-    if let Some(together) = &summary.together {
-        sides(together, out)?;
+    if let Some(co_run) = &summary.co_run {
+        sides(co_run, out)?;
     }
     writeln!(out)?;
     writeln!(out, "  outcome      {}", summary.ending().lines().next().unwrap_or_default())?;
@@ -124,7 +124,7 @@ fn times(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Applications that ran together.
-fn sides(Together { window, sides, .. }: &Together, out: &mut dyn Write) -> io::Result<()> {
+fn sides(CoRun { window, sides, .. }: &CoRun, out: &mut dyn Write) -> io::Result<()> {
     let micros = |time: SimTime| format!("{:.6} us", time.as_ps() as f64 * 1e-6);
     writeln!(out, "\n  {:<36} {:>9} {:>21}", "all run at the same time for", "", micros(*window))?;
     for Side { name, rate, round, launches, .. } in sides {

@@ -41,7 +41,7 @@ impl Browser {
         let bytes = std::fs::read(&path).map_err(|error| format!("there is no picture: {error}"))?;
         match bytes.starts_with(b"\x89PNG") {
             true => Ok(()),
-            false => Err(format!("{} is no picture", path.display())),
+            false => Err(format!("{} is not a picture", path.display())),
         }
     }
 

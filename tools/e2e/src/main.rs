@@ -1,4 +1,4 @@
-//! The pages for people, in a real browser: a run on the page of a real Jaeger, and the report of a study.
+//! The pages that users read, in a real browser: a run on the page of a real Jaeger, and the report of a study.
 //! `counterpoint-e2e COUNTERPOINT FOLDER`, from the root of the repository; pictures are left in the folder.
 //!
 //! Jaeger's pages come from `otlp-embedded`, which has its query service and an OTLP receiver too. The browser is

@@ -47,8 +47,8 @@ impl Sends for Waiting {
         self.0.send(driver, step).await
     }
 
-    async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
-        self.0.look(driver, until).await
+    async fn inspect(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
+        self.0.inspect(driver, until).await
     }
 }
 

@@ -32,7 +32,7 @@ const STARTS: [(&str, &str); 2] =
 const LARGE: [&str; 3] = ["paper", "hundreds", "thousands"];
 
 #[derive(Debug, PartialEq)]
-enum Part {
+enum PagePart {
     /// A command line, by its number in the page.
     Command(usize, String),
     /// Lines that the commands right before it print.
@@ -57,16 +57,16 @@ pub(crate) fn run(counterpoint: Option<&str>) -> Result<(), String> {
         let mut printed = String::new();
         for part in parts(&text) {
             match part {
-                Part::Command(line, command) => match execute(&folder, &command) {
+                PagePart::Command(line, command) => match execute(&folder, &command) {
                     Ok(output) => printed.push_str(&output),
                     Err(problem) => wrong.push(format!("{page}:{line}: `{command}` {problem}")),
                 },
-                Part::Shown(line, lines) => {
+                PagePart::Shown(line, lines) => {
                     let missing = lines.iter().filter(|line| !printed.lines().any(|known| known == *line));
                     wrong.extend(missing.map(|missing| format!("{page}:{line}: not printed: {missing}")));
                     printed.clear();
                 }
-                Part::File(name, text) => std::fs::write(folder.join(name), text).map_err(said)?,
+                PagePart::File(name, text) => std::fs::write(folder.join(name), text).map_err(said)?,
             }
         }
     }
@@ -97,7 +97,7 @@ fn execute(folder: &Path, command: &str) -> Result<String, String> {
 }
 
 /// The commands of a page, and the output shown there.
-fn parts(text: &str) -> Vec<Part> {
+fn parts(text: &str) -> Vec<PagePart> {
     let mut parts = Vec::new();
     // The language of the block around a line, whether commands were in the one before, and its YAML.
     let (mut block, mut follows, mut yaml) = (None, false, String::new());
@@ -106,24 +106,24 @@ fn parts(text: &str) -> Vec<Part> {
             (None, Some(language)) => {
                 block = Some(language);
                 if language == "text" && follows {
-                    parts.push(Part::Shown(number, Vec::new()));
+                    parts.push(PagePart::Shown(number, Vec::new()));
                 }
             }
             (Some(language), Some(_)) => {
                 follows = language == "sh";
                 block = None;
                 let yaml = std::mem::take(&mut yaml);
-                parts.extend(name_of(&yaml).map(|name| Part::File(name, yaml)));
+                parts.extend(name_of(&yaml).map(|name| PagePart::File(name, yaml)));
             }
             (Some("sh"), None) => {
                 let command = STARTS.iter().find_map(|(start, here)| {
                     Some(format!("{here}{}", without_comment(line.strip_prefix(start)?)))
                 });
-                parts.extend(command.map(|command| Part::Command(number, smaller(&command))));
+                parts.extend(command.map(|command| PagePart::Command(number, smaller(&command))));
             }
             (Some("yaml"), None) => yaml.extend([line, "\n"]),
             (Some("text"), None) if follows => {
-                if let (Some(Part::Shown(_, lines)), false) = (parts.last_mut(), line.trim() == "...") {
+                if let (Some(PagePart::Shown(_, lines)), false) = (parts.last_mut(), line.trim() == "...") {
                     lines.push(line.to_owned());
                 }
             }
@@ -182,8 +182,8 @@ mod tests {
     fn commands_and_what_they_print_are_found() {
         let page = "Text.\n\n```sh\ncounterpoint list   # all\n# no command\n```\n\nprints\n\n```text\n  a  1\n  ...\n```\n\n\
                     ```sh\ncargo run --release -- study x --scale paper\ncounterpoint report out/studies/x-paper\n```\n";
-        let shown = Part::Shown(10, vec!["  a  1".to_owned()]);
-        let command = |line, text: &str| Part::Command(line, format!("counterpoint {text}"));
+        let shown = PagePart::Shown(10, vec!["  a  1".to_owned()]);
+        let command = |line, text: &str| PagePart::Command(line, format!("counterpoint {text}"));
         let study = command(16, "study x --scale small");
         assert_eq!(
             parts(page),

@@ -11,7 +11,7 @@
 //! Example"; Kepler GK110 whitepaper, "Hyper-Q".) Copies may have queues of their own, as engines do on Fermi: one, or one each
 //! way (NVIDIA, "CUDA C/C++ Streams and Concurrency", 2011).
 //!
-//! An event is a command that is done as soon as it is its turn; a stream that waits for it stands until then. A wait
+//! An event is a command that is done as soon as it is its turn; a stream that waits for it is blocked until then. A wait
 //! names an event that was sent before it, so queues cannot wait for each other in a circle.
 //!
 //! A launch that is gated, or helps one ([`Precedence`]), does not hold the launches behind it in its stream: their order is that of
@@ -91,11 +91,11 @@ pub struct CommandProcessor {
     capacity: Option<(Capacity, SmResources)>,
     /// The commands that have not begun, in the order of their arrival; the queues for copies come last.
     queues: Vec<VecDeque<Command>>,
-    /// By stream the commands that are not done, in their order: only the first can be under way.
+    /// For each stream the commands that are not done, in their order: only the first can be under way.
     streams: BTreeMap<u32, VecDeque<CommandId>>,
     /// The copies and launches that are under way, with their streams if these wait for them.
     under_way: BTreeMap<CommandId, Option<u32>>,
-    /// Of these, the launches that hold only copies, with the streams of these.
+    /// Launches under way that hold only copies, with the streams of these copies.
     aside: BTreeMap<CommandId, u32>,
     /// The events that have not been recorded.
     unrecorded: BTreeSet<CommandId>,

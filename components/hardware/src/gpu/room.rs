@@ -26,13 +26,13 @@ impl Room {
     /// The rooms of a machine's GPUs, in the order of its devices.
     pub fn of(machine: &Machine, families: &Families) -> Vec<Room> {
         let schedulers = machine.instances.iter().filter(|one| one.kind == "gpu/cta-scheduler");
-        schedulers.filter_map(|scheduler| Room::around(scheduler, machine, families)).collect()
+        schedulers.filter_map(|scheduler| Room::beside(scheduler, machine, families)).collect()
     }
 
     /// The room of the SMs that belong to the same GPU as a scheduler.
-    fn around(scheduler: &Instance, machine: &Machine, families: &Families) -> Option<Room> {
+    fn beside(scheduler: &Instance, machine: &Machine, families: &Families) -> Option<Room> {
         let gpu = scheduler.path.rsplit_once('.').map_or("", |(gpu, _)| gpu);
-        let is_beside = |one: &&Instance| one.path.rsplit_once('.').map_or("", |(around, _)| around) == gpu;
+        let is_beside = |one: &&Instance| one.path.rsplit_once('.').map_or("", |(parent, _)| parent) == gpu;
         let parameters = |one: &Instance| match one.kind.as_str() {
             "gpu/sm" => read::<SmParams>(&one.params, families),
             "gpu/throughput-model" => read::<SmParams>(one.params.get("sm")?, families),

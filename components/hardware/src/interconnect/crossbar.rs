@@ -1,7 +1,7 @@
 //! A crossbar between the clients of memory and its servers: a network for requests and one for replies.
 
 use counterpoint_framework::kernel::{Fault, Source, Watch, Words};
-use counterpoint_framework::model::{Component, Context, Invalid, Params, Part, Ports, Stats};
+use counterpoint_framework::model::{Component, Context, Invalid, Params, PartStats, Ports, Stats};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemoryClient, MemoryServer};
 
@@ -18,16 +18,16 @@ pub struct CrossbarParams {
     /// Steps of the switches in a cycle (BookSim's internal_speedup).
     #[param(default = "2", min = "1", max = "8")]
     speedup: u32,
-    /// Which server holds an address: the servers are the map's slices.
+    /// Map from addresses to servers, which are the map's slices.
     map: AddressMapParams,
 }
 
 /// The ports of a crossbar.
 #[derive(Ports)]
 pub struct CrossbarPorts {
-    /// Those who ask.
+    /// Components that send requests.
     clients: Vec<MemoryServer>,
-    /// Those who answer.
+    /// Components that answer requests.
     servers: Vec<MemoryClient>,
 }
 
@@ -35,9 +35,9 @@ pub struct CrossbarPorts {
 #[derive(Default, Stats)]
 pub struct CrossbarStats {
     /// The network for requests.
-    requests: Part<LaneStats>,
+    requests: PartStats<LaneStats>,
     /// The network for replies.
-    replies: Part<LaneStats>,
+    replies: PartStats<LaneStats>,
 }
 
 /// A crossbar.

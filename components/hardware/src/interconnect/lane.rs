@@ -155,7 +155,7 @@ impl<W: Words> Lane<W> {
             if vacated || step == steps.start {
                 watch.set(&self.vacant);
                 for index in watch.arrived(sim) {
-                    self.look(index, &inputs[index].rx, step, &route)?;
+                    self.inspect(index, &inputs[index].rx, step, &route)?;
                 }
             }
             for word in 0..self.wanted.words().len() {
@@ -231,7 +231,7 @@ impl<W: Words> Lane<W> {
 
     /// A message has come to the head of a vacant input.
     #[inline(always)]
-    fn look<M: Message + Packets>(
+    fn inspect<M: Message + Packets>(
         &mut self,
         index: usize,
         input: &In<M>,

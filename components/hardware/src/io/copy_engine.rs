@@ -122,7 +122,7 @@ struct Chunk {
     data: Box<[u8]>,
     /// Lines whose answer is missing.
     lines: u32,
-    /// Its span, if such are kept.
+    /// Span of the chunk, if such are kept.
     span: Option<SpanId>,
 }
 

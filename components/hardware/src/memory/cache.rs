@@ -8,7 +8,7 @@ use counterpoint_protocols::values::Values;
 
 use super::polynomial::Polynomial;
 
-/// Which set of a cache a line belongs to.
+/// Function from a line to its set in a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum SetIndex {
     /// Lines go to the sets in turn.
@@ -36,7 +36,7 @@ pub struct CacheParams {
     /// Accesses that one miss can serve (MSHR merges).
     #[param(default = "8", min = "1")]
     pub merges: u32,
-    /// Which set a line belongs to.
+    /// Function from a line to its set.
     #[param(default = "linear")]
     pub set_index: SetIndex,
 }
@@ -46,7 +46,7 @@ pub struct CacheParams {
 pub struct WayId(u32);
 
 impl WayId {
-    /// Its position among all ways of the cache, from 0.
+    /// Position of the way among all ways of the cache, from 0.
     #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -61,7 +61,7 @@ struct Way {
     dirty: ByteMask,
     /// The miss under way for this line.
     miss: u32,
-    /// It makes room for another line only if all others of its set are protected, too.
+    /// Whether the line is evicted only if all others of its set are protected, too.
     is_protected: bool,
 }
 
@@ -90,7 +90,7 @@ pub enum Found {
 pub struct Evicted {
     /// Address of the line.
     pub line: u64,
-    /// Its dirty bytes.
+    /// Dirty bytes of the line.
     pub dirty: ByteMask,
     /// The values.
     pub data: Values,

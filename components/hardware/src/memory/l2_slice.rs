@@ -35,7 +35,7 @@ use super::line_rule::none::NoRule;
 /// Treatment of a write to sectors that are not here.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
 enum WriteMiss {
-    /// It leaves its bytes; those beside them come when somebody reads them.
+    /// The store leaves its bytes; the rest of the line is fetched when somebody reads it.
     Validate,
     /// The sectors that it touches are fetched whole before it is done.
     Fetch,
@@ -87,7 +87,7 @@ pub struct L2Ports {
 /// Statistics of an L2 slice.
 #[derive(Default, Stats)]
 pub struct L2Stats {
-    /// Of each launch and stream.
+    /// Counts of each launch and stream.
     by_label: ByLabel<L2Counts>,
 }
 
@@ -124,7 +124,7 @@ struct L2Counts {
     /// Dirty lines written to DRAM, counted for who wrote to them last.
     #[stat(unit = "lines")]
     write_backs: Counter,
-    /// Of these, lines that nobody would read any more.
+    /// Lines written back because nobody would read them any more.
     #[stat(unit = "lines")]
     flushed: Counter,
 }
@@ -146,9 +146,9 @@ struct Slice {
     hit_latency: u64,
     /// Executes atomics, where they take longer than reads.
     atomics: Option<AtomicUnit>,
-    /// By way, on whose behalf it was written last.
+    /// For each way, on whose behalf it was written last.
     writers: Vec<Label>,
-    /// The preloaded lines have not been put here yet.
+    /// Whether the preloaded lines have not been put here yet.
     cold: bool,
     /// Where writes to buffers are noted that somebody watches.
     log: Option<Arc<WriteLog>>,
@@ -471,10 +471,10 @@ impl Slice {
     }
 }
 
-/// What a slice waits for beside answers and credit.
+/// Conditions beside answers and credit for which a slice waits.
 struct Pause {
     deadline: SimTime,
-    /// It takes the next request when it comes.
+    /// Whether the slice takes the next request when it comes.
     accepts: bool,
 }
 

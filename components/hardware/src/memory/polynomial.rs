@@ -8,7 +8,7 @@ const DEGREE: usize = IRREDUCIBLE.len() + 1;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Polynomial {
-    /// By bit of the remainder, the bits of a number that decide about it; as many as the degree.
+    /// For each bit of the remainder, the bits of a number that decide about it; as many as the degree.
     parities: [u64; DEGREE],
     degree: u32,
 }

@@ -1,14 +1,14 @@
 //! Items in flight, each with a small number as its name: in tags, in queues, in waiting lists.
 
-/// A table whose places keep their index while they are taken.
+/// A table whose slots keep their index while they are taken.
 pub struct Table<T> {
-    places: Vec<Option<T>>,
+    slots: Vec<Option<T>>,
     free: Vec<u32>,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Table { places: Vec::new(), free: Vec::new() }
+        Table { slots: Vec::new(), free: Vec::new() }
     }
 }
 
@@ -16,11 +16,11 @@ impl<T> Table<T> {
     /// Takes a value in and gives its index, one that is free.
     pub fn insert(&mut self, value: T) -> u32 {
         if let Some(index) = self.free.pop() {
-            self.places[index as usize] = Some(value);
+            self.slots[index as usize] = Some(value);
             return index;
         }
-        self.places.push(Some(value));
-        self.places.len() as u32 - 1
+        self.slots.push(Some(value));
+        self.slots.len() as u32 - 1
     }
 
     /// The value with this index.
@@ -28,12 +28,12 @@ impl<T> Table<T> {
     /// # Panics
     /// If nothing has.
     pub fn get(&mut self, index: u32) -> &mut T {
-        self.places[index as usize].as_mut().expect("it is under way")
+        self.slots[index as usize].as_mut().expect("it is under way")
     }
 
     /// All that is under way.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.places.iter().flatten()
+        self.slots.iter().flatten()
     }
 
     /// Gives up what has this index.
@@ -42,6 +42,6 @@ impl<T> Table<T> {
     /// If nothing has.
     pub fn take(&mut self, index: u32) -> T {
         self.free.push(index);
-        self.places[index as usize].take().expect("it is under way")
+        self.slots[index as usize].take().expect("it is under way")
     }
 }

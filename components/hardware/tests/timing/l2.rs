@@ -138,7 +138,7 @@ fn an_evicted_line_takes_exactly_its_dirty_bytes_along() {
         .map(|(cycle, request)| (*cycle, request.line))
         .collect();
     assert_eq!(written, [(100, 0)], "the write-back leaves with the fetch that needs the way");
-    // This memory forgets what is written to it, so that the byte comes back as the line's number.
+    // This memory drops what is written to it, so that the byte comes back as the line's number.
     assert_eq!(line(&replies.take(), 4), [0; 128]);
 }
 

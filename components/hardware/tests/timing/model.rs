@@ -103,7 +103,11 @@ fn warps_that_want_more_turns_than_there_are_take_longer_by_that() {
         );
     }
     let ends = cycles(&body, 64, 2);
-    assert_eq!(ends[0].abs_diff(ends[1]), 1, "equal blocks end together, and are told one after the other");
+    assert_eq!(
+        ends[0].abs_diff(ends[1]),
+        1,
+        "equal blocks end together, and are reported one after the other"
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use counterpoint_protocols::memory::{
     LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, line_of, merge, sectors,
 };
 
-/// The line of a kernel's text in which this stands.
+/// The line of a kernel's text that has this.
 pub(super) fn line_of_text(source: &str, text: &str) -> usize {
     1 + source.lines().position(|line| line.contains(text)).expect("the text is in the kernel")
 }

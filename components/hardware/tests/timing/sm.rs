@@ -215,7 +215,7 @@ fn loads_of_one_line_share_a_miss() {
 }
 
 #[test]
-fn a_volatile_load_passes_the_l1_by_and_forgets_the_line() {
+fn a_volatile_load_passes_the_l1_by_and_invalidates_the_line() {
     let body = "ld.global.u32 %r3, [%rd1+512];
         add.u32 %r3, %r3, 1;
         ld.volatile.global.u32 %r4, [%rd1+512];
@@ -250,7 +250,7 @@ fn a_block_ends_when_its_last_store_is_acknowledged() {
         // Seven instructions of the kernel, one of the body, and `ret`, in 32 lanes.
         let SmEvent::CtaDone { launch: LaunchId(1), index: 0, counts } = event else { return false };
         let CtaCounts { slots, warp_cycles, warp_slots, alu_cycles, .. } = *counts;
-        // Two schedulers have 24 places for warps each, and one of them was taken until it had issued
+        // Two schedulers have 24 warp slots each, and one of them was taken until it had issued
         // everything. Of the seven, one loads a parameter.
         let (warp_insn, memory_insn, alu_results) = (9, 1, 6);
         let thread_insn = 9 * 32;

@@ -71,7 +71,7 @@ fn sms_share_a_walk_and_walks_share_the_walkers() {
 }
 
 #[test]
-fn the_mmu_forgets_the_page_that_was_used_longest_ago() {
+fn the_mmu_evicts_the_page_that_was_used_longest_ago() {
     let asked = [1, 2, 1, 3, 1, 2].into_iter().enumerate().map(|(n, page)| (200 * n as u64, ask(page)));
     let (_, _, report) = walk(", entries: 2", [asked.collect(), vec![]]);
     assert_eq!((report.count("accesses"), report.count("misses")), (6, 4));

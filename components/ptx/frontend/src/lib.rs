@@ -5,14 +5,14 @@
 //! - [`syntax`]: tokens, the module as it is written, errors of the text, and printing it back.
 //! - [`isa`]: the instruction table, operations on lanes, state spaces.
 //! - [`analysis`]: control flow, liveness, values, and the addresses of accesses.
-//! - [`profile`]: modules whose kernels report the bytes that their blocks may touch.
+//! - [`instrument`]: modules whose kernels report the bytes that their blocks may touch.
 //! - [`mod@slice`]: kernels that run a part of a grid.
 //! - [`program`]: decoding, and kernels as it leaves them.
 #![allow(missing_docs, reason = "what people use is documented, and exported by `counterpoint-ptx`")]
 
 pub mod analysis;
+pub mod instrument;
 pub mod isa;
-pub mod profile;
 pub mod program;
 pub mod slice;
 pub mod syntax;

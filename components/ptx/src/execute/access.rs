@@ -28,7 +28,7 @@ pub struct Access {
     /// than 32 bits has a word of its own, one of 64 bits two, low word first; an atomic's second operand
     /// follows its first.
     pub values: [Row; 4],
-    /// Of a compare-and-swap of 128 bits, the words that it stores; `values` has those that it compares.
+    /// Words that a compare-and-swap of 128 bits stores; `values` has those that it compares.
     pub swap: Option<Box<[Row; 4]>>,
     /// The instruction.
     pub pc: u32,
@@ -52,13 +52,13 @@ pub struct Access {
     pub element_bytes: u8,
     /// A load or atomic whose result some register takes.
     pub wants_value: bool,
-    /// All lanes, active or not, lie one behind the other from lane 0 on.
+    /// Whether all lanes, active or not, lie one behind the other from lane 0 on.
     pub contiguous: bool,
     /// A load of global memory for shared memory, where its addresses are in the first row of `values`.
     pub copies: bool,
     /// The group of a copy among its warp's, which the warp's owner counts.
     pub group: u32,
-    /// Of a copy, the lanes that write zeros and read nothing.
+    /// Lanes of a copy that write zeros and read nothing.
     pub zeros: u32,
     /// Of a copy, the lanes that read fewer bytes than they write: the count is in the second row of `values`, and zeros fill the rest.
     /// They are not in `mask`; the owner of the warp reads these bytes for them.

@@ -30,7 +30,7 @@ impl Rights {
 pub struct Allocation {
     /// Its name, from its owner.
     pub name: String,
-    /// Its addresses.
+    /// Addresses of the piece.
     pub range: Range<u64>,
     /// If it has been freed, after how many launches.
     pub freed_after: Option<u32>,
@@ -42,7 +42,7 @@ pub struct Allocation {
 #[derive(Clone, Debug, Default)]
 pub struct Allocations {
     all: Vec<Allocation>,
-    /// Those that lie there now, in the order of their addresses.
+    /// Allocations that exist now, in the order of their addresses.
     live: Vec<(Range<u64>, Rights)>,
 }
 
@@ -73,7 +73,7 @@ impl Allocations {
     }
 
     /// The addresses of the allocation that an address lies in.
-    pub fn around(&self, address: u64) -> Option<Range<u64>> {
+    pub fn containing(&self, address: u64) -> Option<Range<u64>> {
         let (range, _) = &self.live[self.position(address)?];
         range.contains(&address).then(|| range.clone())
     }

@@ -43,13 +43,13 @@ pub trait Memories {
 /// The state of a warp of a block.
 #[derive(Clone, Debug)]
 pub enum Doing {
-    /// It has ended.
+    /// The warp has ended.
     Ended,
-    /// It waits at a barrier.
+    /// The warp waits at a barrier.
     Waiting(Waiting),
-    /// It goes on from this state.
+    /// The warp goes on from this state.
     Running(Box<Warp>),
-    /// It goes on, and something that it has asked for has not come.
+    /// The warp goes on, and waits for the answer to an access.
     InFlight,
 }
 
@@ -60,20 +60,20 @@ pub struct Moment<'a> {
     pub kernel: &'a Kernel,
     /// The block as its warps see it.
     pub env: &'a CtaEnvironment,
-    /// Its shared memory.
+    /// Shared memory of the block.
     pub shared: Vec<u8>,
-    /// Its warps.
+    /// Warps of the block.
     pub warps: Vec<Doing>,
 }
 
-/// The outcome of a look.
+/// The outcome of a check of a warp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The warp goes round forever.
     Endless(Box<Failure>),
     /// The same, unless somebody outside of the block changes global memory.
     Waits(Box<Failure>),
-    /// It may end.
+    /// The warp may end.
     Open,
     /// Something is in flight: ask again soon.
     Later,
@@ -226,7 +226,7 @@ fn name_at(symbols: &[Symbol], offset: u64) -> String {
     symbol.map_or(String::new(), |symbol| format!(" (`{}`)", symbol.name))
 }
 
-/// Words of a space at some addresses, for people.
+/// Words of a space at some addresses, in readable form.
 fn words_of(
     space: &str,
     words: &[u64],

@@ -27,7 +27,7 @@ pub enum FaultKind {
 /// A fault of the simulated program: its author can cause it, so it is never a panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecError {
-    /// Its sort.
+    /// Sort of the fault.
     pub kind: FaultKind,
     /// Source line of the instruction that faulted.
     pub line: u32,

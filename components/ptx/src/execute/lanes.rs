@@ -64,9 +64,9 @@ pub(crate) fn best() -> LaneFunction {
 
 trait Source {
     type Value;
-    type Place: Copy;
-    unsafe fn place(operands: Operands, operand: u16) -> Self::Place;
-    unsafe fn get(place: Self::Place, lane: usize) -> Self::Value;
+    type OperandPlace: Copy;
+    unsafe fn place(operands: Operands, operand: u16) -> Self::OperandPlace;
+    unsafe fn get(place: Self::OperandPlace, lane: usize) -> Self::Value;
 }
 
 /// The destination of a result, by way of scratch.
@@ -79,7 +79,7 @@ macro_rules! integers {
     ($($ty:ty, $word:ty, $widen:ty;)*) => { $(
         impl Source for $ty {
             type Value = $ty;
-            type Place = *const $word;
+            type OperandPlace = *const $word;
             #[inline(always)]
             unsafe fn place(operands: Operands, operand: u16) -> *const $word {
                 // SAFETY: the caller's.
@@ -131,7 +131,7 @@ macro_rules! floats {
     ($($name:ident $ty:ty, $word:ty, $nan:literal, $adjust:expr;)*) => { $(
         impl Source for $name {
             type Value = $ty;
-            type Place = *const $word;
+            type OperandPlace = *const $word;
             #[inline(always)]
             unsafe fn place(operands: Operands, operand: u16) -> *const $word {
                 // SAFETY: the caller's.
@@ -185,7 +185,7 @@ macro_rules! narrow_floats {
     ($($name:ident $pair:ident $format:ident $bits:literal $flush:literal;)*) => { $(
         impl Source for $name {
             type Value = f64;
-            type Place = *const u32;
+            type OperandPlace = *const u32;
             #[inline(always)]
             unsafe fn place(operands: Operands, operand: u16) -> *const u32 {
                 // SAFETY: the caller's.
@@ -211,7 +211,7 @@ macro_rules! narrow_floats {
     (@pair $pair:ident $format:ident $bits:literal $flush:literal) => {
         impl Source for $pair {
             type Value = [f64; 2];
-            type Place = *const u32;
+            type OperandPlace = *const u32;
             #[inline(always)]
             unsafe fn place(operands: Operands, operand: u16) -> *const u32 {
                 // SAFETY: the caller's.
@@ -248,7 +248,7 @@ narrow_floats! { @pair N2 E5M2 8 false }
 
 impl Source for P {
     type Value = bool;
-    type Place = u32;
+    type OperandPlace = u32;
     #[inline(always)]
     unsafe fn place(operands: Operands, operand: u16) -> u32 {
         // SAFETY: decoding gave the warp this predicate.

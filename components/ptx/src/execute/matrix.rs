@@ -1,7 +1,7 @@
 //! Products of matrices: the registers of all lanes are the operands.
 
 use super::{ExecError, Warp, fault};
-use crate::isa::matrix::{Element, Part};
+use crate::isa::matrix::{Element, MatrixOperand};
 use crate::program::{Instruction, Kernel};
 
 impl Warp {
@@ -18,14 +18,14 @@ impl Warp {
         }
         let site = &kernel.matrices[instruction.offset as usize];
         let product = &site.product;
-        let wide = product.element(Part::A) == Element::F64;
+        let wide = product.element(MatrixOperand::A) == Element::F64;
         let mut results = [[0; 32]; 8];
-        let word = |part: Part, lane: usize, register: usize| {
+        let word = |part: MatrixOperand, lane: usize, register: usize| {
             let register = site.registers[part as usize][register];
             if wide { self.wide(kernel, register)[lane] } else { self.row(kernel, register).0[lane].into() }
         };
         product.multiply(word, |lane, register, bits| results[register][lane] = bits);
-        for (values, &register) in results.iter().zip(&site.registers[Part::D as usize]) {
+        for (values, &register) in results.iter().zip(&site.registers[MatrixOperand::D as usize]) {
             if wide {
                 self.set_wide(register, values, lanes);
             } else {

@@ -233,6 +233,6 @@ fn check_alignment(instruction: &Instruction, lanes: u32, access: &Access) -> Re
     let bad = (0..32).find(|lane| lanes & (1 << lane) != 0 && !access.addresses[*lane].is_multiple_of(width));
     let Some(bad) = bad else { return Ok(()) };
     let message =
-        format!("address {:#x} is no multiple of the {width} bytes accessed", access.addresses[bad]);
+        format!("address {:#x} is not a multiple of the {width} bytes accessed", access.addresses[bad]);
     Err(fault_of(FaultKind::MisalignedAddress, instruction, 1 << bad, message))
 }

@@ -71,7 +71,7 @@ pub enum Issue {
         waits: bool,
         /// For `bar.red`, how the warp's threads vote.
         votes: Option<Votes>,
-        /// The whole warp arrives, and counts with all its 32 threads. Otherwise a part does and `waits` by itself, while the warp
+        /// Whether the whole warp arrives, and counts with all its 32 threads. Otherwise a part does and `waits` by itself, while the warp
         /// goes on; its owner asks [`Warp::arrivals`] for the threads, and calls [`Warp::pass_apart`] when the barrier opens.
         whole: bool,
     },
@@ -316,7 +316,7 @@ impl Warp {
                 kind = Issue::Parameter;
             }
             Action::Barrier { .. } | Action::BarrierReduction(_) | Action::Warp(_) => {
-                return self.together(kernel, instruction, lanes);
+                return self.collective(kernel, instruction, lanes);
             }
             Action::Texture(_) => {
                 self.texture(kernel, instruction, lanes, access);
@@ -406,7 +406,7 @@ impl Warp {
         self.guarded(instruction, self.mask)
     }
 
-    /// Of these lanes, those in which the guard holds.
+    /// The lanes of `lanes` in which the guard holds.
     #[inline]
     fn guarded(&self, instruction: &Instruction, lanes: u32) -> u32 {
         if instruction.guard == NONE {

@@ -14,7 +14,7 @@
 //! own, a strand.
 
 mod meeting;
-mod outlook;
+mod prospects;
 
 use super::call::Frame;
 use super::{Entry, Warp};
@@ -42,13 +42,13 @@ pub(super) struct Paths {
     /// Rounds that the path has gone while another one could have.
     rounds: u32,
     /// Arrivals of a part of the warp at barriers that have not opened since.
-    parts: Vec<Part>,
+    parts: Vec<BarrierArrival>,
     strands: Vec<Strand>,
 }
 
 /// Some lanes' arrival at a barrier of the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Part {
+struct BarrierArrival {
     barrier: u32,
     pc: u32,
     lanes: u32,
@@ -69,15 +69,15 @@ struct Strand {
 
 /// A place at which lanes go on that are not on the current path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct ResumePoint {
     /// The strand, if it is not the current one, and the entry.
     strand: Option<usize>,
     at: usize,
     lanes: u32,
     pc: u32,
-    /// All lanes of the entry are there: otherwise they wait for the rest.
+    /// Whether all lanes of the entry are there: otherwise they wait for the rest.
     whole: bool,
-    /// It belongs to a caller of the function that runs.
+    /// Whether the point belongs to a caller of the function that runs.
     below: bool,
 }
 
@@ -121,7 +121,7 @@ fn places<'a>(
     (mut floor, mut returned): (usize, u32),
     exited: u32,
     here: u32,
-) -> impl Iterator<Item = Place> + 'a {
+) -> impl Iterator<Item = ResumePoint> + 'a {
     let (mut covered, mut level) = (here, frames.len());
     stack.iter().enumerate().rev().filter_map(move |(at, entry)| {
         while at < floor {
@@ -136,13 +136,13 @@ fn places<'a>(
         covered |= mask;
         let whole = lanes == mask;
         let below = level < frames.len();
-        (lanes != 0).then_some(Place { strand, at, lanes, pc: entry.pc, whole, below })
+        (lanes != 0).then_some(ResumePoint { strand, at, lanes, pc: entry.pc, whole, below })
     })
 }
 
 impl Warp {
     /// The places of lanes that are not on the current path; those of other strands come last.
-    fn others(&self) -> impl Iterator<Item = Place> + '_ {
+    fn others(&self) -> impl Iterator<Item = ResumePoint> + '_ {
         let own =
             places(None, (&self.stack, &self.frames), (self.floor, self.returned), self.exited, self.mask);
         own.chain(self.paths.strands.iter().enumerate().flat_map(|(index, strand)| {
@@ -153,10 +153,10 @@ impl Warp {
 
     /// The place that has waited longest among those that can go on and `suit`: a path, if there is one, or else lanes that wait
     /// to meet others.
-    fn next_place(&self, suits: impl Fn(&Place) -> bool) -> Option<Place> {
+    fn next_place(&self, suits: impl Fn(&ResumePoint) -> bool) -> Option<ResumePoint> {
         let stopped = self.paths.stopped();
-        let mut found: Option<Place> = None;
-        let rank = |place: &Place| (place.whole && !place.below, place.strand.is_some());
+        let mut found: Option<ResumePoint> = None;
+        let rank = |place: &ResumePoint| (place.whole && !place.below, place.strand.is_some());
         for place in self.others().filter(|place| place.lanes & stopped == 0 && self.can_take(place)) {
             let better = match &found {
                 None => true,
@@ -172,7 +172,7 @@ impl Warp {
     }
 
     /// Registers that a recursive call has saved belong to all lanes of it, which therefore stay together.
-    fn can_take(&self, place: &Place) -> bool {
+    fn can_take(&self, place: &ResumePoint) -> bool {
         let frames = place.strand.map_or(&self.frames, |strand| &self.paths.strands[strand].frames);
         !place.below || frames.iter().all(|frame| frame.saved.is_none())
     }
@@ -205,7 +205,7 @@ impl Warp {
     }
 
     /// Leaves the current path for another place.
-    fn take(&mut self, kernel: &Kernel, place: Place) {
+    fn take(&mut self, kernel: &Kernel, place: ResumePoint) {
         self.paths.rounds = 0;
         let current = self.shelve();
         self.paths.strands.push(current);
@@ -254,7 +254,7 @@ impl Warp {
         self.mask = 0;
     }
 
-    /// All lanes of a strand have ended: the next one has its turn. Gives `false` if there is none.
+    /// Notes that all lanes of a strand have ended: the next one has its turn. Gives `false` if there is none.
     #[inline]
     pub(super) fn next_strand(&mut self) -> bool {
         if self.paths.strands.is_empty() {
@@ -280,7 +280,7 @@ impl Warp {
     }
 
     /// Lanes at another place, which are at the same instruction as the current path, have executed it with it.
-    fn step(&mut self, place: &Place, lanes: u32) {
+    fn step(&mut self, place: &ResumePoint, lanes: u32) {
         let stack = match place.strand {
             None => &mut self.stack,
             Some(strand) => &mut self.paths.strands[strand].stack,

@@ -14,9 +14,9 @@ pub struct RangeCall {
     pub low: u64,
     /// One past the last byte; where it is not above the first, the range is empty.
     pub high: u64,
-    /// The block may read there.
+    /// Whether the block may read there.
     pub reads: bool,
-    /// The block may write there.
+    /// Whether the block may write there.
     pub writes: bool,
 }
 
@@ -53,7 +53,7 @@ impl Warp {
         }
         let flags = access.addresses[3];
         if !(1..=3).contains(&flags) {
-            let message = format!("`{name}` is told {flags}: 1 is to read, 2 to write, 3 both");
+            let message = format!("`{name}` has the flags {flags}: 1 is to read, 2 to write, 3 both");
             return Err(fault(instruction, lanes, message));
         }
         access.pc = self.pc;

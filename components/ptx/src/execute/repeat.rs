@@ -8,23 +8,23 @@ use super::poll::Poll;
 use crate::isa::forms::StackOp;
 use crate::program::{Action, Kernel, RegisterPlace, Special};
 
-/// The part of an instruction in the question whether a loop ends.
+/// Role of an instruction in the search for endless loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// It computes registers from registers.
+pub(crate) enum LoopRole {
+    /// The instruction computes registers from registers.
     Computes,
-    /// It decides the warp's path, or an address.
+    /// The instruction decides the warp's path, or an address.
     Decides,
-    /// It depends on time or on others, or they see it.
+    /// The instruction depends on time or on others, or others see its effect.
     Outside,
 }
 
 /// The part that an action plays. Every action has its line, so that a new one must be given its part.
-pub(crate) fn part(action: Action) -> Part {
+pub(crate) fn part(action: Action) -> LoopRole {
     match action {
         Action::Special(
             Special::Clock | Special::ClockHigh | Special::GlobalTimer | Special::GlobalTimerHigh,
-        ) => Part::Outside,
+        ) => LoopRole::Outside,
         Action::Lane
         | Action::LaneWide
         | Action::Carry(_)
@@ -44,7 +44,7 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::SurfaceQuery(_)
         | Action::Hint
         | Action::Stack(StackOp::Save)
-        | Action::Matrix => Part::Computes,
+        | Action::Matrix => LoopRole::Computes,
         // The memory accessed is looked at when the address is known. Lanes that a mask names must be there.
         Action::Memory
         | Action::LoadParam
@@ -58,7 +58,7 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::StoreFrame
         | Action::Call
         | Action::Return
-        | Action::Exit => Part::Decides,
+        | Action::Exit => LoopRole::Decides,
         Action::Barrier { .. }
         | Action::BarrierReduction(_)
         | Action::Texture(_)
@@ -69,7 +69,7 @@ pub(crate) fn part(action: Action) -> Part {
         | Action::CommitCopies
         | Action::AwaitCopies
         | Action::Assert
-        | Action::BadFree => Part::Outside,
+        | Action::BadFree => LoopRole::Outside,
     }
 }
 
@@ -78,11 +78,11 @@ pub(crate) fn part(action: Action) -> Part {
 pub(crate) struct Deciding(Vec<RegisterPlace>);
 
 impl Deciding {
-    /// Those of a loop that consists of these instructions.
+    /// The deciding registers of a loop that consists of these instructions.
     pub(crate) fn of(kernel: &Kernel, loop_: &[u32]) -> Self {
         let mut decides = vec![false; usize::from(kernel.scoreboard_registers)];
         let instructions = || loop_.iter().map(|pc| &kernel.instructions[*pc as usize]);
-        for instruction in instructions().filter(|it| part(it.action) != Part::Computes) {
+        for instruction in instructions().filter(|it| part(it.action) != LoopRole::Computes) {
             instruction.reads.as_slice().iter().for_each(|id| decides[usize::from(*id)] = true);
         }
         loop {

@@ -16,7 +16,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// That of a whole warp.
+    /// The wait of a whole warp.
     pub fn whole(barrier: u32, pc: u32) -> Self {
         Waiting { barrier, pc, lanes: u32::MAX }
     }

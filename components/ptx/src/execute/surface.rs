@@ -37,7 +37,7 @@ impl Surfaces {
 }
 
 /// The place of an access: x in bytes, y, z, and the layer.
-type Place = [i64; 4];
+type SurfacePoint = [i64; 4];
 
 impl Surface {
     /// Bytes of all elements.
@@ -54,14 +54,14 @@ impl Surface {
     }
 
     /// The last place of an access to some bytes; x is negative if a row has fewer.
-    fn last(&self, bytes: u8) -> Place {
+    fn last(&self, bytes: u8) -> SurfacePoint {
         let [_, height, depth] = self.size.map(i64::from);
         let x = self.row_bytes() as i64 - i64::from(bytes);
         [x, height - 1, depth - 1, self.layer_count() as i64 - 1]
     }
 
     /// The address of an access to some bytes; none if a part of them lies outside.
-    fn address(&self, place: Place, bytes: u8) -> Option<u64> {
+    fn address(&self, place: SurfacePoint, bytes: u8) -> Option<u64> {
         let last = self.last(bytes);
         let inside = place.iter().zip(last).all(|(at, last)| (0..=last).contains(at));
         let [x, y, z, layer] = place.map(|at| at as u64);
@@ -69,7 +69,7 @@ impl Surface {
         inside.then(|| self.elements + x + self.row_bytes() * (y + height * (z + depth * layer)))
     }
 
-    fn nearest(&self, place: Place, bytes: u8) -> Place {
+    fn nearest(&self, place: SurfacePoint, bytes: u8) -> SurfacePoint {
         let mut last = self.last(bytes);
         last[0] -= last[0] % i64::from(bytes);
         std::array::from_fn(|axis| place[axis].min(last[axis]).max(0))
@@ -181,7 +181,7 @@ impl Warp {
 }
 
 #[cold]
-fn beyond(surface: &Surface, [x, y, z, layer]: Place, bytes: u8) -> String {
+fn beyond(surface: &Surface, [x, y, z, layer]: SurfacePoint, bytes: u8) -> String {
     let [_, height, depth] = surface.size;
     let mut place = format!("byte {x} of row {y}");
     let mut has = format!("{height} rows of {} bytes", surface.row_bytes());

@@ -85,7 +85,7 @@ pub struct Textures {
     pub references: BTreeMap<String, Texture>,
     /// By handle.
     pub objects: BTreeMap<u64, Texture>,
-    /// Its surfaces.
+    /// Surfaces of the textures.
     pub surfaces: Surfaces,
 }
 

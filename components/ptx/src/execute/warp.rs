@@ -40,7 +40,7 @@ pub(super) fn alone(instruction: &Instruction, lanes: u32, absent: u32) -> Box<E
 impl Warp {
     /// Lanes execute an instruction together, or wait for others.
     #[inline(never)]
-    pub(super) fn together(
+    pub(super) fn collective(
         &mut self,
         kernel: &Kernel,
         instruction: &Instruction,

@@ -20,7 +20,7 @@ pub(super) struct Shadow {
 #[derive(Clone, Debug)]
 enum Words {
     Few(Vec<u64>),
-    /// Of a memory so large that not all of it may be touched.
+    /// Shadow of a memory so large that not all of it may be touched.
     Many(Space),
 }
 
@@ -57,12 +57,12 @@ impl Words {
 }
 
 impl Shadow {
-    /// Of a memory that nobody has written.
+    /// The shadow of a memory that nobody has written.
     pub(super) fn new(bytes: usize) -> Self {
         Shadow { written: Words::new(bytes), missing: bytes, bytes, known: 0..0 }
     }
 
-    /// Of a memory whose bytes are all written.
+    /// The shadow of a memory whose bytes are all written.
     pub(super) fn complete(bytes: usize) -> Self {
         let mut shadow = Shadow::new(bytes);
         shadow.write(0, bytes);

@@ -132,7 +132,7 @@ impl Bytes {
             self.from = first;
         }
         if first < self.from {
-            // As many as there are already, so that going downwards word by word does not move them all every time.
+            // Doubles the length, so that going downwards word by word does not move them all every time.
             let more = (self.from - first).max(self.words.len()).min(self.from);
             self.words.splice(0..0, std::iter::repeat_n(0, more));
             self.from -= more;

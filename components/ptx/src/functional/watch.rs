@@ -8,7 +8,7 @@ use crate::execute::{AccessKind, CtaEnvironment};
 use crate::isa::Space;
 
 impl Cta<'_> {
-    /// The threads of a warp have met since the last look.
+    /// The threads of a warp have met since the last check.
     pub(super) fn meet(&mut self, index: usize) {
         if let Some(races) = &mut self.races {
             races.meet(index, self.warps[index].meetings());

@@ -5,7 +5,7 @@
 //!
 //! # How it works
 //!
-//! The runtime `overlapped` rewrites an application before it is loaded: the PTX pass `profile` gives each regular kernel a pre-profiler, which
+//! The runtime `overlapped` rewrites an application before it is loaded: the PTX pass `instrument` gives each regular kernel a pre-profiler, which
 //! claims for every block the ranges that it may touch, and a post-profiler at its end, which releases them. The authority `owners` grants
 //! pages; `mmu/ownership.rs` is its whole rule as a pure structure (lists, owners, pages that get ready, are granted, handed over or sent to the
 //! host), and `mmu/counts.rs` the place and cost of its counters.

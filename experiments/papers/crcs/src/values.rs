@@ -1,6 +1,6 @@
 //! The value that studies have of runs with profilers.
 
-use counterpoint_ptx::profile::is_pre_profiler;
+use counterpoint_ptx::instrument::is_pre_profiler;
 use counterpoint_simulation::run::RunSummary;
 use counterpoint_simulation::run_value::RunValue;
 

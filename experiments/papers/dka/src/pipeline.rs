@@ -52,7 +52,7 @@ pub enum Measured {
         second: u64,
     },
     /// Together.
-    Together {
+    CoRun {
         /// SMs of the first kernel; the second had the others.
         sms: u32,
         /// The first kernel.

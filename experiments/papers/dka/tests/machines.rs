@@ -328,7 +328,7 @@ fn what_cannot_be_run_is_refused_in_words() {
     let seeds = "host.cpu.runtime={ dka: { alone_first: off } }";
     refused(&program, &[small, seeds], "has not run alone: DKA begins with how long it takes then");
     let three = file("experiments/applications/dct-pipeline", "dct-pipeline.yaml");
-    let all = "host.cpu.runtime={ dka: { together: all } }";
+    let all = "host.cpu.runtime={ dka: { co_run: all } }";
     refused(&three, &[small, all], "this step has more");
     refused(&three, &[small, "gpu.allocator.tables=2"], "DKA has 2 tables: set `tables`");
 }

@@ -37,7 +37,7 @@ fn of_task(id: u32, grid: u32, task: Task) -> Arc<Launch> {
 
 /// Result of a schedule.
 struct Ran {
-    /// By SM, launches and blocks, and when they were given to it.
+    /// For each SM, launches and blocks, and when they were given to it.
     given: Vec<Vec<(u64, (u32, u32))>>,
     asked: Vec<(u64, Round)>,
     flushed: Vec<(u64, Flush)>,
@@ -130,7 +130,7 @@ fn each_pair_has_its_table_and_is_asked_for_with_what_it_took_last() {
         Measured::Alone { first: alone(4), second: alone(2) },
         Measured::Alone { first: alone(2), second: alone(3) },
         Measured::Alone { first: alone(3), second: alone(4) },
-        Measured::Together { sms: 1, first: 6 * alone(6), second: 2 * alone(5) },
+        Measured::CoRun { sms: 1, first: 6 * alone(6), second: 2 * alone(5) },
     ];
     assert_eq!(rounds, expected);
     assert!(ran.asked.iter().all(|(_, round)| round.sms == 4));
@@ -226,8 +226,8 @@ fn alone(table: u32, first: u64, second: u64) -> Round {
     Round { table, sms: 24, measured: Measured::Alone { first, second } }
 }
 
-fn together(table: u32, sms: u32, first: u64, second: u64) -> Round {
-    Round { table, sms: 24, measured: Measured::Together { sms, first, second } }
+fn co_run(table: u32, sms: u32, first: u64, second: u64) -> Round {
+    Round { table, sms: 24, measured: Measured::CoRun { sms, first, second } }
 }
 
 #[test]
@@ -236,9 +236,9 @@ fn the_allocator_answers_in_its_latency_and_keeps_tables_apart() {
     let rounds = vec![
         (5, alone(0, 6_000, 8_000)),
         (10, alone(1, 1_000, 30_000)),
-        (15, together(0, 10, 9_600, 13_714)),
-        (20, together(0, 8, 12_000, 12_000)),
-        (25, together(0, 8, 500_000, 12_000)),
+        (15, co_run(0, 10, 9_600, 13_714)),
+        (20, co_run(0, 8, 12_000, 12_000)),
+        (25, co_run(0, 8, 500_000, 12_000)),
     ];
     for arithmetic in ["half", "double"] {
         let params = format!("{{ arithmetic: {arithmetic}, latency: 3 cycles }}");
@@ -261,6 +261,6 @@ fn the_allocator_has_as_many_tables_as_it_says() {
     assert!(fault(&report).starts_with("the pipeline has more than 8 kernels, and DKA has 8 tables"));
     let (answers, _) = ask("{ tables: 9 }", vec![(5, alone(8, 1, 1))]);
     assert_eq!(answers, [(5, Allotted { table: 8, sms: 12 })]);
-    let (_, report) = ask("{}", vec![(5, together(0, 3, 1, 1))]);
+    let (_, report) = ask("{}", vec![(5, co_run(0, 3, 1, 1))]);
     assert!(fault(&report).contains("before its kernels were measured alone"));
 }

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use counterpoint_kernelet::model::{Latency, Memory, Unit};
 use counterpoint_kernelet::replay::{Kernel, Text};
-use counterpoint_kernelet::schedule::{Card, Machine};
+use counterpoint_kernelet::schedule::{Card, GpuDescription};
 
 /// Fits the constants of the linear latency model to the IPC of kernels alone.
 #[derive(Parser)]
@@ -54,7 +54,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let with = |[base, slope]: Constants| {
         let latency = Latency { base, slope, offset: 0.0 };
         let memory = Memory::uniform(latency, known.memory.bandwidth);
-        Machine { memory: Memory { requests: arguments.requests, ..memory }, ..known }
+        GpuDescription { memory: Memory { requests: arguments.requests, ..memory }, ..known }
     };
     let cycles = arguments.card.cycles();
     let ipc: Vec<f64> = measured

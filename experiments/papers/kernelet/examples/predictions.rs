@@ -17,7 +17,7 @@ use clap::Parser;
 use counterpoint_kernelet::model::{Resident, Unit, Unsolvable};
 use counterpoint_kernelet::replay::{Kernel, Measured, Text};
 use counterpoint_kernelet::schedule::prune::pairs;
-use counterpoint_kernelet::schedule::{Card, Machine, Options, Profile, predict, profit, slices};
+use counterpoint_kernelet::schedule::{Card, GpuDescription, Options, Profile, predict, profit, slices};
 
 /// Predicts kernels and pairs that were measured.
 #[derive(Parser)]
@@ -29,7 +29,7 @@ struct Arguments {
     /// The GPU of the model.
     #[arg(long, value_parser = Card::named, default_value = "c2050")]
     machine: Card,
-    /// All accesses count as coalesced.
+    /// Whether all accesses count as coalesced.
     #[arg(long)]
     coalesced: bool,
     /// Warp schedulers of the model, in the place of the card's.
@@ -66,8 +66,8 @@ fn main() -> ExitCode {
 
 /// The model, whole and as the options have it.
 struct Model {
-    whole: Machine,
-    reduced: Machine,
+    whole: GpuDescription,
+    reduced: GpuDescription,
     coalesced: bool,
     /// Cycles of all SMs in a millisecond.
     cycles: f64,
@@ -98,7 +98,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let (kernels, pairs) = (Text::read(&arguments.kernels)?, Text::read(&arguments.pairs)?);
     let measured = Measured::read(kernels.source(), pairs.source(), None)?;
     let Card { gpu, machine: whole, .. } = arguments.machine;
-    let reduced = Machine { schedulers: arguments.schedulers.unwrap_or(whole.schedulers), ..whole };
+    let reduced = GpuDescription { schedulers: arguments.schedulers.unwrap_or(whole.schedulers), ..whole };
     let cycles = arguments.machine.cycles() / 1e3;
     let model = Model { whole, reduced, coalesced: arguments.coalesced, cycles };
     // A fifth of the peak.

@@ -169,7 +169,7 @@ fn list(outcome: &Outcome, measured: &Measured) {
     for used in &outcome.decisions {
         let what = match used.choice {
             Choice::Alone(kernel) => name(kernel).to_owned(),
-            Choice::Together { kernels: [first, second], slices: [own, others] } => {
+            Choice::CoSchedule { kernels: [first, second], slices: [own, others] } => {
                 format!("{} + {} ({own}:{others})", name(first), name(second))
             }
         };

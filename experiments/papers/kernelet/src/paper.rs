@@ -3,7 +3,7 @@
 /// A GPU of Table 2, and its description in sections 5.1 and 5.4.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gpu {
-    /// Its name.
+    /// Name of the GPU.
     pub name: &'static str,
     /// Its architecture. The C2050 is a GF100, not the GF110 that the paper prints.
     pub architecture: &'static str,
@@ -82,7 +82,7 @@ pub struct Characteristics {
 pub struct Kernel {
     /// Its name in Table 4.
     pub name: &'static str,
-    /// Its input settings.
+    /// Input settings of the kernel.
     pub input: &'static str,
     /// Threads of a block.
     pub threads: u32,

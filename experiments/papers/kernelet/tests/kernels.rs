@@ -6,7 +6,7 @@ use counterpoint_framework::model::Registry;
 use counterpoint_host_model::program::{LaunchStep, Step};
 use counterpoint_kernelet::model::Memory;
 use counterpoint_kernelet::paper;
-use counterpoint_kernelet::schedule::Machine;
+use counterpoint_kernelet::schedule::GpuDescription;
 use counterpoint_kernelet::schedule::slices::most;
 use counterpoint_protocols::launch::SmResources;
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ctas};
@@ -69,9 +69,10 @@ fn a_launch_does_the_same_again_and_has_as_many_blocks_on_an_sm_as_the_papers() 
             device.run(&loaded.application.steps, &mut |device, launch| {
                 launches += 1;
                 assert_eq!(threads(launch), paper.threads, "{name}");
-                for (machine, printed) in
-                    [(Machine::c2050(memory), paper.c2050), (Machine::gtx680(memory), paper.gtx680)]
-                {
+                for (machine, printed) in [
+                    (GpuDescription::c2050(memory), paper.c2050),
+                    (GpuDescription::gtx680(memory), paper.gtx680),
+                ] {
                     // 67.7 is a misprint.
                     let meant = if printed.occupancy == 67.7 { 66.7 } else { printed.occupancy };
                     let found =
@@ -97,10 +98,10 @@ fn inputs_are_there_before_the_run_and_steady_sizes_are_waves_of_blocks() {
                 panic!("{name} is more than a launch")
             };
             assert!(application.copy_in.is_empty(), "{name}");
-            let waves = |machine: Machine| {
+            let waves = |machine: GpuDescription| {
                 launch.ctas() as f64 / f64::from(machine.sms * blocks_on_an_sm(&machine, launch))
             };
-            let waves = [Machine::c2050(memory), Machine::gtx680(memory)].map(waves);
+            let waves = [GpuDescription::c2050(memory), GpuDescription::gtx680(memory)].map(waves);
             assert!(waves[0] >= 6.0 && waves[1] >= 4.0, "{name}, {size}: {waves:?}");
         }
     }
@@ -120,7 +121,7 @@ fn threads(launch: &LaunchStep) -> u32 {
     launch.block.iter().product()
 }
 
-fn blocks_on_an_sm(machine: &Machine, launch: &LaunchStep) -> u32 {
+fn blocks_on_an_sm(machine: &GpuDescription, launch: &LaunchStep) -> u32 {
     let threads = threads(launch);
     let (registers, shared) = (launch.registers * threads, launch.shared + launch.kernel.shared_bytes());
     most(&machine.offer, &SmResources { threads, ctas: 1, registers, shared })

@@ -142,9 +142,9 @@ pub const SUPER_KERNEL: &str = "super_kernel";
 pub struct Parameters {
     /// Its demand on a block of the MasterKernel.
     pub demand: Demand,
-    /// Its function, as a position in the module's table.
+    /// Function of the task, as a position in the module's table.
     pub function: u32,
-    /// Its arguments.
+    /// Arguments of the task.
     pub arguments: Vec<u8>,
 }
 
@@ -197,7 +197,7 @@ pub const LARGEST_POOL: u32 = 32 << 10;
 /// If it is no power of two or smaller than a piece.
 pub fn check_pool(pool: u32) -> Result<(), String> {
     if !pool.is_power_of_two() || pool < LEAF {
-        return Err(format!("a pool of {pool} bytes is no power of two of at least {LEAF}"));
+        return Err(format!("a pool of {pool} bytes is not a power of two of at least {LEAF}"));
     }
     Ok(())
 }

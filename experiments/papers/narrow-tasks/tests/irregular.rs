@@ -1,4 +1,4 @@
-//! Narrow tasks whose inputs have sizes by chance, and tasks that share their places in memory.
+//! Narrow tasks whose inputs have random sizes, and tasks that share their places in memory.
 
 use counterpoint_framework::model::Registry;
 use counterpoint_host_model::program::{Step, Task};

@@ -250,7 +250,10 @@ fn what_the_cpu_cannot_do_is_refused() {
         format!("{:?}", summary.report.outcome)
     };
     let kernel = refusal(&under("pthreads", "tiny", "vecadd", &["app.size=small"]));
-    assert!(kernel.contains("`vecadd` is no narrow task, and `pthreads` executes nothing else"), "{kernel}");
+    assert!(
+        kernel.contains("`vecadd` is not a narrow task, and `pthreads` executes nothing else"),
+        "{kernel}"
+    );
     let many = fault(
         "narrow-lu",
         &["app.size=small", "host.cpu.cores.cores=4", "host.cpu.runtime={ pthreads: { threads: 5 } }"],

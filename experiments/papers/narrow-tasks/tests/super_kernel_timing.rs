@@ -15,7 +15,7 @@ use counterpoint_protocols::memory::{LINE_BYTES, MemAccess, MemReply, MemRequest
 use counterpoint_ptx::Kernel;
 
 const PARAMS: &str = "{ state_machines: { gemtc: { begin: 10 cycles, take: 100 cycles, empty: 50 cycles, enter: 80 cycles, again: 5 cycles, \
-                      around: 200 cycles, block: 20 cycles, end: 7 cycles, spin: 40 cycles } } }";
+                      overhead: 200 cycles, block: 20 cycles, end: 7 cycles, spin: 40 cycles } } }";
 /// The place of the list of finished tasks.
 const DONE: u64 = BUFFER + 0x1000;
 

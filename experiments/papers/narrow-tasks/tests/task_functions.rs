@@ -12,7 +12,7 @@ use counterpoint_tests::launches::{DIALECTS, Device, load_in_dialect};
 use counterpoint_tests::support::root;
 
 /// Blocks of tasks that share a block of the device.
-const TOGETHER: usize = 4;
+const BATCH: usize = 4;
 /// Shared memory of each, in bytes.
 const SHARED: u32 = 8192;
 /// Inputs of a task's block: the function's place in the table, its index and the number of blocks, and the
@@ -63,7 +63,7 @@ const HANDED: &str = "
 
 /// The text of `HANDED` with its numbers.
 fn handed() -> String {
-    let memory = TOGETHER as u32 * SHARED;
+    let memory = BATCH as u32 * SHARED;
     let numbers = [("MEMORY", memory), ("SLOT", SLOT as u32), ("SHARED", SHARED)];
     numbers.iter().fold(HANDED.to_owned(), |text, (name, number)| text.replace(name, &number.to_string()))
 }
@@ -130,7 +130,7 @@ fn run_by_function(loaded: &LoadedApplication) -> Vec<u8> {
     for step in tasks(&loaded.application.steps) {
         let blocks = step.iter().flat_map(|task| (0..task.launch.grid[0]).map(|block| (block, &task.launch)));
         let blocks: Vec<(u32, &LaunchStep)> = blocks.collect();
-        for together in blocks.chunks(TOGETHER) {
+        for together in blocks.chunks(BATCH) {
             let threads = together[0].1.block[0];
             let mut slots = vec![0; SLOT * together.len()];
             for (slot, (number, launch)) in slots.chunks_mut(SLOT).zip(together) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use counterpoint_narrow_tasks::model::pagoda::device_table::{DeviceTable, Looked};
+use counterpoint_narrow_tasks::model::pagoda::device_table::{DeviceTable, Inspected};
 use counterpoint_narrow_tasks::runtimes::pagoda::task_table::{HostTable, Protocol};
 use counterpoint_narrow_tasks::task_entry::{ENABLED, FREE, PRESENT, RUNNING, Shape, State, TaskId};
 use proptest::prelude::*;
@@ -56,9 +56,9 @@ fn the_walk_through_of_figure_2() {
     note(&tables);
     tables.gpu.arrive(b, state).unwrap();
     note(&tables);
-    assert_eq!(tables.gpu.look(b), Ok(Looked { enabled: Some(a), scheduled: false }));
+    assert_eq!(tables.gpu.inspect(b), Ok(Inspected { enabled: Some(a), scheduled: false }));
     note(&tables);
-    assert_eq!(tables.gpu.look(a), Ok(Looked { enabled: None, scheduled: true }));
+    assert_eq!(tables.gpu.inspect(a), Ok(Inspected { enabled: None, scheduled: true }));
     note(&tables);
     tables.copy_all_back();
     tables.gpu.finish(a).unwrap();
@@ -83,17 +83,17 @@ fn the_walk_through_of_figure_2() {
 fn a_task_starts_with_its_successor_or_with_the_flush() {
     let mut tables = Tables::new(Shape { columns: 2, rows: 4 });
     let a = tables.send();
-    assert_eq!(tables.gpu.look(a), Ok(Looked::default()), "one task alone does not start");
+    assert_eq!(tables.gpu.inspect(a), Ok(Inspected::default()), "one task alone does not start");
     let b = tables.send();
-    assert_eq!(tables.gpu.look(b), Ok(Looked { enabled: Some(a), scheduled: false }));
-    assert!(tables.gpu.look(a).unwrap().scheduled);
-    assert_eq!(tables.gpu.look(b), Ok(Looked::default()), "the second one waits in turn");
+    assert_eq!(tables.gpu.inspect(b), Ok(Inspected { enabled: Some(a), scheduled: false }));
+    assert!(tables.gpu.inspect(a).unwrap().scheduled);
+    assert_eq!(tables.gpu.inspect(b), Ok(Inspected::default()), "the second one waits in turn");
     assert_eq!(tables.cpu.flush(), None, "the CPU does not know yet that its parameters are there");
     tables.copy_all_back();
     let (flushed, state) = tables.cpu.flush().unwrap();
     assert_eq!((flushed, state), (b, ENABLED));
     tables.gpu.arrive(flushed, state).unwrap();
-    assert!(tables.gpu.look(b).unwrap().scheduled);
+    assert!(tables.gpu.inspect(b).unwrap().scheduled);
     assert_eq!(tables.cpu.flush(), None, "there is nothing left to flush");
 }
 
@@ -104,7 +104,7 @@ fn behind_a_flush_a_task_is_spawned_as_the_first_one() {
         tables.copy_all_back();
         let (id, state) = tables.cpu.flush().unwrap();
         tables.gpu.arrive(id, state).unwrap();
-        assert!(tables.gpu.look(id).unwrap().scheduled);
+        assert!(tables.gpu.inspect(id).unwrap().scheduled);
         id
     };
     tables.send();
@@ -115,11 +115,11 @@ fn behind_a_flush_a_task_is_spawned_as_the_first_one() {
     tables.gpu.finish(a).unwrap();
     let c = tables.send();
     assert_eq!(
-        tables.gpu.look(c),
-        Ok(Looked { enabled: Some(b), scheduled: false }),
+        tables.gpu.inspect(c),
+        Ok(Inspected { enabled: Some(b), scheduled: false }),
         "the next but one starts it"
     );
-    assert!(tables.gpu.look(b).unwrap().scheduled);
+    assert!(tables.gpu.inspect(b).unwrap().scheduled);
     assert_eq!(flush(&mut tables), c, "or another flush");
 }
 
@@ -127,9 +127,9 @@ fn behind_a_flush_a_task_is_spawned_as_the_first_one() {
 fn a_task_waits_until_the_one_before_it_has_been_seen() {
     let mut tables = Tables::new(Shape { columns: 3, rows: 1 });
     let [a, b, c] = [(); 3].map(|()| tables.send());
-    assert_eq!(tables.gpu.look(c), Ok(Looked::default()), "b itself waits for a");
-    assert_eq!(tables.gpu.look(b).unwrap().enabled, Some(a));
-    assert_eq!(tables.gpu.look(c).unwrap().enabled, Some(b));
+    assert_eq!(tables.gpu.inspect(c), Ok(Inspected::default()), "b itself waits for a");
+    assert_eq!(tables.gpu.inspect(b).unwrap().enabled, Some(a));
+    assert_eq!(tables.gpu.inspect(c).unwrap().enabled, Some(b));
 }
 
 #[test]
@@ -138,8 +138,8 @@ fn a_full_table_is_copied_back_as_a_whole_and_tasks_go_round_the_columns() {
     let ids: Vec<i32> = (0..6).map(|_| tables.send().0).collect();
     assert_eq!(ids, [2, 3, 4, 5, 6, 7]);
     assert_eq!(tables.cpu.spawn(), None);
-    tables.gpu.look(TaskId(3)).unwrap();
-    assert!(tables.gpu.look(TaskId(2)).unwrap().scheduled);
+    tables.gpu.inspect(TaskId(3)).unwrap();
+    assert!(tables.gpu.inspect(TaskId(2)).unwrap().scheduled);
     tables.gpu.finish(TaskId(2)).unwrap();
     assert_eq!(tables.cpu.spawn(), None, "the CPU knows nothing of it");
     assert_eq!(tables.cpu.check(TaskId(2)), Ok(false));
@@ -155,7 +155,7 @@ fn a_single_copy_enables_its_own_task_and_nobody_waits_for_the_next() {
     assert_eq!(tables.states(), [ENABLED; 4]);
     assert_eq!((tables.cpu.last(), tables.cpu.flush()), (None, None));
     for id in [a, b] {
-        assert_eq!(tables.gpu.look(id), Ok(Looked { enabled: None, scheduled: true }));
+        assert_eq!(tables.gpu.inspect(id), Ok(Inspected { enabled: None, scheduled: true }));
         tables.gpu.finish(id).unwrap();
     }
     tables.copy_all_back();
@@ -256,7 +256,7 @@ proptest! {
                 },
                 5 | 6 => {
                     let id = all[which % all.len()];
-                    if tables.gpu.look(id).unwrap().scheduled {
+                    if tables.gpu.inspect(id).unwrap().scheduled {
                         prop_assert_eq!(arrived.get(&id), written.get(&id), "its own parameters are there");
                         runs[arrived[&id]] += 1;
                         running.push(id);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_host_model::modules::Module;
-use counterpoint_host_model::program::{Application, Buffer, BufferId, Place, Variable};
+use counterpoint_host_model::program::{Application, Buffer, BufferId, BufferPlace, Variable};
 use counterpoint_ptx::{Kernel, Symbol};
 
 use super::code::Codes;
@@ -68,7 +68,7 @@ impl Reader<'_> {
     pub(super) fn place_modules(&mut self, codes: &Codes) {
         let Application { buffers, modules, .. } = &mut self.application;
         for (buffer, kernel) in &self.variables {
-            let Buffer { device, place: Place::Variable(Variable { module, .. }), .. } =
+            let Buffer { device, place: BufferPlace::Variable(Variable { module, .. }), .. } =
                 &buffers[buffer.0 as usize]
             else {
                 continue;
@@ -97,14 +97,14 @@ impl Reader<'_> {
 
     /// Reports a buffer that is a variable of a module where it cannot be one.
     pub(super) fn refuse_variable(&mut self, node: &Node, buffer: BufferId, what: &str) {
-        if matches!(self.application.buffers[buffer.0 as usize].place, Place::Variable(_)) {
+        if matches!(self.application.buffers[buffer.0 as usize].place, BufferPlace::Variable(_)) {
             let message =
                 format!("`{}` is a variable of a module and cannot be {what}", self.name_of(buffer));
             self.diagnostics.error(node.span, message);
         }
     }
 
-    /// Where something with a fixed address stands.
+    /// Place in the file of something with a fixed address.
     pub(super) fn note_fixed(&mut self, name: String, span: Span) {
         self.fixed.push((name, span));
     }

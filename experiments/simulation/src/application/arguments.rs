@@ -95,7 +95,7 @@ impl Reader<'_> {
             () => "a surface",
         };
         if *size != 8 || element.starts_with('f') {
-            let message = format!("`{text}` is {what}, but the parameter `{name}` is no address");
+            let message = format!("`{text}` is {what}, but the parameter `{name}` is not an address");
             let help = format!("`{name}` is of type {element}, {size} bytes");
             self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
         } else if place.device != device {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use counterpoint_framework::model::{Diagnostic, Key, Node};
-use counterpoint_host_model::program::{Buffer, BufferId, Place};
+use counterpoint_host_model::program::{Buffer, BufferId, BufferPlace};
 
 use super::code::Codes;
 use super::keys::BUFFER;
@@ -43,7 +43,7 @@ impl Reader<'_> {
     }
 
     /// A buffer with memory of its own: its type, its bytes and its place.
-    fn own_buffer(&mut self, key: &Key, value: &Node) -> (Element, u64, Place) {
+    fn own_buffer(&mut self, key: &Key, value: &Node) -> (Element, u64, BufferPlace) {
         let element = self.required(value, "type", "a buffer").and_then(|node| self.element(node));
         let element = element.unwrap_or(Element::U8);
         let elements = self.required(value, "elements", "a buffer");
@@ -54,11 +54,16 @@ impl Reader<'_> {
             self.fixed_address(node)
         });
         let bytes = elements.unwrap_or(0) * element.bytes() as u64;
-        (element, bytes, address.map_or(Place::Anywhere, Place::At))
+        (element, bytes, address.map_or(BufferPlace::Anywhere, BufferPlace::At))
     }
 
     /// A buffer that is a variable of a module.
-    fn variable_buffer(&mut self, value: &Node, node: &Node, codes: &mut Codes) -> (Element, u64, Place) {
+    fn variable_buffer(
+        &mut self,
+        value: &Node,
+        node: &Node,
+        codes: &mut Codes,
+    ) -> (Element, u64, BufferPlace) {
         if let Some(address) = value.get("address") {
             let message = "a variable lies where its module has it";
             let help = "`code: { k: { file: k.ptx, globals: 0x40000 } }` fixes the addresses of a module's variables";
@@ -67,7 +72,7 @@ impl Reader<'_> {
         let given = value.get("type").and_then(|node| self.element(node));
         let found = self.variable(node, codes);
         let Some((own, size, variable, kernel)) = found else {
-            return (given.unwrap_or(Element::U8), 0, Place::Anywhere);
+            return (given.unwrap_or(Element::U8), 0, BufferPlace::Anywhere);
         };
         let element = given.unwrap_or(own);
         let most = size / element.bytes() as u64;
@@ -79,7 +84,7 @@ impl Reader<'_> {
         };
         let buffer = BufferId(self.application.buffers.len() as u32);
         self.variables.push((buffer, kernel));
-        (element, elements * element.bytes() as u64, Place::Variable(variable))
+        (element, elements * element.bytes() as u64, BufferPlace::Variable(variable))
     }
 
     /// The type that a name means. An unknown name is read as the suggested type, so that its values are not

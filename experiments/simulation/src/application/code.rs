@@ -21,7 +21,7 @@ struct Code {
     text: String,
     /// All its kernels, or its problems, once one is asked for.
     decoded: Option<Result<Vec<Arc<Kernel>>, Vec<PtxError>>>,
-    /// What was taken for granted of it.
+    /// Assumption about the file.
     remark: Option<String>,
     /// The kernels that were asked for so far; nothing for those with problems.
     kernels: BTreeMap<Option<String>, Option<Arc<Kernel>>>,
@@ -81,7 +81,7 @@ impl Codes {
         code.map_or((None, None), |code| code.fixed)
     }
 
-    /// What was taken for granted of files.
+    /// Assumptions about files.
     pub(super) fn remarks(&self) -> impl Iterator<Item = String> + '_ {
         self.0.iter().filter_map(|(_, code)| code.as_ref()?.remark.clone())
     }

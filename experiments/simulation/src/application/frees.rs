@@ -92,7 +92,7 @@ fn walk(steps: &[Step], mut spans: &[Span], state: &mut State, uses: &mut Uses) 
             | Step::Synchronize(_)
             | Step::Host(_)
             | Step::Pipeline { .. }
-            | Step::Together { .. } => {}
+            | Step::CoRun { .. } => {}
             Step::Copy { part, .. } => {
                 if state.freed[state.place(part.buffer)] {
                     uses.insert(own[0], part.buffer);

@@ -28,9 +28,9 @@ pub(super) struct Written {
     span: Span,
 }
 
-/// Where steps of the host stand.
+/// Phase of a program to which steps of the host belong.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum HostPhase {
     /// In `prelude`.
     Before,
     /// Among the steps, or in `postlude`.
@@ -43,14 +43,14 @@ const KINDS: [(&str, &Section); 3] =
 impl Reader<'_> {
     pub(super) fn read_prelude(&mut self, node: Option<&Node>) {
         for step in self.list(node, "steps") {
-            let step = self.host_step(step, "a step of the prelude", "read", Part::Before);
+            let step = self.host_step(step, "a step of the prelude", "read", HostPhase::Before);
             self.application.prelude.extend(step);
         }
     }
 
     pub(super) fn read_postlude(&mut self, node: Option<&Node>) {
         for step in self.list(node, "steps") {
-            let step = self.host_step(step, "a step of the postlude", "write", Part::Later);
+            let step = self.host_step(step, "a step of the postlude", "write", HostPhase::Later);
             self.application.postlude.extend(step);
         }
         for (buffer, span) in std::mem::take(&mut self.received) {
@@ -59,7 +59,7 @@ impl Reader<'_> {
     }
 
     /// A step of a list whose usual ones have this key.
-    fn host_step(&mut self, step: &Node, what: &str, usual: &str, part: Part) -> Option<HostStep> {
+    fn host_step(&mut self, step: &Node, what: &str, usual: &str, part: HostPhase) -> Option<HostStep> {
         let Some((key, section)) = KINDS.into_iter().find(|(key, _)| step.get(key).is_some()) else {
             self.keys(step, &KINDS.map(|(key, _)| key), what);
             self.required(step, usual, what);
@@ -70,7 +70,7 @@ impl Reader<'_> {
     }
 
     /// A step of the host with one of the keys, whose value is given.
-    pub(super) fn host(&mut self, key: &str, node: &Node, part: Part) -> Option<HostStep> {
+    pub(super) fn host(&mut self, key: &str, node: &Node, part: HostPhase) -> Option<HostStep> {
         match key {
             "read" => self.read(node, part).map(HostStep::Read),
             "compute" => self.compute(node),
@@ -79,7 +79,7 @@ impl Reader<'_> {
     }
 
     /// A file that is read into a part of a buffer.
-    fn read(&mut self, node: &Node, part: Part) -> Option<Transfer> {
+    fn read(&mut self, node: &Node, part: HostPhase) -> Option<Transfer> {
         self.section(node, &READ);
         let file =
             self.required(node, "file", READ.name).and_then(|file| Some((self.text(file)?, file.span)));
@@ -95,7 +95,7 @@ impl Reader<'_> {
         let wanted = Wanted { buffer, bytes: at + range.bytes, exactly: is_whole };
         let input = self.input(&name, span, wanted, generator)?;
         // A step that is done often reads one file. Each of the prelude has its own.
-        let known = self.inputs.iter().position(|known| part == Part::Later && known.is_same(&input));
+        let known = self.inputs.iter().position(|known| part == HostPhase::Later && known.is_same(&input));
         let file = FileIndex(known.unwrap_or(self.inputs.len()) as u32);
         if known.is_none() {
             self.inputs.push(input);

@@ -14,13 +14,13 @@ use crate::verify::Fnv64;
 /// An input file.
 #[derive(Clone, Debug)]
 pub struct InputFile {
-    /// Its name, as the application has it.
+    /// Name of the input file, as the application has it.
     pub name: String,
-    /// Its path.
+    /// Path of the input file.
     pub path: String,
     /// Where it is on disk, or will be when it has been made. The inputs of built-in applications are not at their path.
     pub place: PathBuf,
-    /// Its length.
+    /// Length of the input file.
     pub bytes: u64,
     /// It did not exist when it was looked for: the generator that the application names makes its contents.
     pub generated: bool,
@@ -46,7 +46,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// Its length.
+    /// Length of the file.
     pub fn bytes(&self) -> u64 {
         match self {
             Found::Held(bytes) => bytes.len() as u64,
@@ -76,7 +76,7 @@ impl InputFile {
         self.generated && self.place.as_os_str() != self.path.as_str()
     }
 
-    /// Its bytes.
+    /// Bytes of the input file.
     ///
     /// # Errors
     /// If it cannot be read any more, or has another length than it had.

@@ -69,7 +69,7 @@ pub(super) static APPLICATION: Section = Section {
     keys: &[
         key("counterpoint", Single, "Version of the format: 1."),
         key("application", Single, "Name of the application."),
-        key("description", Single, "What it does, for people."),
+        key("description", Single, "What it does, in a sentence."),
         key(
             "include",
             Single,
@@ -78,7 +78,7 @@ pub(super) static APPLICATION: Section = Section {
              a file or a name (`counterpoint explain files`); files are found from where they are named.",
         ),
         key(
-            "together",
+            "co_run",
             Named(&MEMBER),
             "Applications that run at the same time, by a name of each, in the place of all that follows. Every one has a stream to \
              itself and is repeated while another one has not completed its first round, which is the one that is verified \
@@ -144,7 +144,11 @@ pub(super) static APPLICATION: Section = Section {
         ),
         key("postlude", Steps(&HOST_STEPS), "What happens on the host after the last copy."),
         key("expect", Steps(&[&EXPECTATION]), "What the host should hold in the end."),
-        key("counts", Counted(&COUNT), "What each launch comes to: by size (`default` for none), by kernel."),
+        key(
+            "counts",
+            Counted(&COUNT),
+            "What each launch should count: by size (`default` for none), by kernel.",
+        ),
     ],
 };
 

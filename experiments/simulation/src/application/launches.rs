@@ -10,7 +10,7 @@ use counterpoint_ptx::Kernel;
 use super::Launched;
 use super::buffers::LAST_DEVICE;
 use super::code::Codes;
-use super::host::Part;
+use super::host::HostPhase;
 use super::keys::{
     COMPUTE_STEP, COPY, COPY_IN, COPY_OUT, FREE, LAUNCH, LOOP, MEMSET, PIPELINE, READ_STEP, RECORD, REPEAT,
     SWAP, SYNCHRONIZE, Section, TASKS, WAIT, WRITE_STEP,
@@ -48,13 +48,13 @@ static KINDS: [(&str, &Section, Read); 17] = [
     ("memset", &MEMSET, |reader, node, _| reader.memset(node, node.get("memset")?)),
     ("copy", &COPY, |reader, node, _| reader.copy_within(node, node.get("copy")?)),
     ("read", &READ_STEP, |reader, node, _| {
-        reader.host("read", node.get("read")?, Part::Later).map(Step::Host)
+        reader.host("read", node.get("read")?, HostPhase::Later).map(Step::Host)
     }),
     ("compute", &COMPUTE_STEP, |reader, node, _| {
-        reader.host("compute", node.get("compute")?, Part::Later).map(Step::Host)
+        reader.host("compute", node.get("compute")?, HostPhase::Later).map(Step::Host)
     }),
     ("write", &WRITE_STEP, |reader, node, _| {
-        reader.host("write", node.get("write")?, Part::Later).map(Step::Host)
+        reader.host("write", node.get("write")?, HostPhase::Later).map(Step::Host)
     }),
     ("record", &RECORD, |reader, node, _| reader.record(node.get("record")?)),
     ("wait", &WAIT, |reader, node, _| reader.wait(node.get("wait")?)),

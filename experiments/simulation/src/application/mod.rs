@@ -6,6 +6,7 @@ mod addresses;
 mod arguments;
 mod assembler;
 mod buffers;
+mod co_run;
 mod code;
 mod counts;
 mod expressions;
@@ -31,13 +32,12 @@ mod structs;
 mod surfaces;
 mod tasks;
 mod textures;
-mod together;
 
+pub use co_run::SEPARATOR;
 pub use counts::{Counts, PerLaunch};
 pub use input::{Found, InputFile};
 pub use keys::explain;
 pub use schema::schema;
-pub use together::SEPARATOR;
 
 pub(crate) use reader::reason;
 
@@ -150,7 +150,7 @@ impl std::fmt::Display for Against {
 pub struct LoadedApplication {
     /// The program of the host. Its files are the inputs and then the outputs, in their order.
     pub application: Application,
-    /// Its own description.
+    /// Description of the application.
     pub description: Option<String>,
     /// Its parameters as they apply.
     pub parameters: BTreeMap<String, f64>,
@@ -168,40 +168,40 @@ pub struct LoadedApplication {
     pub synthetic: Vec<(String, String)>,
     /// The texts that it was read from: its own file and its code.
     pub texts: Vec<String>,
-    /// By kernel the counts of its launches, if the file states them for this size and no other setting was
+    /// For each kernel the counts of its launches, if the file states them for this size and no other setting was
     /// given.
     pub counts: Option<BTreeMap<String, Counts>>,
-    /// Where the launches of its steps and tasks stand.
+    /// Places in the file of the launches of its steps and tasks.
     pub launched: Vec<Launched>,
     /// The files that say so.
     pub sources: SourceMap,
     /// The applications that run together, if it is several.
-    pub parts: Vec<Part>,
-    /// What was taken for granted of its files.
+    pub parts: Vec<CoRunPart>,
+    /// Assumptions about the application's files.
     pub remarks: Vec<String>,
 }
 
 /// An application among those that run together.
 #[derive(Clone, Debug)]
-pub struct Part {
-    /// Its name: the prefix of the names of its buffers, with a dot between.
+pub struct CoRunPart {
+    /// Name of the application: the prefix of the names of its buffers, with a dot between.
     pub name: String,
-    /// Its own parameters.
+    /// Parameters of the application.
     pub parameters: BTreeMap<String, f64>,
-    /// Its buffers.
+    /// Buffers of the application.
     pub buffers: std::ops::Range<usize>,
 }
 
 /// A launch and its place.
 #[derive(Clone, Debug)]
 pub struct Launched {
-    /// Where it stands.
+    /// Place in the file.
     pub span: Span,
     /// The launch.
     pub launch: LaunchStep,
-    /// It is a task, which some runtimes execute in other ways.
+    /// Whether the launch is a task, which some runtimes execute in other ways.
     pub task: bool,
-    /// All its blocks must be on the device at once.
+    /// Whether all its blocks must be on the device at once.
     pub cooperative: bool,
 }
 
@@ -275,7 +275,7 @@ pub fn load(
 ///
 /// # Errors
 /// Everything that is wrong with them.
-pub fn load_together(
+pub fn load_co_run(
     applications: &[(String, String)],
     sets: &[String],
     files: &dyn Files,
@@ -285,14 +285,14 @@ pub fn load_together(
     let names: Vec<&str> = applications.iter().map(|(name, _)| name.as_str()).collect();
     let name = names.join(SEPARATOR);
     let span = reader.command_line(&name);
-    let guest = |(name, path): &(String, String)| together::Guest {
+    let guest = |(name, path): &(String, String)| co_run::Guest {
         name: name.clone(),
         path: path.clone(),
         sets: Vec::new(),
         span,
     };
     let guests: Vec<_> = applications.iter().map(guest).collect();
-    let loaded = reader.together(&name, &guests, sets);
+    let loaded = reader.co_run(&name, &guests, sets);
     let (diagnostics, sources): (_, SourceMap) = (reader.diagnostics, reader.sources);
     match loaded {
         Some(loaded) if diagnostics.is_empty() => Ok(loaded),

@@ -148,8 +148,9 @@ impl Reader<'_> {
             return Some(());
         };
         let name = self.name_of(rows.buffer);
-        let message =
-            format!("{what} of {bytes} bytes is no whole number of elements of `{name}`, which have {size}");
+        let message = format!(
+            "{what} of {bytes} bytes is not a whole number of elements of `{name}`, which have {size}"
+        );
         let help = "`element`, `elements` and `pitch` count elements of `from`, `to_element` and `to_pitch` those of `to`";
         self.diagnostics.report(Diagnostic::new(span, message).help(help));
         None

@@ -43,7 +43,7 @@ pub(super) struct Reader<'a> {
     pub(super) variables: Vec<(BufferId, Arc<Kernel>)>,
     /// Places in the file of things with fixed addresses, by their names.
     pub(super) fixed: Vec<(String, Span)>,
-    /// Where the releases, the copies and the conditions of loops stand, in the order of the steps.
+    /// Places in the file of the releases, the copies and the conditions of loops, in the order of the steps.
     pub(super) places: Vec<Span>,
     pub(super) launched: Vec<Launched>,
     /// The streams and events that the steps name.
@@ -88,17 +88,29 @@ impl<'a> Reader<'a> {
     /// Reads the file and everything that it names.
     pub(super) fn application(&mut self, path: &str, sets: &[String]) -> Option<LoadedApplication> {
         let root = self.tree(path, None, &mut Vec::new())?;
-        let Some(together) = root.get("together") else { return self.of_tree(&root, sets) };
+        if self.has_former_key(&root) {
+            return None;
+        }
+        let Some(co_run) = root.get("co_run") else { return self.of_tree(&root, sets) };
         let name = self.text(root.get("application")?)?;
         self.keys(
             &root,
-            &["counterpoint", "application", "description", "together"],
-            "applications together",
+            &["counterpoint", "application", "description", "co_run"],
+            "a co-run of applications",
         );
-        let guests = self.guests(together);
+        let guests = self.guests(co_run);
         let description = root.get("description").and_then(|node| self.text(node));
-        let loaded = self.together(&name, &guests, sets)?;
+        let loaded = self.co_run(&name, &guests, sets)?;
         Some(LoadedApplication { description, ..loaded })
+    }
+
+    /// Reports the former name of `co_run`, if a file has it.
+    pub(super) fn has_former_key(&mut self, root: &Node) -> bool {
+        let mut keys = root.as_map().into_iter().flatten().map(|(key, _)| key);
+        let Some(former) = keys.find(|key| key.name == "together") else { return false };
+        let diagnostic = Diagnostic::new(former.span, "`together` has moved").help("it is now `co_run`");
+        self.diagnostics.report(diagnostic);
+        true
     }
 
     /// Reads everything that the tree of a file names.

@@ -8,30 +8,30 @@ use super::code::Codes;
 use super::reader::Reader;
 
 impl Reader<'_> {
-    /// Reads the steps of each round; `around` has the keys `index` and `let`.
+    /// Reads the steps of each round; `scope` has the keys `index` and `let`.
     pub(super) fn indexed_rounds(
         &mut self,
-        around: &Node,
+        scope: &Node,
         times: u32,
         inner: Option<&Node>,
         codes: &mut Codes,
     ) -> Option<Vec<Vec<Step>>> {
         let mut rounds = Vec::new();
-        self.each_round(around, times, |reader| rounds.push(reader.read_round(inner, codes)))?;
+        self.each_round(scope, times, |reader| rounds.push(reader.read_round(inner, codes)))?;
         Some(rounds)
     }
 
-    /// Reads what each round has; `around` has the keys `index` and `let`.
+    /// Reads what each round has; `scope` has the keys `index` and `let`.
     pub(super) fn each_round(
         &mut self,
-        around: &Node,
+        scope: &Node,
         times: u32,
         mut read: impl FnMut(&mut Self),
     ) -> Option<()> {
-        let index = around.get("index")?;
+        let index = scope.get("index")?;
         let name = self.text(index)?;
         self.check_new(&name, index.span)?;
-        let values = around.get("let");
+        let values = scope.get("let");
         if let Some(values) = values.filter(|values| values.as_map().is_none()) {
             let message = format!("expected values by their names, found {}", values.shape());
             self.diagnostics.error(values.span, message);

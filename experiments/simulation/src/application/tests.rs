@@ -217,7 +217,7 @@ x/app.yaml:20:20: error: `scale` takes 3 arguments, found 2
     |                    ^^^^^^
    = help: they are: scale_param_0 (u64), scale_param_1 (u32), scale_param_2 (f32)
 
-x/app.yaml:20:24: error: `b` is a buffer, but the parameter `scale_param_1` is no address
+x/app.yaml:20:24: error: `b` is a buffer, but the parameter `scale_param_1` is not an address
  20 |         arguments: [a, b]
     |                        ^
    = help: `scale_param_1` is of type u32, 4 bytes

@@ -42,7 +42,7 @@ impl BuiltIn {
     fn archive(&self) -> &Archive {
         self.archive.get_or_init(|| match Archive::new(self.bytes) {
             Ok(archive) => archive,
-            Err(error) => panic!("the files that `{}` carries are no archive: {error}", self.folder),
+            Err(error) => panic!("the files that `{}` carries are not an archive: {error}", self.folder),
         })
     }
 

@@ -19,7 +19,7 @@ pub const PATH_VARIABLE: &str = "COUNTERPOINT_PATH";
 #[derive(Clone)]
 pub struct ProjectFiles<'a> {
     start: PathBuf,
-    /// Those of [`PATH_VARIABLE`].
+    /// Folders of [`PATH_VARIABLE`].
     folders: Vec<PathBuf>,
     registry: &'a Registry,
 }
@@ -42,7 +42,7 @@ impl<'a> ProjectFiles<'a> {
         Self::new(&std::env::current_dir().unwrap_or_default(), registry)
     }
 
-    /// The path of a name: for people, and to be read here.
+    /// The path of a name: for messages, and to be read here.
     ///
     /// # Errors
     /// There is none: the nearest name, and where it was looked for.

@@ -99,7 +99,7 @@ pub struct Folder {
 /// A file that could not be written.
 #[derive(Debug)]
 pub struct WriteError {
-    /// Its path.
+    /// Path of the file.
     pub path: PathBuf,
     /// Why.
     pub error: io::Error,

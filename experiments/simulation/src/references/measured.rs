@@ -159,8 +159,8 @@ pub(super) fn stencil(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     for (z, y, x) in (0..n * n * n).map(|cell| (cell / n / n, cell / n % n, cell % n)) {
         if [x, y, z].iter().all(|&place| place > 0 && place < n - 1) {
             let at = (z * n + y) * n + x;
-            let around = [at - 1, at + 1, at - n, at + n, at - n * n, at + n * n];
-            let sum: f64 = around.iter().map(|&cell| f64::from(cells[cell])).sum();
+            let neighbours = [at - 1, at + 1, at - n, at + n, at - n * n, at + n * n];
+            let sum: f64 = neighbours.iter().map(|&cell| f64::from(cells[cell])).sum();
             out[at] = (0.5 * f64::from(cells[at]) + 0.083 * sum) as f32;
         }
     }

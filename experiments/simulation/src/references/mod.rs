@@ -81,7 +81,7 @@ impl ReferenceInput<'_> {
         self.size("distinct")
     }
 
-    /// A number by chance from 0 to `count` - 1 for each of these tasks, where the sizes of their inputs are `irregular`; else 0.
+    /// A random number from 0 to `count` - 1 for each of these tasks, where the sizes of their inputs are `irregular`; else 0.
     /// `kind` tells applications apart, so that one with several kinds of tasks has numbers for each.
     ///
     /// # Errors

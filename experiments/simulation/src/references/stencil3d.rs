@@ -19,9 +19,9 @@ fn step(old: &[f32], [nx, ny, nz]: [usize; 3]) -> Vec<f32> {
         if place.iter().zip([nx, ny, nz]).any(|(at, size)| *at == 0 || at + 1 == size) {
             return *here;
         }
-        let around: f64 =
+        let neighbours: f64 =
             strides.iter().map(|by| f64::from(old[index - by]) + f64::from(old[index + by])).sum();
-        (0.4 * f64::from(*here) + 0.1 * around) as f32
+        (0.4 * f64::from(*here) + 0.1 * neighbours) as f32
     };
     old.iter().enumerate().map(value).collect()
 }

@@ -18,8 +18,9 @@ fn step(heat: &[f32], source: &[f32], n: usize, share: f32) -> Vec<f32> {
         let (y, x) = (index / n, index % n);
         let at = |y: usize, x: usize| heat[y.min(n - 1) * n + x.min(n - 1)];
         let own = heat[index];
-        let around = at(y, x.saturating_sub(1)) + at(y, x + 1) + at(y.saturating_sub(1), x) + at(y + 1, x);
-        own + share * (around - 4.0 * own) + source[index]
+        let neighbours =
+            at(y, x.saturating_sub(1)) + at(y, x + 1) + at(y.saturating_sub(1), x) + at(y + 1, x);
+        own + share * (neighbours - 4.0 * own) + source[index]
     };
     (0..n * n).map(cell).collect()
 }

@@ -7,13 +7,13 @@ use counterpoint_framework::time::Hertz;
 
 use super::simulation::{Course, Simulation};
 use super::{RunSummary, functional, page_races, record};
+use crate::co_run::CoRun;
 use crate::cpu_time::cpu_seconds;
 use crate::curves::curves;
 use crate::hashes::{Hashed, Hashes};
 use crate::launches::launches;
 use crate::output::RECORDS;
 use crate::summary::{Figures, phases};
-use crate::together::Together;
 use crate::waits::Waits;
 
 impl Simulation {
@@ -107,7 +107,7 @@ impl Simulation {
             },
             phases: phases(&report.trace.spans),
             launches: launches(&machine.machine, &report.trace.spans),
-            together: Together::of(program, &report.trace.spans),
+            co_run: CoRun::of(program, &report.trace.spans),
             figures: match &launched {
                 Some(launches) => functional::figures(launches),
                 None => Figures::new(&machine.machine, &report),
@@ -119,7 +119,7 @@ impl Simulation {
             writes: writes.unwrap_or_default(),
             printed,
             launched,
-            threads: report.crew.fewer(request.threads).or_else(|| report.crew.asleep()),
+            threads: report.workers.fewer(request.threads).or_else(|| report.workers.asleep()),
             report,
             created,
             remarks,

@@ -25,7 +25,7 @@ pub(super) struct RunContext {
     pub(super) journal: Arc<Journal>,
     pub(super) disk: Arc<Disk>,
     pub(super) meter: Arc<Meter>,
-    /// Notes for a look at races, if that was asked for.
+    /// Notes for the search for races, if that was asked for.
     pub(super) page_log: Option<Arc<PageLog>>,
     /// Notes of writes to buffers, if that was asked for.
     pub(super) write_log: Option<Arc<WriteLog>>,

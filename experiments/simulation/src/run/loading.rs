@@ -16,7 +16,7 @@ pub fn load_machine(request: &RunRequest, registry: &Registry) -> Result<Loaded,
 }
 
 /// Loads the machine of a request. Where several applications run together and nothing chooses a runtime, hosts have `streams`.
-fn machine_for(request: &RunRequest, together: bool, registry: &Registry) -> Result<Loaded, RunError> {
+fn machine_for(request: &RunRequest, co_run: bool, registry: &Registry) -> Result<Loaded, RunError> {
     let files = ProjectFiles::new(&request.folder, registry);
     let find =
         |sort, name: &str| files.find(sort, name).map_err(|missing| RunError::Usage(missing.to_string()));
@@ -29,7 +29,7 @@ fn machine_for(request: &RunRequest, together: bool, registry: &Registry) -> Res
     let shorthands =
         [(&request.runtime, "host/cpu", "runtime"), (&request.policy, "gpu/cta-scheduler", "policy")];
     let (mut sets, mut names) = (Vec::new(), BTreeMap::new());
-    if together && request.runtime.is_none() {
+    if co_run && request.runtime.is_none() {
         let hosts = loaded.machine.instances.iter().filter(|one| one.kind == "host/cpu");
         let serial =
             hosts.filter(|one| one.params.get("runtime").is_none_or(|it| it.as_scalar() == Some("serial")));
@@ -84,7 +84,7 @@ pub fn load_application(
         let own = names.find(is_free).unwrap_or_default();
         guests.push((own, path));
     }
-    let loaded = application::load_together(&guests, &sets, &files, registry)?;
+    let loaded = application::load_co_run(&guests, &sets, &files, registry)?;
     let paths: Vec<&str> = guests.iter().map(|(_, path)| path.as_str()).collect();
     Ok((paths.join(SEPARATOR), loaded))
 }
@@ -100,8 +100,8 @@ pub(super) fn load(
     registry: &Registry,
 ) -> Result<(Loaded, String, LoadedApplication), RunErrors> {
     let application = load_application(request, registry);
-    let together = application.as_ref().is_ok_and(|(_, loaded)| !loaded.parts.is_empty());
-    match (machine_for(request, together, registry), application) {
+    let co_run = application.as_ref().is_ok_and(|(_, loaded)| !loaded.parts.is_empty());
+    match (machine_for(request, co_run, registry), application) {
         (Ok(machine), Ok((path, application))) => Ok((machine, path, application)),
         (machine, application) => Err(machine.err().into_iter().chain(application.err()).collect()),
     }

@@ -24,7 +24,7 @@ struct Manifest<'a> {
     /// Absent where there was no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     time_ps: Option<u64>,
-    machine: Machine<'a>,
+    machine: MachineEntry<'a>,
     application: Application<'a>,
     /// The files that the run read: a repetition can check that they are the same.
     inputs: Vec<Input<'a>>,
@@ -62,7 +62,7 @@ struct Manifest<'a> {
 }
 
 #[derive(Serialize)]
-struct Machine<'a> {
+struct MachineEntry<'a> {
     name: &'a str,
     given: &'a str,
     resolved: &'static str,
@@ -114,7 +114,11 @@ pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf], failed: &[WriteEr
         outcome: functional::ending(&report.outcome, request.functional),
         functional: request.functional,
         time_ps: (!request.functional).then(|| report.outcome.time().as_ps()),
-        machine: Machine { name: &facts.machine.machine.name, given: &request.machine, resolved: MACHINE },
+        machine: MachineEntry {
+            name: &facts.machine.machine.name,
+            given: &request.machine,
+            resolved: MACHINE,
+        },
         application: Application {
             name: &loaded.application.name,
             file: facts.application,
@@ -139,7 +143,7 @@ pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf], failed: &[WriteEr
         policy: request.policy.as_ref(),
         seed: request.seed,
         threads: request.threads,
-        ran_on_threads: report.crew.fewer(request.threads),
+        ran_on_threads: report.workers.fewer(request.threads),
         islands: report.islands,
         lookahead: report.lookahead.to_string(),
         hash: report.hash.map(|hash| format!("{hash:016x}")),

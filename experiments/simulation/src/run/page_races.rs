@@ -33,9 +33,9 @@ struct Latest {
 struct Older {
     /// By page, of the blocks that may touch it.
     pages: BTreeMap<u64, Latest>,
-    /// Of the blocks that may touch any page.
+    /// Latest of the blocks that may touch any page.
     anywhere: Option<Latest>,
-    /// Of all blocks.
+    /// Latest of all blocks.
     all: Option<Latest>,
 }
 
@@ -116,11 +116,11 @@ fn of_blocks(kernel: &KernelAccesses, launch: &Launch) -> Option<Vec<Vec<Range<u
         wide.get_mut(..bytes.len())?.copy_from_slice(bytes);
         let value = i128::from_le_bytes(wide);
         params.insert(index, value);
-        let array = u64::try_from(value).ok().and_then(|address| launch.memory.around(address));
+        let array = u64::try_from(value).ok().and_then(|address| launch.memory.containing(address));
         allocations.extend(array.map(|array| (index, array)));
     }
     let symbols = kernel.global().any(|access| matches!(access.array, Some(Array::Symbol(_))));
-    let variables = symbols.then(|| launch.memory.around(launch.variables.globals)).flatten();
+    let variables = symbols.then(|| launch.memory.containing(launch.variables.globals)).flatten();
     let told =
         ranges::Launch { grid: launch.grid, block: launch.block, params: &params, allocations: &allocations };
     let of_block = |ctaid: [u32; 3]| {

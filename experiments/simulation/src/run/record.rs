@@ -14,7 +14,7 @@ use counterpoint_host_model::functional::Found;
 use counterpoint_host_model::program::Application;
 use counterpoint_host_model::{Journal, Printed};
 use counterpoint_protocols::host::FileIndex;
-use counterpoint_protocols::write_log::{Place, Written};
+use counterpoint_protocols::write_log::{WriteTarget, Written};
 
 use super::manifest::manifest;
 use super::{Check, RunRequest};
@@ -113,8 +113,8 @@ fn write_writes(writes: &[Written], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "time_ps,memory,buffer,offset,bytes")?;
     for Written { time, place, buffer, offset, bytes } in writes {
         let memory = match place {
-            Place::Host => "host",
-            Place::Device => "device",
+            WriteTarget::Host => "host",
+            WriteTarget::Device => "device",
         };
         write!(out, "{},{memory},{buffer},{offset},", time.as_ps())?;
         bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))?;

@@ -65,11 +65,11 @@ pub struct RunRequest {
     pub stop_at: Option<SimTime>,
     /// End with a report when time passes but no message has been taken for this long; [`SimTime::MAX`] for never.
     pub livelock_after: SimTime,
-    /// Which spans are kept.
+    /// Spans that are kept.
     pub recording: Recording,
     /// The launches and the streams with numbers up to this one have statistics of their own; the others are added up.
     pub launch_rows: u32,
-    /// Which statistics `stats.txt` has.
+    /// Statistics in `stats.txt`.
     pub shown: Shown,
     /// Say in `stats.txt` how long the simulation took. A study's files hold nothing of the computer.
     pub host_seconds: bool,
@@ -78,7 +78,7 @@ pub struct RunRequest {
     /// Names of buffers: every write to their memory is noted, on host and device, in a run with time.
     /// Runtimes have buffers of their own.
     pub watch: Vec<String>,
-    /// Which components log; without it they log what `tracing` lets through.
+    /// Components that log; without it they log what `tracing` lets through.
     pub logs: Option<Logs>,
     /// Seed of all random numbers.
     pub seed: u64,

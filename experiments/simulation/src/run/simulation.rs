@@ -18,8 +18,8 @@ use super::context::{RunContext, lacks, weigh};
 use super::errors::RunErrors;
 use super::feasible::remark;
 use super::inputs::write_inputs;
+use super::inspect::{Condition, Inspection, Test};
 use super::loading::load;
-use super::look::{Condition, Look, Test};
 use super::progress::{Progress, Watching};
 use super::{RunRequest, RunSummary, feasible, functional, manifest, memory};
 use crate::application::LoadedApplication;
@@ -28,7 +28,7 @@ use crate::output::Folder;
 
 /// A simulation that advances on request, and stands still in between: its threads then compute nothing.
 ///
-/// Steps, looks and pauses change nothing: the result, with its hash, is that of [`run`](super::run). To drop a simulation
+/// Steps, inspections and pauses change nothing: the result, with its hash, is that of [`run`](super::run). To drop a simulation
 /// ends its threads; its folder then stays without results.
 ///
 /// ```
@@ -48,13 +48,13 @@ use crate::output::Folder;
 /// let first = simulation.time();
 /// simulation.advance_to(first + SimTime::from_ns(2_000))?;
 ///
-/// let look = simulation.look();
-/// let read = look.value("gpu.l2[0]", "L2_total_cache_accesses").unwrap_or(0.0);
-/// println!("{read} sectors accessed at {}", look.time);
-/// for port in look.ports().iter().filter(|port| port.level > 0) {
+/// let inspection = simulation.inspect();
+/// let read = inspection.value("gpu.l2[0]", "L2_total_cache_accesses").unwrap_or(0.0);
+/// println!("{read} sectors accessed at {}", inspection.time);
+/// for port in inspection.ports().iter().filter(|port| port.level > 0) {
 ///     println!("{} of {} messages wait at {}", port.level, port.capacity, port.to);
 /// }
-/// print!("{}", look.waits());
+/// print!("{}", inspection.waits());
 ///
 /// simulation.advance_until(Condition::launches_ended(1))?;
 /// let summary = simulation.finish();
@@ -248,34 +248,40 @@ impl Simulation {
     pub fn advance_until(&mut self, condition: Condition<'_>) -> Result<State, RunErrors> {
         self.timed()?;
         let Condition { mut test, every } = condition;
-        let mut look = self.look_for(&test);
-        test.check(&look)?;
-        while self.state().is_held() && !test.holds(&look) {
+        let mut inspection = self.inspect_for(&test);
+        test.check(&inspection)?;
+        while self.state().is_held() && !test.holds(&inspection) {
             let passed = self.time().as_ps() / every.as_ps();
             self.go_on(SimTime::from_ps((passed + 1).saturating_mul(every.as_ps())), &mut log);
-            look = self.look_for(&test);
+            inspection = self.inspect_for(&test);
         }
         Ok(self.state())
     }
 
     /// The view now. Without a call nothing is computed for it. A run that has ended, and one without time,
     /// has statistics alone.
-    pub fn look(&mut self) -> Look {
+    pub fn inspect(&mut self) -> Inspection {
         let launches_ended = self.context.journal.launches_ended();
         let held = match &mut self.course {
-            Course::Timed { held, .. } => held.look(),
+            Course::Timed { held, .. } => held.inspect(),
             _ => None,
         };
-        let Some(look) = held else {
+        let Some(inspection) = held else {
             let statistics = match &self.course {
                 Course::Ended(report) => report.stats.clone(),
                 _ => Vec::new(),
             };
             let (ports, waits) = (Vec::new(), Waits::default());
-            return Look { time: self.time(), launches_ended, statistics, ports, waits };
+            return Inspection { time: self.time(), launches_ended, statistics, ports, waits };
         };
-        let statistics = topology::statistics(look.shown);
-        Look { time: look.time, launches_ended, statistics, ports: look.ports, waits: look.waits }
+        let statistics = topology::statistics(inspection.shown);
+        Inspection {
+            time: inspection.time,
+            launches_ended,
+            statistics,
+            ports: inspection.ports,
+            waits: inspection.waits,
+        }
     }
 
     /// Goes on to the end of the run, checks its results and writes them. Messages of the watchdog go to the
@@ -298,9 +304,9 @@ impl Simulation {
         }
     }
 
-    fn look_for(&mut self, test: &Test<'_>) -> Look {
-        let Test::Launches(_) = test else { return self.look() };
-        Look {
+    fn inspect_for(&mut self, test: &Test<'_>) -> Inspection {
+        let Test::Launches(_) = test else { return self.inspect() };
+        Inspection {
             time: self.time(),
             launches_ended: self.context.journal.launches_ended(),
             statistics: Vec::new(),

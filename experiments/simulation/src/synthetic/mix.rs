@@ -74,7 +74,7 @@ impl Class {
 }
 
 impl Counts {
-    /// Those of a class.
+    /// The number of instructions of a class.
     pub fn of(&self, class: Class) -> u32 {
         self.0[class as usize]
     }

@@ -18,7 +18,7 @@ use counterpoint_ptx::Kernel;
 
 pub use mix::{Class, Counts, Mix};
 use pattern::sequential::Sequential;
-pub use pattern::{Pattern, Step, Walk};
+pub use pattern::{Pattern, Stride, Walk};
 use plan::Plan;
 
 /// Description of a synthetic kernel.

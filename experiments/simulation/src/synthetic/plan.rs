@@ -1,6 +1,6 @@
 //! Work of a strand in a round: its instructions in order, counted by class.
 
-use super::{Class, Counts, Refusal, Step, Synthetic, Walk};
+use super::{Class, Counts, Refusal, Stride, Synthetic, Walk};
 use crate::generate::SplitMix;
 
 /// An instruction of a strand.
@@ -89,11 +89,11 @@ impl Plan {
     /// The distance between a walk's accesses, if it is known when the kernel is written.
     pub(super) fn fixed_step(&self, description: &Synthetic) -> Option<u64> {
         match self.walk {
-            Walk::Linear { step: Step::Bytes(bytes), .. } => Some(bytes),
-            Walk::Linear { step: Step::Block, .. } => {
+            Walk::Linear { step: Stride::Bytes(bytes), .. } => Some(bytes),
+            Walk::Linear { step: Stride::Block, .. } => {
                 Some(u64::from(description.threads / 32 * 128 * description.lines))
             }
-            Walk::Linear { step: Step::Grid, .. } | Walk::Drawn { .. } => None,
+            Walk::Linear { step: Stride::Grid, .. } | Walk::Drawn { .. } => None,
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::study::speed::{Speed, forget_peak, peak_kib};
 use crate::study::store::{Claim, Claimed, PointKey, Store, Verdict, failure_log};
 use crate::study::values::PointResult;
 
-/// Time between two looks at a point that another process has claimed.
+/// Time between two checks of a point that another process has claimed.
 const LOOK: Duration = Duration::from_millis(500);
 /// Time after which a sleeper looks whether it is to end.
 const NAP: Duration = Duration::from_millis(50);
@@ -76,7 +76,7 @@ struct Measured {
 }
 
 /// State that all runs share.
-pub(super) struct Crew<'a> {
+pub(super) struct WorkerPool<'a> {
     pub(super) study: &'a Study,
     pub(super) store: &'a Store,
     pub(super) registry: &'a Arc<Registry>,
@@ -85,7 +85,7 @@ pub(super) struct Crew<'a> {
     pub(super) interrupt: &'a Arc<AtomicBool>,
 }
 
-impl Crew<'_> {
+impl WorkerPool<'_> {
     /// Runs jobs in their order, some at a time. Those that other processes have claimed are looked at again when the others are done.
     pub(super) fn run(&self, jobs: Vec<Job>) -> Vec<(Job, End)> {
         let queue: Mutex<VecDeque<(Job, Option<Instant>)>> =
@@ -148,7 +148,7 @@ impl Crew<'_> {
             Ok(Claimed::By(_)) => return Tried::Claimed,
             Err(error) => return Tried::Ended(End::Broken(error)),
         };
-        // Someone may have finished it between the look and the claim.
+        // Someone may have finished it between the check and the claim.
         let end = self.known(job).unwrap_or_else(|| self.run_one(job, &claim));
         Tried::Ended(end)
     }

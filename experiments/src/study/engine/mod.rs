@@ -16,12 +16,12 @@ use counterpoint_simulation::output::WriteError;
 use counterpoint_simulation::run::{Progress, RunError, RunErrors};
 
 use super::index::Index;
-use super::part::Part;
+use super::part::StudyPart;
 use super::plan::Study;
 use super::speed::Expectation;
 use super::store::{PointKey, Store, failures};
 pub(super) use jobs::reason;
-use jobs::{Crew, End, Job};
+use jobs::{End, Job, WorkerPool};
 
 /// Settings of a study's run.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub struct Settings {
     /// Folders of other studies whose points are taken over if they are the same.
     pub take_from: Vec<PathBuf>,
     /// The part to run, beside processes that run the others; all, and alone, if none is given.
-    pub part: Option<Part>,
+    pub part: Option<StudyPart>,
     /// Another process at work in the folder is taken for dead when it has not shown itself for this long.
     pub stale_after: Duration,
 }
@@ -85,11 +85,11 @@ impl Board {
 /// A point that could not be finished.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// Which.
+    /// Name of the point.
     pub point: String,
     /// Why.
     pub reason: String,
-    /// Where all that is known of it stands.
+    /// Path of the log with all details.
     pub log: PathBuf,
 }
 
@@ -98,7 +98,7 @@ pub struct Failure {
 pub struct Ran {
     /// Points that were there.
     pub stored: usize,
-    /// Those of them that another study had.
+    /// Points that another study had.
     pub taken_over: usize,
     /// Points that have run.
     pub done: usize,
@@ -108,7 +108,7 @@ pub struct Ran {
     pub elsewhere: usize,
     /// Points that were not begun, or not ended, because someone interrupted the study.
     pub left: usize,
-    /// By point of the study, its key.
+    /// For each point of the study, its key.
     pub keys: Vec<PointKey>,
     /// The version of the command whose points were in the folder, if it was another one.
     pub other_version: Option<String>,
@@ -155,7 +155,7 @@ pub fn run_points(
     let wanted: usize = jobs.iter().map(|job| job.points.len()).sum();
     let left_out = |point: &usize| left_out(study, *point, settings);
     board.set(&(0..study.points.len()).filter(left_out).collect::<Vec<_>>(), &State::LeftOut);
-    let crew = Crew { study, store: &store, registry, settings, board, interrupt };
+    let pool = WorkerPool { study, store: &store, registry, settings, board, interrupt };
     let mut ran = Ran {
         stored: 0,
         taken_over: 0,
@@ -166,7 +166,7 @@ pub fn run_points(
         keys,
         other_version,
     };
-    for (job, end) in crew.run(jobs) {
+    for (job, end) in pool.run(jobs) {
         let points = job.points.len();
         match end {
             End::Stored => ran.stored += points,

@@ -73,9 +73,9 @@ pub struct Jobs {
     pub study: String,
     /// The words of a command that runs the study into its folder; `--part` comes behind them.
     pub run: Vec<String>,
-    /// Those of a command that prints its state.
+    /// Words of a command that prints the study's state.
     pub status: Vec<String>,
-    /// Those of a command that makes table and report.
+    /// Words of a command that makes table and report.
     pub report: Vec<String>,
     /// The folder of the study.
     pub folder: PathBuf,
@@ -85,7 +85,7 @@ pub struct Jobs {
     pub tasks: usize,
     /// Points that a task runs at a time.
     pub jobs: usize,
-    /// What they need.
+    /// Resources that the jobs need.
     pub needs: Needs,
     /// More options of `sbatch`, such as `--partition=long`.
     pub options: Vec<String>,

@@ -24,7 +24,7 @@ pub struct Claim {
     pub(super) former: Vec<String>,
 }
 
-/// Answer to a wish for a claim.
+/// Answer to a request for a claim.
 pub enum Claimed {
     /// It is this process's.
     Own(Claim),

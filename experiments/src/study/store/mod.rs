@@ -23,7 +23,7 @@ use std::time::Duration;
 use counterpoint_simulation::output::{WriteError, write_whole};
 use serde::Serialize;
 
-use super::part::Part;
+use super::part::StudyPart;
 use super::speed::{SPEED, Speed};
 use super::values::PointResult;
 
@@ -45,7 +45,7 @@ const LOCK: &str = "lock";
 /// The folder of a study.
 pub struct Store {
     folder: PathBuf,
-    part: Option<Part>,
+    part: Option<StudyPart>,
     presence: Presence,
     watch: Mutex<Watch>,
     /// Released when the program ends, however it does.
@@ -61,7 +61,7 @@ impl Store {
     /// If it cannot be made, or another study is at work there.
     pub fn open(
         folder: &Path,
-        part: Option<Part>,
+        part: Option<StudyPart>,
         study: &str,
         stale_after: Duration,
     ) -> Result<Self, WriteError> {
@@ -106,7 +106,7 @@ impl Store {
         let claimed = claim::claim(&self.folder, key, &self.presence, &self.watch);
         let claimed = claimed.map_err(|error| WriteError { path: self.folder.join(claim::CLAIMS), error })?;
         if let Claimed::Own(claim) = &claimed {
-            // To open a folder has network file systems forget what they remember of the names in it.
+            // To open a folder has network file systems drop the names in it that they have cached.
             let _ = File::open(self.folder.join(POINTS));
             for token in &claim.former {
                 let _ = fs::remove_dir_all(self.unfinished_of(key, token));
@@ -309,7 +309,7 @@ impl Observer {
     }
 
     /// The process of a token, as far as its file says, and whether it is alive.
-    pub fn look(&mut self, token: &str) -> (Option<Worker>, Verdict) {
+    pub fn inspect(&mut self, token: &str) -> (Option<Worker>, Verdict) {
         let verdict = self.watch.judge(token);
         (worker::read(&self.folder, token), verdict)
     }

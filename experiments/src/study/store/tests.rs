@@ -5,7 +5,7 @@ use crate::study::program::build;
 
 const LONG: Duration = Duration::from_secs(100);
 
-fn part(text: &str) -> Option<Part> {
+fn part(text: &str) -> Option<StudyPart> {
     Some(text.parse().unwrap())
 }
 

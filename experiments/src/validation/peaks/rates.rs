@@ -15,7 +15,7 @@ use super::Extent;
 pub struct Quantity {
     /// Its name in the file of stated values.
     pub name: &'static str,
-    /// Its unit.
+    /// Unit of the quantity.
     pub unit: &'static str,
     pub(super) measured: &'static str,
 }

@@ -67,7 +67,7 @@ impl Clock {
         Clock { quotient: dividend / divisor, remainder: dividend % divisor, divisor }
     }
 
-    /// Its frequency.
+    /// Frequency of the clock.
     pub const fn frequency(&self) -> Hertz {
         Hertz::new(PICOSECONDS_PER_SECOND / self.period() * self.divisor)
     }

@@ -32,7 +32,7 @@ impl SimTime {
         self.0
     }
 
-    /// The seconds, for people and ratios; never for further simulation.
+    /// The seconds, for output and ratios; never for further simulation.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-12
     }

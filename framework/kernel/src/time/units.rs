@@ -57,7 +57,7 @@ macro_rules! quantity {
         pub struct $name(u64);
 
         impl $name {
-            /// That many base units.
+            /// A value of `base` base units.
             #[inline]
             pub const fn new(base: u64) -> Self {
                 $name(base)
@@ -236,15 +236,15 @@ pub fn symbols(units: &[Unit]) -> String {
 /// Why a text is not a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
-    /// It does not begin with a number.
+    /// The text does not begin with a number.
     NoNumber,
     /// The number has no unit.
     NoUnit,
     /// The unit is one of another dimension, or none.
     OtherUnit,
-    /// It is more than 64 bits of base units.
+    /// The value needs more than 64 bits of base units.
     TooLarge,
-    /// It is not a whole number of base units.
+    /// The value is not a whole number of base units.
     NotWhole,
 }
 

@@ -27,7 +27,7 @@ impl<'a> Statistics<'a> {
 /// The statistics in the text. The files for programs have all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shown {
-    /// Those that are not zero.
+    /// Statistics that are not zero.
     #[default]
     Counted,
     /// All.
@@ -44,7 +44,7 @@ impl Shown {
     }
 }
 
-/// Writes `path.name  value  # doc (unit)`, a line for each number. The seconds that the simulation took are for people, too:
+/// Writes `path.name  value  # doc (unit)`, a line for each number. The seconds that the simulation took are for the reader, too:
 /// no other file has them, so that the same run leaves the same bytes there.
 ///
 /// # Errors

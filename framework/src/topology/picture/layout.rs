@@ -46,11 +46,11 @@ pub struct Route {
 /// The places of all parts.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// Of each group; the first is the whole picture.
+    /// Rectangle of each group; the first is the whole picture.
     pub groups: Vec<Rect>,
-    /// Of each part, with the stack behind it for an array.
+    /// Rectangle of each part, with the stack behind it for an array.
     pub parts: Vec<Rect>,
-    /// Of each arrow.
+    /// Route of each arrow.
     pub routes: Vec<Route>,
 }
 
@@ -110,7 +110,7 @@ impl Layout {
 struct Builder<'a> {
     graph: &'a Graph,
     metrics: &'a Metrics,
-    /// Of each group its size, and how far down arrows leave it.
+    /// Size of each group, and how far down arrows leave it.
     sizes: Vec<[f64; 2]>,
     ports: Vec<std::collections::BTreeMap<usize, f64>>,
     /// Boxes and labels are relative to the group that they are in, until the end.
@@ -133,7 +133,10 @@ impl Builder<'_> {
         if own == group {
             return Some(Item::Part(part));
         }
-        self.graph.around(own).find(|&inner| self.graph.groups[inner].parent == Some(group)).map(Item::Group)
+        self.graph
+            .enclosing(own)
+            .find(|&inner| self.graph.groups[inner].parent == Some(group))
+            .map(Item::Group)
     }
 
     /// The order of a module's children: the rank of their part that is nearest to a root.
@@ -142,8 +145,9 @@ impl Builder<'_> {
         let nearest = match item {
             Item::Part(part) => Some(rank(part)),
             Item::Group(group) => {
-                let within =
-                    |part: &usize| self.graph.around(self.graph.parts[*part].group).any(|one| one == group);
+                let within = |part: &usize| {
+                    self.graph.enclosing(self.graph.parts[*part].group).any(|one| one == group)
+                };
                 (0..self.graph.parts.len()).filter(within).map(rank).min()
             }
         };
@@ -154,7 +158,7 @@ impl Builder<'_> {
     fn left_end(&self, arrow: usize) -> usize {
         let [a, b] = self.graph.arrows[arrow].ends;
         let items = |group: usize| Some([self.item(group, a)?, self.item(group, b)?]);
-        let common = self.graph.around(self.graph.parts[a].group).find_map(items);
+        let common = self.graph.enclosing(self.graph.parts[a].group).find_map(items);
         common.map_or(0, |[a, b]| usize::from(self.rank(b) < self.rank(a)))
     }
 

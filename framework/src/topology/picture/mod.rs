@@ -25,7 +25,7 @@ pub struct Graph {
     /// The modules; the first is the machine itself, and a nested one comes after the one around it.
     pub groups: Vec<Group>,
     /// The components, those of an array together, in the order of their paths.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PicturePart>,
     /// The arrows between them; there is one arrow at most between two.
     pub arrows: Vec<Arrow>,
 }
@@ -52,10 +52,10 @@ pub struct Group {
 
 /// A component, or an array of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct PicturePart {
     /// The last part of its path, without an index if it is an array.
     pub name: String,
-    /// Its kind.
+    /// Kind of the component.
     pub kind: String,
     /// The module that it is in.
     pub group: usize,
@@ -80,8 +80,8 @@ pub struct Arrow {
     pub links: Vec<usize>,
 }
 
-impl Part {
-    /// Its title: `sm × 16` for an array.
+impl PicturePart {
+    /// Title of the component: `sm × 16` for an array.
     pub fn title(&self) -> String {
         match self.instances.len() {
             1 => self.name.clone(),
@@ -114,7 +114,7 @@ impl Graph {
             };
             let part = *places.entry((array, &instance.kind)).or_insert_with(|| {
                 let group = graph.group(array);
-                graph.parts.push(Part {
+                graph.parts.push(PicturePart {
                     name: name.to_owned(),
                     kind: instance.kind.clone(),
                     group,
@@ -164,7 +164,8 @@ impl Graph {
         joints: &BTreeMap<[usize; 2], Joint>,
         is_root: impl Fn(&Instance) -> bool,
     ) {
-        let of_root = |part: &Part| part.instances.iter().any(|&index| is_root(&machine.instances[index]));
+        let of_root =
+            |part: &PicturePart| part.instances.iter().any(|&index| is_root(&machine.instances[index]));
         let roots: Vec<usize> = (0..self.parts.len()).filter(|&part| of_root(&self.parts[part])).collect();
         for first in std::iter::once(roots).chain((0..self.parts.len()).map(|part| vec![part])) {
             let mut queue: VecDeque<usize> = VecDeque::new();
@@ -224,7 +225,7 @@ impl Graph {
     }
 
     /// The groups that a group is in, itself first, the machine last.
-    fn around(&self, group: usize) -> impl Iterator<Item = usize> {
+    fn enclosing(&self, group: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(group), |&inner| self.groups[inner].parent)
     }
 }

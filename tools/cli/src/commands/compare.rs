@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use counterpoint_experiments::compare::{
-    Change, Contents, Part, RunChanges, Shift, StatisticChanges, StudyChanges, Weighed, compare_runs,
-    compare_studies,
+    Change, Contents, RunChanges, Shift, StatisticChanges, StatisticScope, StudyChanges, Weighed,
+    compare_runs, compare_studies,
 };
 use counterpoint_framework::telemetry::sinks::rounded;
 use counterpoint_framework::time::SimTime;
@@ -160,7 +160,7 @@ impl Compare {
             "\n{} of {common} statistics differ; weight: the change as a share of the largest number of the same unit that both have",
             shifts.len()
         )?;
-        for part in Part::ALL {
+        for part in StatisticScope::ALL {
             let own: Vec<&Weighed> = shifts.iter().filter(|one| one.part == part).collect();
             if own.is_empty() {
                 continue;

@@ -40,7 +40,7 @@ pub(super) enum Group {
 /// Something with a name.
 pub(super) struct Entry {
     pub(super) name: String,
-    /// What it is, in a line.
+    /// Description in a line.
     pub(super) line: String,
     /// Its file, if it is one.
     pub(super) path: Option<String>,

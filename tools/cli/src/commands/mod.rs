@@ -11,10 +11,10 @@ mod explain;
 #[cfg(feature = "otlp")]
 mod export;
 mod graph;
+mod instrument;
 mod list;
 mod machine;
 mod new;
-mod profile;
 mod ptx;
 mod report;
 mod resolve;

@@ -13,7 +13,7 @@ use counterpoint_ptx::ast::{Function, Module};
 use counterpoint_ptx::{Kernel, NO_PC, decode, parser};
 use counterpoint_simulation::find::{ProjectFiles, Sort};
 
-use super::profile::Profile;
+use super::instrument::Instrument;
 use super::slice::Slice;
 use super::synth::Synth;
 use crate::{Console, FAILURE, SUCCESS};
@@ -37,7 +37,7 @@ enum What {
     /// Classify memory accesses and say which bytes of each array a block may touch.
     Analyse(Analyse),
     /// Print the module with profilers: what each block may touch, said before a kernel runs and after.
-    Profile(Profile),
+    Instrument(Instrument),
     /// Print the module with twins of its kernels that run a part of a grid.
     Slice(Slice),
     /// Print the PTX of the synthetic kernels that an application describes.
@@ -133,7 +133,7 @@ impl Ptx {
     pub(super) fn execute(&self, registry: &Registry, console: &mut Console<'_>) -> io::Result<u8> {
         let (file, kernel, analyse) = match &self.what {
             What::Synth(synth) => return synth.execute(registry, console),
-            What::Profile(profile) => return profile.execute(registry, console),
+            What::Instrument(instrument) => return instrument.execute(registry, console),
             What::Slice(slice) => return slice.execute(registry, console),
             What::Show { file, kernel } => (file, kernel, None),
             What::Analyse(analyse) => (&analyse.file, &analyse.kernel, Some(analyse)),

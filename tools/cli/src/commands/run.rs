@@ -82,10 +82,10 @@ pub(crate) struct Run {
     /// Write the hash of each component to this file, one JSON value per line, whenever it has changed.
     #[arg(long, value_name = "FILE", requires = "hash_every")]
     hashes: Option<PathBuf>,
-    /// Simulated time from one look at the hashes to the next, such as `10 us`.
+    /// Simulated time from one snapshot of the hashes to the next, such as `10 us`.
     #[arg(long, value_name = "TIME", value_parser = time, requires = "hashes")]
     hash_every: Option<SimTime>,
-    /// When to look at the hashes first.
+    /// Time of the first snapshot of the hashes.
     #[arg(long, value_name = "TIME", value_parser = time, requires = "hashes", default_value = "0 ps")]
     hash_from: SimTime,
     /// Leave out everything at or after this simulated time, such as `2 us`.
@@ -100,7 +100,7 @@ pub(crate) struct Run {
     /// Spans at most; blocks, warps and bursts beyond are added up by component.
     #[arg(long, value_name = "NUMBER", default_value_t = Recording::default().limit, value_parser = span_limit)]
     span_limit: usize,
-    /// Which statistics `stats.txt` has. `stats.json` and `stats.csv` have all of them.
+    /// Statistics in `stats.txt`. `stats.json` and `stats.csv` have all of them.
     #[arg(long, value_enum, default_value = "counted")]
     stats: StatsShown,
     /// Launches, and streams, with rows of their own in the statistics: those with the lowest numbers. The others are added up
@@ -161,7 +161,7 @@ impl From<Spans> for Level {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum StatsShown {
-    /// Those that are not zero.
+    /// Statistics that are not zero.
     Counted,
     /// All, those of mechanisms that were not in use, too.
     All,
@@ -304,8 +304,8 @@ impl Run {
         if summary.race_checked == Some(0) {
             writeln!(
                 console.err,
-                "note: --racecheck found nothing to look at: no launch was gated, and this is no run without \
-                 time (--functional)"
+                "note: --racecheck found nothing to look at: no launch was gated; without time \
+                 (--functional) all launches are searched"
             )?;
         }
         if let Some(path) = &self.hashes {

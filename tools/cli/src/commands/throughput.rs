@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use counterpoint_framework::kernel::{Endpoint, Machine, Throughput};
+use counterpoint_framework::kernel::{Endpoint, ProcessNetwork, Throughput};
 
 /// Links that differ in the indices of their ends only.
 struct Row {
@@ -13,7 +13,7 @@ struct Row {
 }
 
 /// Prints what every link carries in a cycle of its sender, and what keeps it from more.
-pub(super) fn print(machine: &Machine, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn print(machine: &ProcessNetwork, out: &mut dyn Write) -> io::Result<()> {
     let rows = rows(machine);
     if rows.is_empty() {
         return Ok(());
@@ -27,7 +27,7 @@ pub(super) fn print(machine: &Machine, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// In the order of the first link of each.
-fn rows(machine: &Machine) -> Vec<Row> {
+fn rows(machine: &ProcessNetwork) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut places = BTreeMap::new();
     for link in &machine.links {
@@ -57,7 +57,7 @@ fn figures(throughput: &Throughput) -> String {
 }
 
 /// A port with `[*]` for each index.
-fn place(machine: &Machine, end: &Endpoint) -> String {
+fn place(machine: &ProcessNetwork, end: &Endpoint) -> String {
     let index = end.index.map(|index| format!("[{index}]")).unwrap_or_default();
     let path = format!("{}.{}{index}", machine.processes[end.process].path, end.port);
     let mut out = String::new();

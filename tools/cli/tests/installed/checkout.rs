@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::installed::{Called, Place, called};
+use crate::installed::{Called, WorkFolder, called};
 
 /// The command in the checkout that it comes from.
-fn in_checkout(place: &Place, arguments: &[&str]) -> Called {
+fn in_checkout(place: &WorkFolder, arguments: &[&str]) -> Called {
     let mut command = place.command(arguments);
     command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
     called(command)
@@ -14,7 +14,7 @@ fn in_checkout(place: &Place, arguments: &[&str]) -> Called {
 
 #[test]
 fn it_lists_what_a_checkout_has() {
-    let place = Place::empty();
+    let place = WorkFolder::empty();
     for what in ["machines", "modules", "overlays", "applications", "studies"] {
         let checkout = in_checkout(&place, &["list", what]).out;
         assert_eq!(
@@ -35,7 +35,7 @@ fn keys(folder: &Path) -> BTreeSet<String> {
 
 #[test]
 fn a_point_is_the_same_in_a_checkout_and_without_one() {
-    let place = Place::empty();
+    let place = WorkFolder::empty();
     let study = "counterpoint: 1
 study: own
 machine: tiny

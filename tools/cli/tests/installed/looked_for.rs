@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::installed::{Place, called};
+use crate::installed::{WorkFolder, called};
 
 const MACHINE: &str = "counterpoint: 1
 machine: own
@@ -16,7 +16,7 @@ links: [\"host.bus[0] -> pcie.upstream\", pcie.downstream -> gpu.bus]
 
 #[test]
 fn a_machine_of_ones_own_uses_built_in_modules() {
-    let place = Place::empty();
+    let place = WorkFolder::empty();
     place.write("own.yaml", MACHINE);
     assert!(place.works(&["run", "own.yaml", "vecadd"]).contains("verified"));
     // A module beside it is taken first, and its problems have its place.
@@ -37,7 +37,7 @@ fn a_machine_of_ones_own_uses_built_in_modules() {
 
 #[test]
 fn problems_in_built_in_files_have_a_place() {
-    let place = Place::empty();
+    let place = WorkFolder::empty();
     let called = place.call(&["check", "tiny", "--set", "gpu.sms=0"]);
     assert_eq!(called.status, Some(2));
     let called = place.call(&["check", "tiny", "--with", "built-in:topologies/modules/gpu.yaml"]);
@@ -52,7 +52,7 @@ fn problems_in_built_in_files_have_a_place() {
 
 #[test]
 fn files_of_a_user_come_before_those_of_the_variable_and_of_the_program() {
-    let place = Place::empty();
+    let place = WorkFolder::empty();
     let more = place.beside("more");
     std::fs::create_dir_all(more.join("machines")).unwrap();
     std::fs::write(more.join("machines/own.yaml"), MACHINE).unwrap();
@@ -89,7 +89,7 @@ fn files_of_a_user_come_before_those_of_the_variable_and_of_the_program() {
 
 #[test]
 fn who_names_nothing_reads_where_it_was_looked_for() {
-    let place = Place::empty();
+    let place = WorkFolder::empty();
     for (arguments, expected) in [
         (
             &["run", "tinny", "vecadd"][..],
@@ -124,7 +124,7 @@ fn who_names_nothing_reads_where_it_was_looked_for() {
 
 #[test]
 fn inputs_of_built_in_applications_are_made_once_and_kept_among_the_caches() {
-    let place = Place::empty();
+    let place = WorkFolder::empty();
     let start = |number: usize| {
         let out = format!("out{number}");
         let mut command = place.command(&["run", "tiny", "vecadd", "--functional", "--out", &out]);
@@ -154,7 +154,7 @@ fn inputs_of_built_in_applications_are_made_once_and_kept_among_the_caches() {
 
 #[test]
 fn a_folder_of_caches_that_cannot_be_written_is_named_with_its_variable() {
-    let place = Place::empty();
+    let place = WorkFolder::empty();
     std::fs::write(place.beside("cache"), "a file").unwrap();
     let called = place.call(&["run", "tiny", "vecadd"]);
     assert_eq!(called.status, Some(2), "{called:?}");

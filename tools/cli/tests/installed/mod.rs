@@ -10,7 +10,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// An empty working directory, with a folder of caches beside it.
-pub(crate) struct Place {
+pub(crate) struct WorkFolder {
     root: TempDir,
 }
 
@@ -21,14 +21,14 @@ pub(crate) struct Called {
     pub(crate) err: String,
 }
 
-impl Place {
+impl WorkFolder {
     pub(crate) fn empty() -> Self {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir(root.path().join("work")).unwrap();
         let is_checkout =
             |folder: &Path| folder.join("topologies").exists() || folder.join("experiments").exists();
         assert!(!root.path().ancestors().any(is_checkout), "{} lies in a checkout", root.path().display());
-        Place { root }
+        WorkFolder { root }
     }
 
     /// A path in the working directory.
@@ -75,7 +75,7 @@ pub(crate) fn called(mut command: Command) -> Called {
 
 #[test]
 fn everything_is_listed_and_described() {
-    let place = Place::empty();
+    let place = WorkFolder::empty();
     let names = |what: &str| -> Vec<String> {
         let list = place.works(&["list", what]);
         list.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
@@ -107,7 +107,7 @@ fn everything_is_listed_and_described() {
 
 #[test]
 fn what_is_built_in_runs_and_is_verified() {
-    let place = Place::empty();
+    let place = WorkFolder::empty();
     for (machine, application, options) in [
         ("tiny", "vecadd", &[][..]),
         ("crcs-64sm-pcie3-ssd", "hotspot", &["--with", "crcs-ppcs", "--set", "app.size=small"]),
@@ -132,7 +132,7 @@ fn what_is_built_in_runs_and_is_verified() {
 
 #[test]
 fn studies_and_validation_work() {
-    let place = Place::empty();
+    let place = WorkFolder::empty();
     let small = ["study", "sm-scaling", "--scale", "small", "--filter", "vecadd / 1 /"];
     let printed = place.works(&small);
     assert!(printed.contains("40 points: 2 have run"), "{printed}");

@@ -1,6 +1,6 @@
 //! Starters of `counterpoint new` run as they are.
 
-use crate::installed::Place;
+use crate::installed::WorkFolder;
 
 /// The command lines that a starter names to go on with.
 fn next(printed: &str) -> Vec<Vec<String>> {
@@ -11,7 +11,7 @@ fn next(printed: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn a_machine_an_application_and_a_study_run_at_once() {
-    let place = Place::empty();
+    let place = WorkFolder::empty();
     for (what, written, ends_with) in [
         ("machine", &["mine.yaml"][..], "verified"),
         ("application", &["sum/sum.yaml", "sum/kernel.cu", "sum/kernel.ptx"], ""),
@@ -43,7 +43,7 @@ fn a_machine_an_application_and_a_study_run_at_once() {
 
 #[test]
 fn a_component_is_a_crate_with_a_machine() {
-    let place = Place::empty();
+    let place = WorkFolder::empty();
     let printed = place.works(&["new", "component", "my-part"]);
     assert!(printed.contains("cargo run --release -- run my-part vecadd"), "{printed}");
     let read = |file: &str| std::fs::read_to_string(place.path("my-part").join(file)).unwrap();
@@ -68,7 +68,7 @@ fn a_component_is_a_crate_with_a_machine() {
 
 #[test]
 fn nothing_is_overwritten_and_names_are_checked() {
-    let place = Place::empty();
+    let place = WorkFolder::empty();
     place.write("sum/kernel.cu", "mine");
     let called = place.call(&["new", "application", "sum"]);
     assert_eq!((called.status, called.out.as_str()), (Some(2), ""));

@@ -88,8 +88,8 @@ fn a_level_for_all_and_one_for_a_part() {
 fn what_is_not_there_is_an_error_before_the_run() {
     for (filter, expected) in [
         ("gpu.l3[0]=trace", "error: --log: no component `gpu.l3[0]`; did you mean `gpu.l2[0]`?"),
-        ("gpu.l2[*]=trase", "error: --log: `trase` is no level of the log; did you mean `trace`?"),
-        ("debgu", "error: --log: `debgu` is no level of the log; did you mean `debug`?"),
+        ("gpu.l2[*]=trase", "error: --log: `trase` is not a level of the log; did you mean `trace`?"),
+        ("debgu", "error: --log: `debgu` is not a level of the log; did you mean `debug`?"),
     ] {
         let output = log(filter);
         let text = String::from_utf8_lossy(&output.stderr);

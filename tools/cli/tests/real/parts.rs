@@ -260,7 +260,7 @@ fn wrong_parts_tasks_and_times_are_told_with_right_ones() {
         (&["--emit", "slurm", "--tasks", "2", "--time", "2 hours"], "did you mean `2 h`?"),
         (&["--emit", "slurm", "--tasks", "2", "--memory", "2 GB"], "did you mean `2 GiB`?"),
         (&["--part", "1/2", "--stale-after", "3 s"], "15 s is the least"),
-        (&["--status"], "is no folder of a study"),
+        (&["--status"], "is not a folder of a study"),
     ] {
         let (status, text) = said(&study(&file, &out).args(arguments).output().unwrap());
         assert_eq!(status, Some(2), "{arguments:?}: {text}");
@@ -336,7 +336,8 @@ fn jobs_for_slurm_ask_for_what_was_measured_and_run_the_study() {
     let (status, text) = submit(&folder.path().display().to_string());
     assert_eq!(status, Some(2));
     assert!(
-        text.contains("`sbatch` does not start") && text.contains("this is no computer of a Slurm cluster"),
+        text.contains("`sbatch` does not start")
+            && text.contains("this is not a computer of a Slurm cluster"),
         "{text}"
     );
     let (status, text) = submit(&path);

@@ -12,7 +12,7 @@ use crate::fold::{Piece, fold};
 use crate::held::Held;
 use crate::journal::Recorded;
 use crate::paths::{LEAST_FOUND, Paths, find};
-use crate::phases::{Contents, LITTLE, Source, Step, copied, lines, phases};
+use crate::phases::{Contents, LITTLE, RecordedStep, Source, copied, lines, phases};
 use crate::record::{Blob, Entry, Region, Way};
 use crate::store::Store;
 use crate::waits::without_empty;
@@ -54,7 +54,7 @@ pub(crate) struct Writer<'a> {
     /// By buffer what the host's copy holds where the application has come to.
     held: BTreeMap<u64, Held>,
     store: Store,
-    steps: Vec<Step>,
+    steps: Vec<RecordedStep>,
     work: f64,
     pub(crate) paths: Paths,
     /// Bytes of the host that hold what it reads and computes with, or writes.
@@ -155,7 +155,7 @@ impl Writer<'_> {
 
     fn step(&mut self, line: Vec<Piece>) {
         let before = std::mem::take(&mut self.work);
-        self.steps.push(Step::Other { line, before });
+        self.steps.push(RecordedStep::Other { line, before });
     }
 
     /// A copy whose ends overlap, which CUDA does not define: it goes through other memory, as the device made it. One onto itself is none.
@@ -194,11 +194,11 @@ impl Writer<'_> {
             }
         }
         // What has only been read takes no work, and that of others stays theirs.
-        let is_read = matches!(self.steps.last(), Some(Step::Into { source: Source::File(..), .. }));
+        let is_read = matches!(self.steps.last(), Some(RecordedStep::Into { source: Source::File(..), .. }));
         let before = if is_read { 0.0 } else { std::mem::take(&mut self.work) };
         self.steps.push(match is_whole && *stream == 0 {
-            true => Step::WholeCopy { way, buffer: name, before },
-            false => Step::Other { line: text::copy(way, &name, part, *stream), before },
+            true => RecordedStep::WholeCopy { way, buffer: name, before },
+            false => RecordedStep::Other { line: text::copy(way, &name, part, *stream), before },
         });
         if *waits {
             self.synchronize(0.0);
@@ -232,7 +232,7 @@ impl Writer<'_> {
             let computed = matches!(source, Source::Computed(_));
             let time = if computed { std::mem::take(&mut self.work) } else { 0.0 };
             let whole = part.is_none();
-            self.steps.push(Step::Into { buffer: name.clone(), part, source, time, whole });
+            self.steps.push(RecordedStep::Into { buffer: name.clone(), part, source, time, whole });
         }
         Ok(())
     }
@@ -244,7 +244,7 @@ impl Writer<'_> {
             for at in (from..to).step_by(PIECE as usize) {
                 let line = text::scratch_read(&file, at, PIECE.min(to - at));
                 // It computes with what it has read, so its work comes behind that.
-                self.steps.push(Step::Files { line, before: 0.0, reads: true });
+                self.steps.push(RecordedStep::Files { line, before: 0.0, reads: true });
             }
             self.scratch = self.scratch.max(PIECE.min(to - from));
         }
@@ -259,16 +259,20 @@ impl Writer<'_> {
             && let Some((buffer, element, elements)) = self.received(&bytes)
         {
             let line = text::write(&buffer, element, elements, &name, from);
-            self.steps.push(Step::Files { line, before: std::mem::take(&mut self.work), reads: false });
+            self.steps.push(RecordedStep::Files {
+                line,
+                before: std::mem::take(&mut self.work),
+                reads: false,
+            });
             return Ok(());
         }
         for (piece, at) in bytes.chunks(PIECE as usize).zip((from..).step_by(PIECE as usize)) {
             let length = piece.len() as u64;
             let contents = Contents::Data(self.store.place(piece)?);
             let made = text::scratch_compute(contents, length, std::mem::take(&mut self.work));
-            self.steps.push(Step::Files { line: made, before: 0.0, reads: false });
+            self.steps.push(RecordedStep::Files { line: made, before: 0.0, reads: false });
             let line = text::write(SCRATCH, 0, length, &name, at);
-            self.steps.push(Step::Files { line, before: 0.0, reads: false });
+            self.steps.push(RecordedStep::Files { line, before: 0.0, reads: false });
             self.scratch = self.scratch.max(length);
         }
         Ok(())
@@ -291,8 +295,8 @@ impl Writer<'_> {
     /// The host waits for everything, if it has not just done so.
     fn synchronize(&mut self, before: f64) {
         match self.steps.last() {
-            Some(Step::SynchronizeAll { .. }) if before < LITTLE => {}
-            _ => self.steps.push(Step::SynchronizeAll { before }),
+            Some(RecordedStep::SynchronizeAll { .. }) if before < LITTLE => {}
+            _ => self.steps.push(RecordedStep::SynchronizeAll { before }),
         }
     }
 

@@ -5,7 +5,7 @@
 pub(crate) struct Linear {
     /// Its value in the first round of all loops.
     pub(crate) base: i128,
-    /// By loop, the growth from a round to the next.
+    /// For each loop, the growth from a round to the next.
     pub(crate) growth: Vec<(usize, i128)>,
     /// The key that it is the value of, and the value that the key has where it is left out.
     pub(crate) key: Option<(&'static str, i128)>,

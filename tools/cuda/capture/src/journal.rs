@@ -111,9 +111,9 @@ impl Journal {
 /// A record that is read.
 #[derive(Debug)]
 pub struct Recorded {
-    /// Its folder.
+    /// Folder of the record.
     pub folder: PathBuf,
-    /// Its entries.
+    /// Entries of the record.
     pub entries: Vec<Entry>,
     bytes: File,
 }

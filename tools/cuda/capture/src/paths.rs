@@ -23,7 +23,7 @@ struct ProgramFile {
 
 pub(crate) struct Paths {
     files: BTreeMap<String, ProgramFile>,
-    /// By entry of a copy to the device, the file that its bytes come from, and where they begin there.
+    /// For each entry of a copy to the device, the file that its bytes come from, and where they begin there.
     origins: BTreeMap<usize, (String, u64)>,
     outputs: BTreeMap<String, String>,
     /// Entries that wrote what a later one has written again.

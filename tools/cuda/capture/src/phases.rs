@@ -10,9 +10,9 @@ use crate::text;
 /// processes, which a call that runs a kernel mostly ends with, and of first calls of functions.
 pub(crate) const LITTLE: f64 = 50_000.0;
 
-pub(crate) enum Step {
+pub(crate) enum RecordedStep {
     /// The host computes or reads what it puts into a buffer.
-    Into { buffer: String, part: Option<Part>, source: Source, time: f64, whole: bool },
+    Into { buffer: String, part: Option<BufferPart>, source: Source, time: f64, whole: bool },
     /// The host reads what it then computes with, or writes a result.
     Files { line: Vec<Piece>, before: f64, reads: bool },
     /// A copy of a whole buffer on the default stream, after work of the host.
@@ -33,7 +33,7 @@ pub(crate) enum Source {
 
 /// Part of a buffer, in its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct BufferPart {
     pub(crate) element: u64,
     pub(crate) elements: u64,
     pub(crate) rows: u64,
@@ -50,21 +50,21 @@ pub(crate) enum Contents {
 }
 
 /// Steps as the phases of an application: what the host does first, copies to the device, all else, copies back, and what the host does last.
-pub(crate) fn phases(steps: Vec<Step>) -> [Vec<Step>; 5] {
-    let mut phases: [Vec<Step>; 5] = Default::default();
+pub(crate) fn phases(steps: Vec<RecordedStep>) -> [Vec<RecordedStep>; 5] {
+    let mut phases: [Vec<RecordedStep>; 5] = Default::default();
     let mut steps = steps.into_iter().peekable();
     let (mut seen, mut waits) = (BTreeSet::new(), false);
     while let Some(step) = steps.peek() {
         let phase = match step {
-            Step::Into { whole: true, buffer, .. } if !seen.contains(buffer) => Some(0),
-            Step::Files { reads: true, .. } => Some(0),
-            Step::WholeCopy { way: Way::In, buffer, before }
+            RecordedStep::Into { whole: true, buffer, .. } if !seen.contains(buffer) => Some(0),
+            RecordedStep::Files { reads: true, .. } => Some(0),
+            RecordedStep::WholeCopy { way: Way::In, buffer, before }
                 if *before < LITTLE && seen.insert(buffer.clone()) =>
             {
                 Some(1)
             }
             // The copies are waited for where the launches begin.
-            Step::SynchronizeAll { before } if *before < LITTLE => {
+            RecordedStep::SynchronizeAll { before } if *before < LITTLE => {
                 waits = true;
                 None
             }
@@ -74,24 +74,24 @@ pub(crate) fn phases(steps: Vec<Step>) -> [Vec<Step>; 5] {
             phases[phase].push(step);
         }
     }
-    let mut rest: Vec<Step> = steps.collect();
+    let mut rest: Vec<RecordedStep> = steps.collect();
     // But not by a host that goes on with its own memory.
     if waits && of_host_before_a_wait(&rest) {
-        rest.insert(0, Step::SynchronizeAll { before: 0.0 });
+        rest.insert(0, RecordedStep::SynchronizeAll { before: 0.0 });
     }
-    while let Some(Step::Files { reads: false, .. }) = rest.last() {
+    while let Some(RecordedStep::Files { reads: false, .. }) = rest.last() {
         phases[4].extend(rest.pop());
     }
     phases[4].reverse();
     let mut seen = BTreeSet::new();
     while let Some(step) = rest.last() {
         match step {
-            Step::WholeCopy { way: Way::Out, buffer, before }
+            RecordedStep::WholeCopy { way: Way::Out, buffer, before }
                 if *before < LITTLE && seen.insert(buffer.clone()) =>
             {
                 phases[3].extend(rest.pop());
             }
-            Step::SynchronizeAll { before } if *before < LITTLE => drop(rest.pop()),
+            RecordedStep::SynchronizeAll { before } if *before < LITTLE => drop(rest.pop()),
             _ => break,
         }
     }
@@ -101,21 +101,21 @@ pub(crate) fn phases(steps: Vec<Step>) -> [Vec<Step>; 5] {
 }
 
 /// Whether the host fills or reads memory of its own before it waits for everything.
-fn of_host_before_a_wait(steps: &[Step]) -> bool {
-    let mut before = steps.iter().take_while(|step| !matches!(step, Step::SynchronizeAll { .. }));
-    before.any(|step| matches!(step, Step::Into { .. } | Step::Files { .. }))
+fn of_host_before_a_wait(steps: &[RecordedStep]) -> bool {
+    let mut before = steps.iter().take_while(|step| !matches!(step, RecordedStep::SynchronizeAll { .. }));
+    before.any(|step| matches!(step, RecordedStep::Into { .. } | RecordedStep::Files { .. }))
 }
 
-pub(crate) fn copied(steps: &[Step]) -> Vec<&str> {
+pub(crate) fn copied(steps: &[RecordedStep]) -> Vec<&str> {
     let mut names = Vec::new();
     for step in steps {
-        if let Step::WholeCopy { buffer, .. } = step {
+        if let RecordedStep::WholeCopy { buffer, .. } = step {
             names.push(buffer.as_str());
         }
     }
     names
 }
 
-pub(crate) fn lines(steps: Vec<Step>) -> Vec<Item> {
+pub(crate) fn lines(steps: Vec<RecordedStep>) -> Vec<Item> {
     steps.into_iter().map(|step| Item::Line(text::step(step))).collect()
 }

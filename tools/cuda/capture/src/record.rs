@@ -102,7 +102,7 @@ pub struct Elements {
 /// A texture.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Texels {
-    /// Its memory.
+    /// Memory of the texture.
     pub elements: Elements,
     /// Integers are read as fractions of 1.
     pub fractions: bool,
@@ -165,7 +165,7 @@ pub enum Entry {
         blob: Blob,
         /// Its stream.
         stream: u32,
-        /// The host waits for it.
+        /// Whether the host waits for it.
         waits: bool,
         /// Of a copy to the host, a bit for each byte: set where nobody has ever written it. Absent where all are written.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,7 @@ use counterpoint_ptx::{Heap, Param, StackSize};
 use crate::application::{SCRATCH, Writer};
 use crate::buffers::{Buffer, Buffers, Code, Element};
 use crate::fold::{Item, Linear, Piece};
-use crate::phases::{Contents, LITTLE, Part, Source, Step};
+use crate::phases::{BufferPart, Contents, LITTLE, RecordedStep, Source};
 use crate::record::{Dim, Entry, Region, Way};
 use crate::store::DATA;
 use crate::streams;
@@ -43,8 +43,8 @@ impl Line {
         if stream == 0 { self } else { self.text(format!(", stream: s{stream}")) }
     }
 
-    fn part(self, part: Option<Part>) -> Self {
-        let Some(Part { element, elements, rows, pitch }) = part else { return self };
+    fn part(self, part: Option<BufferPart>) -> Self {
+        let Some(BufferPart { element, elements, rows, pitch }) = part else { return self };
         self.key("element", element, 0).key("elements", elements, u64::MAX).rows(rows, pitch)
     }
 
@@ -54,10 +54,10 @@ impl Line {
 }
 
 /// The part of a buffer that a region is; none if it is all of it.
-pub(crate) fn part(buffer: &Buffer, offset: u64, region: Region) -> Option<Part> {
+pub(crate) fn part(buffer: &Buffer, offset: u64, region: Region) -> Option<BufferPart> {
     let size = buffer.element.bytes;
     let is_whole = offset == 0 && region.rows == 1 && region.width == buffer.bytes;
-    (!is_whole).then(|| Part {
+    (!is_whole).then(|| BufferPart {
         element: offset / size,
         elements: region.width / size,
         rows: region.rows,
@@ -66,7 +66,7 @@ pub(crate) fn part(buffer: &Buffer, offset: u64, region: Region) -> Option<Part>
 }
 
 /// A copy between host and device.
-pub(crate) fn copy(way: Way, buffer: &str, part: Option<Part>, stream: u32) -> Vec<Piece> {
+pub(crate) fn copy(way: Way, buffer: &str, part: Option<BufferPart>, stream: u32) -> Vec<Piece> {
     let key = if way == Way::In { "copy_in" } else { "copy_out" };
     let line = Line::default().text(format!("{{ {key}: "));
     let line = match part {
@@ -204,15 +204,15 @@ fn float(value: f64, digits: String) -> String {
     }
 }
 
-pub(crate) fn step(step: Step) -> Vec<Piece> {
+pub(crate) fn step(step: RecordedStep) -> Vec<Piece> {
     match step {
-        Step::Into { buffer, part, source: Source::File(file, at), time, .. } => {
+        RecordedStep::Into { buffer, part, source: Source::File(file, at), time, .. } => {
             let line = Line::default()
                 .text(format!("{{ read: {{ file: {}, into: {buffer}", quoted(&file)))
                 .part(part);
             after(time, line.text(", offset: ").number(at).text(" } }").0)
         }
-        Step::Into { buffer, part, source: Source::Computed(contents), time, .. } => {
+        RecordedStep::Into { buffer, part, source: Source::Computed(contents), time, .. } => {
             let line = Line::default().text(format!("{{ compute: {{ into: {buffer}")).part(part);
             let line = match contents {
                 Contents::Rule(rule) => line.text(format!(", generate: {rule}")),
@@ -222,10 +222,12 @@ pub(crate) fn step(step: Step) -> Vec<Piece> {
             line.0.push(Piece::Time(time));
             line.text(" } }").0
         }
-        Step::WholeCopy { way, buffer, before } => after(before, copy(way, &buffer, None, 0)),
-        Step::Other { line, before } => after(before, line),
-        Step::Files { line, before, .. } => after(before, line),
-        Step::SynchronizeAll { before } => after(before, Line::default().text("{ synchronize: all }").0),
+        RecordedStep::WholeCopy { way, buffer, before } => after(before, copy(way, &buffer, None, 0)),
+        RecordedStep::Other { line, before } => after(before, line),
+        RecordedStep::Files { line, before, .. } => after(before, line),
+        RecordedStep::SynchronizeAll { before } => {
+            after(before, Line::default().text("{ synchronize: all }").0)
+        }
     }
 }
 
@@ -236,9 +238,9 @@ pub(crate) fn scratch_read(file: &str, at: u64, bytes: u64) -> Vec<Piece> {
 
 /// The host makes what it then writes.
 pub(crate) fn scratch_compute(contents: Contents, bytes: u64, time: f64) -> Vec<Piece> {
-    let part = Part { element: 0, elements: bytes, rows: 1, pitch: bytes };
+    let part = BufferPart { element: 0, elements: bytes, rows: 1, pitch: bytes };
     let source = Source::Computed(contents);
-    step(Step::Into { buffer: SCRATCH.to_owned(), part: Some(part), source, time, whole: false })
+    step(RecordedStep::Into { buffer: SCRATCH.to_owned(), part: Some(part), source, time, whole: false })
 }
 
 /// The host writes a part of a buffer to a place in a file.

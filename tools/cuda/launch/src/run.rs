@@ -14,7 +14,7 @@ use crate::library::{LIBRARY, cached};
 use crate::program::{Needs, find, inspect};
 use crate::service::Service;
 
-/// Time between two looks at the program.
+/// Time between two checks of the program.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Looks after which a program that was asked to end is killed: two seconds.
 const PATIENCE: u32 = 100;
@@ -77,7 +77,7 @@ impl fmt::Display for Ended {
 /// A program that has run.
 #[derive(Clone, Debug)]
 pub struct Captured {
-    /// Its end.
+    /// End of the program.
     pub ended: Ended,
     /// What the record says of it; nothing if it has not called CUDA.
     pub summary: Option<Summary>,

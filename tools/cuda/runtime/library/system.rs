@@ -15,14 +15,14 @@ pub(crate) struct Address {
     pub(crate) name: [u8; 108],
 }
 
-/// What `dladdr` finds out.
+/// Result of `dladdr`.
 #[repr(C)]
 pub(crate) struct Found {
     pub(crate) file: *const c_char,
     pub(crate) more: [*const c_void; 3],
 }
 
-/// What `statx` finds out, by its offsets.
+/// Result of `statx`, by its offsets.
 #[repr(C, align(8))]
 pub(crate) struct Status(pub(crate) [u64; 32]);
 

@@ -71,12 +71,12 @@ table! {
 const NOT_KNOWN: &CStr = c"unrecognized error code";
 
 impl Error {
-    /// Its name, as `cudaGetErrorName` gives it.
+    /// Name of the result, as `cudaGetErrorName` gives it.
     pub(crate) fn name(self) -> &'static CStr {
         self.row().map_or(NOT_KNOWN, |(_, name, _)| name)
     }
 
-    /// Its text, as `cudaGetErrorString` gives it.
+    /// Text of the result, as `cudaGetErrorString` gives it.
     pub(crate) fn text(self) -> &'static CStr {
         self.row().map_or(NOT_KNOWN, |(_, _, text)| text)
     }

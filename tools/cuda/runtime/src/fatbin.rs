@@ -101,7 +101,7 @@ fn text(entry: &[u8], stored: &[u8]) -> Result<String, BadBinary> {
     };
     // The text ends with a zero, and more of them fill the entry.
     unpacked.truncate(unpacked.iter().position(|byte| *byte == 0).unwrap_or(unpacked.len()));
-    String::from_utf8(unpacked).map_err(|_| bad("its PTX is no text"))
+    String::from_utf8(unpacked).map_err(|_| bad("its PTX is not a text"))
 }
 
 fn zstd(packed: &[u8], bytes: u64) -> Result<Vec<u8>, BadBinary> {

@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use crate::errors::{Error, Result};
 
 #[repr(C)]
-struct Part {
+struct IoVec {
     start: *mut c_void,
     bytes: usize,
 }
@@ -17,17 +17,17 @@ struct Part {
 unsafe extern "C" {
     fn process_vm_readv(
         process: c_int,
-        to: *const Part,
+        to: *const IoVec,
         to_count: usize,
-        from: *const Part,
+        from: *const IoVec,
         from_count: usize,
         flags: usize,
     ) -> isize;
     fn process_vm_writev(
         process: c_int,
-        from: *const Part,
+        from: *const IoVec,
         from_count: usize,
-        to: *const Part,
+        to: *const IoVec,
         to_count: usize,
         flags: usize,
     ) -> isize;
@@ -83,9 +83,9 @@ unsafe fn transfer(own: *mut u8, address: u64, bytes: usize, out: bool) -> Resul
     let mut done = 0;
     while done < bytes {
         let count = (bytes - done).min(PORTION);
-        let own = Part { start: own.wrapping_add(done).cast(), bytes: count };
+        let own = IoVec { start: own.wrapping_add(done).cast(), bytes: count };
         let start = address.wrapping_add(done as u64);
-        let other = Part { start: std::ptr::without_provenance_mut(start as usize), bytes: count };
+        let other = IoVec { start: std::ptr::without_provenance_mut(start as usize), bytes: count };
         // SAFETY: the caller's promise; what the program has at the address is the system's to judge.
         let moved = unsafe {
             match out {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_int;
 
 use crate::errors::{Error, Result};
-use crate::places::{Place, Planes, Shape};
+use crate::places::{PitchedAddress, Planes, Shape};
 
 /// A call of a function of the program, with its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(crate) enum Operation {
         kind: c_int,
     },
     Fill {
-        place: Place,
+        place: PitchedAddress,
         shape: Shape,
         value: Vec<u8>,
     },
@@ -83,7 +83,7 @@ impl Operation {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Node {
+pub(crate) struct GraphNode {
     pub(crate) number: u64,
     /// Numbers of the nodes before it.
     pub(crate) behind: Vec<u64>,
@@ -93,7 +93,7 @@ pub(crate) struct Node {
 /// Operations and their order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Graph {
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<GraphNode>,
 }
 
 impl Graph {
@@ -105,11 +105,11 @@ impl Graph {
         if !behind.iter().all(|other| self.nodes.iter().any(|node| node.number == *other)) {
             return Err(Error::INVALID_VALUE);
         }
-        self.nodes.push(Node { number, behind, operation });
+        self.nodes.push(GraphNode { number, behind, operation });
         Ok(())
     }
 
-    pub(crate) fn node(&mut self, number: u64) -> Result<&mut Node> {
+    pub(crate) fn node(&mut self, number: u64) -> Result<&mut GraphNode> {
         self.nodes.iter_mut().find(|node| node.number == number).ok_or(Error::INVALID_VALUE)
     }
 
@@ -133,7 +133,7 @@ impl Graph {
     /// The same graph with other numbers, as a clone has; the map gives the old ones theirs.
     pub(crate) fn renumbered(&self, mut next: impl FnMut() -> u64) -> (Graph, BTreeMap<u64, u64>) {
         let numbers: BTreeMap<u64, u64> = self.nodes.iter().map(|node| (node.number, next())).collect();
-        let node = |node: &Node| Node {
+        let node = |node: &GraphNode| GraphNode {
             number: numbers[&node.number],
             behind: node.behind.iter().map(|number| numbers[number]).collect(),
             operation: node.operation.clone(),
@@ -142,12 +142,12 @@ impl Graph {
     }
 
     /// Its nodes in an order that keeps each behind those that it depends on: of those that may be next, the one that was added first.
-    fn ordered(&self) -> Result<Vec<&Node>> {
-        let mut left: Vec<&Node> = self.nodes.iter().collect();
+    fn ordered(&self) -> Result<Vec<&GraphNode>> {
+        let mut left: Vec<&GraphNode> = self.nodes.iter().collect();
         let mut done = BTreeSet::new();
         let mut order = Vec::with_capacity(left.len());
         while !left.is_empty() {
-            let is_next = |node: &&Node| node.behind.iter().all(|other| done.contains(other));
+            let is_next = |node: &&GraphNode| node.behind.iter().all(|other| done.contains(other));
             let index = left.iter().position(is_next).ok_or(Error::INVALID_VALUE)?;
             let node = left.remove(index);
             done.insert(node.number);
@@ -159,7 +159,7 @@ impl Graph {
     /// Spreads it over lanes.
     pub(crate) fn plan(&self) -> Result<Plan> {
         let order = self.ordered()?;
-        let mut steps: Vec<Step> = Vec::with_capacity(order.len());
+        let mut steps: Vec<GraphStep> = Vec::with_capacity(order.len());
         // By node its step, and by lane its last step.
         let (mut places, mut ends) = (BTreeMap::new(), Vec::<usize>::new());
         for (index, node) in order.into_iter().enumerate() {
@@ -175,7 +175,7 @@ impl Graph {
             ends[lane] = index;
             let waits: Vec<usize> = before.into_iter().filter(|step| steps[*step].lane != lane).collect();
             waits.iter().for_each(|step| steps[*step].is_awaited = true);
-            steps.push(Step { node: node.clone(), lane, waits, is_awaited: false });
+            steps.push(GraphStep { node: node.clone(), lane, waits, is_awaited: false });
             places.insert(node.number, index);
         }
         Ok(Plan { steps, ends })
@@ -184,8 +184,8 @@ impl Graph {
 
 /// A node with its place in a plan.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Step {
-    pub(crate) node: Node,
+pub(crate) struct GraphStep {
+    pub(crate) node: GraphNode,
     pub(crate) lane: usize,
     /// Steps of other lanes that it waits for.
     pub(crate) waits: Vec<usize>,
@@ -195,7 +195,7 @@ pub(crate) struct Step {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Plan {
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<GraphStep>,
     /// By lane its last step.
     pub(crate) ends: Vec<usize>,
 }
@@ -209,7 +209,7 @@ impl Plan {
     /// Takes the operations of a graph of the same form, with nodes that were added in the same order.
     pub(crate) fn update(&mut self, graph: &Graph) -> Result {
         let other = graph.plan()?;
-        let same = |(own, new): (&Step, &Step)| {
+        let same = |(own, new): (&GraphStep, &GraphStep)| {
             (own.lane, &own.waits, own.node.operation.kind())
                 == (new.lane, &new.waits, new.node.operation.kind())
         };

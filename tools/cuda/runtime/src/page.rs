@@ -29,7 +29,7 @@ pub(crate) const RETURNED: u32 = u32::MAX - 1;
 pub(crate) const DONE: u32 = 0;
 /// The program is to call a function at an address with three words, and to come back; meanwhile other threads may call.
 pub(crate) const CALL: u32 = 1;
-/// It is to print so many bytes of the text.
+/// The other side is to print this number of bytes of the text.
 pub(crate) const PRINT: u32 = 2;
 /// It is to have pages at an address, of a length: those of the file that the text names. The answer is the address, or another word.
 pub(crate) const MAP: u32 = 3;

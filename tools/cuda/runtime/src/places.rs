@@ -15,7 +15,7 @@ pub(crate) struct Shape {
 
 /// A place, and the bytes between its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct PitchedAddress {
     pub(crate) address: u64,
     pub(crate) pitch: u64,
 }
@@ -26,7 +26,7 @@ impl Shape {
     }
 
     /// An error where its rows reach beyond all addresses.
-    pub(crate) fn check(self, place: Place) -> Result {
+    pub(crate) fn check(self, place: PitchedAddress) -> Result {
         let before = place.pitch.checked_mul(self.rows - 1);
         let end = before.and_then(|bytes| bytes.checked_add(self.width)?.checked_add(place.address));
         end.and(self.width.checked_mul(self.rows)).map(drop).ok_or(Error::INVALID_VALUE)
@@ -43,47 +43,47 @@ impl Shape {
     }
 }
 
-impl Place {
+impl PitchedAddress {
     pub(crate) fn region(self, Shape { width, rows }: Shape) -> Region {
         Region { address: self.address, width, rows, pitch: if rows > 1 { self.pitch } else { width } }
     }
 
     /// A place some bytes behind, if there are as many addresses.
-    pub(crate) fn later(self, bytes: u64) -> Result<Place> {
+    pub(crate) fn later(self, bytes: u64) -> Result<PitchedAddress> {
         let address = self.address.checked_add(bytes).ok_or(Error::INVALID_VALUE)?;
-        Ok(Place { address, ..self })
+        Ok(PitchedAddress { address, ..self })
     }
 }
 
 /// Copies of the same shape, one after another: the first one, and bytes from each to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Planes {
-    pub(crate) to: Place,
-    pub(crate) from: Place,
+    pub(crate) to: PitchedAddress,
+    pub(crate) from: PitchedAddress,
     pub(crate) steps: [u64; 2],
     pub(crate) count: u64,
 }
 
 impl Planes {
-    pub(crate) fn one(to: Place, from: Place) -> Self {
+    pub(crate) fn one(to: PitchedAddress, from: PitchedAddress) -> Self {
         Planes { to, from, steps: [0; 2], count: 1 }
     }
 
     /// The places of a copy.
-    pub(crate) fn places(self, index: u64) -> Result<(Place, Place)> {
+    pub(crate) fn places(self, index: u64) -> Result<(PitchedAddress, PitchedAddress)> {
         let bytes = |step: u64| step.checked_mul(index).ok_or(Error::INVALID_VALUE);
         Ok((self.to.later(bytes(self.steps[0])?)?, self.from.later(bytes(self.steps[1])?)?))
     }
 }
 
 /// A place without rows.
-pub(crate) fn line(address: *const c_void) -> Place {
-    Place { address: address.addr() as u64, pitch: 0 }
+pub(crate) fn line(address: *const c_void) -> PitchedAddress {
+    PitchedAddress { address: address.addr() as u64, pitch: 0 }
 }
 
 /// A place with bytes between the beginnings of its rows.
-pub(crate) fn pitched(address: *const c_void, pitch: usize) -> Place {
-    Place { address: address.addr() as u64, pitch: pitch as u64 }
+pub(crate) fn pitched(address: *const c_void, pitch: usize) -> PitchedAddress {
+    PitchedAddress { address: address.addr() as u64, pitch: pitch as u64 }
 }
 
 /// The shape of bytes behind one another.

@@ -24,7 +24,7 @@ const COPIED: &str =
 /// Pages of the host at addresses of the device.
 #[derive(Default)]
 pub(crate) struct SharedMemory {
-    /// By address the bytes, and whether kernels reach them.
+    /// For each address the bytes, and whether kernels reach them.
     blocks: BTreeMap<u64, Block>,
     /// Managed variables whose addresses the program does not have yet.
     waiting: Vec<Managed>,
@@ -38,7 +38,7 @@ struct Block {
     on_device: bool,
     /// It comes from `cudaMallocManaged`.
     managed: bool,
-    /// The device has never had its bytes.
+    /// Whether the device has never had its bytes.
     fresh: bool,
     /// It is a variable of a module, which is never freed.
     variable: bool,

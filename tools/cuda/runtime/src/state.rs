@@ -34,7 +34,7 @@ const MOST_MEMORY: u64 = 1 << 40;
 pub(crate) struct State {
     pub(crate) channel: Channel,
     pub(crate) thread: u32,
-    /// The call is of a form that has the thread's own default stream.
+    /// Whether the call is of a form that has the thread's own default stream.
     pub(crate) per_thread: bool,
     threads: BTreeMap<u32, Thread>,
     /// A function of the program that is to be called before the call is over.

@@ -76,7 +76,7 @@ fn ticks(count: u64) -> Duration {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Node {
+struct PeerNode {
     out: Output<u64>,
     number: u64,
     left: u64,
@@ -85,7 +85,7 @@ struct Node {
 }
 
 #[Model]
-impl Node {
+impl PeerNode {
     #[nexosim(init)]
     async fn init(&mut self, cx: &Context<Self>) {
         cx.schedule_event(TICK, schedulable!(Self::forward), self.number).expect(LATER);
@@ -106,14 +106,14 @@ impl Node {
 }
 
 fn ring(hops: u64) -> Run {
-    let mailboxes: Vec<Mailbox<Node>> = (0..RING).map(|_| Mailbox::new()).collect();
+    let mailboxes: Vec<Mailbox<PeerNode>> = (0..RING).map(|_| Mailbox::new()).collect();
     let addresses: Vec<_> = mailboxes.iter().map(Mailbox::address).collect();
     let tallies = tallies(RING);
     let mut init = SimInit::with_num_threads(1);
     for (number, mailbox) in mailboxes.into_iter().enumerate() {
         let done = Arc::clone(&tallies[number]);
-        let mut node = Node { out: Output::new(), number: number as u64, left: hops / RING as u64, done };
-        node.out.connect(Node::receive, &addresses[(number + 1) % RING]);
+        let mut node = PeerNode { out: Output::new(), number: number as u64, left: hops / RING as u64, done };
+        node.out.connect(PeerNode::receive, &addresses[(number + 1) % RING]);
         init = init.add_model(node, mailbox, &format!("n{number}"));
     }
     simulate(init, None, &tallies)

@@ -38,14 +38,14 @@ fn done(sim: &Sim<Model>, work: Work) {
     sum.set(sum.get().and(work));
 }
 
-struct Node {
+struct PeerNode {
     number: u64,
     input: Receiver<u64>,
     out: Sender<u64>,
     hops: u64,
 }
 
-impl Behavior<Model> for Node {
+impl Behavior<Model> for PeerNode {
     type Output = ();
 
     async fn actions(&self, sim: &Sim<Model>) {
@@ -68,7 +68,7 @@ async fn ring(sim: &Sim<Model>, hops: u64) {
     inputs.rotate_right(1);
     let mut agents = Vec::new();
     for (number, (out, input)) in outs.into_iter().zip(inputs).enumerate() {
-        agents.push(sim.spawn(Node { number: number as u64, input, out, hops: hops / RING as u64 }));
+        agents.push(sim.spawn(PeerNode { number: number as u64, input, out, hops: hops / RING as u64 }));
     }
     for agent in agents {
         agent.await;

@@ -28,7 +28,7 @@ impl Cluster {
             }
             None => crate::tree::released()?,
         };
-        let place = Place::new()?;
+        let place = TemporaryFolder::new()?;
         match self.points {
             Some(points) => cost::measure(&program, &place.0, points as usize),
             None => study::compare(&program, &place.0),
@@ -37,17 +37,17 @@ impl Cluster {
 }
 
 /// A folder of its own, which is removed in the end.
-struct Place(PathBuf);
+struct TemporaryFolder(PathBuf);
 
-impl Place {
+impl TemporaryFolder {
     fn new() -> Result<Self, String> {
         let folder = std::env::temp_dir().join(format!("counterpoint-cluster-{}", std::process::id()));
         std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        Ok(Place(folder))
+        Ok(TemporaryFolder(folder))
     }
 }
 
-impl Drop for Place {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

@@ -16,10 +16,10 @@ pub(super) struct Cluster {
     folder: PathBuf,
     munge: Child,
     controller: Child,
-    nodes: [Node; 2],
+    nodes: [SlurmNode; 2],
 }
 
-struct Node {
+struct SlurmNode {
     name: &'static str,
     /// `slurmd`, or the process that has it as its only child.
     daemon: Child,
@@ -45,7 +45,7 @@ impl Drop for Cluster {
     }
 }
 
-impl Node {
+impl SlurmNode {
     /// Ends the node as a power failure does, with all that runs on it.
     fn kill(&mut self, folder: &Path) {
         let _ = self.daemon.kill();
@@ -146,7 +146,7 @@ impl Cluster {
             command.args(apart).arg(daemon.get_program()).args(daemon.get_args()).env("SLURM_CONF", &conf);
             let mut command = if can_part { command } else { daemon };
             let daemon = spawn(command.args(["-N", name]), &folder.join(format!("log/{name}.out")))?;
-            Ok::<_, String>(Node { name, daemon })
+            Ok::<_, String>(SlurmNode { name, daemon })
         };
         let nodes = [node(NODES[0])?, node(NODES[1])?];
         let cluster = Cluster { folder: folder.to_owned(), munge, controller, nodes };

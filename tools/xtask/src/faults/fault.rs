@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::scene::Whole;
 
-/// Numbers by chance (SplitMix64).
+/// Random numbers (SplitMix64).
 pub(super) struct Random(pub(super) u64);
 
 impl Random {

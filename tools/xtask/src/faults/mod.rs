@@ -6,7 +6,7 @@
 //! another user.
 
 mod fault;
-mod look;
+mod inspect;
 mod scene;
 
 use fault::{Fault, Random};

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::fault::Fault;
-use super::look;
+use super::inspect;
 
 /// The user and group of the runs: not root.
 const USER: u32 = 65534;
@@ -146,9 +146,9 @@ impl Scene {
             let begun = Instant::now();
             let ended = self.end(self.command(job), None)?;
             time = begun.elapsed();
-            look::succeeded(&ended)?;
+            inspect::succeeded(&ended)?;
         }
-        let files = look::files(&self.out())?;
+        let files = inspect::files(&self.out())?;
         let bytes = files.values().map(|bytes| bytes.len() as u64).sum();
         self.unmount()?;
         Ok(Whole { time, bytes, files })
@@ -166,10 +166,10 @@ impl Scene {
 
     fn fails_well(&self, job: Job, fault: &Fault, whole: &Whole) -> Result<&'static str, String> {
         let ended = self.end(self.command(job), Some(fault))?;
-        look::ended_in_order(&ended, fault)?;
+        inspect::ended_in_order(&ended, fault)?;
         let left = match job {
-            Job::Run => look::run(&self.out(), &ended, fault, whole)?,
-            Job::Study | Job::Part => look::study(&self.out(), fault, whole)?,
+            Job::Run => inspect::run(&self.out(), &ended, fault, whole)?,
+            Job::Study | Job::Part => inspect::study(&self.out(), fault, whole)?,
         };
         self.allow(0o755);
         if let Fault::Full(_) = fault {
@@ -177,8 +177,8 @@ impl Scene {
         }
         let job = if let Job::Part = job { Job::Study } else { job };
         let again = self.end(self.command(job), None)?;
-        look::succeeded(&again).map_err(|error| format!("once more: {error}"))?;
-        look::same(&look::files(&self.out())?, whole).map_err(|error| format!("once more: {error}"))?;
+        inspect::succeeded(&again).map_err(|error| format!("once more: {error}"))?;
+        inspect::same(&inspect::files(&self.out())?, whole).map_err(|error| format!("once more: {error}"))?;
         Ok(left)
     }
 

@@ -14,7 +14,7 @@ use counterpoint_framework::model::{Choice, Params, Variant};
 
 use super::policy::{CtaPolicy, Placement, Turn, View};
 
-/// Which kernel an empty SM takes.
+/// Choice of the kernel for an empty SM.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// The next in the table behind the one that was chosen last (GPGPU-Sim 3.0 to 3.2).
@@ -26,7 +26,7 @@ pub(super) enum Order {
 /// The choice of a kernel.
 #[derive(Clone, Debug, Params)]
 pub(super) struct LeftOverParams {
-    /// Which of the running kernels that have blocks to give an empty SM takes.
+    /// Choice among the running kernels with blocks left, for an empty SM.
     #[param(default = "next")]
     choice: Order,
 }

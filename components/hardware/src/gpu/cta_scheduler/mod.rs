@@ -40,7 +40,7 @@ pub use stats::CtaSchedulerStats;
 /// The policy, and the limits that it works within.
 #[derive(Clone, Debug, Params)]
 pub struct CtaSchedulerParams {
-    /// Which block goes where, and when.
+    /// Policy that places blocks: which one, on which SM, and when.
     #[param(default = <fifo::Fifo as Variant<dyn CtaPolicy>>::NAME)]
     policy: Slot<dyn CtaPolicy>,
     /// Kernels that run at a time at most; those beyond wait in the order of their arrival. GPGPU-Sim has 8
@@ -228,7 +228,7 @@ impl Scheduler {
         Ok(())
     }
 
-    /// All blocks of a launch have ended.
+    /// Notes that all blocks of a launch have ended.
     fn end(&mut self, place: usize, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
         let running = self.launches.remove(place);
         let Running { launch, share, came, first_placed, stats, stream_stats, .. } = &running;

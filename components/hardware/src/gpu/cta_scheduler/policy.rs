@@ -38,7 +38,7 @@ pub trait CtaPolicy {
         Ok(Some(0..sms))
     }
 
-    /// All blocks of a launch have ended, `cycles` after its first was placed.
+    /// Notes that all blocks of a launch have ended, `cycles` after its first was placed.
     fn ended(&mut self, _launch: &Launch, _cycles: u64) {}
 
     /// Speaks through ports of its own, if it has any: in each step of the scheduler, before blocks are placed. The result says
@@ -150,7 +150,7 @@ impl View<'_> {
     }
 }
 
-/// Which of some SMs is asked first.
+/// Round-robin order in which SMs are asked.
 #[derive(Clone, Debug)]
 pub struct Turn {
     sms: Range<usize>,

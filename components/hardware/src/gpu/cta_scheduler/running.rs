@@ -16,7 +16,7 @@ use super::stats::{KernelStats, StreamStats, Work};
 pub struct Running {
     /// The launch.
     pub launch: Arc<Launch>,
-    /// Its entry in the table of running kernels: the lowest that was free when it began.
+    /// Entry of the launch in the table of running kernels: the lowest that was free when it began.
     pub slot: u32,
     /// Allocation of one block.
     pub demand: SmResources,
@@ -84,7 +84,7 @@ pub struct Sm {
     pub free: SmResources,
     /// Blocks on it, per launch.
     pub resident: BTreeMap<LaunchId, u32>,
-    /// It can take a block in this cycle: one block a cycle, and a credit for the message.
+    /// Whether the SM can take a block in this cycle: one block a cycle, and a credit for the message.
     pub ready: bool,
     /// Resources in all.
     pub total: SmResources,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use counterpoint_framework::model::{
-    BusyCycles, Counter, Distribution, Keyed, Part, Ratio, Setting, Stat, StatLabel, StatVisitor, Stats,
+    BusyCycles, Counter, Distribution, Keyed, PartStats, Ratio, Setting, Stat, StatLabel, StatVisitor, Stats,
 };
 use counterpoint_framework::telemetry::{Attribute, Attributes};
 use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchName};
@@ -33,17 +33,17 @@ pub struct CtaSchedulerStats {
     /// Cycles of the warps of these blocks, summed up.
     #[stat(unit = "cycles")]
     warp_cycles: Counter,
-    /// Cycles of places for warps that the SMs had for them.
+    /// Cycles of warp slots that the SMs had for them.
     #[stat(unit = "cycles")]
     warp_slots: Counter,
-    /// Warps that were there, of those that there are places for.
+    /// Warps that were there, of the warp slots.
     #[stat(name = "gpu_tot_occupancy", unit = "of 1", part = "warp_cycles", whole = "warp_slots")]
     occupancy: Ratio,
     /// Cycles from a block's placement to the message of its end.
     pub(super) cta_cycles: Distribution,
-    /// Of each launch.
+    /// Statistics of each launch.
     kernels: Keyed<LaunchKey, KernelStats>,
-    /// Of each stream, by its number.
+    /// Statistics of each stream, by its number.
     pub(super) streams: Keyed<Row, StreamStats>,
 }
 
@@ -70,7 +70,7 @@ impl CtaSchedulerStats {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum LaunchKey {
     Own(LaunchName),
-    /// That of all beyond the limit of rows.
+    /// Sum of all launches or streams beyond the limit of rows.
     Others,
 }
 
@@ -156,7 +156,7 @@ pub(super) struct Work {
     /// Thread instructions executed.
     #[stat(name = "gpu_sim_insn", unit = "instructions")]
     thread_insn: Counter,
-    /// Of the warp instructions, those that access memory, kernel parameters left out.
+    /// Warp instructions that access memory, kernel parameters left out.
     #[stat(unit = "instructions")]
     memory_insn: Counter,
     /// Instructions other than loads, atomics and fetches whose result has been written to registers.
@@ -183,16 +183,16 @@ pub(super) struct Work {
     /// Cycles of warps, summed up.
     #[stat(unit = "cycles")]
     warp_cycles: Counter,
-    /// Cycles of places for warps that the SMs had for them.
+    /// Cycles of warp slots that the SMs had for them.
     #[stat(unit = "cycles")]
     warp_slots: Counter,
-    /// Warps that were there, of those that there are places for.
+    /// Warps that were there, of the warp slots.
     #[stat(name = "gpu_occupancy", unit = "of 1", part = "warp_cycles", whole = "warp_slots")]
     occupancy: Ratio,
     /// Load transactions that looked into an L1.
     #[stat(name = "L1D_total_cache_accesses", unit = "transactions")]
     l1_accesses: Counter,
-    /// Those that found nothing.
+    /// Load transactions that missed in the L1.
     #[stat(name = "L1D_total_cache_misses", unit = "transactions")]
     l1_misses: Counter,
     /// The share of the misses.
@@ -203,7 +203,7 @@ pub(super) struct Work {
     shared_conflicts: Counter,
     /// Issue slots of the SMs by what became of them: those used, and of those lost the ones in which a warp of these
     /// launches came nearest to issuing.
-    issue_slots: Part<IssueSlots>,
+    issue_slots: PartStats<IssueSlots>,
 }
 
 impl Work {

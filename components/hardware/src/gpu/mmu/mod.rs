@@ -46,7 +46,7 @@ pub struct MmuParams {
     /// From a page's grant or its translation to the message to the SM.
     #[param(default = "0 cycles")]
     notification: Cycles,
-    /// Which launch may access a page.
+    /// Authority that decides which launch may access a page.
     #[param(default = <Any as Variant<dyn Authority>>::NAME)]
     authority: Slot<dyn Authority>,
 }
@@ -66,7 +66,7 @@ pub struct MmuStats {
     /// Pages that TLBs of SMs asked for.
     #[stat(unit = "requests")]
     accesses: Counter,
-    /// Those that were not in the MMU's TLB.
+    /// Lookups that missed in the MMU's TLB.
     #[stat(unit = "requests")]
     misses: Counter,
     /// Walks, which serve all that wait for their page.
@@ -92,7 +92,7 @@ struct Walk {
     level: usize,
 }
 
-/// Those that wait for a page, and since when.
+/// Requests that wait for a page, and since when.
 struct Waiting {
     asked: Vec<(usize, LaunchId)>,
     since: u64,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::launch::{CtaCounts, LaunchId, RunCta};
 
-use super::Around;
+use super::GpuContext;
 use super::execute::Code;
 use super::isolated::Warp;
 use super::sm::Worker;
@@ -22,11 +22,11 @@ struct Block {
 
 /// A block that has ended.
 pub struct Ended {
-    /// Its launch.
+    /// Launch of the block.
     pub launch: LaunchId,
-    /// Its number in that.
+    /// Number of the block in its launch.
     pub index: u32,
-    /// Its counts.
+    /// Counts of the block.
     pub counts: CtaCounts,
     /// Cycles that it was there.
     pub cycles: u64,
@@ -40,13 +40,13 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Whether there are none.
+    /// Whether no blocks are running.
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
     /// Executes a block, and puts its warps to work.
-    pub(super) fn begin(&mut self, message: RunCta, around: &mut Around<'_>) -> Result<(), Fault> {
+    pub(super) fn begin(&mut self, message: RunCta, gpu: &mut GpuContext<'_>) -> Result<(), Fault> {
         let RunCta { launch, index, sm, .. } = message;
         let code = Code {
             launch: &launch,
@@ -56,18 +56,18 @@ impl Blocks {
             shared: launch.dynamic_shared,
             params: &launch.params,
         };
-        let warps = code.execute([launch.ctaid(index)].into_iter(), around)?.concat();
+        let warps = code.execute([launch.ctaid(index)].into_iter(), gpu)?.concat();
         let number = self.next;
         self.next = self.next.wrapping_add(1);
         let mut counts = CtaCounts::default();
         for Warp { cycles, demands, instructions, threads } in &warps {
             counts.warp_insn += instructions;
             counts.thread_insn += threads;
-            let cycles = (cycles + around.costs.begin) as f64;
-            around.sms[sm as usize].begin(Worker::Warp(number), cycles, demands.rates(cycles));
+            let cycles = (cycles + gpu.costs.begin) as f64;
+            gpu.sms[sm as usize].begin(Worker::Warp(number), cycles, demands.rates(cycles));
         }
         let block =
-            Block { launch: launch.id, index, warps: warps.len() as u32, since: around.cycle, counts };
+            Block { launch: launch.id, index, warps: warps.len() as u32, since: gpu.cycle, counts };
         self.all.insert(number, block);
         Ok(())
     }

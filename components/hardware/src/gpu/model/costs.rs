@@ -57,7 +57,7 @@ pub(super) struct Costs {
     /// For how much of a cycle a packet has a switch of the network.
     pub(super) packet: f64,
     pub(super) capacity: Turns,
-    /// Which slice of the L2 has an address.
+    /// Map from addresses to slices of the L2.
     pub(super) map: AddressMap,
     banks: u32,
     /// Banks of registers that a warp has, and the turns of the register file in a cycle.

@@ -9,9 +9,9 @@ pub enum Resource {
     Issue,
     /// The units for integers, single precision and control.
     Sp,
-    /// Those for approximations and divisions.
+    /// Units for approximations and divisions.
     Sfu,
-    /// Those for double precision.
+    /// Units for double precision.
     Dp,
     /// The load-store unit.
     LoadStore,
@@ -21,9 +21,9 @@ pub enum Resource {
     Banks,
     /// Operand collectors, each for as many turns of the register file as an instruction has one.
     Collectors,
-    /// The way to memory, on which nobody takes turns and what goes there may be held back by a state machine (`Device::delay`).
-    Way,
-    /// The way between the port and the answer, on which nobody takes turns and messages wait for those of
+    /// The path to memory, on which nobody takes turns and what goes there may be held back by a state machine (`Device::delay`).
+    MemoryPath,
+    /// The path between the port and the answer, on which nobody takes turns and messages wait for those of
     /// other SMs.
     Network,
     /// Units for products of matrices.
@@ -32,11 +32,11 @@ pub enum Resource {
 
 impl Resource {
     pub(super) const ALL: [Resource; RESOURCES] = {
-        use Resource::{Banks, Collectors, Dp, Issue, LoadStore, Network, Port, Sfu, Sp, Tensor, Way};
-        [Issue, Sp, Sfu, Dp, LoadStore, Port, Banks, Collectors, Way, Network, Tensor]
+        use Resource::{Banks, Collectors, Dp, Issue, LoadStore, Network, Port, Sfu, Sp, Tensor, MemoryPath};
+        [Issue, Sp, Sfu, Dp, LoadStore, Port, Banks, Collectors, MemoryPath, Network, Tensor]
     };
 
-    /// Whether warps that come to it meet by chance: not if all of them come from another resource that gives turns as often.
+    /// Whether warps meet at it at random: not if all of them come from another resource that gives turns as often.
     pub(super) fn meets(self) -> bool {
         match self {
             // Which banks an instruction needs is chance.
@@ -46,7 +46,7 @@ impl Resource {
             | Resource::Tensor
             | Resource::LoadStore
             | Resource::Banks => true,
-            Resource::Sp | Resource::Collectors | Resource::Port | Resource::Way | Resource::Network => false,
+            Resource::Sp | Resource::Collectors | Resource::Port | Resource::MemoryPath | Resource::Network => false,
         }
     }
 }

@@ -7,8 +7,8 @@ use counterpoint_protocols::launch::{Launch, fault_of};
 use counterpoint_ptx::Kernel;
 use counterpoint_ptx::functional::{Grid, Options};
 
-use super::Around;
-use super::isolated::{Isolated, Step, Warp};
+use super::GpuContext;
+use super::isolated::{Isolated, IsolatedInstruction, Warp};
 use crate::gpu::sm::cta::WINDOWS;
 
 /// A grid that is executed on behalf of a launch: with its memory, variables and textures.
@@ -32,10 +32,10 @@ impl Code<'_> {
     pub(super) fn execute(
         &self,
         ctaids: impl Iterator<Item = [u32; 3]>,
-        around: &mut Around<'_>,
+        gpu: &mut GpuContext<'_>,
     ) -> Result<Vec<Vec<Warp>>, Fault> {
         let Code { launch, kernel, grid, block, shared, params } = *self;
-        let Around { ref mut memory, costs, limit, .. } = *around;
+        let GpuContext { ref mut memory, costs, limit, .. } = *gpu;
         memory.map(&launch.memory);
         let wrong = |what: String| Fault::new(format!("{}, {what}", launch.name()));
         let warps = block.iter().product::<u32>().div_ceil(32);
@@ -49,7 +49,7 @@ impl Code<'_> {
         };
         let blocks = Grid::new(kernel, grid, block, params, launch.variables, &options);
         let mut blocks = blocks.map_err(|error| wrong(error.to_string()))?;
-        let steps = Step::all_of(kernel, costs);
+        let steps = IsolatedInstruction::all_of(kernel, costs);
         let mut all = Vec::new();
         for ctaid in ctaids {
             let mut isolated = Isolated::new(kernel, &steps, costs, warps);

@@ -1,7 +1,7 @@
 //! How long the warps of a block would take if they had an SM to themselves, and what turns they take: a scoreboard that looks on while
 //! the block is executed without time.
 //!
-//! A warp issues in its order, one instruction a cycle or two of different ways, when its registers are there; a value comes as long after
+//! A warp issues in its order, one instruction a cycle or two of different paths, when its registers are there; a value comes as long after
 //! its instruction as the class of that takes. Memory answers after a fixed time, and sectors come one by one. Warps meet at barriers.
 
 use counterpoint_protocols::memory::{LINE_BYTES, SECTOR_BYTES, line_of, sectors};
@@ -11,20 +11,20 @@ use counterpoint_ptx::{Access, AccessKind, Instruction, Issue, Issued, Kernel, R
 use super::costs::Costs;
 use super::demands::{Demands, Resource};
 use crate::gpu::sm::fetch::FETCHED;
-use crate::gpu::sm::units::{MEMORY, WAYS};
+use crate::gpu::sm::units::{MEMORY, PATHS};
 
 /// Named barriers of a block (PTX ISA, bar).
 const BARRIERS: usize = 16;
-/// Resource that an instruction of a way uses.
-const RESOURCE_OF_WAY: [Resource; WAYS] =
+/// Resource that an instruction of a path uses.
+const RESOURCE_OF_PATH: [Resource; PATHS] =
     [Resource::Sp, Resource::Sfu, Resource::Dp, Resource::Tensor, Resource::LoadStore];
 
 /// An instruction as a warp alone meets it.
-pub(super) struct Step {
+pub(super) struct IsolatedInstruction {
     reads: RegisterSet,
     writes: RegisterSet,
-    way: usize,
-    /// Cycles for which it has the unit of its way.
+    path: usize,
+    /// Cycles for which it has the unit of its path.
     initiation: u64,
     /// Turns of the register file for which it has a collector.
     collected: u64,
@@ -35,19 +35,19 @@ pub(super) struct Step {
 /// A warp at work.
 #[derive(Clone, Debug, Default)]
 struct Clock {
-    /// The cycle of its last issue, and its way if no other instruction was issued in it.
+    /// The cycle of its last issue, and its path if no other instruction was issued in it.
     issued: u64,
     single: Option<usize>,
     open: u64,
     buffer: Buffer,
-    /// By register, when its value is there.
+    /// For each register, when its value is there.
     ready: Vec<u64>,
-    /// By way, when the unit takes its next instruction.
-    free: [u64; WAYS],
+    /// For each path, when the unit takes its next instruction.
+    free: [u64; PATHS],
     /// When its last sector came, and when all its stores are acknowledged.
     sector: u64,
     stored: u64,
-    /// By instruction, how much more often it has computed than the one before it.
+    /// For each instruction, how much more often it has computed than the one before it.
     computed: Vec<i32>,
     warp: Warp,
 }
@@ -91,25 +91,25 @@ impl Buffer {
 pub struct Warp {
     /// Cycles from the block's begin to its end.
     pub cycles: u64,
-    /// Its demands in all of them.
+    /// Demands of the warp in all of these cycles.
     pub demands: Demands,
-    /// Its instructions.
+    /// Instructions of the warp.
     pub instructions: u64,
-    /// Those of its threads.
+    /// Instructions of the warp's threads.
     pub threads: u64,
 }
 
 /// Looks on at one block.
 pub(super) struct Isolated<'a> {
-    steps: &'a [Step],
+    steps: &'a [IsolatedInstruction],
     costs: &'a Costs,
     warps: Vec<Clock>,
-    /// By barrier, when the last warp came.
+    /// For each barrier, when the last warp came.
     arrived: [u64; BARRIERS],
 }
 
 impl<'a> Isolated<'a> {
-    pub(super) fn new(kernel: &Kernel, steps: &'a [Step], costs: &'a Costs, warps: u32) -> Self {
+    pub(super) fn new(kernel: &Kernel, steps: &'a [IsolatedInstruction], costs: &'a Costs, warps: u32) -> Self {
         let ready = vec![0; kernel.scoreboard_registers().into()];
         let clock = Clock { ready, computed: vec![0; steps.len() + 1], ..Clock::default() };
         Isolated { steps, costs, warps: vec![clock; warps as usize], arrived: [0; BARRIERS] }
@@ -131,20 +131,20 @@ impl<'a> Isolated<'a> {
     }
 }
 
-impl Step {
+impl IsolatedInstruction {
     /// The instructions of a kernel, in their order.
-    pub(super) fn all_of(kernel: &Kernel, costs: &Costs) -> Vec<Step> {
-        kernel.instructions().iter().map(|it| Step::new(it, costs)).collect()
+    pub(super) fn all_of(kernel: &Kernel, costs: &Costs) -> Vec<IsolatedInstruction> {
+        kernel.instructions().iter().map(|it| IsolatedInstruction::new(it, costs)).collect()
     }
 
     fn new(instruction: &Instruction, costs: &Costs) -> Self {
         let &Instruction { reads, writes, accesses, unit, latency: class, .. } = instruction;
         let (latency, initiation) = costs.units.cycles_of(instruction);
         let conflicts = costs.bank_conflicts(accesses.reads());
-        Step {
+        IsolatedInstruction {
             reads,
             writes,
-            way: costs.units.way(unit, class),
+            path: costs.units.path(unit, class),
             initiation: initiation.into(),
             collected: collecting(accesses.reads().len(), conflicts),
             latency: costs.later(conflicts) + u64::from(latency) + costs.pipeline,
@@ -162,7 +162,7 @@ impl Step {
         if times > 0 {
             self.pass_banks(demands, times);
             demands.visit(Resource::Collectors, self.collected, times);
-            demands.visit(RESOURCE_OF_WAY[self.way], self.initiation, times);
+            demands.visit(RESOURCE_OF_PATH[self.path], self.initiation, times);
         }
     }
 }
@@ -170,21 +170,21 @@ impl Step {
 impl Clock {
     /// Issues an instruction as soon as it may; gives the cycle.
     #[inline]
-    fn issue(&mut self, pc: usize, step: &Step, costs: &Costs) -> u64 {
+    fn issue(&mut self, pc: usize, step: &IsolatedInstruction, costs: &Costs) -> u64 {
         // A scheduler that may issue a second instruction looks for it in the cycle of the first.
         let noticed = u64::from(!costs.pairs || self.single.is_none());
         let fetched = self.issued + self.buffer.take(pc as u32, noticed, costs.fetch);
-        let mut at = self.open.max(self.free[step.way]).max(fetched);
+        let mut at = self.open.max(self.free[step.path]).max(fetched);
         for &id in step.reads.as_slice().iter().chain(step.writes.as_slice()) {
             at = at.max(self.ready[id as usize]);
         }
-        let pairs = costs.pairs && at <= self.issued && self.single.is_some_and(|single| single != step.way);
+        let pairs = costs.pairs && at <= self.issued && self.single.is_some_and(|single| single != step.path);
         if pairs {
             self.single = None;
             at = self.issued;
         } else {
             at = at.max(self.issued + 1);
-            self.single = Some(step.way);
+            self.single = Some(step.path);
             // A scheduler turns to one warp in a cycle, from which it may take two.
             self.warp.demands.visit(Resource::Issue, 1, 1);
         }
@@ -194,10 +194,10 @@ impl Clock {
     }
 
     #[inline]
-    fn compute(&mut self, steps: &[Step], first: usize, count: usize, costs: &Costs) {
+    fn compute(&mut self, steps: &[IsolatedInstruction], first: usize, count: usize, costs: &Costs) {
         for (pc, step) in (first..).zip(&steps[first..first + count]) {
             let at = self.issue(pc, step, costs);
-            self.free[step.way] = at + step.initiation;
+            self.free[step.path] = at + step.initiation;
             self.deliver(step, at + step.latency);
         }
         self.computed[first] += 1;
@@ -205,7 +205,7 @@ impl Clock {
     }
 
     /// Issues an instruction that the load-store unit serves.
-    fn issue_access(&mut self, pc: usize, step: &Step, costs: &Costs) -> u64 {
+    fn issue_access(&mut self, pc: usize, step: &IsolatedInstruction, costs: &Costs) -> u64 {
         step.pass_banks(&mut self.warp.demands, 1);
         self.issue(pc, step, costs)
     }
@@ -221,7 +221,7 @@ impl Clock {
 
     /// From then on there is what it writes.
     #[inline]
-    fn deliver(&mut self, step: &Step, at: u64) {
+    fn deliver(&mut self, step: &IsolatedInstruction, at: u64) {
         for &id in step.writes.as_slice() {
             self.ready[id as usize] = at;
         }
@@ -246,7 +246,7 @@ impl Clock {
         count
     }
 
-    fn access(&mut self, pc: usize, step: &Step, access: &Access, costs: &Costs) {
+    fn access(&mut self, pc: usize, step: &IsolatedInstruction, access: &Access, costs: &Costs) {
         self.buffer.keep(pc as u32);
         let issued = self.issue_access(pc, step, costs);
         match access.space {
@@ -263,7 +263,7 @@ impl Clock {
                 let count = self.touch(access, costs);
                 let begun = self.load_store(issued, if costs.by_sector { count } else { 1 });
                 let stores = access.kind != AccessKind::Load;
-                self.warp.demands.visit(Resource::Way, 0, 1);
+                self.warp.demands.visit(Resource::MemoryPath, 0, 1);
                 let latency =
                     if matches!(access.kind, AccessKind::Atomic(..)) { costs.atomic } else { costs.global };
                 // A sector comes in a cycle, whatever load it is for.

@@ -50,7 +50,7 @@ pub struct ThroughputModelParams {
     sm: SmParams,
     /// Costs beyond the SM's parameters.
     costs: CostParams,
-    /// Which slice of the L2 has an address.
+    /// Map from addresses to slices of the L2.
     map: AddressMapParams,
     /// How memory answers the copy engine.
     copies: CopyParams,
@@ -96,12 +96,12 @@ pub struct ThroughputModel {
     blocks: Blocks,
     state_machines: Every<dyn StateMachine>,
     machines: Machines,
-    /// By SM, what the CTA scheduler is to be told.
+    /// For each SM, the events to report to the CTA scheduler.
     events: Vec<VecDeque<SmEvent>>,
 }
 
-/// Surroundings in which blocks are executed and take their time.
-struct Around<'a> {
+/// The parts of the GPU that the execution of blocks uses.
+struct GpuContext<'a> {
     sms: &'a mut [Sm],
     memory: &'a mut DeviceMemory,
     costs: &'a Costs,
@@ -115,20 +115,20 @@ type Machines = Vec<(&'static str, Box<dyn StateMachine>)>;
 
 impl ThroughputModel {
     /// Ordinary blocks, state machines, and the resources that both use.
-    fn parts(&mut self, cycle: u64) -> (&mut Blocks, &mut Machines, Around<'_>) {
+    fn parts(&mut self, cycle: u64) -> (&mut Blocks, &mut Machines, GpuContext<'_>) {
         let ThroughputModel { sms, memory, costs, limit, blocks, machines, .. } = self;
-        (blocks, machines, Around { sms, memory, costs, limit: *limit, cycle })
+        (blocks, machines, GpuContext { sms, memory, costs, limit: *limit, cycle })
     }
 
-    /// Lets the state machines that pass a test do something, each with what is around it.
+    /// Lets the state machines that pass a test do something, each with the context of the GPU.
     fn each_machine(
         &mut self,
         sim: &Context<ThroughputModelStats>,
         test: impl Fn(&dyn StateMachine) -> bool,
         mut act: impl FnMut(&mut dyn StateMachine, &mut Device<'_>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
-        let (_, machines, around) = self.parts(sim.cycle());
-        let mut device = Device { around, machine: 0, random: &|| sim.random() };
+        let (_, machines, gpu) = self.parts(sim.cycle());
+        let mut device = Device { gpu, machine: 0, random: &|| sim.random() };
         for ((_, machine), number) in machines.iter_mut().zip(0..) {
             if test(&**machine) {
                 device.machine = number;
@@ -140,15 +140,15 @@ impl ThroughputModel {
 
     /// A block comes to an SM.
     fn begin(&mut self, block: RunCta, sim: &Context<ThroughputModelStats>) -> Result<(), Fault> {
-        let (blocks, machines, mut around) = self.parts(sim.cycle());
-        around.sms[block.sm as usize].advance(around.cycle);
+        let (blocks, machines, mut gpu) = self.parts(sim.cycle());
+        gpu.sms[block.sm as usize].advance(gpu.cycle);
         let kernel = block.launch.kernel.name();
         let mut serving = machines.iter_mut().zip(0..).filter(|((_, machine), _)| machine.serves(kernel));
-        let Some(((name, machine), number)) = serving.next() else { return blocks.begin(block, &mut around) };
+        let Some(((name, machine), number)) = serving.next() else { return blocks.begin(block, &mut gpu) };
         if let Some(((other, _), _)) = serving.next() {
             return Err(Fault::new(format!("`{name}` and `{other}` both serve the kernel `{kernel}`")));
         }
-        machine.begin(block, &mut Device { around, machine: number, random: &|| sim.random() })
+        machine.begin(block, &mut Device { gpu, machine: number, random: &|| sim.random() })
     }
 
     /// Everything that happens in one cycle.
@@ -199,12 +199,12 @@ impl ThroughputModel {
         let cycle = sim.cycle();
         self.sms[number].advance(cycle);
         while let Some(worker) = self.sms[number].take_done() {
-            let (blocks, machines, around) = self.parts(cycle);
+            let (blocks, machines, gpu) = self.parts(cycle);
             let ended = match worker {
                 Worker::Warp(block) => blocks.end_warp(block, cycle),
                 Worker::Machine(machine, work) => {
                     let (_, known) = &mut machines[machine as usize];
-                    known.done(work, &mut Device { around, machine, random: &|| sim.random() })?
+                    known.done(work, &mut Device { gpu, machine, random: &|| sim.random() })?
                 }
             };
             if let Some(Ended { launch, index, counts, cycles }) = ended {

@@ -54,7 +54,7 @@ struct Slice {
 /// State of an SM in the network.
 #[derive(Clone, Debug, Default)]
 struct Client {
-    /// By slice, what it asks there with each of its messages, on average; and in all.
+    /// For each slice, what it asks there with each of its messages, on average; and in all.
     shares: Vec<Traffic>,
     share: Traffic,
     /// Messages in a cycle at the last computation, and the other results of it.
@@ -63,7 +63,7 @@ struct Client {
     full: bool,
     /// The current waits, by slice. Those that its rate assumes are with the SM.
     waits: Vec<Wait>,
-    /// By slice, the part of its messages there that find it busy; and the part of all of them that do.
+    /// For each slice, the part of its messages there that find it busy; and the part of all of them that do.
     late: Vec<f64>,
     lateness: f64,
     /// Messages in a cycle, by those waits.
@@ -165,19 +165,19 @@ fn find_answers(clients: &mut [&mut Client], slice: usize) -> f64 {
 }
 
 /// SMs that are computed together, as a processor may.
-const TOGETHER: usize = 4;
+const BATCH: usize = 4;
 
 /// Requests of SMs to a slice as a function of the wait at its heads.
 #[derive(Clone, Copy, Default)]
 struct Asking {
     /// For what part of a cycle switches have what the others ask, if a sector is taken; and half a message of theirs, in cycles.
-    others: [f64; TOGETHER],
-    half: [f64; TOGETHER],
+    others: [f64; BATCH],
+    half: [f64; BATCH],
     /// Sectors in a cycle, if none of the SM's messages took any longer.
-    sectors: [f64; TOGETHER],
+    sectors: [f64; BATCH],
     /// How much longer its messages take if heads do not wait here, and by each cycle that they do.
-    longer: [f64; TOGETHER],
-    by_cycle: [f64; TOGETHER],
+    longer: [f64; BATCH],
+    by_cycle: [f64; BATCH],
 }
 
 impl Asking {
@@ -189,7 +189,7 @@ impl Asking {
 
 /// Demand for a slice at throughput `taken`, if heads wait `more` longer than behind others.
 fn asked(all: &[Asking], taken: f64, more: f64) -> f64 {
-    let mut sums = [0.0; TOGETHER];
+    let mut sums = [0.0; BATCH];
     for asking in all {
         for (at, sum) in sums.iter_mut().enumerate() {
             let head = asking.behind(at, taken) + more;
@@ -224,7 +224,7 @@ impl Slice {
             }
             asking
         };
-        let all_asking: Vec<Asking> = clients.chunks(TOGETHER).map(asking).collect();
+        let all_asking: Vec<Asking> = clients.chunks(BATCH).map(asking).collect();
         let part = |part| capacity * f64::from(part) / f64::from(PARTS);
         self.taken = first(PARTS + 1, self.taken, |it| asked(&all_asking, part(it), 0.0) - part(it));
         let taken = part(self.taken);
@@ -235,7 +235,7 @@ impl Slice {
             self.more = first(HEADS.points(), self.more, excess);
             HEADS.point(self.more)
         };
-        for (clients, asking) in clients.chunks_mut(TOGETHER).zip(&all_asking) {
+        for (clients, asking) in clients.chunks_mut(BATCH).zip(&all_asking) {
             for (at, client) in clients.iter_mut().enumerate() {
                 let head = asking.behind(at, taken) + more;
                 client.wait(number, Wait { head, ..client.waits[number] });

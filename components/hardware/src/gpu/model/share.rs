@@ -64,17 +64,17 @@ impl Waits {
 }
 
 /// Warps that are computed together, as a processor may.
-const TOGETHER: usize = 4;
+const BATCH: usize = 4;
 
 /// Warps that come to a resource.
 #[derive(Clone, Copy, Default)]
 struct Visitors {
-    warps: [f64; TOGETHER],
+    warps: [f64; BATCH],
     /// How much longer than alone one of them takes, if nobody waits here.
-    time: [f64; TOGETHER],
-    turns: [f64; TOGETHER],
-    visits: [f64; TOGETHER],
-    squares: [f64; TOGETHER],
+    time: [f64; BATCH],
+    turns: [f64; BATCH],
+    visits: [f64; BATCH],
+    squares: [f64; BATCH],
 }
 
 /// Gathers the warps that come to a resource. Their times contain waits of `wait` there, and each visit keeps
@@ -90,10 +90,10 @@ fn gather(
     visitors.clear();
     let coming = times.iter().zip(demands).filter(|(_, demand)| demand.demands.turns[at] > 0.0);
     for (number, (time, Demand { warps, demands })) in coming.enumerate() {
-        let place = number % TOGETHER;
+        let place = number % BATCH;
         if place == 0 {
             // Nobody yet, in a time by which rates can be divided.
-            visitors.push(Visitors { time: [1.0; TOGETHER], ..Visitors::default() });
+            visitors.push(Visitors { time: [1.0; BATCH], ..Visitors::default() });
         }
         if let Some(last) = visitors.last_mut() {
             let visits = demands.visits[at];
@@ -108,9 +108,9 @@ fn gather(
 
 /// Excess demand at this wait: above 0 if visits have to wait longer; it falls with a longer wait.
 fn excess(visitors: &[Visitors], resource: Resource, capacity: f64, wait: f64) -> f64 {
-    let (mut taken, mut own, mut size) = ([0.0; TOGETHER], [0.0; TOGETHER], [0.0; TOGETHER]);
+    let (mut taken, mut own, mut size) = ([0.0; BATCH], [0.0; BATCH], [0.0; BATCH]);
     for Visitors { warps, time, turns, visits, squares } in visitors {
-        for at in 0..TOGETHER {
+        for at in 0..BATCH {
             let often = 1.0 / (time[at] + visits[at] * wait);
             let rate = turns[at] * often;
             taken[at] += warps[at] * rate;

@@ -51,7 +51,7 @@ pub(super) struct Sm {
     waits: Vec<Wait>,
     /// For how much of a cycle a packet has a switch of the network.
     packet: f64,
-    /// The residents' requests to memory may differ from the last report.
+    /// Whether the residents' requests to memory may differ from the last report.
     untold: bool,
     /// Whether the port gives all that it has.
     full: bool,
@@ -215,7 +215,7 @@ impl Sm {
             (self.pollers > 0).then_some(Demand { warps: self.pollers.into(), demands: &self.poll });
         let demands: Vec<Demand<'_>> = warps.chain(pollers).collect();
         let mut known = [0.0; RESOURCES];
-        (known[Resource::Way as usize], known[Resource::Network as usize]) = (self.delay, 1.0);
+        (known[Resource::MemoryPath as usize], known[Resource::Network as usize]) = (self.delay, 1.0);
         let waits = self.visits.find(&demands, &self.capacity, &known);
         self.full = waits[Resource::Port as usize] > 0.0;
         for resident in &mut self.residents {

@@ -14,7 +14,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::launch::RunCta;
 use counterpoint_ptx::functional::ctas;
 
-use super::Around;
+use super::GpuContext;
 use super::sm::Worker;
 
 pub use super::blocks::Ended;
@@ -76,7 +76,7 @@ pub struct Work(pub u64);
 
 /// The GPU as a state machine sees it, at one cycle: SMs that warps share, and memory.
 pub struct Device<'a> {
-    pub(super) around: Around<'a>,
+    pub(super) gpu: GpuContext<'a>,
     /// The position of the machine among those of the model.
     pub(super) machine: u32,
     pub(super) random: &'a dyn Fn() -> u64,
@@ -85,12 +85,12 @@ pub struct Device<'a> {
 impl Device<'_> {
     /// The cycle of the SMs' clock.
     pub fn cycle(&self) -> u64 {
-        self.around.cycle
+        self.gpu.cycle
     }
 
     /// Number of SMs.
     pub fn sms(&self) -> usize {
-        self.around.sms.len()
+        self.gpu.sms.len()
     }
 
     /// A random number of 64 bits, of the model's own.
@@ -100,7 +100,7 @@ impl Device<'_> {
 
     /// Cycles from the issue of a load of global memory, of one sector, to the use of its value, if nothing is in its way.
     pub fn global_latency(&self) -> u64 {
-        self.around.costs.global
+        self.gpu.costs.global
     }
 
     /// Puts work on an SM: how many cycles it takes alone, and its demands in each of these. It takes longer where others want the same.
@@ -129,12 +129,12 @@ impl Device<'_> {
 
     /// The bytes of memory from an address on, of something that was allocated.
     pub fn bytes<const N: usize>(&mut self, address: u64) -> [u8; N] {
-        self.around.memory.bytes(address)
+        self.gpu.memory.bytes(address)
     }
 
     /// Writes bytes to memory from an address on.
     pub fn put(&mut self, address: u64, bytes: &[u8]) {
-        self.around.memory.put(address, bytes);
+        self.gpu.memory.put(address, bytes);
     }
 
     /// Executes all blocks of a grid one after another, on memory as it is; gives the warps of each, as they would run alone.
@@ -142,13 +142,13 @@ impl Device<'_> {
     /// # Errors
     /// If a block does something wrong or never ends.
     pub fn execute(&mut self, code: &Code<'_>) -> Result<Vec<Vec<Warp>>, Fault> {
-        code.execute(ctas(code.grid), &mut self.around)
+        code.execute(ctas(code.grid), &mut self.gpu)
     }
 
     /// An SM whose work has been done up to this cycle.
     fn at(&mut self, sm: usize) -> &mut super::sm::Sm {
-        let sm = &mut self.around.sms[sm];
-        sm.advance(self.around.cycle);
+        let sm = &mut self.gpu.sms[sm];
+        sm.advance(self.gpu.cycle);
         sm
     }
 }

@@ -70,9 +70,9 @@ impl Sm {
         let Some(mut cta) = self.ctas[place].take() else { return };
         self.occupied &= !(1 << place);
         self.warps.end_block(cta.warps);
-        // Issue slots are by scheduler, and each has its share of the places for warps.
-        let places = self.warps.slots.len() as u64 / self.schedulers.len() as u64;
-        cta.counts.warp_slots = cta.counts.slots.total() * places;
+        // Issue slots are by scheduler, and each has its share of the warp slots.
+        let warp_slots = self.warps.slots.len() as u64 / self.schedulers.len() as u64;
+        cta.counts.warp_slots = cta.counts.slots.total() * warp_slots;
         sim.stats.ctas.add(1);
         sim.stats.warp_cycles.add(cta.counts.warp_cycles);
         sim.stats.warp_slots.add(cta.counts.warp_slots);

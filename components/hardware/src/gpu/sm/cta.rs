@@ -111,7 +111,7 @@ impl Cta {
         barrier.count = count;
     }
 
-    /// Those who arrive at a barrier vote.
+    /// Adds the votes of warps that arrive at a barrier.
     pub(super) fn vote(&mut self, id: u32, votes: Votes) {
         self.barriers[id as usize].votes.add(votes);
     }

@@ -1,7 +1,7 @@
 //! Warps that have executed much: those beyond the limit, and those in a loop that provably does not end.
 //!
 //! A warp is looked at when it has issued a power of two of instructions ([`counterpoint_ptx::endless`] says from which on; in a loop that
-//! may wait for others, [`FIRST_GLANCE`] is enough). Until then an issue only compares two numbers. A unit that writes to shared memory or registers by itself, asynchronously, must count as
+//! may wait for others, [`FIRST_CHECK`] is enough). Until then an issue only compares two numbers. A unit that writes to shared memory or registers by itself, asynchronously, must count as
 //! in flight here ([`LoadStore::unsettled`]). A check reads only the state of the warp's block and changes nothing.
 //!
 //! A warp that may end is watched from then on for a while ([`Watch`]). As long as all warps of an SM come back to the same states, or
@@ -21,10 +21,10 @@ use super::warp::State;
 use super::{Sm, SmStats};
 
 /// Instructions after which a warp is looked at for the first time if it is in a loop that may wait for others.
-const FIRST_GLANCE: u64 = 1 << 8;
+const FIRST_CHECK: u64 = 1 << 8;
 /// How often a warp is looked at again, because something was in flight, before the next power of two is waited for.
 const TRIES: u64 = 32;
-/// Instructions from one such look to the next: a prime, so that they meet other places of a loop.
+/// Instructions from one such check to the next: a prime, so that they meet other places of a loop.
 const APART: u64 = 61;
 
 /// Local memory and constants, as far as the SM's caches have them.
@@ -64,14 +64,14 @@ impl Memories for Cached<'_> {
 impl Sm {
     /// A warp has begun: notes when it is looked at.
     pub(super) fn attend_first(&mut self, slot: u32) {
-        self.warps.slots[slot as usize].attention = FIRST_GLANCE.min(self.instruction_limit);
+        self.warps.slots[slot as usize].attention = FIRST_CHECK.min(self.instruction_limit);
     }
 
     /// Looks at a warp that has issued as many instructions as its slot says, the next one included.
     #[cold]
-    pub(super) fn look_at(&mut self, slot: u32, sim: &Context<SmStats>) -> Result<(), Fault> {
+    pub(super) fn check_endless(&mut self, slot: u32, sim: &Context<SmStats>) -> Result<(), Fault> {
         let warp = &self.warps.slots[slot as usize];
-        let (issued, place) = (warp.issued - 1, self.warps.place(slot));
+        let (issued, place) = (warp.issued - 1, self.warps.cta_slot(slot));
         let Some(cta) = &self.ctas[place] else { return Ok(()) };
         if issued >= self.instruction_limit {
             return Err(self.beyond_the_limit(slot, cta));
@@ -83,7 +83,7 @@ impl Sm {
         let next =
             warp.warp.as_ref().and_then(Warp::pc).map(|pc| &cta.launch.kernel.instructions()[pc as usize]);
         if issued < FIRST_LOOK && !next.is_some_and(|next| next.waits) {
-            self.warps.slots[slot as usize].attention = next_look(issued).min(self.instruction_limit);
+            self.warps.slots[slot as usize].attention = next_check(issued).min(self.instruction_limit);
             return Ok(());
         }
         let next = match self.judge(slot, cta, budget(issued)) {
@@ -108,7 +108,7 @@ impl Sm {
         let (Some(cta), Some(watch), Some(warp)) = (&self.ctas[place], &mut at.watch, &at.warp) else {
             return;
         };
-        match watch.look(&cta.launch.kernel, warp, settled) {
+        match watch.inspect(&cta.launch.kernel, warp, settled) {
             Sight::Open => {}
             Sight::Repeats => {
                 if self.repeating >> slot & 1 == 0 {
@@ -123,7 +123,7 @@ impl Sm {
             }
             Sight::Acts => {
                 at.watch = None;
-                at.attention = next_look(at.issued).min(self.instruction_limit);
+                at.attention = next_check(at.issued).min(self.instruction_limit);
                 self.act(1 << slot, sim);
             }
         }
@@ -241,7 +241,7 @@ impl Sm {
 }
 
 /// The number of instructions after which a warp is looked at again.
-fn next_look(issued: u64) -> u64 {
+fn next_check(issued: u64) -> u64 {
     1 << (u64::BITS - issued.leading_zeros())
 }
 

@@ -1,4 +1,4 @@
-//! Facts of instructions that an SM needs to issue them, found once for a kernel: the way and its cycles, banks, and registers as bits.
+//! Facts of instructions that an SM needs to issue them, found once for a kernel: the path and its cycles, banks, and registers as bits.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ pub(super) struct Fact {
     pub(super) operands: Operands,
     /// For how long its result is awaited, and its unit occupied.
     pub(super) cycles: (u16, u16),
-    /// Its place in the kernel.
+    /// Index of the instruction in the kernel.
     pub(super) pc: u32,
-    pub(super) way: u8,
+    pub(super) path: u8,
     /// Its class in the instruction mix.
     pub(super) class: Class,
     /// How far it releases, a fence included.
     pub(super) releases: Reach,
-    /// It may be issued only when no register of its warp is awaited.
+    /// Whether the instruction may be issued only when no register of its warp is awaited.
     pub(super) drains: bool,
 }
 
@@ -36,7 +36,7 @@ impl Fact {
             operands: registers.operands(instruction.accesses),
             cycles: units.cycles_of(instruction),
             pc: pc as u32,
-            way: units.way(instruction.unit, instruction.latency) as u8,
+            path: units.path(instruction.unit, instruction.latency) as u8,
             class: instruction.class(),
             releases: instruction.order.releases,
             drains: instruction.drains(),

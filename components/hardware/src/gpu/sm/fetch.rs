@@ -32,7 +32,7 @@ pub(super) struct Code {
 pub(super) struct Fetch {
     /// Warps whose buffer is empty and for which nothing has been fetched.
     hungry: u64,
-    /// Of these, the warps for which the cache can do nothing before an answer has come.
+    /// Waiting warps for which the cache can do nothing before an answer has come.
     blocked: u64,
     /// Warps whose next instruction is in their buffer.
     buffered: u64,
@@ -90,7 +90,7 @@ impl Fetch {
         self.hungry |= 1 << slot;
     }
 
-    /// The warp in this slot has ended.
+    /// Notes that the warp in this slot has ended.
     pub(super) fn stop(&mut self, slot: u32) {
         self.hungry &= !(1 << slot);
         self.blocked &= !(1 << slot);

@@ -30,7 +30,7 @@ pub(super) struct Held {
 impl Sm {
     /// Issues the global access in `scratch` of a gated launch, if all of its pages are granted.
     pub(super) fn issue_gated(&mut self, slot: u32, lanes: u32, sim: &Context<SmStats>) -> IssueSlot {
-        let place = self.warps.place(slot);
+        let place = self.warps.cta_slot(slot);
         let Some(cta) = &self.ctas[place] else { return IssueSlot::Used };
         let missing = self.load_store.missing_pages(&self.scratch, cta.launch.id, &sim.stats.tlb);
         let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
@@ -59,7 +59,7 @@ impl Sm {
     /// Issues an access whose pages are all granted.
     fn issue_granted(&mut self, slot: u32, held: Held, sim: &Context<SmStats>) -> IssueSlot {
         let Held { access, lanes, .. } = held;
-        let place = self.warps.place(slot);
+        let place = self.warps.cta_slot(slot);
         let Some(cta) = &self.ctas[place] else { return IssueSlot::Used };
         if let Some(log) = &self.page_log {
             let lanes = (0..32).filter(|lane| access.mask >> lane & 1 != 0);
@@ -72,8 +72,8 @@ impl Sm {
         }
         let operands = self.warps.next(slot).operands;
         self.meet_acquire(slot, access.acquires);
-        let (load_store, mut around) = self.load_store(sim, sim.cycle());
-        load_store.push((slot, true), access, operands, &mut around);
+        let (load_store, mut sm) = self.load_store(sim, sim.cycle());
+        load_store.push((slot, true), access, operands, &mut sm);
         self.warps.refresh(slot);
         IssueSlot::Used
     }
@@ -128,7 +128,7 @@ impl Sm {
             }
         };
         // An address outside of the array's allocation belongs to nobody.
-        let Some(array) = launch.memory.around(call.array) else { return Ok(()) };
+        let Some(array) = launch.memory.containing(call.array) else { return Ok(()) };
         let (start, end) = (call.low.max(array.start), call.high.min(array.end));
         if start >= end {
             return Ok(());

@@ -12,7 +12,7 @@ use super::facts::Fact;
 use super::operands::{OperandCollector, RegisterFile};
 use super::params::Pairing;
 use super::stalls::Held;
-use super::units::{MEMORY, WAYS};
+use super::units::{MEMORY, PATHS};
 use super::warp::{State, Warps};
 use super::writeback::{Writeback, WritebackRing};
 use super::{Scheduler, Sm, SmStats, copies, load_store};
@@ -25,7 +25,7 @@ impl Sm {
             return Ok(());
         }
         sim.stats.active.add(1);
-        // They take turns to be the first, which matters where they share a way (GPGPU-Sim).
+        // They take turns to be the first, which matters where they share a path (GPGPU-Sim).
         let count = self.schedulers.len();
         let mut scheduler = if count.is_power_of_two() {
             cycle as usize & (count - 1)
@@ -55,13 +55,13 @@ impl Sm {
             self.count_slots((IssueSlot::Policy, candidates), 1, &sim.stats);
             return Ok(());
         };
-        let first = self.warps.next(slot).way;
+        let first = self.warps.next(slot).path;
         let outcome = self.issue_from(slot, cycle, sim)?;
         self.count_slots((outcome, 1 << slot), 1, &sim.stats);
         if self.issue_width > 1 { self.issue_more(slot, (core, first), cycle, sim) } else { Ok(()) }
     }
 
-    /// Lets a warp issue more than its first instruction, which went this way, in a cycle.
+    /// Lets a warp issue more than its first instruction, which took this path, in a cycle.
     fn issue_more(
         &mut self,
         slot: u32,
@@ -75,7 +75,7 @@ impl Sm {
                 self.fetch.flush(1 << slot, |slot| self.warps.pc(slot));
                 break;
             }
-            let next = self.warps.next(slot).way;
+            let next = self.warps.next(slot).path;
             let alike = self.pairing == Pairing::DifferentUnits && next == first;
             let is_there = self.fetch.buffered() & self.warps.ready & 1 << slot != 0;
             if alike || !is_there || !self.accepts(core, next.into(), cycle) {
@@ -101,30 +101,30 @@ impl Sm {
         self.fetch.buffered() & self.warps.ready != 0
     }
 
-    /// The warps of a share that may issue now, on ways of a part of the SM that are free.
+    /// The warps of a share that may issue now, on paths of a part of the SM that are free.
     #[inline]
     fn candidates(&self, (share, core): (u64, usize), cycle: u64) -> u64 {
         let mine = self.fetch.buffered() & self.warps.ready & share;
         if mine == 0 {
             return 0;
         }
-        // Most want the first way, and often all of them do.
+        // Most want the first path, and often all of them do.
         let (accepts, [first, ..]) = (self.collectors.accepts_from(core), self.warps.wants());
         let mut open = if accepts[0] <= cycle { mine } else { mine & !first };
         if open & !first != 0 {
-            for way in 1..WAYS {
-                open &= if self.accepts(core, way, cycle) { u64::MAX } else { !self.warps.wants()[way] };
+            for path in 1..PATHS {
+                open &= if self.accepts(core, path, cycle) { u64::MAX } else { !self.warps.wants()[path] };
             }
         }
         open
     }
 
-    /// Whether a part of the SM can send another instruction on this way.
+    /// Whether a part of the SM can send another instruction on this path.
     #[inline]
-    fn accepts(&self, core: usize, way: usize, cycle: u64) -> bool {
-        match way {
+    fn accepts(&self, core: usize, path: usize, cycle: u64) -> bool {
+        match path {
             MEMORY => self.load_store.has_room(core),
-            way => self.collectors.accepts_from(core)[way] <= cycle,
+            path => self.collectors.accepts_from(core)[path] <= cycle,
         }
     }
 
@@ -147,25 +147,25 @@ impl Sm {
     /// Sends an instruction other than a memory access on its way; what it writes is written at the end of it.
     fn send(&mut self, slot: u32, place: usize, cycle: u64) {
         if let Some(cta) = &mut self.ctas[place] {
-            let way = (&mut self.collectors, &mut *self.registers, &mut self.ring);
-            send(slot, (&mut self.warps, cta), way, cycle);
+            let path = (&mut self.collectors, &mut *self.registers, &mut self.ring);
+            send(slot, (&mut self.warps, cta), path, cycle);
         }
     }
 
     /// Issues the next instruction of a warp, or finds that it must wait for pages.
     fn issue_from(&mut self, slot: u32, cycle: u64, sim: &Context<SmStats>) -> Result<IssueSlot, Fault> {
-        let &Fact { releases, way, pc, class, .. } = self.warps.next(slot);
+        let &Fact { releases, path, pc, class, .. } = self.warps.next(slot);
         if self.warps.held >> slot & 1 != 0 {
             return Ok(self.issue_held(slot, sim));
         }
         if releases != Reach::None && self.hold_release(slot) {
             return Ok(IssueSlot::Barrier);
         }
-        let place = self.warps.place(slot);
+        let place = self.warps.cta_slot(slot);
         let warp_slot = &mut self.warps.slots[slot as usize];
         warp_slot.issued += 1;
         if warp_slot.issued > warp_slot.attention {
-            self.look_at(slot, sim)?;
+            self.check_endless(slot, sim)?;
         }
         let Sm { warps, ctas, fetch, scratch, collectors, registers, ring, .. } = self;
         let (Some(warp), Some(cta)) = (warps.slots[slot as usize].warp.as_mut(), ctas[place].as_mut()) else {
@@ -188,7 +188,7 @@ impl Sm {
             }
         };
         // Most instructions only compute.
-        if matches!(issued.kind, Issue::Done | Issue::Branch | Issue::Nothing) && usize::from(way) != MEMORY {
+        if matches!(issued.kind, Issue::Done | Issue::Branch | Issue::Nothing) && usize::from(path) != MEMORY {
             let next = warp.pc();
             let lanes = warps.number_of(slot, issued.lanes);
             count(&sim.stats, cta, class, lanes);
@@ -215,8 +215,8 @@ impl Sm {
             PollStep::Load(address) => {
                 self.warps.await_results(slot);
                 let operands = self.warps.next(slot).operands;
-                let (load_store, mut around) = self.load_store(sim, cycle);
-                load_store.push_poll((slot, pc), address, operands, &mut around);
+                let (load_store, mut sm) = self.load_store(sim, cycle);
+                load_store.push_poll((slot, pc), address, operands, &mut sm);
             }
             PollStep::Other => self.send(slot, place, cycle),
         }
@@ -271,21 +271,21 @@ impl Sm {
             let operands = self.warps.next(slot).operands;
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
             self.meet_acquire(slot, access.acquires);
-            let (load_store, mut around) = self.load_store(sim, cycle);
-            load_store.push((slot, false), access, operands, &mut around);
+            let (load_store, mut sm) = self.load_store(sim, cycle);
+            load_store.push((slot, false), access, operands, &mut sm);
         } else if issued.kind == Issue::Texture {
             self.warps.await_results(slot);
             let operands = self.warps.next(slot).operands;
             let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
-            let (load_store, mut around) = self.load_store(sim, cycle);
-            load_store.push_texture(slot, access, operands, &mut around)?;
-        } else if usize::from(self.warps.next(slot).way) == MEMORY {
+            let (load_store, mut sm) = self.load_store(sim, cycle);
+            load_store.push_texture(slot, access, operands, &mut sm)?;
+        } else if usize::from(self.warps.next(slot).path) == MEMORY {
             // The value is there: a parameter, or nothing because no lane takes part.
             self.warps.await_results(slot);
             let operands = self.warps.next(slot).operands;
             let address = (issued.kind == Issue::Parameter).then(|| parameters + self.scratch.addresses[0]);
-            let (load_store, mut around) = self.load_store(sim, cycle);
-            load_store.push_parameter((slot, pc), address, operands, &mut around);
+            let (load_store, mut sm) = self.load_store(sim, cycle);
+            load_store.push_parameter((slot, pc), address, operands, &mut sm);
         } else {
             self.send(slot, place, cycle);
         }

@@ -20,14 +20,14 @@ mod mix;
 mod operands;
 mod order;
 pub(crate) mod params;
-mod places;
+mod pipeline_slots;
 mod read_cache;
 pub(crate) mod scheduler;
 mod spans;
 mod stalls;
 pub(super) mod units;
 mod warp;
-mod way;
+mod pipeline_path;
 mod writeback;
 
 use std::cell::RefCell;
@@ -37,7 +37,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, HangReason, Source};
 use counterpoint_framework::model::{
-    Component, Context, Counter, Distribution, Invalid, Part, Ports, Ratio, Slot, Stats,
+    Component, Context, Counter, Distribution, Invalid, PartStats, Ports, Ratio, Slot, Stats,
 };
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{LaunchId, SmEvent, SmResources, SmServer};
@@ -51,13 +51,13 @@ use answer::Answer;
 use cta::Cta;
 use fetch::Fetch;
 use gate::Held;
-use load_store::{LoadStore, SmState, TlbStats};
+use load_store::{LoadStore, SmContext, TlbStats};
 use mix::InstructionMix;
 use operands::{OperandCollector, RegisterFile};
 use params::{Pairing, SmParams};
 use read_cache::ReadCacheStats;
 pub use scheduler::{View, WarpPolicy};
-use units::{MEMORY, Units, WAYS};
+use units::{MEMORY, Units, PATHS};
 use warp::Warps;
 use writeback::WritebackRing;
 
@@ -79,7 +79,7 @@ pub struct SmStats {
     #[stat(name = "active_cycles", unit = "cycles")]
     active: Counter,
     /// Issue slots by what became of them.
-    issue_slots: Part<IssueSlots>,
+    issue_slots: PartStats<IssueSlots>,
     /// Warp instructions issued, those without an active lane included.
     #[stat(unit = "instructions")]
     warp_insn: Counter,
@@ -95,28 +95,28 @@ pub struct SmStats {
     /// Cycles of the warps of blocks that have ended, summed up.
     #[stat(unit = "cycles")]
     warp_cycles: Counter,
-    /// Cycles of places for warps while these blocks were there.
+    /// Cycles of warp slots while these blocks were there.
     #[stat(unit = "cycles")]
     warp_slots: Counter,
-    /// Warps that were there, of those that the SM has places for.
+    /// Warps that were there, of the SM's warp slots.
     #[stat(name = "gpu_occupancy", unit = "of 1", part = "warp_cycles", whole = "warp_slots")]
     occupancy: Ratio,
     /// Load transactions that looked into the L1.
     #[stat(name = "L1D_total_cache_accesses", unit = "transactions")]
     l1_accesses: Counter,
-    /// Those that found nothing.
+    /// Load transactions that missed in the L1.
     #[stat(name = "L1D_total_cache_misses", unit = "transactions")]
     l1_misses: Counter,
     /// The share of the misses.
     #[stat(name = "L1D_total_cache_miss_rate", unit = "of 1", part = "l1_misses", whole = "l1_accesses")]
     l1_miss_rate: Ratio,
-    /// Those that joined a miss under way.
+    /// Load transactions that joined a miss of the L1 under way.
     #[stat(name = "L1D_total_cache_pending_hits", unit = "transactions")]
     l1_pending_hits: Counter,
     /// Store transactions.
     #[stat(name = "L1D_writes", unit = "transactions")]
     l1_writes: Counter,
-    /// Times that everything was forgotten because another launch began.
+    /// Times that everything was invalidated because another launch began.
     #[stat(name = "L1D_flushes", unit = "times")]
     l1_flushes: Counter,
     /// Lines of local memory that were written back.
@@ -145,16 +145,16 @@ pub struct SmStats {
     barriers: Counter,
     /// The instruction cache.
     #[stat(name = "L1I")]
-    l1i: Part<ReadCacheStats>,
+    l1i: PartStats<ReadCacheStats>,
     /// The cache of constants and kernel parameters.
     #[stat(name = "L1C")]
-    l1c: Part<ReadCacheStats>,
+    l1c: PartStats<ReadCacheStats>,
     /// The texture cache.
     #[stat(name = "L1T")]
-    l1t: Part<ReadCacheStats>,
+    l1t: PartStats<ReadCacheStats>,
     /// The TLB.
     #[stat(name = "TLB")]
-    tlb: Part<TlbStats>,
+    tlb: PartStats<TlbStats>,
 }
 
 /// A warp scheduler with its share of the warps.
@@ -176,7 +176,7 @@ pub struct Sm {
     schedulers: Vec<Scheduler>,
     issue_width: u32,
     pairing: Pairing,
-    /// The ways of instructions, and per part of the SM its register file.
+    /// The paths of instructions, and per part of the SM its register file.
     collectors: OperandCollector,
     registers: Vec<RegisterFile>,
     fetch: Fetch,
@@ -193,7 +193,7 @@ pub struct Sm {
     /// Warps that wait at a fence, a release or an acquire, and those that wait for pages.
     fenced: u64,
     at_page: u64,
-    /// By slot, accesses that have had to wait for pages.
+    /// For each slot, accesses that have had to wait for pages.
     held: BTreeMap<u32, Held>,
     /// Warps that have come back to a state in which they were, without an effect since; whether all have, or wait at barriers; and
     /// where each of them goes round.
@@ -220,9 +220,9 @@ impl Sm {
         &'a mut self,
         sim: &'a Context<SmStats>,
         cycle: u64,
-    ) -> (&'a mut LoadStore, SmState<'a>) {
+    ) -> (&'a mut LoadStore, SmContext<'a>) {
         let Sm { load_store, warps, ctas, registers, collectors, ring, ended, .. } = self;
-        (load_store, SmState { warps, ctas, registers, collectors, ring, ended, sim, cycle })
+        (load_store, SmContext { warps, ctas, registers, collectors, ring, ended, sim, cycle })
     }
 
     /// Everything that happens in one cycle.
@@ -232,8 +232,8 @@ impl Sm {
             match Answer::of(reply.tag) {
                 Answer::Instruction(miss) => fetched = Some((miss, reply.result)),
                 _ => {
-                    let (load_store, mut around) = self.load_store(sim, cycle);
-                    load_store.reply(reply, &mut around)?;
+                    let (load_store, mut sm) = self.load_store(sim, cycle);
+                    load_store.reply(reply, &mut sm)?;
                 }
             }
         }
@@ -242,8 +242,8 @@ impl Sm {
             self.hear(news);
         }
         if !self.load_store.is_idle() {
-            let (load_store, mut around) = self.load_store(sim, cycle);
-            load_store.step(&mut io.memory.tx, &mut around)?;
+            let (load_store, mut sm) = self.load_store(sim, cycle);
+            load_store.step(&mut io.memory.tx, &mut sm)?;
         }
         if let Some(mmu) = &mut io.translation {
             self.load_store.ask(&mut mmu.tx);
@@ -293,12 +293,12 @@ impl Sm {
         }
         let mut next = of_memory.min(self.ring.next_after(cycle).unwrap_or(u64::MAX));
         if self.may_issue() {
-            for way in 0..WAYS {
-                let wanting = self.warps.wanting(way) & self.fetch.buffered();
+            for path in 0..PATHS {
+                let wanting = self.warps.wanting(path) & self.fetch.buffered();
                 if wanting == 0 {
                     continue;
                 }
-                if way == MEMORY {
+                if path == MEMORY {
                     let room =
                         |one: &Scheduler| wanting & one.share != 0 && self.load_store.has_room(one.core);
                     next = if self.schedulers.iter().any(room) { cycle + 1 } else { next };
@@ -306,7 +306,7 @@ impl Sm {
                 }
                 for scheduler in &self.schedulers {
                     if wanting & scheduler.share != 0 {
-                        next = next.min(self.collectors.accepts_from(scheduler.core)[way].max(cycle + 1));
+                        next = next.min(self.collectors.accepts_from(scheduler.core)[path].max(cycle + 1));
                     }
                 }
             }
@@ -355,13 +355,13 @@ impl Component for Sm {
         }
         let count = params.schedulers as usize;
         let share = |first: usize| (first..slots).step_by(count).fold(0, |mask, slot| mask | 1 << slot);
-        let ways = [&params.sp, &params.sfu, &params.dp];
-        if ways.iter().map(|way| way.units).sum::<u32>() > 64 {
+        let paths = [&params.sp, &params.sfu, &params.dp];
+        if paths.iter().map(|path| path.units).sum::<u32>() > 64 {
             return Err("sp, sfu and dp may have 64 units together".into());
         }
-        let tensor = params.tensor.way();
-        let mut all = ways.into_iter().chain([&tensor]);
-        if all.any(|way| way.units > 0 && way.collectors + params.collectors == 0) {
+        let tensor = params.tensor.path();
+        let mut all = paths.into_iter().chain([&tensor]);
+        if all.any(|path| path.units > 0 && path.collectors + params.collectors == 0) {
             return Err("a sort of units has no operand collector".into());
         }
         Ok(Sm {

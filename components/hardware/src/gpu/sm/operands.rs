@@ -2,18 +2,18 @@
 //! register file, and go on to a unit.
 //!
 //! Nothing is stepped: every place (a pipeline register, a collector, a port, a bank, a unit) knows from when on it is
-//! free, and an instruction books its whole way when it is issued. The register file works in turns, one or more in a
+//! free, and an instruction books its whole path when it is issued. The register file works in turns, one or more in a
 //! cycle. An instruction enters a collector in the first turn after its issue at the earliest, reads from the next turn
 //! on, one operand per bank and turn, leaves in the turn after its last operand, and starts to execute in the next cycle
-//! (`way.rs`).
+//! (`pipeline_path.rs`).
 
 use counterpoint_ptx::FileAccesses;
 
 use super::facts::Fact;
-use super::params::{SmParams, WayParams};
-use super::places::{NEVER, Places};
+use super::params::{SmParams, PipelinePathParams};
+use super::pipeline_slots::{NEVER, PipelineSlots};
 use super::units::MEMORY;
-use super::way::{Units, Way};
+use super::pipeline_path::{Units, PipelinePath};
 
 /// Turns and cycles ahead for which banks and results are booked. Later bookings find their place free.
 pub(super) const WINDOW: u64 = 64;
@@ -178,61 +178,61 @@ impl RegisterFile {
 }
 
 /// One of the equal parts of an SM: the whole of it but for sub-cores.
-struct Part {
-    ways: [Way; MEMORY],
+struct SubCoreCollectors {
+    paths: [PipelinePath; MEMORY],
     /// The first cycle in which an entry of each is free.
     accepts: [u64; MEMORY],
     /// Turns in which the collectors that serve every sort are free.
-    shared: Places,
+    shared: PipelineSlots,
     units: Units,
 }
 
-impl Part {
-    /// Looks again at which ways an instruction can be issued on. A way without a collector takes none.
+impl SubCoreCollectors {
+    /// Looks again at which paths an instruction can be issued on. A path without a collector takes none.
     fn refresh(&mut self) {
         let shared = self.shared.earliest();
-        for (accepts, way) in self.accepts.iter_mut().zip(&self.ways) {
-            let collector = way.collectors.earliest().min(shared);
-            *accepts = if collector == NEVER { NEVER } else { way.accepts_from() };
+        for (accepts, path) in self.accepts.iter_mut().zip(&self.paths) {
+            let collector = path.collectors.earliest().min(shared);
+            *accepts = if collector == NEVER { NEVER } else { path.accepts_from() };
         }
     }
 }
 
-/// The ways of all sorts of instructions. Memory accesses wait for memory behind their collectors, so of them only the
+/// The paths of all sorts of instructions. Memory accesses wait for memory behind their collectors, so of them only the
 /// collectors that they share with others are here.
 pub(super) struct OperandCollector {
-    parts: Vec<Part>,
-    /// By way, the turn in which the last instruction entered a collector: they do so in the order of their issue, across
+    parts: Vec<SubCoreCollectors>,
+    /// For each path, the turn in which the last instruction entered a collector: they do so in the order of their issue, across
     /// all parts (GPGPU-Sim).
     entered: [u64; MEMORY],
 }
 
 impl OperandCollector {
-    /// The ways of an SM of `cores` equal parts.
+    /// The paths of an SM of `cores` equal parts.
     pub(super) fn new(params: &SmParams, cores: u32) -> Self {
-        let ways = [&params.sp, &params.sfu, &params.dp, &params.tensor.way()];
-        Self::of_ways(ways, params.collectors, params.results, cores)
+        let paths = [&params.sp, &params.sfu, &params.dp, &params.tensor.path()];
+        Self::of_paths(paths, params.collectors, params.results, cores)
     }
 
-    fn of_ways(ways: [&WayParams; MEMORY], shared: u32, results: u32, cores: u32) -> Self {
+    fn of_paths(paths: [&PipelinePathParams; MEMORY], shared: u32, results: u32, cores: u32) -> Self {
         let share = |count: u32| count.div_ceil(cores);
         let part = || {
             let mut units = 0;
-            let way = |params: &WayParams| {
+            let path = |params: &PipelinePathParams| {
                 let first_unit = units;
                 units += share(params.units);
-                Way::new(params, share, first_unit)
+                PipelinePath::new(params, share, first_unit)
             };
-            let ways = ways.map(way);
-            let (shared, units) = (Places::new(share(shared)), Units::new(share(results)));
-            let mut part = Part { ways, accepts: [NEVER; MEMORY], shared, units };
+            let paths = paths.map(path);
+            let (shared, units) = (PipelineSlots::new(share(shared)), Units::new(share(results)));
+            let mut part = SubCoreCollectors { paths, accepts: [NEVER; MEMORY], shared, units };
             part.refresh();
             part
         };
         OperandCollector { parts: (0..cores).map(|_| part()).collect(), entered: [0; MEMORY] }
     }
 
-    /// By way, the first cycle in which an instruction can be issued in a part.
+    /// For each path, the first cycle in which an instruction can be issued in a part.
     #[inline]
     pub(super) fn accepts_from(&self, part: usize) -> &[u64; MEMORY] {
         &self.parts[part].accepts
@@ -246,11 +246,11 @@ impl OperandCollector {
         registers: &mut RegisterFile,
         cycle: u64,
     ) -> u64 {
-        let way = usize::from(fact.way) % MEMORY;
-        let Part { ways, accepts, shared, units } = &mut self.parts[part];
-        let place = &mut ways[way];
+        let path = usize::from(fact.path) % MEMORY;
+        let SubCoreCollectors { paths, accepts, shared, units } = &mut self.parts[part];
+        let place = &mut paths[path];
         let (own, common) = (place.collectors.earliest(), shared.earliest());
-        let entered = &mut self.entered[way];
+        let entered = &mut self.entered[path];
         let enters =
             registers.first_turn(cycle + 1).max(place.inputs.earliest()).max(own.min(common)).max(*entered);
         if place.exit.is_empty() || enters == NEVER {
@@ -264,7 +264,7 @@ impl OperandCollector {
         let cycles = (latency, fact.cycles.1.into());
         let (leaves, starts) = place.exit.pass(units, (read + 1, registers.turns), cycles);
         if common < own { shared } else { &mut place.collectors }.take_until(leaves);
-        accepts[way] = place.accepts_from();
+        accepts[path] = place.accepts_from();
         let written = starts + latency + TO_REGISTER;
         registers.write(warp, &fact.operands, written);
         written
@@ -295,21 +295,21 @@ impl OperandCollector {
 mod tests {
     use super::*;
 
-    const WAY: WayParams =
-        WayParams { units: 1, issue_width: 1, inputs: 1, collectors: 2, outputs: 1, dispatch_width: 1 };
+    const PATH: PipelinePathParams =
+        PipelinePathParams { units: 1, issue_width: 1, inputs: 1, collectors: 2, outputs: 1, dispatch_width: 1 };
 
-    /// One way, and room for some results a cycle.
-    fn ways(way: &WayParams, results: u32) -> OperandCollector {
-        let none = WayParams { units: 0, collectors: 0, ..WAY };
-        OperandCollector::of_ways([way, &none, &none, &none], 0, results, 1)
+    /// One path, and room for some results a cycle.
+    fn paths(path: &PipelinePathParams, results: u32) -> OperandCollector {
+        let none = PipelinePathParams { units: 0, collectors: 0, ..PATH };
+        OperandCollector::of_paths([path, &none, &none, &none], 0, results, 1)
     }
 
-    /// A register file of four banks with one way, and room for one result a cycle.
+    /// A register file of four banks with one path, and room for one result a cycle.
     struct Pipeline(RegisterFile, OperandCollector);
 
     impl Pipeline {
-        fn new(turns: u32, way: &WayParams) -> Self {
-            Pipeline(RegisterFile::new(4, turns), ways(way, 1))
+        fn new(turns: u32, path: &PipelinePathParams) -> Self {
+            Pipeline(RegisterFile::new(4, turns), paths(path, 1))
         }
 
         /// When an instruction starts that is issued in a cycle.
@@ -324,7 +324,7 @@ mod tests {
     }
 
     fn starts(issues: &[(u64, &[u8])], turns: u32) -> Vec<u64> {
-        let mut pipeline = Pipeline::new(turns, &WAY);
+        let mut pipeline = Pipeline::new(turns, &PATH);
         issues.iter().map(|(cycle, reads)| pipeline.starts(*cycle, reads, (4, 1))).collect()
     }
 
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn a_busy_unit_holds_all_behind_it() {
-        let mut pipeline = Pipeline::new(1, &WAY);
+        let mut pipeline = Pipeline::new(1, &PATH);
         assert_eq!([10, 11, 13, 14].map(|cycle| pipeline.starts(cycle, &[1], (8, 8))), [14, 22, 30, 38]);
         // The unit has the first one, the second one is in front of it, the next two are in the collectors.
         assert_eq!(pipeline.1.accepts_from(0)[0], 15);
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_result_whose_place_is_taken_holds_all_behind_it() {
-        let mut pipeline = Pipeline::new(1, &WAY);
+        let mut pipeline = Pipeline::new(1, &PATH);
         // Of latency 5 in cycle 14, so that of latency 4 cannot begin in cycle 15, nor can what is behind it.
         let issues = [(10, 5), (11, 4), (12, 4), (13, 9)];
         assert_eq!(
@@ -369,37 +369,37 @@ mod tests {
 
     #[test]
     fn an_instruction_that_waits_for_a_bank_lets_those_behind_it_pass() {
-        let way =
-            WayParams { units: 2, issue_width: 2, inputs: 2, collectors: 4, outputs: 2, dispatch_width: 2 };
+        let path =
+            PipelinePathParams { units: 2, issue_width: 2, inputs: 2, collectors: 4, outputs: 2, dispatch_width: 2 };
         let (one_bank, other): (&[u8], &[u8]) = (&[0, 4, 8], &[1]);
-        let starts = |way: &WayParams, latency, initiation| {
-            let mut pipeline = Pipeline::new(1, way);
+        let starts = |path: &PipelinePathParams, latency, initiation| {
+            let mut pipeline = Pipeline::new(1, path);
             let first = pipeline.starts(10, one_bank, (4, 1));
             [first, pipeline.starts(10, other, (latency, initiation))]
         };
-        assert_eq!(starts(&way, 4, 1), [16, 14]);
-        assert_eq!(starts(&way, 6, 1), [16, 15], "results of both would be complete in cycle 20");
+        assert_eq!(starts(&path, 4, 1), [16, 14]);
+        assert_eq!(starts(&path, 6, 1), [16, 15], "results of both would be complete in cycle 20");
         // The only unit begins the first one in cycle 16, so it has no three cycles before that.
-        let single = WayParams { units: 1, ..way };
+        let single = PipelinePathParams { units: 1, ..path };
         assert_eq!(starts(&single, 4, 2), [16, 14]);
         assert_eq!(starts(&single, 4, 3), [16, 17]);
         // The second one is still in front of the unit when the first one comes, for which there is no other
         // place.
-        let narrow = WayParams { dispatch_width: 1, ..single };
+        let narrow = PipelinePathParams { dispatch_width: 1, ..single };
         assert_eq!(starts(&narrow, 4, 3), [16, 17]);
     }
 
     #[test]
     fn units_share_the_result_bus() {
-        let way =
-            WayParams { units: 2, issue_width: 2, inputs: 2, collectors: 4, outputs: 2, dispatch_width: 2 };
-        let mut pipeline = Pipeline::new(1, &way);
+        let path =
+            PipelinePathParams { units: 2, issue_width: 2, inputs: 2, collectors: 4, outputs: 2, dispatch_width: 2 };
+        let mut pipeline = Pipeline::new(1, &path);
         assert_eq!([10, 10].map(|cycle| pipeline.starts(cycle, &[], (4, 1))), [13, 14], "one result a cycle");
-        let (file, wide) = (RegisterFile::new(4, 1), ways(&way, 2));
+        let (file, wide) = (RegisterFile::new(4, 1), paths(&path, 2));
         let mut pipeline = Pipeline(file, wide);
         assert_eq!([10, 10].map(|cycle| pipeline.starts(cycle, &[], (4, 1))), [13, 13]);
-        let narrow = WayParams { outputs: 1, ..way };
-        let mut pipeline = Pipeline(RegisterFile::new(4, 1), ways(&narrow, 2));
+        let narrow = PipelinePathParams { outputs: 1, ..path };
+        let mut pipeline = Pipeline(RegisterFile::new(4, 1), paths(&narrow, 2));
         assert_eq!([10, 10].map(|cycle| pipeline.starts(cycle, &[], (4, 1))), [13, 14], "one leaves a cycle");
     }
 

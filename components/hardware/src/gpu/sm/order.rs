@@ -91,7 +91,7 @@ impl Sm {
     /// Holds a warp back whose next instruction is a release, if it has to wait.
     #[cold]
     pub(super) fn hold_release(&mut self, slot: u32) -> bool {
-        let (place, reach) = (self.warps.place(slot), self.warps.next(slot).releases);
+        let (place, reach) = (self.warps.cta_slot(slot), self.warps.next(slot).releases);
         let warp = &mut self.warps.slots[slot as usize];
         let pc = warp.warp.as_ref().and_then(Warp::pc).unwrap_or_default() as usize;
         let next = self.ctas[place].as_ref().map(|cta| &cta.launch.kernel.instructions()[pc]);
@@ -135,7 +135,7 @@ impl Sm {
         let cycles = u128::from(nanoseconds) * 1000 * u128::from(MANY) / u128::from(sim.span(MANY).as_ps());
         let end = cycle + (cycles as u64).max(1);
         self.ring.add(cycle, end, Writeback { warp: slot, pc: NO_REGISTERS, sets: 0 });
-        if let Some(cta) = &mut self.ctas[self.warps.place(slot)] {
+        if let Some(cta) = &mut self.ctas[self.warps.cta_slot(slot)] {
             cta.outstanding += 1;
         }
         self.pause(slot, Pause::Sleep(end));
@@ -152,7 +152,7 @@ impl Sm {
         let warp = &self.warps.slots[slot as usize];
         let mut waits = warp.outstanding > 0;
         if releases == Reach::Device
-            && let Some(cta) = &mut self.ctas[self.warps.place(slot)]
+            && let Some(cta) = &mut self.ctas[self.warps.cta_slot(slot)]
         {
             cta.drain.wait(slot);
             waits |= cta.drain.holds(slot);
@@ -173,7 +173,7 @@ impl Sm {
         while rest != 0 {
             let slot = rest.trailing_zeros();
             rest &= rest - 1;
-            let place = self.warps.place(slot);
+            let place = self.warps.cta_slot(slot);
             let warp = &mut self.warps.slots[slot as usize];
             let waits = match warp.pause {
                 Pause::Acquire | Pause::AcquireFromDevice => warp.acquiring,

@@ -9,7 +9,7 @@ use super::scheduler::WarpPolicy;
 use super::scheduler::gto::GreedyThenOldest;
 use crate::memory::cache::SetIndex;
 
-/// When an SM forgets what its L1 data cache holds.
+/// When an SM invalidates its L1 data cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum L1Flush {
     /// Before the first block of another launch.
@@ -21,18 +21,18 @@ pub enum L1Flush {
 /// Treatment of global loads by the L1 data cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum GlobalLoads {
-    /// They look there.
+    /// Global loads look up the L1.
     Cached,
-    /// They pass it by (GPGPU-Sim's gmem_skip_L1D), in sectors of 32 bytes.
+    /// Global loads bypass the L1 (GPGPU-Sim's gmem_skip_L1D), in sectors of 32 bytes.
     Bypass,
 }
 
 /// Treatment of a store to local memory whose line is not in the L1 data cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum LocalStores {
-    /// It goes to memory.
+    /// The store goes to memory.
     NoAllocate,
-    /// It takes a place, without asking for the rest of the line.
+    /// The store allocates a line, without fetching the rest of it.
     Allocate,
 }
 
@@ -63,10 +63,10 @@ pub struct L1Params {
     /// Accesses that one miss can serve.
     #[param(default = "8", min = "1")]
     pub merges: u32,
-    /// Which set a line belongs to.
+    /// Function from a line to its set.
     #[param(default = "fermi-hash")]
     pub set_index: SetIndex,
-    /// Which global loads look here. Local memory is always cached.
+    /// Whether global loads look up the L1. Local memory is always cached.
     #[param(default = "cached")]
     pub global: GlobalLoads,
     /// Treatment of a store to local memory whose line is not here.
@@ -75,7 +75,7 @@ pub struct L1Params {
     /// From the access to the lookup: what a hit takes, and what a miss takes before its request leaves.
     #[param(default = "35 cycles", min = "1 cycle", max = "500 cycles")]
     pub latency: Cycles,
-    /// When everything is forgotten.
+    /// When everything is invalidated.
     #[param(default = "launch-change")]
     pub flush: L1Flush,
 }
@@ -135,7 +135,7 @@ pub struct IntCycles {
     /// Multiply-additions. `mad24` takes one more.
     #[param(min = "1", max = "500")]
     pub mad: u32,
-    /// Divisions and remainders, which go the way of approximations.
+    /// Divisions and remainders, which take the path of approximations.
     #[param(min = "1", max = "500")]
     pub div: u32,
     /// Shuffles.
@@ -161,10 +161,10 @@ pub struct FloatCycles {
     /// Multiply-additions.
     #[param(min = "1", max = "500")]
     pub mad: u32,
-    /// Divisions, which go the way of approximations.
+    /// Divisions, which take the path of approximations.
     #[param(min = "1", max = "500")]
     pub div: u32,
-    /// Rounded reciprocals and square roots, which go the way of approximations. GPGPU-Sim takes them for approximations.
+    /// Rounded reciprocals and square roots, which take the path of approximations. GPGPU-Sim takes them for approximations.
     #[param(min = "1", max = "500")]
     pub root: u32,
     /// The rest: absolute values, negations, conversions, comparisons. GPGPU-Sim gives them one cycle.
@@ -173,7 +173,7 @@ pub struct FloatCycles {
 }
 
 impl FloatCycles {
-    /// All of them, in their order.
+    /// All values, in their order.
     pub(super) fn each(&self) -> [u32; 7] {
         [self.add, self.max, self.mul, self.mad, self.div, self.root, self.other]
     }
@@ -188,13 +188,13 @@ pub enum DoubleOther {
     Dp,
 }
 
-/// The way of one sort of instruction from its issue to its units. All are totals of the SM; sub-cores share them out.
+/// The path of one sort of instruction from its issue to its units. All are totals of the SM; sub-cores share them out.
 #[derive(Clone, Debug, Params)]
-pub struct WayParams {
+pub struct PipelinePathParams {
     /// Units that execute.
     #[param(max = "64")]
     pub units: u32,
-    /// Instructions that may stand between issue and operand collectors (the width of GPGPU-Sim's ID_OC).
+    /// Instructions that the pipeline registers between issue and operand collectors hold (the width of GPGPU-Sim's ID_OC).
     #[param(min = "1", max = "64")]
     pub issue_width: u32,
     /// Instructions that enter operand collectors in a turn of the register file (`operand_collector_num_in_ports`).
@@ -206,7 +206,7 @@ pub struct WayParams {
     /// Instructions that leave operand collectors in a turn of the register file (`operand_collector_num_out_ports`).
     #[param(default = "1", min = "1", max = "64")]
     pub outputs: u32,
-    /// Instructions that may stand between operand collectors and units (the width of GPGPU-Sim's OC_EX).
+    /// Instructions that the pipeline registers between operand collectors and units hold (the width of GPGPU-Sim's OC_EX).
     #[param(min = "1", max = "64")]
     pub dispatch_width: u32,
 }
@@ -217,7 +217,7 @@ pub struct TensorParams {
     /// Units that execute.
     #[param(max = "64")]
     pub units: u32,
-    /// Instructions that may stand in front of their operand collectors.
+    /// Instructions that the pipeline registers in front of their operand collectors hold.
     #[param(default = "1", min = "1", max = "64")]
     pub issue_width: u32,
     /// Operand collectors for them alone.
@@ -247,9 +247,9 @@ pub struct TensorParams {
 }
 
 impl TensorParams {
-    pub(super) fn way(&self) -> WayParams {
+    pub(super) fn path(&self) -> PipelinePathParams {
         let &TensorParams { units, issue_width, collectors, .. } = self;
-        WayParams { units, issue_width, inputs: 1, collectors, outputs: 1, dispatch_width: 1 }
+        PipelinePathParams { units, issue_width, inputs: 1, collectors, outputs: 1, dispatch_width: 1 }
     }
 
     /// Multiplications and additions of a unit in a cycle, for a class of products.
@@ -266,10 +266,10 @@ impl TensorParams {
     }
 }
 
-/// Which lanes of a global access become one transaction.
+/// Rule by which lanes of a global access become one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Coalescing {
-    /// Those in one line of 128 bytes.
+    /// Lanes in one line of 128 bytes.
     Lines,
     /// Those in one segment: of 32 bytes for elements of one byte, of 64 for those of two, of a line for all others
     /// (GPGPU-Sim).
@@ -279,9 +279,9 @@ pub enum Coalescing {
 /// Restriction on the two instructions that one scheduler issues in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Pairing {
-    /// They go to different sorts of units.
+    /// The two instructions go to different sorts of units.
     DifferentUnits,
-    /// They may go to the same one.
+    /// The two instructions may go to the same sort of units.
     Any,
 }
 
@@ -309,13 +309,13 @@ pub struct SmParams {
     /// Warp schedulers; each issues in every cycle from its share of the warps.
     #[param(default = "2", min = "1", max = "4")]
     pub schedulers: u32,
-    /// Which of the ready warps issues.
+    /// Policy that chooses among the ready warps.
     #[param(default = <GreedyThenOldest as Variant<dyn WarpPolicy>>::NAME)]
     pub warp_scheduler: Slot<dyn WarpPolicy>,
     /// Instructions of one warp that a scheduler issues in a cycle.
     #[param(default = "1", min = "1", max = "2")]
     pub issue_width: u32,
-    /// Which instructions may be issued together.
+    /// Rule for two instructions that are issued in one cycle.
     #[param(default = "different-units")]
     pub pairing: Pairing,
     /// Every scheduler has collectors, register banks and units of its own.
@@ -345,7 +345,7 @@ pub struct SmParams {
     pub l1t: ReadCacheParams,
     /// The TLB.
     pub tlb: TlbParams,
-    /// Which lanes of a global access become one transaction.
+    /// Rule by which lanes of a global access become one transaction.
     #[param(default = "lines")]
     pub coalescing: Coalescing,
     /// From the access to its value, in shared memory without bank conflicts.
@@ -364,19 +364,19 @@ pub struct SmParams {
     #[param(
         default = "{ units: 2, issue_width: 2, inputs: 2, collectors: 6, outputs: 2, dispatch_width: 2 }"
     )]
-    pub sp: WayParams,
+    pub sp: PipelinePathParams,
     /// Approximations, divisions and roots.
     #[param(default = "{ units: 1, issue_width: 1, collectors: 8, dispatch_width: 1 }")]
-    pub sfu: WayParams,
-    /// Double precision; without units it goes the way of approximations.
+    pub sfu: PipelinePathParams,
+    /// Double precision; without units it takes the path of approximations.
     #[param(default = "{ units: 0, issue_width: 1, collectors: 0, dispatch_width: 1 }")]
-    pub dp: WayParams,
+    pub dp: PipelinePathParams,
     /// Products of matrices.
     #[param(default = "{ units: 0, collectors: 0 }")]
     pub tensor: TensorParams,
     /// Memory accesses; their one unit is the load-store unit.
     #[param(default = "{ units: 1, issue_width: 1, collectors: 2, dispatch_width: 1 }")]
-    pub memory: WayParams,
+    pub memory: PipelinePathParams,
     /// Operand collectors that serve every sort of instruction.
     #[param(default = "0", max = "64")]
     pub collectors: u32,

@@ -12,9 +12,9 @@ use crate::memory::cache::{Cache, CacheParams, Found, SetIndex, WayId};
 
 pub(super) enum Lookup<'a> {
     Hit(&'a Line),
-    /// It is not; the one who asked waits for it.
+    /// The line is absent and has been requested; the reader waits for it.
     Missed,
-    /// It is on its way already; the one who asked waits for it.
+    /// The line is on its way already; the reader waits for it.
     Joined,
     /// Nobody can wait before an answer has come.
     Blocked,
@@ -26,13 +26,13 @@ pub(super) struct ReadCacheStats {
     /// Lookups.
     #[stat(name = "total_cache_accesses", unit = "accesses")]
     accesses: Counter,
-    /// Those that found nothing.
+    /// Lookups that missed.
     #[stat(name = "total_cache_misses", unit = "accesses")]
     misses: Counter,
-    /// Those that joined a miss under way.
+    /// Lookups that joined a miss under way.
     #[stat(name = "total_cache_pending_hits", unit = "accesses")]
     pending_hits: Counter,
-    /// Those that could neither miss nor join, and were made again.
+    /// Lookups that could neither miss nor join a miss, and were repeated.
     #[stat(name = "total_cache_reservation_fails", unit = "cycles")]
     reservation_fails: Counter,
 }
@@ -134,8 +134,8 @@ impl<T> ReadCache<T> {
         }
     }
 
-    /// Forgets every line.
-    pub(super) fn forget(&mut self) {
+    /// Invalidates every line.
+    pub(super) fn invalidate(&mut self) {
         self.cache.invalidate_clean();
     }
 

@@ -6,13 +6,13 @@ use super::{Sm, SmStats};
 
 /// A scheduler's warps, as bits.
 pub(super) struct Held {
-    /// Those that have not ended.
+    /// Warps that have not ended.
     pub(super) live: u64,
     pub(super) running: u64,
-    /// Those whose next instruction has its operands.
+    /// Warps whose next instruction has its operands.
     pub(super) ready: u64,
     pub(super) buffered: u64,
-    /// Those whose next instruction is for the load-store unit.
+    /// Warps whose next instruction is for the load-store unit.
     pub(super) wants_memory: u64,
     pub(super) accessing: u64,
     pub(super) at_page: u64,
@@ -51,7 +51,7 @@ impl Sm {
         stats.issue_slots.add(slot, amount);
         let place = match warps {
             0 => self.occupied.trailing_zeros() as usize,
-            warps => self.warps.place(warps.trailing_zeros()),
+            warps => self.warps.cta_slot(warps.trailing_zeros()),
         };
         if let Some(cta) = &mut self.ctas[place] {
             cta.counts.slots.add(slot, amount);

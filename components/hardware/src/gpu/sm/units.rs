@@ -1,24 +1,24 @@
-//! How long instructions take: latency and initiation interval of every class, and the way that a unit's instructions
-//! go.
+//! How long instructions take: latency and initiation interval of every class, and the path that a unit's instructions
+//! take.
 
 use counterpoint_ptx::{Instruction, Latency, Unit};
 
 use super::params::{DoubleOther, FloatCycles, SmParams, TensorParams};
 
-/// The ways of instructions through the SM.
-pub(in crate::gpu) const WAYS: usize = 5;
-/// The way of integers, single precision and control; of approximations; of double precision.
+/// The paths of instructions through the SM.
+pub(in crate::gpu) const PATHS: usize = 5;
+/// The path of integers, single precision and control; of approximations; of double precision.
 const SP: usize = 0;
 const SFU: usize = 1;
 const DP: usize = 2;
-/// The way of products of matrices.
+/// The path of products of matrices.
 const TENSOR: usize = 3;
-/// The way of memory accesses.
+/// The path of memory accesses.
 pub(in crate::gpu) const MEMORY: usize = 4;
 
 const CLASSES: usize = Latency::MatrixBit as usize + 1;
 
-/// Latency, initiation interval and way of every class.
+/// Latency, initiation interval and path of every class.
 pub(in crate::gpu) struct Units {
     cycles: [(u16, u16); CLASSES],
     tensor: TensorParams,
@@ -99,9 +99,9 @@ impl Units {
         ((self.tensor.latency + initiation - 1) as u16, initiation as u16)
     }
 
-    /// The way that an instruction goes.
+    /// The path that an instruction takes.
     #[inline]
-    pub(in crate::gpu) fn way(&self, unit: Unit, class: Latency) -> usize {
+    pub(in crate::gpu) fn path(&self, unit: Unit, class: Latency) -> usize {
         match unit {
             Unit::Sp | Unit::Control => SP,
             Unit::Dp if class == Latency::DpOther => self.dp_other,

@@ -17,8 +17,8 @@ use super::scheduler::View;
 use super::units::{MEMORY, Units};
 use super::writeback::{NO_REGISTERS, Writeback};
 
-/// Places for the ways in a table: a power of two, so that no index needs a look at the bounds.
-pub(super) const PLACES: usize = 8;
+/// Slots for the paths in a table: a power of two, so that no index needs a check of its bounds.
+pub(super) const PATH_SLOTS: usize = 8;
 
 /// State of a warp besides its registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,9 +27,9 @@ pub(super) enum State {
     Ended,
     Running,
     AtBarrier,
-    /// It waits for what its [`Pause`] says.
+    /// The warp waits for what its [`Pause`] says.
     AtFence,
-    /// Its next instruction waits for pages.
+    /// The next instruction of the warp waits for pages.
     AtPage,
 }
 
@@ -41,12 +41,12 @@ pub(super) struct WarpSlot {
     pub(super) attention: u64,
     /// Memory transactions that have not been acknowledged.
     pub(super) outstanding: u32,
-    /// Its pause at a fence, a release or an acquire.
+    /// Pause of the warp at a fence, a release or an acquire.
     pub(super) pause: Pause,
     pub(super) copies: Copies,
-    /// The value of its acquire has not come.
+    /// Whether the value of its acquire has not come.
     pub(super) acquiring: bool,
-    /// Its next instruction is a release that has waited.
+    /// Whether the next instruction of the warp is a release that has waited.
     pub(super) may_release: bool,
     /// The watch over a warp that may go round for ever.
     pub(super) watch: Option<Box<Watch>>,
@@ -54,14 +54,14 @@ pub(super) struct WarpSlot {
 
 /// Registers whose value has not arrived, as bits.
 struct Scoreboard {
-    /// By slot, a bit for all registers whose ids are the same modulo 64: the whole truth for kernels that have no more.
+    /// For each slot, a bit for all registers whose ids are the same modulo 64: the whole truth for kernels that have no more.
     bits: [u64; SLOTS],
-    /// By slot, instructions whose results have not arrived.
+    /// For each slot, instructions whose results have not arrived.
     results: [u32; SLOTS],
     /// The registers of kernels with more than 64, one by one: those of all warps are word by word beside each other, so that warps in
     /// the same part of a program meet in the host's cache.
     words: Vec<u64>,
-    /// By slot, the words of a warp: none where the bits suffice.
+    /// For each slot, the words of a warp: none where the bits suffice.
     lengths: [u16; SLOTS],
 }
 
@@ -155,23 +155,23 @@ pub(super) struct Warps {
     /// Grows with the start of a slot's warp.
     pub(super) ages: Vec<u64>,
     next_age: u64,
-    /// By slot, the warps that began before its own; of those that have ended, the bits mean nothing.
+    /// For each slot, the warps that began before its own; of those that have ended, the bits mean nothing.
     older: [u64; SLOTS],
     /// Warps that have not ended.
     pub(super) live: u64,
-    /// Of these, the warps that wait at no barrier and no fence.
+    /// Live warps that wait at no barrier and no fence.
     pub(super) running: u64,
-    /// Of these, the warps whose next instruction has its operands.
+    /// Running warps whose next instruction has its operands.
     pub(super) ready: u64,
     /// Warps with memory accesses that have not ended.
     pub(super) accessing: u64,
     /// Warps whose next instruction is an access that has had to wait for pages.
     pub(super) held: u64,
-    /// Per way through the SM, the warps whose next instruction takes it. There are fewer ways than places for them.
-    wants: [u64; PLACES],
+    /// Per path through the SM, the warps whose next instruction takes it. There are fewer paths than slots.
+    wants: [u64; PATH_SLOTS],
     next: [Fact; SLOTS],
-    /// The place of the warp's block, and the number of its program.
-    places: [u8; SLOTS],
+    /// The slot of the warp's block, and the number of its program.
+    cta_slots: [u8; SLOTS],
     numbers: [u16; SLOTS],
     /// The part of the SM that a slot belongs to: 0 but for sub-cores.
     cores: [u8; SLOTS],
@@ -207,9 +207,9 @@ impl Warps {
             ready: 0,
             accessing: 0,
             held: 0,
-            wants: [0; PLACES],
+            wants: [0; PATH_SLOTS],
             next: [Fact::default(); SLOTS],
-            places: [0; SLOTS],
+            cta_slots: [0; SLOTS],
             numbers: [0; SLOTS],
             cores: std::array::from_fn(|slot| (slot % cores) as u8),
             lanes: [(0, 0); SLOTS],
@@ -219,10 +219,10 @@ impl Warps {
         }
     }
 
-    /// The place of the block of the warp in a slot.
+    /// The block slot of the warp in a warp slot.
     #[inline]
-    pub(super) fn place(&self, slot: u32) -> usize {
-        self.places[slot as usize % SLOTS].into()
+    pub(super) fn cta_slot(&self, slot: u32) -> usize {
+        self.cta_slots[slot as usize % SLOTS].into()
     }
 
     /// The part of the SM that a slot belongs to.
@@ -267,16 +267,16 @@ impl Warps {
         View { ready, live, waiting, ages: &self.ages, older: &self.older }
     }
 
-    /// By way, the warps whose next instruction takes it.
+    /// For each path, the warps whose next instruction takes it.
     #[inline]
-    pub(super) fn wants(&self) -> &[u64; PLACES] {
+    pub(super) fn wants(&self) -> &[u64; PATH_SLOTS] {
         &self.wants
     }
 
-    /// The warps whose next instruction has its operands and takes this way.
+    /// The warps whose next instruction has its operands and takes this path.
     #[inline]
-    pub(super) fn wanting(&self, way: usize) -> u64 {
-        self.wants[way % PLACES] & self.ready
+    pub(super) fn wanting(&self, path: usize) -> u64 {
+        self.wants[path % PATH_SLOTS] & self.ready
     }
 
     /// A block of a kernel begins, with registers in such files; gives the number of its program.
@@ -302,7 +302,7 @@ impl Warps {
         place.copies.restart();
         place.watch = None;
         let at = slot as usize % SLOTS;
-        (self.places[at], self.numbers[at]) = (cta as u8, program);
+        (self.cta_slots[at], self.numbers[at]) = (cta as u8, program);
         let registers = self.programs.get(program).kernel.scoreboard_registers();
         self.scoreboard.start(at, registers);
         self.older.iter_mut().for_each(|older| *older &= !(1 << slot));
@@ -377,7 +377,7 @@ impl Warps {
         if self.running & !self.ready & bit != 0 && self.scoreboard.has(at, &self.next[at], program) {
             self.ready |= bit;
         }
-        self.places[at].into()
+        self.cta_slots[at].into()
     }
 
     /// Whether there are units for products of matrices.
@@ -400,8 +400,8 @@ impl Warps {
         }
         // It had its operands before.
         let next = &mut self.next[slot as usize % SLOTS];
-        self.wants[usize::from(next.way) % PLACES] &= !bit;
-        next.way = MEMORY as u8;
+        self.wants[usize::from(next.path) % PATH_SLOTS] &= !bit;
+        next.path = MEMORY as u8;
         self.wants[MEMORY] |= bit;
         self.running |= bit;
         self.ready |= bit;
@@ -412,7 +412,7 @@ impl Warps {
     pub(super) fn go_on(&mut self, slot: u32, pc: Option<u32>) {
         let (at, bit) = (slot as usize % SLOTS, 1 << slot);
         let next = &mut self.next[at];
-        self.wants[usize::from(next.way) % PLACES] &= !bit;
+        self.wants[usize::from(next.path) % PATH_SLOTS] &= !bit;
         let Some(pc) = pc else {
             self.running &= !bit;
             self.ready &= !bit;
@@ -421,7 +421,7 @@ impl Warps {
         let program = self.programs.get(self.numbers[at]);
         *next = *program.fact(pc);
         self.running |= bit;
-        self.wants[usize::from(next.way) % PLACES] |= bit;
+        self.wants[usize::from(next.path) % PATH_SLOTS] |= bit;
         let has_operands = self.scoreboard.has(at, next, program);
         self.ready = self.ready & !bit | u64::from(has_operands) << slot;
     }

@@ -32,7 +32,7 @@ impl Writeback {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Node {
+struct WritebackNode {
     result: Writeback,
     next: u8,
 }
@@ -41,7 +41,7 @@ pub(super) struct WritebackRing {
     /// The newest result of each cycle.
     heads: [u8; SLOTS as usize],
     occupied: u64,
-    nodes: [Node; NODES],
+    nodes: [WritebackNode; NODES],
     free: u8,
     /// Results that are not in the ring, the earliest on top, and its cycle.
     far: BinaryHeap<Reverse<(u64, Writeback)>>,
@@ -50,7 +50,7 @@ pub(super) struct WritebackRing {
 
 impl WritebackRing {
     pub(super) fn new() -> Self {
-        let node = |place: usize| Node {
+        let node = |place: usize| WritebackNode {
             result: Writeback::default(),
             next: if place + 1 < NODES { place as u8 + 1 } else { END },
         };
@@ -74,7 +74,7 @@ impl WritebackRing {
         let (slot, place) = ((at % SLOTS) as usize, self.free);
         let node = &mut self.nodes[usize::from(place) % NODES];
         self.free = node.next;
-        *node = Node { result, next: self.heads[slot] };
+        *node = WritebackNode { result, next: self.heads[slot] };
         self.heads[slot] = place;
         self.occupied |= 1 << slot;
     }

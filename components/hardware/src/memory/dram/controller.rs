@@ -20,7 +20,7 @@ use counterpoint_protocols::preload::Preloaded;
 
 use super::backing::Backing;
 use super::bank::Command;
-use super::place::{Layout, Place};
+use super::place::{Layout, DramAddress};
 use super::scheduler::{Issued, Request, Scheduler};
 use super::timing::{Timing, TimingParams};
 use crate::memory::address_map::{AddressMap, AddressMapParams};
@@ -62,7 +62,7 @@ pub struct DramPorts {
 /// Statistics of a controller.
 #[derive(Default, Stats)]
 pub struct DramStats {
-    /// Of each launch and stream.
+    /// Counts of each launch and stream.
     by_label: ByLabel<DramCounts>,
     /// The peak rate of the pins: a burst in the cycles that it occupies the bus.
     #[stat(unit = "bytes/s")]
@@ -225,7 +225,7 @@ impl DramController {
             track.begin(sim.now());
         }
         track.count(if write { [0, parts] } else { [parts, 0] });
-        let Place { bank, row, .. } = self.layout.place(local);
+        let DramAddress { bank, row, .. } = self.layout.place(local);
         let columns = self.timing.columns(parts, write);
         sim.trace(|| {
             let what = if write { "write" } else { "read" };

@@ -74,9 +74,9 @@ pub struct AddressMask {
     pub channel: u32,
     /// The bits of the bank, without the channel's.
     pub bank: Bits,
-    /// Of the row.
+    /// Bits of the row.
     pub row: Bits,
-    /// Of the column.
+    /// Bits of the column.
     pub column: Bits,
 }
 
@@ -124,7 +124,7 @@ impl AddressMask {
                 '0' => None,
                 '.' | '|' | ' ' => continue,
                 _ => {
-                    let message = format!("`{letter}` stands for nothing in a mask");
+                    let message = format!("`{letter}` means nothing in a mask");
                     return error(start + place, letter.len_utf8(), message, form);
                 }
             };
@@ -230,8 +230,8 @@ mod tests {
             ("8;RR", ["m.yaml:1:1: error: the mask does not say where the channel lies", "| ^^^^"]),
             ("dramid@8", ["m.yaml:1:8: error: no `;` ends the channel's bit", "^"]),
             ("dramid@x;0", ["m.yaml:1:8: error: `x` is not a bit of the channel", "expected 7 to 32"]),
-            ("dramid@8;00R.RX", ["m.yaml:1:15: error: `X` stands for nothing in a mask", "^"]),
-            ("'dramid@8;00R.RX'", ["m.yaml:1:16: error: `X` stands for nothing in a mask", "^"]),
+            ("dramid@8;00R.RX", ["m.yaml:1:15: error: `X` means nothing in a mask", "^"]),
+            ("'dramid@8;00R.RX'", ["m.yaml:1:16: error: `X` means nothing in a mask", "^"]),
             ("dramid@8;R", ["m.yaml:1:10: error: the mask has 1 bits", "64 letters"]),
             ("[1]", ["m.yaml:1:1: error: expected an address mask, found a list", "^"]),
         ] {

@@ -8,7 +8,7 @@ use super::timing::Timing;
 
 /// A place in a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct DramAddress {
     /// The bank.
     pub bank: usize,
     /// The row of the bank.
@@ -29,11 +29,11 @@ pub enum Layout {
     },
     /// Bits of the address.
     Masked {
-        /// Of the bank.
+        /// Bits of the bank.
         bank: Field,
-        /// Of the row.
+        /// Bits of the row.
         row: Field,
-        /// Of the column.
+        /// Bits of the column.
         column: Field,
     },
 }
@@ -61,16 +61,18 @@ impl Layout {
 
     /// The place of an address of the channel.
     #[inline]
-    pub fn place(&self, address: u64) -> Place {
+    pub fn place(&self, address: u64) -> DramAddress {
         match self {
             Layout::Plain { row, banks } => {
                 let (chunk, column) = row.divide(address);
                 let (row, bank) = banks.divide(chunk);
-                Place { bank: bank as usize, row, column }
+                DramAddress { bank: bank as usize, row, column }
             }
-            Layout::Masked { bank, row, column } => {
-                Place { bank: bank.of(address) as usize, row: row.of(address), column: column.of(address) }
-            }
+            Layout::Masked { bank, row, column } => DramAddress {
+                bank: bank.of(address) as usize,
+                row: row.of(address),
+                column: column.of(address),
+            },
         }
     }
 }
@@ -98,7 +100,7 @@ mod tests {
     /// Slice, row, bank and column of an address.
     fn decode(address: u64) -> (u32, u64, usize, u64) {
         let (map, layout) = fermi();
-        let Place { bank, row, column } = layout.place(map.within_channel(address));
+        let DramAddress { bank, row, column } = layout.place(map.within_channel(address));
         (map.slice(address), row, bank, column)
     }
 

@@ -55,7 +55,7 @@ pub struct Finished<T> {
 
 /// Result of a step.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Step<T> {
+pub struct SchedulerStep<T> {
     /// Refreshes since the last step.
     pub refreshes: u64,
     /// The column command.
@@ -92,7 +92,7 @@ struct Queue {
     /// Accesses that have overtaken the oldest.
     passed: u32,
     wanted: u32,
-    /// Of the wanted access.
+    /// Row of the wanted access.
     row: u64,
 }
 
@@ -185,8 +185,9 @@ impl<T> Scheduler<T> {
     }
 
     /// Issues what can be issued in this cycle; column commands only if there is room for what they finish.
-    pub fn step(&mut self, cycle: u64, room: bool) -> Step<T> {
-        let mut step = Step { refreshes: 0, column: None, row: None, finished: None, next: self.next };
+    pub fn step(&mut self, cycle: u64, room: bool) -> SchedulerStep<T> {
+        let mut step =
+            SchedulerStep { refreshes: 0, column: None, row: None, finished: None, next: self.next };
         if cycle < self.next {
             return step;
         }
@@ -219,7 +220,7 @@ impl<T> Scheduler<T> {
         step
     }
 
-    /// Of these banks the one that may issue its command at `cycle`, with the oldest access.
+    /// The bank of `banks` with the oldest access, of those that may issue their command at `cycle`.
     #[inline]
     fn oldest(&self, mut banks: u64, cycle: u64) -> Option<usize> {
         let (mut best, mut found) = (u64::MAX, None);

@@ -21,7 +21,7 @@ pub enum Standard {
     Hbm2,
 }
 
-/// Which bits of a bank's number are its bank group's.
+/// Bits of a bank's number that are its bank group's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Grouping {
     /// The high ones: neighbouring banks share a group.
@@ -46,7 +46,7 @@ macro_rules! timings {
             /// Bank groups of the channel; 1 where the standard has none.
             #[param(min = "1", max = "64")]
             pub groups: Option<u32>,
-            /// Which bits of a bank's number are its group's.
+            /// Bits of a bank's number that are its bank group's.
             pub grouping: Option<Grouping>,
             $($(#[doc = $doc])+ #[param(max = "1000000")] pub $name: Option<u64>,)*
             /// Bytes of one row of one bank, where the address map does not say.

@@ -14,7 +14,7 @@ use counterpoint_protocols::extra::LineTag;
 
 /// Rule by which an L2 slice treats lines with tags.
 pub trait LineRule {
-    /// It looks at no tag: the slice does without it.
+    /// Whether the rule reads no tag, so that the slice does without it.
     fn is_idle(&self) -> bool {
         false
     }

@@ -10,7 +10,7 @@ use std::fmt;
 
 use super::affine::{Affine, Condition, CountedLoop, has_data};
 use super::polynomial::{Atom, Polynomial};
-use super::ssa::{Source, Step};
+use super::ssa::{Source, SsaInstruction};
 use crate::isa::memory::modifiers;
 use crate::isa::{RangeAction, Space};
 use crate::syntax::ast::{Function, Module};
@@ -51,23 +51,23 @@ pub enum Array {
 pub struct MemoryAccess {
     /// The instruction, as an index in [`Ssa::steps`](super::ssa::Ssa::steps).
     pub pc: u32,
-    /// Its line.
+    /// Line of the memory access.
     pub line: u32,
-    /// Its opcode.
+    /// Opcode of the memory access.
     pub opcode: String,
     /// The space, where it is known: a generic address has that of its array.
     pub space: Option<Space>,
-    /// It reads (an atomic reads and writes).
+    /// Whether the access reads (an atomic reads and writes).
     pub reads: bool,
-    /// It writes.
+    /// Whether the access writes.
     pub writes: bool,
     /// Bytes of one thread.
     pub bytes: u32,
     /// The array accessed; `None` if it is unknown.
     pub array: Option<Array>,
-    /// Its possible addresses.
+    /// Possible addresses of the memory access.
     pub addresses: Vec<Polynomial>,
-    /// Its class.
+    /// Class of the memory access.
     pub class: Class,
     /// The reason why it is not regular.
     pub reason: Option<String>,
@@ -184,7 +184,7 @@ fn access(module: &Module, affine: &Affine, pc: u32) -> Option<MemoryAccess> {
 }
 
 /// An access to a surface, which a launch binds to any array.
-fn surface_access(step: &Step, pc: u32) -> MemoryAccess {
+fn surface_access(step: &SsaInstruction, pc: u32) -> MemoryAccess {
     let words = || step.opcode.split('.');
     let elements = words().find_map(|word| word.strip_prefix('v')?.parse().ok()).unwrap_or(1);
     let element = words().find_map(element_size).unwrap_or_default();
@@ -252,7 +252,7 @@ fn classify(affine: &Affine, addresses: &[Polynomial]) -> (Class, Option<String>
                 note(Class::Semi, format!("line {line} makes the address by no polynomial"));
             }
             Atom::Derived(_, a, b) if varies(a) || varies(b) => {
-                note(Class::Semi, format!("{atom} is no polynomial"));
+                note(Class::Semi, format!("{atom} is not a polynomial"));
             }
             Atom::Counter(header) => {
                 if let Some((class, reason)) = uncounted(affine, *header) {

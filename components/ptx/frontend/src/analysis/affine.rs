@@ -12,7 +12,7 @@ use super::cfg::Block;
 use super::dominance::Loop;
 use super::operations::result;
 use super::polynomial::{Atom, MOST_ALTERNATIVES, Polynomial};
-use super::ssa::{Source, Ssa, Step, UNDEFINED, ValueId};
+use super::ssa::{Source, Ssa, SsaInstruction, UNDEFINED, ValueId};
 use crate::syntax::ast::Function;
 
 /// The possible values.
@@ -104,7 +104,7 @@ pub struct ExitTest {
 /// A loop and how it ends.
 #[derive(Clone, Debug)]
 pub struct CountedLoop {
-    /// Its blocks.
+    /// Blocks of the loop.
     pub body: Loop,
     /// Line of its first instruction.
     pub line: u32,
@@ -333,7 +333,7 @@ impl Affine {
         written
     }
 
-    fn single(&self, step: &Step) -> Option<Vec<Polynomial>> {
+    fn single(&self, step: &SsaInstruction) -> Option<Vec<Polynomial>> {
         let mut words = step.opcode.split('.');
         let (name, kind) = (words.next()?, step.opcode.rsplit('.').next()?);
         if name == "ld" {
@@ -349,7 +349,7 @@ impl Affine {
         result(&step.opcode, &operands.collect::<Option<Vec<_>>>()?)
     }
 
-    fn parameter(&self, step: &Step, kind: &str) -> Option<Vec<Polynomial>> {
+    fn parameter(&self, step: &SsaInstruction, kind: &str) -> Option<Vec<Polynomial>> {
         let Some(Source::Address(base, offset)) = step.sources.first() else { return None };
         let Source::Name(name, more) = base.as_ref() else { return None };
         let index = *self.params.get(name)?;
@@ -378,7 +378,7 @@ impl Affine {
     }
 
     /// Whether the result of an instruction depends on memory.
-    fn reads_data(&self, step: &Step) -> bool {
+    fn reads_data(&self, step: &SsaInstruction) -> bool {
         let name = step.opcode.split('.').next().unwrap_or("");
         let loads = matches!(name, "ld" | "ldu" | "atom" | "tex" | "tld4" | "suld" | "suq" | "call")
             && !step.opcode.starts_with("ld.param");

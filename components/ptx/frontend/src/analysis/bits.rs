@@ -48,7 +48,7 @@ impl Bits {
         self.iter_from(0)
     }
 
-    /// Those that are not below `first`, smallest first.
+    /// Elements that are not below `first`, smallest first.
     pub(super) fn iter_from(&self, first: usize) -> impl Iterator<Item = usize> {
         let mut index = first / 64;
         let mut word = self.0.get(index).map_or(0, |word| word & u64::MAX << (first % 64));

@@ -99,7 +99,7 @@ impl Polynomial {
         self.terms.iter().map(|(atoms, factor)| (atoms.as_slice(), *factor))
     }
 
-    /// Its value, if it is a number.
+    /// Value of the sum, if it is a number.
     pub fn as_constant(&self) -> Option<i128> {
         match self.terms.len() {
             0 => Some(0),

@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 
 use super::cfg::{ControlFlow, Flow};
 use super::liveness::{Own, live_out_of_blocks};
-use super::ssa::{Names, Raw, Source, Step, flow_of, step};
+use super::ssa::{Names, Raw, Source, SsaInstruction, flow_of, step};
 use crate::syntax::ast::{Function, OperandKind};
 
 /// The number of the register of a name, by the scope that declares it, in the order in which scopes begin, and the name.
@@ -67,7 +67,7 @@ struct Effect {
 }
 
 impl Effect {
-    fn new(raw: &Raw<'_>, step: Step) -> Self {
+    fn new(raw: &Raw<'_>, step: SsaInstruction) -> Self {
         let numbers = |values: Vec<u32>| values.into_iter().map(|value| value as usize);
         let sources = step.sources.iter().flat_map(Source::values).collect();
         let guard = step.guard.map(|(guard, _)| guard as usize);

@@ -54,7 +54,7 @@ impl Source {
 
 /// An instruction.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct SsaInstruction {
     /// Its opcode with modifiers, in the canonical spelling.
     pub opcode: String,
     /// Line in the text.
@@ -82,7 +82,7 @@ pub struct Phi {
 #[derive(Clone, Debug)]
 pub struct Ssa {
     /// The instructions; a pc is an index, the same as in the decoded kernel.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SsaInstruction>,
     /// Blocks.
     pub flow: ControlFlow,
     /// Their dominators.
@@ -329,7 +329,7 @@ impl Ssa {
         let flow = ControlFlow::new(&flow);
         let dominators = Dominators::new(&flow);
         // Operands name registers at first; renaming below puts values in their places.
-        let mut steps: Vec<Step> = raw.iter().map(|raw| step(&mut names, raw)).collect();
+        let mut steps: Vec<SsaInstruction> = raw.iter().map(|raw| step(&mut names, raw)).collect();
         let registers = names.registers.len();
         let homes = phi_places(&steps, &flow, &dominators);
         let mut definitions = vec![None];
@@ -382,7 +382,7 @@ impl Ssa {
     }
 
     /// The instructions of a block.
-    pub fn steps_of(&self, block: u32) -> &[Step] {
+    pub fn steps_of(&self, block: u32) -> &[SsaInstruction] {
         let range = &self.flow.blocks[block as usize];
         &self.steps[range.first as usize..range.end as usize]
     }
@@ -394,7 +394,7 @@ impl Ssa {
 }
 
 /// An instruction whose operands are numbers of registers.
-pub(super) fn step(names: &mut Names<'_>, raw: &Raw<'_>) -> Step {
+pub(super) fn step(names: &mut Names<'_>, raw: &Raw<'_>) -> SsaInstruction {
     let instruction = &*raw.instruction;
     let guard = instruction.guard.as_ref().and_then(|guard| {
         let register = names.register(raw.scope, &guard.name)?;
@@ -408,7 +408,7 @@ pub(super) fn step(names: &mut Names<'_>, raw: &Raw<'_>) -> Step {
         instruction.operands.iter().map(|operand| names.source(raw.scope, &operand.kind)).collect();
     let sources = operands.split_off(written.min(operands.len()));
     let results = operands.iter().flat_map(Source::values).collect();
-    Step {
+    SsaInstruction {
         opcode: canonical(&instruction.opcode).into_owned(),
         line: raw.line,
         guard,
@@ -428,7 +428,7 @@ fn rename(source: &mut Source, now: &[ValueId]) {
 }
 
 /// The registers that need a phi in each block: iterated dominance frontiers of their writes.
-fn phi_places(steps: &[Step], flow: &ControlFlow, dominators: &Dominators) -> Vec<BTreeSet<usize>> {
+fn phi_places(steps: &[SsaInstruction], flow: &ControlFlow, dominators: &Dominators) -> Vec<BTreeSet<usize>> {
     let count = flow.blocks.len();
     let mut frontier: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); count];
     for &block in &dominators.order {

@@ -122,11 +122,11 @@ pub enum Logic {
 /// The lanes that hold the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// That of `mma`.
+    /// Layout of `mma`.
     Warp,
-    /// That of the `m8n8k4` of halves, with A by rows and B by columns or not.
+    /// Layout of the `m8n8k4` of halves, with A by rows and B by columns or not.
     Quads { a_by_rows: bool, b_by_columns: bool },
-    /// That of `wmma`.
+    /// Layout of `wmma`.
     Runs,
 }
 
@@ -146,7 +146,7 @@ pub struct Product {
 const MOST: usize = 16 * 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum MatrixOperand {
     A,
     B,
     C,
@@ -155,23 +155,23 @@ pub enum Part {
 
 impl Product {
     #[inline]
-    pub fn element(&self, part: Part) -> Element {
+    pub fn element(&self, part: MatrixOperand) -> Element {
         self.types[part as usize]
     }
 
     /// Rows and columns of a matrix.
     #[inline]
-    pub fn extent(&self, part: Part) -> (u32, u32) {
+    pub fn extent(&self, part: MatrixOperand) -> (u32, u32) {
         match part {
-            Part::A => (self.m, self.k),
-            Part::B => (self.k, self.n),
-            Part::C | Part::D => (self.m, self.n),
+            MatrixOperand::A => (self.m, self.k),
+            MatrixOperand::B => (self.k, self.n),
+            MatrixOperand::C | MatrixOperand::D => (self.m, self.n),
         }
     }
 
     /// Elements that one lane holds.
     #[inline]
-    pub fn held(&self, part: Part) -> u32 {
+    pub fn held(&self, part: MatrixOperand) -> u32 {
         let (rows, columns) = self.extent(part);
         match self.layout {
             // Each quarter of the warp has matrices of its own.
@@ -182,10 +182,11 @@ impl Product {
 
     /// Registers of a lane's fragment.
     #[inline]
-    pub fn registers(&self, part: Part) -> usize {
+    pub fn registers(&self, part: MatrixOperand) -> usize {
         let element = self.element(part);
-        let halves =
-            self.layout == Layout::Runs && element == Element::F16 && matches!(part, Part::A | Part::B);
+        let halves = self.layout == Layout::Runs
+            && element == Element::F16
+            && matches!(part, MatrixOperand::A | MatrixOperand::B);
         if halves { 8 } else { (self.held(part) / element.packed()) as usize }
     }
 
@@ -197,24 +198,24 @@ impl Product {
 
     /// Row and column of an element that a lane holds, and the product it belongs to.
     #[inline]
-    pub fn place(&self, part: Part, lane: u32, index: u32) -> (u32, u32, u32) {
+    pub fn place(&self, part: MatrixOperand, lane: u32, index: u32) -> (u32, u32, u32) {
         let packed = self.element(part).packed();
         let (register, item) = (index / packed, index % packed);
         let (group, rest) = (lane >> 2, lane & 3);
         match (self.layout, part) {
-            (Layout::Warp, Part::A) => {
+            (Layout::Warp, MatrixOperand::A) => {
                 let register = if self.m == 8 { 2 * register } else { register };
                 (group + 8 * (register & 1), rest * packed + item + 4 * packed * (register >> 1), 0)
             }
-            (Layout::Warp, Part::B) => (rest * packed + item + 4 * packed * register, group, 0),
+            (Layout::Warp, MatrixOperand::B) => (rest * packed + item + 4 * packed * register, group, 0),
             (Layout::Warp, _) => (group + 8 * (index >> 1), 2 * rest + (index & 1), 0),
             (Layout::Quads { a_by_rows, b_by_columns }, _) => {
                 let half = if lane >= 16 { 4 } else { 0 };
                 let place = match part {
-                    Part::A if a_by_rows => (rest + half, index),
-                    Part::A => (index + half, rest),
-                    Part::B if b_by_columns => (index, rest + half),
-                    Part::B => (rest, index + half),
+                    MatrixOperand::A if a_by_rows => (rest + half, index),
+                    MatrixOperand::A => (index + half, rest),
+                    MatrixOperand::B if b_by_columns => (index, rest + half),
+                    MatrixOperand::B => (rest, index + half),
                     _ if self.element(part) == Element::F16 => (rest + half, index),
                     _ => ((lane & 1) + (index & 2) + half, (index & 4) + (lane & 2) + (index & 1)),
                 };
@@ -223,14 +224,22 @@ impl Product {
             (Layout::Runs, _) => {
                 let (rows, columns) = self.extent(part);
                 let at = lane * self.held(part) + index;
-                if part == Part::B { (at % rows, at / rows, 0) } else { (at / columns, at % columns, 0) }
+                if part == MatrixOperand::B {
+                    (at % rows, at / rows, 0)
+                } else {
+                    (at / columns, at % columns, 0)
+                }
             }
         }
     }
 
     /// Multiplies. `word` gives the bits of a register of a matrix in a lane, and `put` takes those of D.
-    pub fn multiply(&self, word: impl Fn(Part, usize, usize) -> u64, put: impl FnMut(usize, usize, u64)) {
-        if self.element(Part::A).is_integer() {
+    pub fn multiply(
+        &self,
+        word: impl Fn(MatrixOperand, usize, usize) -> u64,
+        put: impl FnMut(usize, usize, u64),
+    ) {
+        if self.element(MatrixOperand::A).is_integer() {
             self.run::<i64>(word, put);
         } else {
             self.run::<f64>(word, put);
@@ -239,13 +248,13 @@ impl Product {
 
     fn run<N: Number>(
         &self,
-        word: impl Fn(Part, usize, usize) -> u64,
+        word: impl Fn(MatrixOperand, usize, usize) -> u64,
         mut put: impl FnMut(usize, usize, u64),
     ) {
         let (m, n, k) = (self.m as usize, self.n as usize, self.k as usize);
         let (mut a, mut b, mut c) = ([N::ZERO; MOST], [N::ZERO; MOST], [N::ZERO; 32 * 32]);
         for quarter in 0..self.quarters() {
-            let read = |part: Part, into: &mut [N]| {
+            let read = |part: MatrixOperand, into: &mut [N]| {
                 let element = self.element(part);
                 let (packed, columns) = (element.packed(), self.extent(part).1);
                 for lane in 0..32 {
@@ -259,9 +268,9 @@ impl Product {
                     }
                 }
             };
-            read(Part::A, &mut a);
-            read(Part::B, &mut b);
-            read(Part::C, &mut c);
+            read(MatrixOperand::A, &mut a);
+            read(MatrixOperand::B, &mut b);
+            read(MatrixOperand::C, &mut c);
             for row in 0..m {
                 for column in 0..n {
                     let mut sum = c[row * n + column];
@@ -271,12 +280,12 @@ impl Product {
                     c[row * n + column] = sum;
                 }
             }
-            let element = self.element(Part::D);
+            let element = self.element(MatrixOperand::D);
             let packed = element.packed();
             for lane in 0..32 {
                 let mut bits = 0;
-                for index in 0..self.held(Part::D) {
-                    let (row, column, of) = self.place(Part::D, lane, index);
+                for index in 0..self.held(MatrixOperand::D) {
+                    let (row, column, of) = self.place(MatrixOperand::D, lane, index);
                     if of != quarter {
                         continue;
                     }

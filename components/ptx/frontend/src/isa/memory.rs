@@ -213,7 +213,7 @@ pub struct Modifiers {
     pub param: bool,
     pub volatile: bool,
     pub order: Order,
-    /// That of a strong operation; none if it is weak.
+    /// Scope of a strong operation; none if it is weak.
     pub scope: Option<Scope>,
     pub cache: CacheOperator,
     /// Elements: 1, 2 or 4.

@@ -22,7 +22,7 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// That of a scope as PTX writes it.
+    /// The reach of a scope as PTX writes it.
     fn of(scope: &str) -> Option<Reach> {
         match scope {
             "cta" => Some(Reach::Block),
@@ -46,7 +46,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// That of a word as PTX writes it.
+    /// The scope of a word as PTX writes it.
     pub fn of(word: &str) -> Option<Scope> {
         match word {
             "cta" => Some(Scope::Block),
@@ -57,7 +57,7 @@ impl Scope {
         }
     }
 
-    /// That of a fence; none if it only orders proxies.
+    /// The scope of a fence; none if it only orders proxies.
     pub fn of_fence(opcode: &str) -> Option<Scope> {
         opcode.split('.').find_map(Scope::of)
     }
@@ -84,16 +84,16 @@ pub struct Order {
 }
 
 impl Order {
-    /// There is no order.
+    /// No order.
     pub const NONE: Order = Order { acquires: Reach::None, releases: Reach::None };
 
-    /// Whether there is none.
+    /// Whether this is no order.
     #[inline]
     pub fn is_none(self) -> bool {
         self == Order::NONE
     }
 
-    /// That of the words for semantics and scope (`acquire`, `gpu`); no scope means the GPU.
+    /// The order of the words for semantics and scope (`acquire`, `gpu`); no scope means the GPU.
     pub fn of(semantics: &str, scope: Option<&str>) -> Order {
         let reach = scope.and_then(Reach::of).unwrap_or(Reach::Device);
         let when = |holds: bool| if holds { reach } else { Reach::None };
@@ -103,7 +103,7 @@ impl Order {
         }
     }
 
-    /// That of `fence` and `membar`, which is `fence.sc` by another name.
+    /// The order of `fence` and of `membar`, which is `fence.sc` by another name.
     pub fn of_fence(opcode: &str) -> Order {
         let mut words = opcode.split('.').filter(|word| !matches!(*word, "proxy" | "alias"));
         let name = words.next();

@@ -1,6 +1,6 @@
 //! The functions that a kernel can reach, and what it needs of all of them at once.
 
-/// Which of a kernel's functions call which; the first is the kernel.
+/// Calls among a kernel's functions; the first is the kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct CallTree {
     edges: Vec<Vec<usize>>,
@@ -8,7 +8,7 @@ pub(crate) struct CallTree {
 }
 
 impl CallTree {
-    /// Of functions with these callees.
+    /// The tree of functions with these callees.
     pub(crate) fn new(edges: Vec<Vec<usize>>) -> Self {
         let is_recursive = has_cycle(&edges);
         CallTree { edges, is_recursive }

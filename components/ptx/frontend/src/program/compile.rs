@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use super::Kernel;
 use super::decode::decode;
-use crate::syntax::error::{Place, PtxError, distinct};
+use crate::syntax::error::{PtxError, SourcePosition, distinct};
 use crate::syntax::parser::parse;
 
 impl Kernel {
@@ -34,7 +34,7 @@ impl Kernel {
             Some((_, unsupported)) => Err(distinct(unsupported.clone())),
             None => Err(vec![
                 PtxError::new(
-                    Place { line: 1, column: 1 },
+                    SourcePosition { line: 1, column: 1 },
                     match name {
                         Some(name) => format!("no kernel is named `{name}`"),
                         None => "the kernel must be named, there is not exactly one".to_owned(),

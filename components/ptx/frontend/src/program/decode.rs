@@ -38,7 +38,7 @@ use crate::program::{
 use crate::syntax::ast::{
     Function, Module, OperandKind, Span, Statement, StatementKind, StorageSpace, Variable,
 };
-use crate::syntax::error::{Place, PtxError, distinct, nearest};
+use crate::syntax::error::{PtxError, SourcePosition, distinct, nearest};
 use call::{Signature, frame_part};
 use link::{Code, Entry, link};
 use registers::Declared;
@@ -182,14 +182,14 @@ pub struct Decoder<'m> {
     scopes: Vec<Scope>,
     scope: usize,
     registers: Vec<RegisterType>,
-    /// By id, the register's number in the register file, if it lies there.
+    /// For each id, the register's number in the register file, if it lies there.
     numbers: Vec<Option<u8>>,
     /// (scope, name) to register.
     names: BTreeMap<(usize, String), u16>,
     instructions: Vec<Instruction>,
     effects: Vec<Effects>,
     /// Branches to resolve: pc, scope, label, place.
-    branches: Vec<(usize, usize, String, Place)>,
+    branches: Vec<(usize, usize, String, SourcePosition)>,
     constants: Vec<Row>,
     constant_index: BTreeMap<(u64, bool), u16>,
     /// Bytes of the frame that are in use, and the most that ever are.

@@ -8,9 +8,9 @@ use crate::program::{Kernel, Symbol, library};
 /// Addresses of the variables of a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VariableBases {
-    /// Those in global memory.
+    /// Address of the variables in global memory.
     pub globals: u64,
-    /// Those in constant memory.
+    /// Address of the variables in constant memory.
     pub constants: u64,
     /// The device's heap, for a module that [allocates](Kernel::allocates).
     pub heap: u64,

@@ -165,7 +165,7 @@ pub enum Action {
 pub struct Fetch {
     pub floats: bool,
     pub result_floats: bool,
-    /// The texture is an array of layers, or of cubes.
+    /// Whether the texture is an array of layers, or of cubes.
     pub layered: bool,
     /// Coordinates are a direction, which meets a face of a cube.
     pub cube: bool,
@@ -176,7 +176,7 @@ pub struct Fetch {
 /// The coordinates of an access to a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SurfacePlace {
-    /// The surface is an array of layers.
+    /// Whether the surface is an array of layers.
     pub layered: bool,
     /// Bytes of a lane's access.
     pub bytes: u8,
@@ -239,9 +239,9 @@ pub struct MemoryForm {
     pub elements: u8,
     pub bytes: u8,
     pub signed: bool,
-    /// The address register has 64 bits.
+    /// Whether the address register has 64 bits.
     pub wide_address: bool,
-    /// The value registers have 64 bits.
+    /// Whether the value registers have 64 bits.
     pub wide_value: bool,
 }
 
@@ -296,7 +296,7 @@ pub struct Instruction {
     pub unit: Unit,
     /// Multiplications and additions of a product of matrices, in units of [`WORK`](Instruction::WORK).
     pub work: u8,
-    /// Its latency class.
+    /// Latency class of the instruction.
     pub latency: Latency,
     /// Scoreboard ids of the registers it reads, its guard included.
     pub reads: RegisterSet,

@@ -26,7 +26,7 @@ impl Row {
 #[derive(Clone, Debug)]
 pub struct Callable {
     pub name: String,
-    /// Its address, as `mov` and initial values give it.
+    /// Address of the function, as `mov` and initial values give it.
     pub address: u64,
     pub entry: u32,
     pub params: Vec<FramePart>,
@@ -78,7 +78,7 @@ pub struct Kernel {
     pub shared_bytes: u32,
     /// Local memory of a thread, its stack aside.
     pub local_bytes: u32,
-    /// It calls itself somewhere, or allocates on the stack.
+    /// Whether the kernel calls a function recursively, or allocates on the stack.
     pub needs_stack: bool,
     pub global_symbols: Vec<Symbol>,
     pub constant_symbols: Vec<Symbol>,
@@ -114,7 +114,7 @@ impl Kernel {
         self
     }
 
-    /// A line of the PTX text for people: its file and number, and its text.
+    /// A line of the PTX text in readable form: its file and number, and its text.
     pub fn quote(&self, line: u32) -> String {
         let Origin { path, text, library, .. } = &self.origin;
         let in_library = library.is_some_and(|(first, _)| line >= first);
@@ -138,7 +138,7 @@ impl Kernel {
         self.origin.target
     }
 
-    /// Its parameters.
+    /// Parameters of the kernel.
     pub fn params(&self) -> &[Param] {
         &self.params
     }

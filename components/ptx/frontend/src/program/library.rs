@@ -18,7 +18,7 @@ pub const BAD_FREE: &str = "$bad_free";
 const HEAP: &str = "$device_heap";
 const PRINTF: &str = "$printf_buffer";
 
-struct Part {
+struct LibraryPart {
     text: &'static str,
     functions: &'static [Member],
 }
@@ -31,8 +31,8 @@ struct Member {
     declaration: &'static str,
 }
 
-static PARTS: [Part; 2] = [
-    Part {
+static PARTS: [LibraryPart; 2] = [
+    LibraryPart {
         text: include_str!("library/heap.ptx"),
         functions: &[
             Member {
@@ -49,7 +49,7 @@ static PARTS: [Part; 2] = [
             },
         ],
     },
-    Part {
+    LibraryPart {
         text: include_str!("library/printf.ptx"),
         functions: &[Member {
             name: "vprintf",
@@ -63,7 +63,7 @@ static PARTS: [Part; 2] = [
 /// The module with the parts of the library that it needs; nothing if it needs none.
 pub(super) fn linked(module: &Module) -> Result<Option<Module>, Vec<PtxError>> {
     let (mut text, mut errors) = (String::new(), Vec::new());
-    for Part { text: part, functions } in &PARTS {
+    for LibraryPart { text: part, functions } in &PARTS {
         let of = |member: &'static Member| module.functions.iter().filter(move |one| one.name == member.name);
         if functions.iter().flat_map(of).any(|function| function.body.is_some()) {
             continue;

@@ -37,7 +37,7 @@ pub struct Symbol {
 pub struct InitialAddress {
     /// Their offset in the variable.
     pub at: u64,
-    /// The address lies in constant memory, else in global.
+    /// Whether the address lies in constant memory, else in global.
     pub constant: bool,
     /// Offset in that space's bytes.
     pub offset: u64,

@@ -1,6 +1,6 @@
 //! Slices: kernels that run a part of a grid, a run of consecutive blocks, as a small launch of their own.
 //!
-//! It is a pass from source to source, beside [`profile`](crate::profile). A kernel `K` stays as it is and gets a twin `K__slice` that is
+//! It is a pass from source to source, beside [`instrument`](crate::instrument). A kernel `K` stays as it is and gets a twin `K__slice` that is
 //! launched with `[n, 1, 1]` blocks and six more numbers of 32 bits behind its own parameters: the index of the slice's first
 //! block (x, y, z) and the size of the grid (x, y, z), see [`Slice::arguments`]. In the twin every read of `%ctaid` gives the index that
 //! the block has in the grid, and every read of `%nctaid` the size of the grid. Functions that read them, or call others that do, have
@@ -96,7 +96,7 @@ pub enum Carry {
 /// Options of slicing.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Of the grids.
+    /// Dimensions of the grids.
     pub dimensions: Dimensions,
     /// Treatment of an index behind the end of its row.
     pub carry: Carry,
@@ -109,14 +109,14 @@ pub struct Options {
 pub struct Sliced {
     /// The text of the module.
     pub text: String,
-    /// Its kernels, in the order of the text it was made from.
+    /// Kernels of the module, in the order of the text it was made from.
     pub kernels: Vec<SlicedKernel>,
 }
 
 /// A kernel of a module with slices.
 #[derive(Clone, Debug)]
 pub struct SlicedKernel {
-    /// Its name.
+    /// Name of the kernel.
     pub name: String,
     /// The name of the twin that runs slices, if it has one.
     pub slice: Option<String>,

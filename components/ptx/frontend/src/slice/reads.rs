@@ -48,7 +48,7 @@ pub(super) enum Special {
 pub(super) struct Reads<'a> {
     pub(super) module: &'a Module,
     dimensions: Dimensions,
-    /// By function, the numbers that it and those that it calls directly read.
+    /// For each function, the numbers that it and those that it calls directly read.
     numbers: BTreeMap<&'a str, BTreeSet<Number>>,
     /// Functions with an address: indirect calls may go to them.
     with_address: BTreeSet<&'a str>,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::syntax::error::Place;
+use crate::syntax::error::SourcePosition;
 use crate::syntax::lexer::Token;
 
 /// A range of bytes of the source, with the place of its first.
@@ -16,7 +16,7 @@ pub struct Span {
     /// One past the last byte.
     pub end: u32,
     /// Line and column of the first byte.
-    pub place: Place,
+    pub place: SourcePosition,
 }
 
 /// A whole PTX file.
@@ -136,7 +136,7 @@ pub struct Function {
     pub params: Vec<Variable>,
     /// `.maxntid`, `.reqntid`: threads in each dimension.
     pub max_ntid: Option<[u32; 3]>,
-    /// The threads are exactly `max_ntid` (`.reqntid`).
+    /// Whether the threads are exactly `max_ntid` (`.reqntid`).
     pub exact_ntid: bool,
     /// `.minnctapersm`.
     pub min_ctas_per_sm: Option<u32>,
@@ -153,9 +153,9 @@ pub struct Function {
 /// A statement of a body.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// Its kind.
+    /// Kind of the statement.
     pub kind: StatementKind,
-    /// Its place.
+    /// Place of the statement.
     pub span: Span,
 }
 
@@ -216,9 +216,9 @@ pub struct Guard {
 /// An operand and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operand {
-    /// Its kind.
+    /// Kind of the operand.
     pub kind: OperandKind,
-    /// Its place.
+    /// Place of the operand.
     pub span: Span,
 }
 

@@ -14,7 +14,7 @@ pub struct PtxError {
     pub message: String,
     /// The correct form, where it is known.
     pub expected: Option<String>,
-    /// The text is right, and the simulator does not support it: only the kernels that need it are refused.
+    /// Whether the text is right, and the simulator does not support it: only the kernels that need it are refused.
     pub unsupported: bool,
     /// The file and line of the program that the text was compiled from, where the text has them.
     pub compiled_from: Option<(String, u32)>,
@@ -22,7 +22,7 @@ pub struct PtxError {
 
 impl PtxError {
     /// An error without a suggestion.
-    pub fn new(place: Place, message: impl Into<String>) -> Self {
+    pub fn new(place: SourcePosition, message: impl Into<String>) -> Self {
         PtxError {
             line: place.line,
             column: place.column,
@@ -34,7 +34,7 @@ impl PtxError {
     }
 
     /// The error for something that PTX has and the simulator does not support.
-    pub fn unsupported(place: Place, message: impl Into<String>) -> Self {
+    pub fn unsupported(place: SourcePosition, message: impl Into<String>) -> Self {
         PtxError { unsupported: true, ..PtxError::new(place, message) }
     }
 
@@ -103,7 +103,7 @@ impl std::error::Error for PtxError {}
 
 /// Line and column in a source text, both counted from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct SourcePosition {
     /// Line, counted from 1.
     pub line: u32,
     /// Column in characters, counted from 1.

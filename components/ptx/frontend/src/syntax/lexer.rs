@@ -5,7 +5,7 @@
 //! begins with a dot is one directive: `.reg.b32` is two. Comments, blanks and a byte order mark are not tokens;
 //! they lie between two tokens' spans, so the text can be printed back exactly.
 
-use crate::syntax::error::{Place, PtxError};
+use crate::syntax::error::{PtxError, SourcePosition};
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,14 +25,14 @@ pub enum TokenKind {
 /// A token and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Its kind.
+    /// Kind of the token.
     pub kind: TokenKind,
     /// First byte in the source.
     pub start: u32,
     /// One past the last byte.
     pub end: u32,
     /// Line and column of the first byte.
-    pub place: Place,
+    pub place: SourcePosition,
 }
 
 /// Cuts a text into tokens; the last one is always `End`.
@@ -73,12 +73,12 @@ impl Lexer<'_> {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
 
-    fn place(&mut self) -> Place {
+    fn place(&mut self) -> SourcePosition {
         // Columns count characters, as editors do. They go on from the last place: a line may have a million tokens.
         let passed = self.bytes.get(self.counted..self.at).unwrap_or_default();
         self.column += passed.iter().filter(|byte| !is_continuation(**byte)).count() as u32;
         self.counted = self.at;
-        Place { line: self.line, column: self.column }
+        SourcePosition { line: self.line, column: self.column }
     }
 
     fn advance(&mut self) {
@@ -216,8 +216,8 @@ mod tests {
         let tokens = tokenize(source).unwrap();
         let texts: Vec<&str> = tokens.iter().map(|t| &source[t.start as usize..t.end as usize]).collect();
         assert_eq!(texts, ["add.s32", "%r1", ",", "%r2", ",", "-", "0x1F", ";", "$L1", ":", ""]);
-        assert_eq!(tokens[5].place, Place { line: 2, column: 3 });
-        assert_eq!(tokens[8].place, Place { line: 4, column: 10 });
+        assert_eq!(tokens[5].place, SourcePosition { line: 2, column: 3 });
+        assert_eq!(tokens[8].place, SourcePosition { line: 4, column: 10 });
     }
 
     #[test]

@@ -80,7 +80,7 @@ fn key(module: &Module) -> (u32, u32, u32) {
     (number(&digits), number(major), number(minor))
 }
 
-/// By name the module that defines it, of names that others see.
+/// For each name the module that defines it, of names that others see.
 fn defined(modules: &[(Module, Vec<Item>)]) -> Result<BTreeMap<&str, usize>, (usize, Vec<PtxError>)> {
     let mut strong: BTreeMap<&str, usize> = BTreeMap::new();
     let mut weak: BTreeMap<&str, usize> = BTreeMap::new();

@@ -12,7 +12,7 @@ mod widths;
 use crate::syntax::ast::{
     Guard, Instruction, Module, SourceLines, Span, Statement, StatementKind, StorageSpace, Variable,
 };
-use crate::syntax::error::{Place, PtxError, distinct};
+use crate::syntax::error::{PtxError, SourcePosition, distinct};
 use crate::syntax::lexer::{Token, TokenKind, tokenize};
 use crate::syntax::types::element_size;
 
@@ -31,7 +31,7 @@ pub fn is_ptx(source: &str) -> bool {
 pub fn parse(source: &str) -> Result<Module, Vec<PtxError>> {
     let read = parse_all(source);
     if read.is_err() && !is_ptx(source) {
-        let place = Place { line: 1, column: 1 };
+        let place = SourcePosition { line: 1, column: 1 };
         return Err(vec![PtxError::new(place, "this is not PTX: it has no `.version`")]);
     }
     read.map_err(distinct)
@@ -339,7 +339,7 @@ impl<'a> Parser<'a> {
                     self.at += 1;
                     let align = self.unsigned32("an alignment")?;
                     if !align.is_power_of_two() {
-                        return Err(PtxError::new(place, format!("alignment {align} is no power of two")));
+                        return Err(PtxError::new(place, format!("alignment {align} is not a power of two")));
                     }
                     variable.align = Some(align);
                     continue;

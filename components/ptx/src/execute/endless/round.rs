@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Memories, Moment, Unproven};
-use crate::execute::repeat::{Deciding, Part, part};
+use crate::execute::repeat::{Deciding, LoopRole, part};
 use crate::execute::{Access, AccessKind, Issue, Warp};
 use crate::isa::Space;
 use crate::program::{Kernel, Row};
@@ -188,7 +188,7 @@ fn run_ahead(
         }
         let Some(pc) = ahead.warp.pc() else { return Err(Unproven::Open) };
         let action = kernel.instructions[pc as usize].action;
-        if part(action) == Part::Outside {
+        if part(action) == LoopRole::Outside {
             return Err(Unproven::Open);
         }
         if !std::mem::replace(&mut mark.executed[pc as usize], true) {

@@ -5,7 +5,7 @@
 //! component of a machine acts, memory stays the same forever. Marks are found as in `round.rs`.
 
 use super::{Failure, lanes_of, name_at};
-use crate::execute::repeat::{Deciding, Part, part};
+use crate::execute::repeat::{Deciding, LoopRole, part};
 use crate::execute::{Access, AccessKind, CtaEnvironment, ExecError, Warp};
 use crate::isa::Space;
 use crate::program::{Action, Instruction, Kernel, Row};
@@ -24,9 +24,9 @@ const WORDS: usize = 4;
 pub enum Sight {
     /// Nothing yet.
     Open,
-    /// It has come back to the state in which it was, once more.
+    /// The warp has come back to an earlier state, once more.
     Repeats,
-    /// It acts, or may act: it is watched no more.
+    /// The warp acts, or may act: it is watched no more.
     Acts,
 }
 
@@ -58,7 +58,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Of a warp from its next instruction on.
+    /// A watch of a warp from its next instruction on.
     pub fn new(warp: &Warp) -> Self {
         Watch {
             mark: warp.clone(),
@@ -75,7 +75,7 @@ impl Watch {
     }
 
     /// Looks at the warp before it executes its next instruction. It is `settled` if no register waits for a value.
-    pub fn look(&mut self, kernel: &Kernel, warp: &Warp, settled: bool) -> Sight {
+    pub fn inspect(&mut self, kernel: &Kernel, warp: &Warp, settled: bool) -> Sight {
         let since = self.step - self.marked;
         let due = settled && since > 0 && self.period.is_none_or(|period| since.is_multiple_of(period));
         let mut sight = Sight::Open;
@@ -195,6 +195,6 @@ fn acts(instruction: &Instruction) -> bool {
     let form = &instruction.memory;
     match instruction.action {
         Action::Memory => form.store || form.atomic.is_some() && !instruction.is_load(),
-        action => part(action) == Part::Outside,
+        action => part(action) == LoopRole::Outside,
     }
 }

@@ -1,6 +1,6 @@
 //! Meetings of paths: at a `*.sync` those of its mask, at a barrier those of the block.
 
-use super::{Part, Place};
+use super::{BarrierArrival, ResumePoint};
 use crate::execute::standstill::{Waiting, lanes_of};
 use crate::execute::warp::alone;
 use crate::execute::{ExecError, Issue, Votes, Warp, fault};
@@ -29,7 +29,7 @@ impl Warp {
         let mask = masks[lanes.trailing_zeros() as usize & 31];
         let same = (0..32).filter(|lane| masks[*lane] == mask).fold(0, |all, lane| all | 1 << lane);
         self.part_with(self.mask & !(lanes & same));
-        let come = |warp: &Warp, place: &Place| warp.guarded(instruction, place.lanes) & same;
+        let come = |warp: &Warp, place: &ResumePoint| warp.guarded(instruction, place.lanes) & same;
         let everyone = self.here(come).fold(lanes & same, |all, (_, lanes)| all | lanes);
         let wanted = mask & !self.exited;
         if wanted & !everyone == 0 {
@@ -59,7 +59,7 @@ impl Warp {
         if kernel.target() < 70 || !self.paths.loosened {
             return Err(alone(instruction, lanes, absent));
         }
-        let come = |warp: &Warp, place: &Place| warp.guarded(instruction, place.lanes);
+        let come = |warp: &Warp, place: &ResumePoint| warp.guarded(instruction, place.lanes);
         let everyone = self.here(come).fold(lanes, |all, (_, lanes)| all | lanes);
         if self.missing(kernel, everyone) == 0 {
             self.join(come, everyone);
@@ -71,15 +71,15 @@ impl Warp {
     /// The places at the same instruction, with their lanes that have come to it.
     fn here<'a>(
         &'a self,
-        come: impl Fn(&Warp, &Place) -> u32 + 'a,
-    ) -> impl Iterator<Item = (Place, u32)> + 'a {
-        let same = |place: &Place| place.pc == self.pc && !place.below;
+        come: impl Fn(&Warp, &ResumePoint) -> u32 + 'a,
+    ) -> impl Iterator<Item = (ResumePoint, u32)> + 'a {
+        let same = |place: &ResumePoint| place.pc == self.pc && !place.below;
         self.others().filter(same).map(move |place| (place, come(self, &place)))
     }
 
     /// Lanes elsewhere execute the instruction with those of the current path.
-    fn join(&mut self, come: impl Fn(&Warp, &Place) -> u32, lanes: u32) {
-        let places: Vec<(Place, u32)> = self.here(come).collect();
+    fn join(&mut self, come: impl Fn(&Warp, &ResumePoint) -> u32, lanes: u32) {
+        let places: Vec<(ResumePoint, u32)> = self.here(come).collect();
         for (place, come) in places {
             if come & lanes != 0 {
                 self.step(&place, come & lanes);
@@ -122,7 +122,7 @@ impl Warp {
         votes: Option<Votes>,
         waits: bool,
     ) -> Issue {
-        let part = Part { barrier, pc: self.pc, lanes, waits };
+        let part = BarrierArrival { barrier, pc: self.pc, lanes, waits };
         self.paths.parts.push(part);
         if waits {
             self.part_with(self.mask & !lanes);

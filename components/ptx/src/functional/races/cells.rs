@@ -13,7 +13,7 @@ const PAGE: u64 = 1024;
 /// Bytes of a cell in a page of words.
 const WORD: u64 = 4;
 
-/// What an access does to its bytes.
+/// Effect of an access on its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deed {
     Reads,

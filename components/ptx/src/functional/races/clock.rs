@@ -12,9 +12,9 @@ const FAN: usize = 1 << BITS;
 /// What is known of a warp: the times up to which its accesses come before the knower's next one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Of all its lanes.
+    /// Time for all lanes of the warp.
     pub(super) all: u32,
-    /// Of these lanes.
+    /// Time for the lanes in `lanes`.
     pub(super) some: u32,
     pub(super) lanes: u32,
 }
@@ -45,21 +45,25 @@ impl Entry {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Node {
+enum ClockNode {
     Leaf([Entry; FAN]),
-    Inner([Option<Arc<Node>>; FAN]),
+    Inner([Option<Arc<ClockNode>>; FAN]),
 }
 
-impl Node {
-    fn empty(level: u32) -> Node {
-        if level == 0 { Node::Leaf([Entry::default(); FAN]) } else { Node::Inner(Default::default()) }
+impl ClockNode {
+    fn empty(level: u32) -> ClockNode {
+        if level == 0 {
+            ClockNode::Leaf([Entry::default(); FAN])
+        } else {
+            ClockNode::Inner(Default::default())
+        }
     }
 }
 
 /// Knowledge of all warps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clock {
-    root: Option<Arc<Node>>,
+    root: Option<Arc<ClockNode>>,
     /// Levels above the leaves.
     height: u32,
 }
@@ -80,8 +84,8 @@ impl Clock {
         let mut level = self.height;
         loop {
             match node {
-                Node::Leaf(entries) => return entries[place(warp, 0)].covers(lane, time),
-                Node::Inner(children) => match children[place(warp, level)].as_deref() {
+                ClockNode::Leaf(entries) => return entries[place(warp, 0)].covers(lane, time),
+                ClockNode::Inner(children) => match children[place(warp, level)].as_deref() {
                     Some(child) => node = child,
                     None => return false,
                 },
@@ -96,18 +100,18 @@ impl Clock {
             self.grow();
         }
         let mut level = self.height;
-        let mut node = Arc::make_mut(self.root.get_or_insert_with(|| Arc::new(Node::empty(level))));
+        let mut node = Arc::make_mut(self.root.get_or_insert_with(|| Arc::new(ClockNode::empty(level))));
         loop {
             match node {
-                Node::Leaf(entries) => {
+                ClockNode::Leaf(entries) => {
                     let known = &mut entries[place(warp, 0)];
                     *known = known.join(entry);
                     return;
                 }
-                Node::Inner(children) => {
+                ClockNode::Inner(children) => {
                     let child = &mut children[place(warp, level)];
                     level -= 1;
-                    node = Arc::make_mut(child.get_or_insert_with(|| Arc::new(Node::empty(level))));
+                    node = Arc::make_mut(child.get_or_insert_with(|| Arc::new(ClockNode::empty(level))));
                 }
             }
         }
@@ -148,27 +152,27 @@ fn place(warp: u32, level: u32) -> usize {
 }
 
 /// A node whose first child is this one.
-fn above(node: Arc<Node>) -> Arc<Node> {
-    let mut children: [Option<Arc<Node>>; FAN] = Default::default();
+fn above(node: Arc<ClockNode>) -> Arc<ClockNode> {
+    let mut children: [Option<Arc<ClockNode>>; FAN] = Default::default();
     children[0] = Some(node);
-    Arc::new(Node::Inner(children))
+    Arc::new(ClockNode::Inner(children))
 }
 
 /// Joins a node into another of the same level, which stays the same pointer if it knows all already.
-fn join(own: &mut Arc<Node>, other: &Arc<Node>) {
+fn join(own: &mut Arc<ClockNode>, other: &Arc<ClockNode>) {
     if Arc::ptr_eq(own, other) {
         return;
     }
     match (&**own, &**other) {
-        (Node::Leaf(known), Node::Leaf(more)) => {
+        (ClockNode::Leaf(known), ClockNode::Leaf(more)) => {
             let joined: [Entry; FAN] = std::array::from_fn(|index| known[index].join(more[index]));
             if joined == *more {
                 *own = Arc::clone(other);
             } else if joined != *known {
-                *own = Arc::new(Node::Leaf(joined));
+                *own = Arc::new(ClockNode::Leaf(joined));
             }
         }
-        (Node::Inner(known), Node::Inner(more)) => {
+        (ClockNode::Inner(known), ClockNode::Inner(more)) => {
             let mut joined = known.clone();
             let (mut is_own, mut is_other) = (true, true);
             for ((child, before), more) in joined.iter_mut().zip(known).zip(more) {
@@ -177,7 +181,7 @@ fn join(own: &mut Arc<Node>, other: &Arc<Node>) {
                     (None, Some(more)) => *child = Some(Arc::clone(more)),
                     (_, None) => {}
                 }
-                let same = |a: &Option<Arc<Node>>, b: &Option<Arc<Node>>| match (a, b) {
+                let same = |a: &Option<Arc<ClockNode>>, b: &Option<Arc<ClockNode>>| match (a, b) {
                     (Some(a), Some(b)) => Arc::ptr_eq(a, b),
                     (a, b) => a.is_none() && b.is_none(),
                 };
@@ -187,11 +191,11 @@ fn join(own: &mut Arc<Node>, other: &Arc<Node>) {
             if is_other {
                 *own = Arc::clone(other);
             } else if !is_own {
-                *own = Arc::new(Node::Inner(joined));
+                *own = Arc::new(ClockNode::Inner(joined));
             }
         }
         // Both have the same level.
-        (Node::Leaf(_), Node::Inner(_)) | (Node::Inner(_), Node::Leaf(_)) => {}
+        (ClockNode::Leaf(_), ClockNode::Inner(_)) | (ClockNode::Inner(_), ClockNode::Leaf(_)) => {}
     }
 }
 

@@ -55,11 +55,11 @@ pub(super) struct Race {
     pub(super) byte: u64,
     /// The other access.
     other: Mark,
-    /// Both are lanes of one instruction.
+    /// Whether both are lanes of one instruction.
     within: bool,
 }
 
-/// What all blocks of a launch have in common.
+/// Facts that all blocks of a launch have in common.
 #[derive(Clone, Debug)]
 struct Launch {
     facts: Vec<Fact>,
@@ -97,14 +97,14 @@ pub(super) struct Races {
     /// Warps that have arrived at each barrier, and those that have ended.
     arrived: [Arrivals; 16],
     ended: Arrivals,
-    /// Of shared memory.
+    /// Cells of shared memory.
     cells: Cells,
     records: Records,
     found: Vec<Race>,
 }
 
 impl Races {
-    /// Of blocks of a kernel for this architecture.
+    /// Race detection for blocks of a kernel for this architecture.
     pub(super) fn new(target: u32) -> Self {
         Races {
             launch: None,

@@ -13,9 +13,9 @@ use crate::program::Kernel;
 
 /// The text about a race.
 pub(in crate::functional) struct Told {
-    /// Who it was.
+    /// The thread of the access.
     pub(in crate::functional) whose: String,
-    /// What is missing.
+    /// The missing order.
     pub(in crate::functional) missing: String,
 }
 
@@ -135,7 +135,7 @@ impl Sides<'_> {
         let reach = if same { BLOCK } else { DEVICE };
         let released = |reach: usize| seen.released[reach].covers(warp, self.other.lane(), time);
         let mut parts = Vec::new();
-        // A release or acquire of too narrow a scope is told as such.
+        // A release or acquire of too narrow a scope is reported as such.
         let (narrow_release, narrow_acquire) =
             (write.releases && released(BLOCK), read.acquires && !read.is_wide());
         if !(released(reach) || narrow_release) {

@@ -19,11 +19,11 @@ static NOTHING: Clock = Clock::NOTHING;
 pub(super) struct Record {
     /// The last writer; none if there was none yet.
     pub(super) writer: Mark,
-    /// What the writer knew.
+    /// Knowledge of the writer.
     knew: Clock,
-    /// What was released to the device.
+    /// Times released to the device.
     device: Clock,
-    /// What was released to the threads of a block.
+    /// Times released to the threads of a block.
     blocks: Vec<(u32, Clock)>,
     /// There have been more blocks than are remembered.
     crowded: bool,

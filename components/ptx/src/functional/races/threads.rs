@@ -179,7 +179,7 @@ impl Threads {
         all.known
     }
 
-    /// They have arrived at a barrier.
+    /// Notes that the threads have arrived at a barrier.
     pub(super) fn arrive(&mut self) {
         self.go_on();
         self.arrived = self.time;

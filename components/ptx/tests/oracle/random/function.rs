@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::operands::REGISTERS;
 use super::writer::Writer;
-use super::{Catalogue, Node};
+use super::{Catalogue, ProgramNode};
 use crate::oracle::scalar::{PREDICATE, Type};
 
 /// Functions of a program; each calls those behind it only.
@@ -46,7 +46,7 @@ const LOCAL: &str = "mov.u64 %a4, mine; cvt.u32.u64 %t1, %a4; cvta.local.u64 %a3
 const MIXED: &str = "and.b32 %t6, %t4, 1; setp.ne.u32 %q7, %t6, 0; selp.b64 %m1, %a2, %a0, %q7;\n\
     and.b32 %t6, %t4, 6; setp.eq.u32 %q7, %t6, 2; selp.b64 %m0, %a3, %m1, %q7;\n";
 
-pub(crate) fn kernel(nodes: &[Node], catalogue: &Catalogue) -> String {
+pub(crate) fn kernel(nodes: &[ProgramNode], catalogue: &Catalogue) -> String {
     let mut text = format!(
         ".visible .entry k(.param .u64 in, .param .u64 slots, .param .u64 out, .param .u64 sums) {{\n{}",
         declarations()
@@ -111,7 +111,7 @@ const FORMS: [(&str, &str, &str); COUNT] = [
 ];
 
 /// A function. Its result is set before anything else, for those who return early.
-pub(crate) fn function(index: usize, nodes: &[Node], catalogue: &Catalogue) -> String {
+pub(crate) fn function(index: usize, nodes: &[ProgramNode], catalogue: &Catalogue) -> String {
     let (head, arguments, result) = FORMS[index];
     let mut text = format!("{head} {{\n{}{LOCAL}", declarations());
     for (number, ty, name) in registers() {

@@ -18,7 +18,7 @@ pub(crate) type Choices = Vec<u16>;
 
 /// One piece of a program.
 #[derive(Clone, Debug)]
-pub(crate) enum Node {
+pub(crate) enum ProgramNode {
     /// An instruction of the table.
     Operation(Choices),
     /// Additions and the like that hand on a carry.
@@ -28,23 +28,23 @@ pub(crate) enum Node {
     /// Packing, unpacking and special registers.
     Move(Choices),
     /// Some threads take the one way, some the other.
-    Branch(Choices, Vec<Node>, Vec<Node>),
+    Branch(Choices, Vec<ProgramNode>, Vec<ProgramNode>),
     /// A loop that each thread leaves when its own count is over.
-    Loop(Choices, Vec<Node>),
+    Loop(Choices, Vec<ProgramNode>),
     /// An exit, or a jump out of a loop or to the end.
     Leave(Choices),
     Call(Choices),
     /// A barrier, where all threads come by.
     Barrier,
     /// An operation of a warp's threads together, at a place that all of them reach.
-    Together(Choices),
+    Collective(Choices),
 }
 
 /// A program, and the launch it is run in.
 #[derive(Clone, Debug)]
 pub(crate) struct Random {
-    pub(crate) kernel: Vec<Node>,
-    pub(crate) functions: Vec<Vec<Node>>,
+    pub(crate) kernel: Vec<ProgramNode>,
+    pub(crate) functions: Vec<Vec<ProgramNode>>,
     pub(crate) threads: u32,
     pub(crate) ctas: u32,
     pub(crate) seed: u64,
@@ -54,28 +54,28 @@ fn choices() -> impl Strategy<Value = Choices> {
     prop::collection::vec(any::<u16>(), 16)
 }
 
-fn leaf() -> impl Strategy<Value = Node> {
+fn leaf() -> impl Strategy<Value = ProgramNode> {
     prop_oneof![
-        12 => choices().prop_map(Node::Operation),
-        1 => choices().prop_map(Node::Chain),
-        3 => choices().prop_map(Node::Access),
-        1 => choices().prop_map(Node::Move),
-        2 => choices().prop_map(Node::Leave),
-        1 => choices().prop_map(Node::Call),
+        12 => choices().prop_map(ProgramNode::Operation),
+        1 => choices().prop_map(ProgramNode::Chain),
+        3 => choices().prop_map(ProgramNode::Access),
+        1 => choices().prop_map(ProgramNode::Move),
+        2 => choices().prop_map(ProgramNode::Leave),
+        1 => choices().prop_map(ProgramNode::Call),
     ]
 }
 
-fn nodes(count: usize) -> impl Strategy<Value = Vec<Node>> {
+fn nodes(count: usize) -> impl Strategy<Value = Vec<ProgramNode>> {
     let node = leaf().prop_recursive(3, 24, 6, |inner| {
         let few = || prop::collection::vec(inner.clone(), 0..6);
         prop_oneof![
             6 => inner.clone(),
-            2 => (choices(), few(), few()).prop_map(|(c, a, b)| Node::Branch(c, a, b)),
-            1 => (choices(), few()).prop_map(|(c, body)| Node::Loop(c, body)),
+            2 => (choices(), few(), few()).prop_map(|(c, a, b)| ProgramNode::Branch(c, a, b)),
+            1 => (choices(), few()).prop_map(|(c, body)| ProgramNode::Loop(c, body)),
         ]
     });
-    let together = choices().prop_map(Node::Together);
-    let top = prop_oneof![20 => node, 1 => Just(Node::Barrier), 2 => together];
+    let collective = choices().prop_map(ProgramNode::Collective);
+    let top = prop_oneof![20 => node, 1 => Just(ProgramNode::Barrier), 2 => collective];
     prop::collection::vec(top, 0..count)
 }
 

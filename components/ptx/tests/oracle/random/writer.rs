@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::operands::Chooser;
-use super::{Catalogue, Choices, Node, function};
+use super::{Catalogue, Choices, ProgramNode, function};
 use crate::oracle::scalar::{Class, Opcode, PREDICATE, Type};
 
 /// Loops and branches nest no deeper.
@@ -36,13 +36,13 @@ impl<'c> Writer<'c> {
     }
 
     /// Writes a function's nodes.
-    pub(crate) fn body(&mut self, nodes: &[Node]) {
-        let gathers = |node: &Node| matches!(node, Node::Barrier | Node::Together(_));
+    pub(crate) fn body(&mut self, nodes: &[ProgramNode]) {
+        let gathers = |node: &ProgramNode| matches!(node, ProgramNode::Barrier | ProgramNode::Collective(_));
         self.gathers = self.within.is_none() && nodes.iter().any(gathers);
         self.nodes(nodes);
     }
 
-    fn nodes(&mut self, nodes: &[Node]) {
+    fn nodes(&mut self, nodes: &[ProgramNode]) {
         for node in nodes {
             self.node(node);
         }
@@ -57,22 +57,22 @@ impl<'c> Writer<'c> {
         self.labels
     }
 
-    fn node(&mut self, node: &Node) {
+    fn node(&mut self, node: &ProgramNode) {
         match node {
-            Node::Operation(choices) => self.operation(choices),
-            Node::Chain(choices) => self.chain(choices),
-            Node::Access(choices) => self.access(choices),
-            Node::Move(choices) => self.moves(choices),
-            Node::Branch(choices, then, otherwise) => self.branch(choices, then, otherwise),
-            Node::Loop(choices, body) => self.repeat(choices, body),
-            Node::Leave(choices) => self.leave(choices),
-            Node::Call(choices) => self.call(choices),
-            Node::Barrier if self.within.is_none() && self.depth == 0 => self.line("bar.sync 0;"),
-            Node::Together(choices) if self.within.is_none() && self.depth == 0 => {
-                let text = together(&mut Chooser::new(choices));
+            ProgramNode::Operation(choices) => self.operation(choices),
+            ProgramNode::Chain(choices) => self.chain(choices),
+            ProgramNode::Access(choices) => self.access(choices),
+            ProgramNode::Move(choices) => self.moves(choices),
+            ProgramNode::Branch(choices, then, otherwise) => self.branch(choices, then, otherwise),
+            ProgramNode::Loop(choices, body) => self.repeat(choices, body),
+            ProgramNode::Leave(choices) => self.leave(choices),
+            ProgramNode::Call(choices) => self.call(choices),
+            ProgramNode::Barrier if self.within.is_none() && self.depth == 0 => self.line("bar.sync 0;"),
+            ProgramNode::Collective(choices) if self.within.is_none() && self.depth == 0 => {
+                let text = collective(&mut Chooser::new(choices));
                 self.line(&text);
             }
-            Node::Barrier | Node::Together(_) => {}
+            ProgramNode::Barrier | ProgramNode::Collective(_) => {}
         }
     }
 
@@ -102,7 +102,7 @@ impl<'c> Writer<'c> {
         }
     }
 
-    fn branch(&mut self, choices: &Choices, then: &[Node], otherwise: &[Node]) {
+    fn branch(&mut self, choices: &Choices, then: &[ProgramNode], otherwise: &[ProgramNode]) {
         if self.depth >= DEEPEST {
             return;
         }
@@ -118,7 +118,7 @@ impl<'c> Writer<'c> {
         self.line(&format!("L{end}:"));
     }
 
-    fn repeat(&mut self, choices: &Choices, body: &[Node]) {
+    fn repeat(&mut self, choices: &Choices, body: &[ProgramNode]) {
         if self.ends.len() >= 2 || self.depth >= DEEPEST {
             return;
         }
@@ -364,7 +364,7 @@ fn atomic(choose: &mut Chooser<'_>) -> String {
 }
 
 /// Votes, matches, reductions and shuffles of all threads of a warp that have not ended.
-fn together(choose: &mut Chooser<'_>) -> String {
+fn collective(choose: &mut Chooser<'_>) -> String {
     let ty = |name: &str| Type::parse(name).expect("a type");
     let predicate = choose.register(PREDICATE, 1);
     let not = choose.of(&["", "!"]);

@@ -90,7 +90,7 @@ impl<'m> Code<'m> {
 }
 
 pub(crate) fn element(variable: &Variable) -> Type {
-    Type::parse(&variable.element).unwrap_or_else(|| panic!("`.{}` is no type", variable.element))
+    Type::parse(&variable.element).unwrap_or_else(|| panic!("`.{}` is not a type", variable.element))
 }
 
 /// Bytes of a variable.

@@ -142,7 +142,7 @@ where
                 found => found,
             }
         }
-        _ => panic!("`{}` is no instruction of floats", op.text),
+        _ => panic!("`{}` is not an instruction of floats", op.text),
     };
     write(op, result)
 }

@@ -113,7 +113,7 @@ pub(crate) fn evaluate(op: &Opcode<'_>, ty: Type, sources: &[u64], carry: &mut b
             if op.has("l") { ((u128::from(both) << amount) >> 32) as u64 } else { both >> amount }
         }
         "prmt" => permute(op, raw(0), raw(1), raw(2)),
-        _ => panic!("`{}` is no integer instruction", op.text),
+        _ => panic!("`{}` is not an integer instruction", op.text),
     }
 }
 

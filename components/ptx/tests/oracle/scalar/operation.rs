@@ -116,7 +116,7 @@ fn logic(op: &Opcode<'_>, sources: &[u64]) -> bool {
         "and" => a && b,
         "or" => a || b,
         "xor" => a != b,
-        _ => panic!("`{}` is no logic of predicates", op.text),
+        _ => panic!("`{}` is not a logic of predicates", op.text),
     }
 }
 

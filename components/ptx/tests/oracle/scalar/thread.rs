@@ -8,7 +8,7 @@ use super::access::{LOCAL_WINDOW, Memories, Room, SHARED_WINDOW, resolve};
 use super::code::{Code, element, size};
 use super::opcode::{Opcode, PREDICATE, Type};
 use super::operation::{Outcome, evaluate};
-use super::warp::is_together;
+use super::warp::is_collective;
 
 /// Bytes of local memory of a thread.
 const LOCAL: usize = 1 << 14;
@@ -124,7 +124,7 @@ impl Thread {
         }
         let op = Opcode::new(&instruction.opcode);
         let operands = &instruction.operands;
-        if is_together(&op) {
+        if is_collective(&op) {
             self.frame().next -= 1;
             self.state = State::Meets;
             return;
@@ -295,7 +295,7 @@ impl Thread {
     ) -> Target {
         let (name, offset) = match &operand.kind {
             OperandKind::Address(name, offset) => (name, *offset),
-            other => panic!("{other:?} is no address"),
+            other => panic!("{other:?} is not an address"),
         };
         let room = match op.one_of(&["global", "shared", "local"]) {
             Some("global") => Some(Room::Global),
@@ -443,7 +443,7 @@ impl Thread {
                     _ => self.register(caller, scope, name).to_le_bytes().to_vec(),
                 },
                 OperandKind::Integer(value) => value.to_le_bytes().to_vec(),
-                other => panic!("{other:?} is no argument"),
+                other => panic!("{other:?} is not an argument"),
             };
             let key = (0, formal.name.clone());
             if formal.space == StorageSpace::Register {

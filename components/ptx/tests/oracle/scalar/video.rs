@@ -68,6 +68,6 @@ fn operate(op: &Opcode<'_>, ta: i128, tb: i128, c: u64, types: &[Type]) -> i128 
             Some("gt") => ta > tb,
             _ => ta >= tb,
         }),
-        _ => panic!("`{}` is no video instruction", op.text),
+        _ => panic!("`{}` is not a video instruction", op.text),
     }
 }

@@ -10,7 +10,7 @@ use super::thread::{State, Thread};
 
 const B32: &str = "b32";
 
-pub(super) fn is_together(op: &Opcode<'_>) -> bool {
+pub(super) fn is_collective(op: &Opcode<'_>) -> bool {
     matches!(op.head, "vote" | "shfl" | "match" | "redux")
 }
 

@@ -27,9 +27,9 @@ struct List {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Cost {
     pub(super) lines: u64,
-    /// Those that have to be read first.
+    /// Lines that have to be read first.
     pub(super) reads: Vec<u64>,
-    /// Those that had to make room, and are written.
+    /// Lines that were evicted, and are written back.
     pub(super) writes: Vec<u64>,
 }
 

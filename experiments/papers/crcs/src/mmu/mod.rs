@@ -64,7 +64,7 @@ pub(super) struct OwnersStats {
     counts_set: Counter,
     /// Blocks counted off, likewise.
     counts_released: Counter,
-    /// Of these, while an older kernel owned the page.
+    /// Blocks counted off while an older kernel owned the page.
     early_releases: Counter,
     /// Pages that have passed to a kernel.
     #[stat(unit = "pages")]
@@ -79,10 +79,10 @@ pub(super) struct OwnersStats {
     /// Lines of counts changed.
     #[stat(unit = "lines")]
     count_lines: Counter,
-    /// Those that had to be read from memory.
+    /// Lines of counts that had to be read from memory.
     #[stat(unit = "lines")]
     count_misses: Counter,
-    /// Those that were written back to make room.
+    /// Lines of counts that were written back to make room.
     #[stat(unit = "lines")]
     count_write_backs: Counter,
     /// Cycles from the change of a range's counts to its acknowledgement.

@@ -207,13 +207,13 @@ impl Ownership {
         if irregular { &mut self.irregular } else { &mut self.unprofiled }.insert(kernel);
     }
 
-    /// All blocks of a kernel have been counted.
+    /// Notes that all blocks of a kernel have been counted.
     pub fn profiled(&mut self, kernel: LaunchId, out: &mut Vec<Consequence>) {
         self.unprofiled.remove(&kernel);
         self.look_again(out);
     }
 
-    /// All blocks of a kernel have ended.
+    /// Notes that all blocks of a kernel have ended.
     pub fn ended(&mut self, kernel: LaunchId, out: &mut Vec<Consequence>) {
         if self.irregular.remove(&kernel) {
             self.look_again(out);

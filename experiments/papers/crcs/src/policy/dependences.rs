@@ -15,7 +15,7 @@ pub(super) struct Dependences {
     ahead: BTreeMap<LaunchId, (LaunchName, [u32; 3])>,
     /// Kernels that have not ended.
     kernels: BTreeSet<LaunchId>,
-    /// Of these, those that may touch any page.
+    /// Running launches that may touch any page.
     irregular: BTreeSet<LaunchId>,
     /// The oldest kernel of all.
     first: Option<LaunchId>,
@@ -24,7 +24,7 @@ pub(super) struct Dependences {
     serialises: bool,
     /// No more will come.
     is_complete: bool,
-    /// The host has written all that they read.
+    /// Whether the host has written all that they read.
     prelude_has_ended: bool,
     available: u64,
     owned: BTreeMap<LaunchId, u64>,
@@ -63,7 +63,7 @@ impl Dependences {
         Ok(())
     }
 
-    /// All blocks of a launch have ended.
+    /// Notes that all blocks of a launch have ended.
     pub(super) fn ended(&mut self, launch: &Launch) {
         match launch.precedence {
             Precedence::Stream => {}

@@ -258,7 +258,7 @@ fn exchange(steps: &[Step], meaning: &mut [BufferId]) -> Result<(), Fault> {
                     exchange(steps, meaning)?;
                 }
             }
-            Step::Together { rounds, .. } => exchange(rounds, meaning)?,
+            Step::CoRun { rounds, .. } => exchange(rounds, meaning)?,
             Step::Loop { steps, .. } if steps.iter().any(|it| it.any(&|it| matches!(it, Step::Swap(..)))) => {
                 return Err(Fault::new(
                     "`overlapped` prepares copies before kernels run, and cannot tell which buffer a name means behind a \
@@ -389,7 +389,7 @@ impl Sends for Sender {
         Ok(())
     }
 
-    async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
+    async fn inspect(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
         driver.is_fulfilled(until, DEFAULT_STREAM, Some(self.parent)).await
     }
 }

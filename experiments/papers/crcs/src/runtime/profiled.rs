@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_host_model::program::{Application, Argument, LaunchStep, Step};
-use counterpoint_ptx::profile::{self, Options, pre_profiler};
+use counterpoint_ptx::instrument::{self, Options, pre_profiler};
 use counterpoint_ptx::{Kernel, PtxError, parser};
 
 use super::overlapped::{Semi, key};
@@ -15,7 +15,7 @@ pub(super) type Profilers = BTreeMap<String, Arc<Kernel>>;
 
 #[derive(Default)]
 struct Rewritten {
-    /// By kernel, its profiled form.
+    /// For each kernel, its profiled form.
     kernels: BTreeMap<String, Arc<Kernel>>,
     profilers: Profilers,
 }
@@ -76,11 +76,11 @@ impl Rewritten {
         let first = |errors: Vec<PtxError>| errors.first().map_or_else(|| Fault::new(key.clone()), wrong);
         let module = parser::parse(launch.kernel.source()).map_err(first)?;
         let semi = match semi {
-            Semi::Irregular => profile::Semi::Irregular,
-            Semi::Enumerate => profile::Semi::Enumerate,
+            Semi::Irregular => instrument::Semi::Irregular,
+            Semi::Enumerate => instrument::Semi::Enumerate,
         };
-        let profiled =
-            profile::profile(&module, &Options { semi, kernel: None }).map_err(|error| wrong(&error))?;
+        let profiled = instrument::instrument(&module, &Options { semi, kernel: None })
+            .map_err(|error| wrong(&error))?;
         let Some(pre) = profiled.kernels.iter().find(|it| it.name == name).and_then(|it| it.pre.clone())
         else {
             return Ok(());
@@ -106,7 +106,7 @@ fn replace(steps: &mut [Step], rewritten: &Rewritten) {
             Step::Repeat(_, inner)
             | Step::Loop { steps: inner, .. }
             | Step::Pipeline { launches: inner, .. }
-            | Step::Together { rounds: inner, .. } => replace(inner, rewritten),
+            | Step::CoRun { rounds: inner, .. } => replace(inner, rewritten),
             _ => {}
         }
     }

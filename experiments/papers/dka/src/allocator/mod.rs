@@ -62,7 +62,7 @@ pub struct AllocatorStats {
     decisions: Counter,
     /// Pairs that have converged.
     converged: Counter,
-    /// Of each pair, by the number of its first kernel, from 0.
+    /// Statistics of each pair, by the number of its first kernel, from 0.
     pairs: Keyed<u32, PairStats>,
 }
 
@@ -107,7 +107,7 @@ fn decide<R: Real>(tables: &mut BTreeMap<u32, Table<R>>, round: &Round) -> Optio
         Measured::Alone { first, second } => {
             tables.entry(round.table).insert_entry(Table::new(round.sms, first, second)).into_mut()
         }
-        Measured::Together { sms, first, second } => {
+        Measured::CoRun { sms, first, second } => {
             let table = tables.get_mut(&round.table)?;
             table.measured(sms, first, second);
             table

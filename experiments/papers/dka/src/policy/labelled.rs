@@ -40,7 +40,7 @@ pub(super) struct Labelled {
 
 impl Equipped<dyn CtaPolicy> for Labelled {
     const NAME: &'static str = "labelled";
-    const DOC: &'static str = "Another policy; the slices of the L2 are told when nobody will read any more what a kernel of a task \
+    const DOC: &'static str = "Another policy; the slices of the L2 are informed when nobody will read any more what a kernel of a task \
                                pipeline wrote (DKA).";
     type Params = LabelledParams;
     type Ports = LabelledPorts;

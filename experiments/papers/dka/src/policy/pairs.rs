@@ -35,7 +35,7 @@ pub(super) struct PairPorts {
 pub(super) struct Pairs {
     ports: PairPorts,
     steps: Steps,
-    /// By kernel, its cycles on all SMs.
+    /// For each kernel, its cycles on all SMs.
     alone: BTreeMap<u32, u64>,
     /// By first kernel of a pair.
     pairs: BTreeMap<u32, Last>,
@@ -79,7 +79,7 @@ impl Pairs {
         let second = (task.first + 1) % task.kernels;
         let measured = match self.pairs.get(&task.first) {
             Some(&Last { sms, first: Some(first), second: Some(second) }) => {
-                Measured::Together { sms, first, second }
+                Measured::CoRun { sms, first, second }
             }
             _ => {
                 let alone = |kernel: u32| {

@@ -16,7 +16,7 @@ pub(super) struct Steps {
     current: Option<u32>,
     /// Launches of it that have not ended, begun or not.
     left: u32,
-    /// By launch that has begun, its SMs.
+    /// For each launch that has begun, its SMs.
     turns: BTreeMap<LaunchId, Turn>,
 }
 

@@ -16,7 +16,7 @@ use super::schedule::Width;
 
 /// Number of kernels that run together.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Together {
+pub(super) enum CoRun {
     /// Two.
     Pair,
     /// All of the pipeline, for a policy that can do with more than two.
@@ -25,10 +25,11 @@ pub(super) enum Together {
 
 /// Parameters of the pair schedule.
 #[derive(Clone, Debug, Params)]
+#[params(moved("together", "it is now `co_run`"))]
 pub(super) struct PairParams {
     /// Number of kernels that run together.
     #[param(default = "pair")]
-    together: Together,
+    co_run: CoRun,
     /// Whether the first batch goes through all kernels alone.
     #[param(default = "on")]
     alone_first: bool,
@@ -46,9 +47,9 @@ impl Variant<dyn Runtime> for Pairs {
     type Params = PairParams;
 
     fn build(params: &PairParams) -> Result<Box<dyn Runtime>, String> {
-        let width = match params.together {
-            Together::Pair => Width::Pair,
-            Together::All => Width::All,
+        let width = match params.co_run {
+            CoRun::Pair => Width::Pair,
+            CoRun::All => Width::All,
         };
         Ok(Box::new(Pairs { plan: Plan { width, alone: params.alone_first, barriers: true } }))
     }

@@ -9,7 +9,7 @@ use crate::pipeline::Task;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
     Pair,
-    /// As many as there are kernels, each batch one kernel behind the one before it.
+    /// All kernels of the pipeline, each batch one kernel behind the one before it.
     All,
 }
 

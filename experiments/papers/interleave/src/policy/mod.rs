@@ -34,10 +34,10 @@ pub(crate) struct MappingStats {
     /// Mappings computed: one whenever a kernel comes or ends and another one runs.
     #[stat(unit = "mappings")]
     mappings: Counter,
-    /// Those in which cores have several kernels: all of them passed the occupancy test.
+    /// Mappings in which cores have several kernels: all of them passed the occupancy test.
     #[stat(unit = "mappings")]
     interleaved: Counter,
-    /// Those of several kernels with cores of their own.
+    /// Mappings of several kernels with cores of their own.
     #[stat(unit = "mappings")]
     apart: Counter,
 }

@@ -2,7 +2,7 @@
 //! on, and how many. Arithmetic that knows no time.
 //!
 //! The mapping of kernels to cores is computed anew when a kernel comes or ends. Nothing moves: blocks of a kernel that is no longer
-//! assigned to a core end there. The paper has two kernels; the tables have as many as there are slots.
+//! assigned to a core end there. The paper has two kernels; the tables have one for each slot.
 
 use counterpoint_hardware::gpu::cta_scheduler::occupancy::blocks;
 use counterpoint_protocols::launch::SmResources;
@@ -81,7 +81,7 @@ pub struct Tables {
     among: u32,
     kernels: Vec<Option<Kernel>>,
     cores: Vec<Core>,
-    /// The mapping in force has several kernels on a core.
+    /// Whether the mapping in force has several kernels on a core.
     interleaves: bool,
     /// The core that is asked first for the next block.
     turn: usize,
@@ -144,7 +144,7 @@ impl Tables {
         Ok(slot)
     }
 
-    /// All blocks of a kernel have ended: its slot is free, and the mapping changes.
+    /// Notes that all blocks of a kernel have ended: its slot is free, and the mapping changes.
     pub fn complete(&mut self, slot: usize) {
         self.kernels[slot] = None;
         self.cores.iter_mut().for_each(|core| core.queue.retain(|entry| entry.slot != slot));

@@ -165,7 +165,7 @@ impl fmt::Display for Unsolvable {
                 "the Markov chain has {count} states, more than {}; with blocks as units it has fewer",
                 Chain::<1>::LARGEST
             ),
-            Unsolvable::Fraction(other) => write!(f, "{other} is no fraction from 0 to 1"),
+            Unsolvable::Fraction(other) => write!(f, "{other} is not a fraction from 0 to 1"),
             Unsolvable::Several => write!(
                 f,
                 "the Markov chain has several steady states: all instructions are of memory, and it takes no longer than a round"

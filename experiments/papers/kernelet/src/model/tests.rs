@@ -279,7 +279,7 @@ fn chains_that_cannot_be_solved_say_why() {
     assert_eq!(large, Unsolvable::States(325 * 325));
     assert!(large.to_string().contains("105625 states"), "{large}");
     let wrong = ipc([Warps::new(2, 1.5)], &memory).unwrap_err();
-    assert_eq!(wrong.to_string(), "1.5 is no fraction from 0 to 1");
+    assert_eq!(wrong.to_string(), "1.5 is not a fraction from 0 to 1");
     assert!(ipc([Warps::new(2, f64::NAN)], &memory).is_err());
     // Both warps are idle in every second round, or one is in each.
     assert_eq!(ipc([Warps::new(2, 1.0)], &Memory::constant(1.0)), Err(Unsolvable::Several));

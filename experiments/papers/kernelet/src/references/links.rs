@@ -11,7 +11,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (blocks, steps) = (input.size("blocks")? as u32, input.size("steps")?);
     let elements = input.size("elements")?;
     if !elements.is_power_of_two() {
-        return Err(format!("`elements` is {elements}, which is no power of two"));
+        return Err(format!("`elements` is {elements}, which is not a power of two"));
     }
     let links = input.u32s_of("links", elements)?;
     let ends = (0..blocks * THREADS).map(|thread| follow(&links, thread, steps));

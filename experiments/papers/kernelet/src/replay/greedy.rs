@@ -6,7 +6,7 @@ use super::measured::Measured;
 use super::pending::Pending;
 use super::run::Selected;
 use crate::model::Unsolvable;
-use crate::schedule::{Choices, Machine, Options};
+use crate::schedule::{Choices, GpuDescription, Options};
 
 /// The pair that the model says fits best, in the model's slices.
 pub(super) struct ByModel<'a> {
@@ -15,7 +15,7 @@ pub(super) struct ByModel<'a> {
 }
 
 impl<'a> ByModel<'a> {
-    pub(super) fn new(measured: &'a Measured, machine: Machine, options: Options) -> Self {
+    pub(super) fn new(measured: &'a Measured, machine: GpuDescription, options: Options) -> Self {
         let profiles = measured.kernels.iter().map(|kernel| kernel.profile).collect();
         ByModel { measured, choices: Choices::new(profiles, machine, options) }
     }

@@ -11,7 +11,7 @@ use crate::schedule::{Profile, profit};
 pub struct Measured {
     pub(super) kernels: Vec<Kernel>,
     /// Of every pair in both orders, so that nobody has to turn a row.
-    pub(super) pairs: BTreeMap<[usize; 2], Vec<Together>>,
+    pub(super) pairs: BTreeMap<[usize; 2], Vec<PairRates>>,
     /// Milliseconds of two whole kernels in streams, by which is launched first.
     pub(super) both: BTreeMap<[usize; 2], f64>,
 }
@@ -31,7 +31,7 @@ pub struct Kernel {
 
 /// Two kernels in slices of these sizes, each in its own stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Together {
+pub struct PairRates {
     /// Blocks of a slice of each, on the whole GPU.
     pub slices: [u32; 2],
     /// Blocks per millisecond of each.
@@ -54,7 +54,7 @@ impl Kernel {
     }
 }
 
-impl Together {
+impl PairRates {
     /// The first kernel's part of the blocks of both slices, 0 to 1.
     fn share(&self) -> f64 {
         let [first, second] = self.slices.map(f64::from);
@@ -92,7 +92,7 @@ impl Measured {
     /// each array is that of the first kernel here.
     ///
     /// A kernel beside itself that nobody measured has one row: whole instances that share the rate.
-    pub fn together(&self, kernels: [usize; 2]) -> &[Together] {
+    pub fn together(&self, kernels: [usize; 2]) -> &[PairRates] {
         self.pairs.get(&kernels).map_or(&[], Vec::as_slice)
     }
 
@@ -101,17 +101,17 @@ impl Measured {
     /// shares the nearest size counts.
     ///
     /// `None` if a kernel is not of the table.
-    pub fn at(&self, kernels: [usize; 2], slices: [u32; 2]) -> Option<Together> {
+    pub fn at(&self, kernels: [usize; 2], slices: [u32; 2]) -> Option<PairRates> {
         let rows = self.together(kernels);
         if let Some(exact) = rows.iter().find(|row| row.slices == slices) {
             return Some(*exact);
         }
-        let wanted = Together { slices, rates: [0.0; 2] };
+        let wanted = PairRates { slices, rates: [0.0; 2] };
         let (share, size) = (wanted.share(), wanted.size());
         let nearest = |below: bool| {
             let side =
                 rows.iter().filter(|row| if below { row.share() <= share } else { row.share() >= share });
-            let far = |row: &Together| (row.share() - share).abs();
+            let far = |row: &PairRates| (row.share() - share).abs();
             side.min_by(|one, other| {
                 let by_size = || one.size().abs_diff(size).cmp(&other.size().abs_diff(size));
                 far(one).total_cmp(&far(other)).then_with(by_size)
@@ -125,7 +125,7 @@ impl Measured {
         let width = high.share() - low.share();
         let part = if width > 0.0 { (share - low.share()) / width } else { 0.0 };
         let rates = [0, 1].map(|at| low.rates[at] + part * (high.rates[at] - low.rates[at]));
-        Some(Together { slices, rates })
+        Some(PairRates { slices, rates })
     }
 
     /// The measured profit (Eq. 1). Rates of blocks are to each other as IPCs are, since a block has the same instructions alone and
@@ -133,12 +133,12 @@ impl Measured {
     ///
     /// # Panics
     /// If a kernel is not of the table.
-    pub fn profit(&self, kernels: [usize; 2], together: &Together) -> f64 {
+    pub fn profit(&self, kernels: [usize; 2], together: &PairRates) -> f64 {
         profit(kernels.map(|kernel| self.kernels[kernel].rate), together.rates)
     }
 
     /// The slices with the highest measured profit, and the profit; of equal ones the first. `None` if a kernel is not of the table.
-    pub fn best(&self, kernels: [usize; 2]) -> Option<(Together, f64)> {
+    pub fn best(&self, kernels: [usize; 2]) -> Option<(PairRates, f64)> {
         let rows = self.together(kernels).iter().map(|row| (*row, self.profit(kernels, row)));
         rows.reduce(|best, row| if row.1 > best.1 { row } else { best })
     }

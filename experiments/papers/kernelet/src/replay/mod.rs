@@ -37,7 +37,7 @@ mod run;
 mod table;
 
 pub(crate) use greedy::ByMeasurement;
-pub use measured::{Kernel, Measured, Together, Unknown};
+pub use measured::{Kernel, Measured, PairRates, Unknown};
 pub(crate) use monte_carlo::random_kernels;
 pub use monte_carlo::{monte_carlo, quantile};
 pub use outcome::{Choice, Outcome, Used};

@@ -30,7 +30,7 @@ pub enum Choice {
     /// A kernel until it ends.
     Alone(usize),
     /// Two kernels, the first not behind the second in the table, until one of them ends.
-    Together {
+    CoSchedule {
         /// The kernels; the same twice if two of its instances run.
         kernels: [usize; 2],
         /// Blocks of a slice of each.

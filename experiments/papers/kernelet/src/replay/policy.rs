@@ -11,7 +11,7 @@ use super::outcome::Outcome;
 use super::queue::Queue;
 use super::{base, run::run};
 use crate::model::Unsolvable;
-use crate::schedule::{Machine, Options};
+use crate::schedule::{GpuDescription, Options};
 
 /// The policy of a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub enum Policy {
     /// ([`Measured::at`]).
     Kernelet {
         /// The GPU as the model knows it.
-        machine: Machine,
+        machine: GpuDescription,
         /// The pruning and prediction of pairs.
         options: Options,
     },

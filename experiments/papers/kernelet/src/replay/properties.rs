@@ -37,7 +37,7 @@ fn blocks(outcome: &Outcome) -> [u64; 3] {
     for used in &outcome.decisions {
         let kernels = match used.choice {
             Choice::Alone(kernel) => vec![kernel],
-            Choice::Together { kernels, .. } => kernels.to_vec(),
+            Choice::CoSchedule { kernels, .. } => kernels.to_vec(),
         };
         kernels.iter().zip(used.blocks).for_each(|(kernel, blocks)| sums[*kernel] += blocks);
     }
@@ -88,7 +88,7 @@ proptest! {
         let table = table();
         for policy in [Policy::Optimal, Policy::Random { seed }] {
             for used in replay(&table, &queue, &policy).unwrap().decisions {
-                if let Choice::Together { kernels, slices } = used.choice {
+                if let Choice::CoSchedule { kernels, slices } = used.choice {
                     prop_assert!(kernels[0] <= kernels[1]);
                     let row = table.together(kernels).iter().find(|row| row.slices == slices).copied();
                     let row = row.expect("a measured size");

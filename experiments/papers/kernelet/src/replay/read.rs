@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use counterpoint_framework::model::{Diagnostic, Diagnostics, Report, SourceMap, Span};
 use counterpoint_protocols::launch::SmResources;
 
-use super::measured::{Kernel, Measured, Together};
+use super::measured::{Kernel, Measured, PairRates};
 use super::table::{Numbers, Row, Source, Table};
 use crate::schedule::Profile;
 
@@ -140,8 +140,8 @@ impl Reading {
         table: &Table<6>,
         kernels: &[Kernel],
         of_kernels: &Table<13>,
-    ) -> BTreeMap<[usize; 2], Vec<Together>> {
-        let mut pairs: BTreeMap<[usize; 2], Vec<Together>> = BTreeMap::new();
+    ) -> BTreeMap<[usize; 2], Vec<PairRates>> {
+        let mut pairs: BTreeMap<[usize; 2], Vec<PairRates>> = BTreeMap::new();
         for row in &table.rows {
             let names = ["first", "second"].map(|column| self.place(table.text(row, column), row.span));
             let slices =
@@ -153,14 +153,14 @@ impl Reading {
             if rows.iter().any(|known| known.slices == slices) {
                 self.errors.error(row.span, "slices of these kernels with these sizes are there twice");
             }
-            rows.push(Together { slices, rates });
+            rows.push(PairRates { slices, rates });
             if first != second {
-                let turned = Together { slices: [slices[1], slices[0]], rates: [rates[1], rates[0]] };
+                let turned = PairRates { slices: [slices[1], slices[0]], rates: [rates[1], rates[0]] };
                 pairs.entry([second, first]).or_default().push(turned);
             }
         }
         for (place, kernel) in kernels.iter().enumerate() {
-            let shared = Together { slices: [kernel.blocks; 2], rates: [kernel.rate / 2.0; 2] };
+            let shared = PairRates { slices: [kernel.blocks; 2], rates: [kernel.rate / 2.0; 2] };
             pairs.entry([place; 2]).or_insert_with(|| vec![shared]);
         }
         // A misspelt name would lack in many of them.
@@ -173,7 +173,7 @@ impl Reading {
     /// Reports pairs of different kernels without a row.
     fn all_are_there(
         &mut self,
-        pairs: &BTreeMap<[usize; 2], Vec<Together>>,
+        pairs: &BTreeMap<[usize; 2], Vec<PairRates>>,
         kernels: &[Kernel],
         of_kernels: &Table<13>,
     ) {

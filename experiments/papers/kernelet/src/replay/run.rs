@@ -1,6 +1,6 @@
 //! Algorithm 1: decide, run until one of the two kernels ends, take in the arrivals, and decide again.
 
-use super::measured::{Measured, Together};
+use super::measured::{Measured, PairRates};
 use super::outcome::{Choice, Decisions, Outcome};
 use super::pending::Pending;
 use super::queue::Queue;
@@ -9,7 +9,7 @@ use super::queue::Queue;
 #[derive(Clone, Copy)]
 pub(crate) struct Selected {
     pub(crate) kernels: [usize; 2],
-    pub(crate) together: Together,
+    pub(crate) together: PairRates,
 }
 
 /// Runs a queue. `choose` is asked when at least two instances are pending; where it has no answer the oldest runs alone.
@@ -58,6 +58,6 @@ fn together(selected: &Selected, pending: &mut Pending, decisions: &mut Decision
     });
     (0..2).for_each(|at| pending.ran(kernels[at], places[at], blocks[at]));
     kernels.iter().for_each(|kernel| pending.drop_ended(*kernel));
-    decisions.add(Choice::Together { kernels, slices: together.slices }, time, blocks);
+    decisions.add(Choice::CoSchedule { kernels, slices: together.slices }, time, blocks);
     time
 }

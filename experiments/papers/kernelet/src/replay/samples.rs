@@ -5,7 +5,7 @@ use counterpoint_protocols::launch::SmResources;
 
 use super::{Arrival, Measured, Policy, Queue, Source};
 use crate::model::Memory;
-use crate::schedule::{Machine, Options};
+use crate::schedule::{GpuDescription, Options};
 
 /// The first line of a table of kernels.
 pub(super) const KERNELS: &str = "kernel,blocks,rate,instructions_per_block,memory_fraction,uncoalesced_fraction,\
@@ -15,7 +15,7 @@ pub(super) const KERNELS: &str = "kernel,blocks,rate,instructions_per_block,memo
 pub(super) const PAIRS: &str = "first,second,slice_first,slice_second,rate_first,rate_second\n";
 
 /// Eight warps at most, each of them a block, on each of two SMs.
-pub(super) const MACHINE: Machine = Machine {
+pub(super) const MACHINE: GpuDescription = GpuDescription {
     sms: 2,
     schedulers: 1,
     peak_ipc: 1.0,

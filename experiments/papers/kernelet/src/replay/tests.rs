@@ -16,7 +16,7 @@ fn run(measured: &Measured, queue: &Queue, policy: &Policy) -> Outcome {
 }
 
 fn together(kernels: [usize; 2], slices: [u32; 2]) -> Choice {
-    Choice::Together { kernels, slices }
+    Choice::CoSchedule { kernels, slices }
 }
 
 fn used(choice: Choice, count: u64, time: f64, blocks: [u64; 2]) -> Used {
@@ -134,7 +134,7 @@ fn the_best_measured_slices_are_no_worse_than_those_of_the_model() {
     near(best.total, 100.0 / 9.0 + 44.0 / 5.0);
     assert_eq!(best.decisions[1].choice, together([0, 1], [4, 12]));
     let (row, profit) = table.best([1, 0]).unwrap();
-    assert_eq!(row, Together { slices: [12, 4], rates: [5.0, 9.0] });
+    assert_eq!(row, PairRates { slices: [12, 4], rates: [5.0, 9.0] });
     near(profit, 1.0 - 1.0 / 1.9);
 }
 
@@ -143,7 +143,7 @@ fn the_best_measured_slices_are_no_worse_than_those_of_the_model() {
 fn rates_between_measured_shares_are_in_proportion() {
     let table = measured(TWO, "computes,loads,4,12,2,5\ncomputes,loads,12,4,10,1\n", "");
     let at = |slices| table.at([0, 1], slices).unwrap();
-    assert_eq!(at([8, 8]), Together { slices: [8, 8], rates: [6.0, 3.0] });
+    assert_eq!(at([8, 8]), PairRates { slices: [8, 8], rates: [6.0, 3.0] });
     assert_eq!(at([12, 4]).rates, [10.0, 1.0]);
     assert_eq!(at([6, 10]).rates, [4.0, 4.0]);
     assert_eq!((at([1, 15]).rates, at([15, 1]).rates), ([2.0, 5.0], [10.0, 1.0]), "beyond the last");
@@ -241,5 +241,5 @@ fn columns_may_have_any_order_and_lines_any_end() {
     let [kernels, pairs] =
         [("kernels.csv", kernels.as_str()), ("pairs.csv", pairs)].map(|(name, text)| Source { name, text });
     let table = Measured::read(kernels, pairs, None).unwrap();
-    assert_eq!(table.together([0, 1]), [Together { slices: [4, 12], rates: [8.0, 4.0] }]);
+    assert_eq!(table.together([0, 1]), [PairRates { slices: [4, 12], rates: [8.0, 4.0] }]);
 }

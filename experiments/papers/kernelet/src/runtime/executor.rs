@@ -40,7 +40,7 @@ pub(super) struct Share {
 pub(super) struct Decision {
     /// The kernels that run together: one or two.
     pub(super) shares: Vec<Share>,
-    /// The next decision waits until all of it has ended.
+    /// Whether the next decision waits until all of it has ended.
     pub(super) waits: bool,
     pub(super) attributes: Attributes,
 }
@@ -84,7 +84,7 @@ struct Executor<'d, 'a> {
     /// Commands of a stream that are under way at a time.
     ahead: usize,
     started: Vec<Started>,
-    /// By stream, the slices in flight.
+    /// For each stream, the slices in flight.
     streams: BTreeMap<u32, Vec<CommandId>>,
 }
 

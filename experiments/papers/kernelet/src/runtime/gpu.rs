@@ -11,7 +11,7 @@ use counterpoint_protocols::launch::SmResources;
 
 use super::program::Program;
 use crate::model::{Latency, Memory};
-use crate::schedule::{Card, Machine};
+use crate::schedule::{Card, GpuDescription};
 
 /// A card of Table 2.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub(super) struct GpuParams {
 #[derive(Clone, Debug)]
 pub(super) struct Gpu {
     /// The model's knowledge of it.
-    pub(super) machine: Machine,
+    pub(super) machine: GpuDescription,
     /// The clock of its cycles, in Hz.
     pub(super) clock: f64,
     /// The card's threshold of MUR.
@@ -117,7 +117,7 @@ impl GpuParams {
             uncoalesced: latency(self.uncoalesced_latency.or(self.latency), known.memory.uncoalesced),
             requests: self.uncoalesced_requests.unwrap_or(known.memory.requests),
         };
-        let machine = Machine {
+        let machine = GpuDescription {
             sms: description.capacity.sms,
             schedulers: self.schedulers.unwrap_or(known.schedulers),
             peak_ipc: self.peak_ipc.unwrap_or(known.peak_ipc),

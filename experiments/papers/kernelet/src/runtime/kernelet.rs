@@ -47,7 +47,7 @@ pub(super) struct KerneletParams {
     /// The unit of the model.
     #[param(default = "block")]
     unit: UnitParam,
-    /// The model knows uncoalesced accesses; else they count as coalesced ones.
+    /// Whether the model knows uncoalesced accesses; else they count as coalesced ones.
     #[param(default = "on")]
     uncoalesced: bool,
 }

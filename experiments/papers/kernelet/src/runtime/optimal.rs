@@ -85,7 +85,7 @@ struct ByRates {
     best: ByMeasurement,
     /// The kernels of the table.
     count: usize,
-    /// By kernel of the queue, its place among those of the table.
+    /// For each kernel of the queue, its place among those of the table.
     places: Vec<usize>,
 }
 

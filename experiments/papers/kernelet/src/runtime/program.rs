@@ -42,7 +42,7 @@ impl Program {
 /// The applications that a queue takes its kernels from, each with its step and its results.
 fn members(application: &Application) -> Vec<(&str, Option<&Step>, &[BufferId])> {
     match only_step(&application.steps) {
-        Some(Step::Together { members, rounds }) => {
+        Some(Step::CoRun { members, rounds }) => {
             let pairs = members.iter().zip(rounds);
             let only = |round| only_step(std::slice::from_ref(round));
             pairs.map(|(member, round)| (&*member.name, only(round), &*member.copy_out)).collect()
@@ -72,7 +72,7 @@ type Launched<'a> = (&'a str, &'a LaunchStep, &'a [BufferId]);
 fn launches(application: &Application) -> Result<Vec<Launched<'_>>, Fault> {
     let not_one = |name: &str| {
         let is_other =
-            |step: &&Step| !matches!(step, Step::Launch(_) | Step::Repeat(..) | Step::Together { .. });
+            |step: &&Step| !matches!(step, Step::Launch(_) | Step::Repeat(..) | Step::CoRun { .. });
         let other = application.steps.iter().find(is_other).map(|step| format!(", `{}`", step.key()));
         Fault::new(format!(
             "a queue of kernels takes applications of one launch each and no other step on the device; `{name}` has something else{}",

@@ -38,9 +38,9 @@ pub(super) struct Instance {
 }
 
 pub(super) struct Queue {
-    /// Those that will come, the last one first.
+    /// Instances that have not arrived, the last one first.
     coming: Vec<Instance>,
-    /// Those that have come and have blocks left, in the order of their arrival.
+    /// Instances that have arrived and have blocks left, in the order of their arrival.
     pub(super) pending: Vec<Instance>,
 }
 

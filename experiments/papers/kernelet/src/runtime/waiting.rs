@@ -5,7 +5,7 @@ use crate::replay::Pending;
 
 /// Instances by kernel.
 pub(super) struct Waiting {
-    /// By place of an instance, its kernel.
+    /// For each place of an instance, its kernel.
     kernels: Vec<usize>,
     /// The choices of a replay.
     pub(super) pending: Pending,

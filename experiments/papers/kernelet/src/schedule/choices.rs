@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{CoSchedule, Machine, Options, Profile, choose_by, predict};
+use super::{CoSchedule, GpuDescription, Options, Profile, choose_by, predict};
 use crate::model::Unsolvable;
 
 /// Kernels, and the predictions of their pairs.
 #[derive(Clone, Debug)]
 pub struct Choices {
-    machine: Machine,
+    machine: GpuDescription,
     options: Options,
     profiles: Vec<Profile>,
     /// By the places of two kernels, the first not behind the second. The other way round they would have the same profit but for rounding,
@@ -17,8 +17,8 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Of these kernels, on a machine.
-    pub fn new(profiles: Vec<Profile>, machine: Machine, options: Options) -> Self {
+    /// The choices among these kernels, on a GPU.
+    pub fn new(profiles: Vec<Profile>, machine: GpuDescription, options: Options) -> Self {
         Choices { machine, options, profiles, predictions: BTreeMap::new() }
     }
 
@@ -101,7 +101,11 @@ mod tests {
             mur: 0.33,
             ..computes
         };
-        Choices::new(vec![computes, loads], Machine::c2050(Memory::constant(417.0)), Options::default())
+        Choices::new(
+            vec![computes, loads],
+            GpuDescription::c2050(Memory::constant(417.0)),
+            Options::default(),
+        )
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub struct Card {
     pub clock: f64,
     /// The scheduler's knowledge of it. Latency and slope are fitted to the IPC of the paper's kernels alone
     /// on the machine of the same name (example `fit`).
-    pub machine: Machine,
+    pub machine: GpuDescription,
 }
 
 impl Card {
@@ -34,14 +34,14 @@ impl Card {
     pub const C2050: Card = Card {
         gpu: paper::C2050,
         clock: 1.15e9,
-        machine: Machine::c2050(memory(53.0, 11.12, 144e9, 1.15e9)),
+        machine: GpuDescription::c2050(memory(53.0, 11.12, 144e9, 1.15e9)),
     };
 
     /// The GTX680. The paper prints 706 MHz.
     pub const GTX680: Card = Card {
         gpu: paper::GTX680,
         clock: 1.006e9,
-        machine: Machine::gtx680(memory(71.0, 4.30, 192e9, 1.006e9)),
+        machine: GpuDescription::gtx680(memory(71.0, 4.30, 192e9, 1.006e9)),
     };
 
     /// The card of this name, in letters of any size.
@@ -51,7 +51,7 @@ impl Card {
     pub fn named(name: &str) -> Result<Card, String> {
         let found =
             [Card::C2050, Card::GTX680].into_iter().find(|card| card.gpu.name.eq_ignore_ascii_case(name));
-        found.ok_or_else(|| format!("`{name}` is no card of the paper: expected c2050 or gtx680"))
+        found.ok_or_else(|| format!("`{name}` is not a card of the paper: expected c2050 or gtx680"))
     }
 
     /// Cycles of all SMs in a second.
@@ -68,7 +68,7 @@ impl Card {
 
 /// A GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Machine {
+pub struct GpuDescription {
     /// Streaming multiprocessors.
     pub sms: u32,
     /// Warp schedulers of an SM that issue a warp's instruction per cycle each.
@@ -81,14 +81,14 @@ pub struct Machine {
     pub memory: Memory,
 }
 
-impl Machine {
+impl GpuDescription {
     /// A C2050. Its two schedulers, of half a warp per cycle each, are one for the model. The resources of an
     /// SM are those of compute capability 2.0 (CUDA C Programming Guide, appendix of compute capabilities);
     /// the paper's latencies are not known.
     pub const fn c2050(memory: Memory) -> Self {
         let offer = SmResources { threads: 1536, ctas: 8, registers: 32768, shared: 49152 };
         let paper::Gpu { sms, peak_ipc, .. } = paper::C2050;
-        Machine { sms, schedulers: 1, peak_ipc, offer, memory }
+        GpuDescription { sms, schedulers: 1, peak_ipc, offer, memory }
     }
 
     /// A GTX680. The resources of an SM are those of compute capability 3.0. Its schedulers issue one
@@ -96,7 +96,7 @@ impl Machine {
     pub const fn gtx680(memory: Memory) -> Self {
         let offer = SmResources { threads: 2048, ctas: 16, registers: 65536, shared: 49152 };
         let paper::Gpu { sms, schedulers, peak_ipc, .. } = paper::GTX680;
-        Machine { sms, schedulers, peak_ipc, offer, memory }
+        GpuDescription { sms, schedulers, peak_ipc, offer, memory }
     }
 
     /// An SM of it.
@@ -132,7 +132,7 @@ mod tests {
     /// A5.10, T5.18.
     #[test]
     fn blocks_on_an_sm_of_the_c2050_give_the_occupancy_of_table_4() {
-        let machine = Machine::c2050(Memory::constant(400.0));
+        let machine = GpuDescription::c2050(Memory::constant(400.0));
         for (kernel, implied) in KERNELS.iter().zip(IMPLIED) {
             let found = 100.0 * machine.occupancy(implied, kernel.threads / 32);
             let printed = kernel.c2050.occupancy;
@@ -145,7 +145,7 @@ mod tests {
     /// not print, here by registers.
     #[test]
     fn resources_allow_as_many_blocks_as_the_occupancy_implies() {
-        let machine = Machine::c2050(Memory::constant(400.0));
+        let machine = GpuDescription::c2050(Memory::constant(400.0));
         for (kernel, implied) in KERNELS.iter().zip(IMPLIED) {
             let registers_per_thread = match kernel.name {
                 "MM" => 32,
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn ratios_are_of_the_whole_gpu() {
-        let machine = Machine::c2050(Memory { bandwidth: 0.98, ..Memory::constant(400.0) });
+        let machine = GpuDescription::c2050(Memory { bandwidth: 0.98, ..Memory::constant(400.0) });
         assert!((machine.pur(1400.0, 1000.0) - 0.1).abs() < 1e-12);
         assert!((machine.mur(98.0, 1000.0) - 0.1).abs() < 1e-12);
         assert!((C2050.requests_per_cycle(128.0) - 0.98082).abs() < 1e-5);

@@ -14,7 +14,7 @@ pub mod slices;
 use counterpoint_protocols::launch::SmResources;
 
 pub use choices::Choices;
-pub use machine::{Card, Machine};
+pub use machine::{Card, GpuDescription};
 
 use crate::model::{Resident, Unit, Unsolvable};
 use crate::paper::C2050;
@@ -34,9 +34,9 @@ pub struct Profile {
     pub warps_per_block: u32,
     /// The needs of a block on an SM.
     pub resources: SmResources,
-    /// Pipeline utilisation ratio at full occupancy ([`Machine::pur`]).
+    /// Pipeline utilisation ratio at full occupancy ([`GpuDescription::pur`]).
     pub pur: f64,
-    /// Memory bandwidth utilisation ratio at full occupancy ([`Machine::mur`]).
+    /// Memory bandwidth utilisation ratio at full occupancy ([`GpuDescription::mur`]).
     pub mur: f64,
     /// Blocks of the smallest slice that costs little ([`slices::minimum`]); 0 if it is not known.
     pub minimum_slice: u32,
@@ -118,7 +118,7 @@ pub fn profit<const N: usize>(alone: [f64; N], together: [f64; N]) -> f64 {
 /// ```
 pub fn choose(
     kernels: &[Profile],
-    machine: &Machine,
+    machine: &GpuDescription,
     options: &Options,
 ) -> Result<Option<CoSchedule>, Unsolvable> {
     choose_by(kernels, machine, options, |places| predict(places.map(|at| &kernels[at]), machine, options))
@@ -127,7 +127,7 @@ pub fn choose(
 /// [`choose`] with predictions that the caller may have kept: of the kernels at two places, as [`predict`] gives them.
 fn choose_by(
     kernels: &[Profile],
-    machine: &Machine,
+    machine: &GpuDescription,
     options: &Options,
     mut predict: impl FnMut([usize; 2]) -> Result<Option<CoSchedule>, Unsolvable>,
 ) -> Result<Option<CoSchedule>, Unsolvable> {
@@ -154,7 +154,7 @@ fn choose_by(
 /// As [`choose`].
 pub fn predict(
     kernels: [&Profile; 2],
-    machine: &Machine,
+    machine: &GpuDescription,
     options: &Options,
 ) -> Result<Option<CoSchedule>, Unsolvable> {
     let feasible = feasible(kernels, machine, options);
@@ -182,7 +182,7 @@ pub fn predict(
 }
 
 /// Blocks of two kernels on an SM, of all slices that are compared.
-fn feasible(kernels: [&Profile; 2], machine: &Machine, options: &Options) -> Vec<[u32; 2]> {
+fn feasible(kernels: [&Profile; 2], machine: &GpuDescription, options: &Options) -> Vec<[u32; 2]> {
     let demands = kernels.map(|kernel| &kernel.resources);
     let mut fits = slices::feasible(&machine.offer, demands, options.fill);
     fits.retain(|blocks| (0..2).all(|at| blocks[at] * machine.sms >= kernels[at].minimum_slice));
@@ -194,7 +194,7 @@ impl Profile {
     ///
     /// # Errors
     /// As [`choose`].
-    pub fn alone(&self, machine: &Machine, unit: Unit) -> Result<f64, Unsolvable> {
+    pub fn alone(&self, machine: &GpuDescription, unit: Unit) -> Result<f64, Unsolvable> {
         let blocks = slices::most(&machine.offer, &self.resources);
         Ok(machine.sm().ipc([self.resident(blocks)], unit)?[0])
     }

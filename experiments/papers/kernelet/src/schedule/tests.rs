@@ -4,7 +4,7 @@ use super::*;
 use crate::model::{Latency, Memory, Warps, ipc};
 
 /// Eight warps at most, each of them a block.
-const MACHINE: Machine = Machine {
+const MACHINE: GpuDescription = GpuDescription {
     sms: 2,
     schedulers: 1,
     peak_ipc: 1.0,
@@ -175,7 +175,7 @@ fn contended() -> Memory {
 
 #[test]
 fn eight_kernels_have_a_choice_on_both_machines() {
-    for machine in [Machine::c2050(contended()), Machine::gtx680(contended())] {
+    for machine in [GpuDescription::c2050(contended()), GpuDescription::gtx680(contended())] {
         let found = choose(&eight(0.5), &machine, &Options::default()).unwrap().unwrap();
         assert!(found.profit > 0.0 && found.first < found.second, "{found:?}");
         assert!(found.slices.iter().all(|slice| slice % machine.sms == 0));
@@ -185,7 +185,7 @@ fn eight_kernels_have_a_choice_on_both_machines() {
 /// T5.17.
 #[test]
 fn blocks_as_units_choose_what_warps_choose() {
-    let machine = Machine::gtx680(contended());
+    let machine = GpuDescription::gtx680(contended());
     let [blocks, warps] = [Unit::Block, Unit::Warp]
         .map(|unit| choose(&eight(0.0), &machine, &Options { unit, ..Options::default() }).unwrap().unwrap());
     assert_eq!((blocks.first, blocks.second, blocks.slices), (warps.first, warps.second, warps.slices));

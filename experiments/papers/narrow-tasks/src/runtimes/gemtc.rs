@@ -19,7 +19,7 @@ use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_host_model::Driver;
 use counterpoint_host_model::program::{
-    Application, Argument, Buffer, BufferId, DEFAULT_STREAM, LaunchStep, Place, Range, Task,
+    Application, Argument, Buffer, BufferId, DEFAULT_STREAM, LaunchStep, BufferPlace, Range, Task,
 };
 use counterpoint_host_model::runtimes::Runtime;
 use counterpoint_protocols::bus::{Description, Direction};
@@ -116,7 +116,7 @@ impl Runtime for Gemtc {
             for (name, bytes) in
                 names(key).into_iter().zip([HEADER + batch * task_entry::BYTES, batch * NUMBER])
             {
-                changed.buffers.push(Buffer { name, bytes, device: key.1, place: Place::Anywhere });
+                changed.buffers.push(Buffer { name, bytes, device: key.1, place: BufferPlace::Anywhere });
             }
         }
         Ok(Arc::new(changed))

@@ -102,7 +102,7 @@ fn lone_launch(step: &Step) -> Option<&LaunchStep> {
 
 fn not_a_task(launch: &LaunchStep) -> Fault {
     let kernel = launch.kernel.name();
-    Fault::new(format!("`{kernel}` is no narrow task, and `pthreads` executes nothing else"))
+    Fault::new(format!("`{kernel}` is not a narrow task, and `pthreads` executes nothing else"))
 }
 
 /// The memory that tasks see: all buffers, and the variables of all modules.
@@ -243,7 +243,7 @@ impl Sends for OnCpu {
         Ok(())
     }
 
-    async fn look(&mut self, _driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
+    async fn inspect(&mut self, _driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
         Err(Fault::new(format!("`pthreads` has no loops: {}", until.words)))
     }
 }

@@ -10,7 +10,7 @@ use counterpoint_framework::telemetry::Level;
 use counterpoint_narrow_tasks::task_entry::{
     self, BYTES, Demand, ENABLED, MASTER_KERNEL, MASTER_KERNEL_BY_LANES, PRESENT, Parameters, Shape, State,
 };
-use counterpoint_protocols::write_log::Place;
+use counterpoint_protocols::write_log::WriteTarget;
 use counterpoint_simulation::run::RunSummary;
 use counterpoint_tests::observed::total;
 use counterpoint_tests::probe::{Configured, MODEL, STEPPED, cycles};
@@ -69,12 +69,12 @@ fn in_state(state: State) -> Entry {
 
 /// Observations of a MasterKernel. Times are in cycles, of the arrival of a store at the L2.
 struct Seen {
-    /// By row, when the scheduler warp took the task and when its entry was freed.
+    /// For each row, when the scheduler warp took the task and when its entry was freed.
     taken: BTreeMap<u32, f64>,
     freed: BTreeMap<u32, f64>,
-    /// By row, when it was made a task that may be scheduled.
+    /// For each row, when it was made a task that may be scheduled.
     enabled: BTreeMap<u32, f64>,
-    /// By row and warp in the task, the clock at the beginning and at the store, and when that arrived.
+    /// For each row and warp in the task, the clock at the beginning and at the store, and when that arrived.
     ran: BTreeMap<(u32, u32), [f64; 3]>,
     /// Instructions of the scheduler warp, and of the first executor warp.
     scheduler: f64,
@@ -149,7 +149,7 @@ fn seen(summary: &RunSummary, shape: Shape, clocks: u64, stop: u64) -> Seen {
         cycles: amount(block, "cycles"),
     };
     let of_kernel =
-        summary.writes.iter().filter(|write| write.place == Place::Device && write.time > block.start);
+        summary.writes.iter().filter(|write| write.place == WriteTarget::Device && write.time > block.start);
     for write in of_kernel {
         let at = cycles(write.time);
         let words: Vec<i32> =

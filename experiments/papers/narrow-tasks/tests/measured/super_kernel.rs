@@ -5,7 +5,7 @@
 //! to nothing.
 
 use counterpoint_narrow_tasks::task_entry::{self, BYTES, Demand, FREE, Parameters, SUPER_KERNEL};
-use counterpoint_protocols::write_log::Place;
+use counterpoint_protocols::write_log::WriteTarget;
 use counterpoint_simulation::run::RunSummary;
 use counterpoint_tests::observed::total;
 use counterpoint_tests::probe::{MODEL, STEPPED, cycles};
@@ -97,7 +97,9 @@ fn holds(summary: &RunSummary) -> Vec<Hold> {
     let start = block(summary).start;
     let mut holds: Vec<Hold> = Vec::new();
     let mut held = false;
-    for write in summary.writes.iter().filter(|write| write.place == Place::Device && write.time > start) {
+    for write in
+        summary.writes.iter().filter(|write| write.place == WriteTarget::Device && write.time > start)
+    {
         let at = cycles(write.time);
         match (write.offset, write.bytes.first(), holds.last_mut()) {
             (0, Some(1), Some(hold)) if held => hold.looks.push(at),
@@ -166,7 +168,9 @@ fn a_look_at_the_lock_has_the_instructions_that_the_model_has() {
         let summary = run_on(STEPPED, &[&format!("gpu.sms={sms}")], 16, 32, 1);
         let start = block(&summary).start;
         let looks = summary.writes.iter().filter(|write| {
-            (write.place, write.offset) == (Place::Device, 0) && write.time > start && write.bytes[0] == 1
+            (write.place, write.offset) == (WriteTarget::Device, 0)
+                && write.time > start
+                && write.bytes[0] == 1
         });
         [total(&summary, "gpu/sm", "warp_insn") as f64, looks.count() as f64]
     });

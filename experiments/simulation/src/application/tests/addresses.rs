@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use counterpoint_framework::model::Registry;
-use counterpoint_host_model::program::{Place, Variable};
+use counterpoint_host_model::program::{BufferPlace, Variable};
 
 use super::super::{LoadedApplication, load};
 use crate::element::Element;
@@ -41,14 +41,15 @@ fn loaded(yaml: &str) -> Result<LoadedApplication, String> {
 #[test]
 fn addresses_and_variables_are_places() {
     let app = loaded(YAML).unwrap();
-    let variable = |constant, offset| Place::Variable(Variable { module: "k".into(), constant, offset });
-    let places: Vec<(u64, Place)> =
+    let variable =
+        |constant, offset| BufferPlace::Variable(Variable { module: "k".into(), constant, offset });
+    let places: Vec<(u64, BufferPlace)> =
         app.application.buffers.iter().map(|buffer| (buffer.bytes, buffer.place.clone())).collect();
     assert_eq!(
         places,
         [
-            (400, Place::At(0x10000)),
-            (3, Place::Anywhere),
+            (400, BufferPlace::At(0x10000)),
+            (3, BufferPlace::Anywhere),
             (64, variable(false, 0)),
             (16, variable(false, 64)),
             (16, variable(true, 4)),

@@ -306,13 +306,13 @@ fn a_copy_between_unlike_types_has_whole_elements_on_both_sides() {
     for (line, message) in [
         (
             "element: 4, to_element: 5, elements: 6",
-            "a row of 6 bytes is no whole number of elements of `a`, which have 4",
+            "a row of 6 bytes is not a whole number of elements of `a`, which have 4",
         ),
         (
             "element: 5, elements: 8",
-            "the place of 5 bytes is no whole number of elements of `a`, which have 4",
+            "the place of 5 bytes is not a whole number of elements of `a`, which have 4",
         ),
-        ("element: 4, elements: 4, rows: 2, pitch: 6", "the pitch of 6 bytes is no whole number"),
+        ("element: 4, elements: 4, rows: 2, pitch: 6", "the pitch of 6 bytes is not a whole number"),
     ] {
         let text = bytes(&format!("  - copy: {{ from: b, to: a, {line} }}\n")).expect_err(message);
         assert!(text.contains(message), "{message}: {text}");

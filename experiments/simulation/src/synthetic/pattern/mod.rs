@@ -28,7 +28,7 @@ pub enum Walk {
     /// By a step, and from the end of a region to its beginning.
     Linear {
         /// From an access to the next.
-        step: Step,
+        step: Stride,
         /// Bytes of the region, a power of two; the regions of blocks follow each other where a block has its own.
         region: u64,
         /// Whether each block has a region of its own.
@@ -45,7 +45,7 @@ pub enum Walk {
 
 /// The distance between accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum Stride {
     /// All that the warps of the grid access at a time.
     Grid,
     /// All that the warps of a block access at a time.

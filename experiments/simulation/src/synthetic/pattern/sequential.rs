@@ -2,7 +2,7 @@
 
 use counterpoint_framework::model::Variant;
 
-use super::{Pattern, Step, Walk};
+use super::{Pattern, Stride, Walk};
 
 /// The pattern `sequential`.
 pub(in crate::synthetic) struct Sequential;
@@ -20,6 +20,6 @@ impl Variant<dyn Pattern> for Sequential {
 
 impl Pattern for Sequential {
     fn walk(&self, footprint: u64, _record: u64) -> Result<Walk, String> {
-        Ok(Walk::Linear { step: Step::Grid, region: footprint, per_block: false })
+        Ok(Walk::Linear { step: Stride::Grid, region: footprint, per_block: false })
     }
 }

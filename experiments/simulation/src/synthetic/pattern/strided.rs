@@ -3,7 +3,7 @@
 use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::time::Bytes;
 
-use super::{Pattern, Step, Walk};
+use super::{Pattern, Stride, Walk};
 
 /// Parameters of the pattern.
 #[derive(Clone, Debug, Params)]
@@ -34,6 +34,6 @@ impl Variant<dyn Pattern> for Strided {
 
 impl Pattern for Strided {
     fn walk(&self, footprint: u64, _record: u64) -> Result<Walk, String> {
-        Ok(Walk::Linear { step: Step::Bytes(self.stride), region: footprint, per_block: false })
+        Ok(Walk::Linear { step: Stride::Bytes(self.stride), region: footprint, per_block: false })
     }
 }

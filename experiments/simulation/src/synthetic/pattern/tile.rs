@@ -3,7 +3,7 @@
 use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::time::Bytes;
 
-use super::{Pattern, Step, Walk};
+use super::{Pattern, Stride, Walk};
 
 /// Parameters of the pattern.
 #[derive(Clone, Debug, Params)]
@@ -41,6 +41,6 @@ impl Pattern for Tile {
                 "a tile of {size} B does not fit between a warp's access, {record} B, and the footprint, {footprint} B"
             ));
         }
-        Ok(Walk::Linear { step: Step::Block, region: self.size, per_block: true })
+        Ok(Walk::Linear { step: Stride::Block, region: self.size, per_block: true })
     }
 }

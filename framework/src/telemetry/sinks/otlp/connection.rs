@@ -124,7 +124,7 @@ fn headers(text: &str) -> Result<HeaderMap, String> {
         let name: HeaderName = name.trim().parse().ok()?;
         Some((name, HeaderValue::from_bytes(&value).ok()?))
     };
-    let wrong = |pair| format!("`{pair}` in {HEADERS} is no header: expected name=value");
+    let wrong = |pair| format!("`{pair}` in {HEADERS} is not a header: expected name=value");
     pairs.map(|pair| header(pair).ok_or_else(|| wrong(pair))).collect()
 }
 
@@ -169,7 +169,7 @@ mod tests {
         let map = headers("api-key=a%20b, tenant=lab,").unwrap();
         assert_eq!([&map["api-key"], &map["tenant"]], ["a b", "lab"]);
         let problem = headers("api-key=a,tenant").unwrap_err();
-        assert_eq!(problem, "`tenant` in OTEL_EXPORTER_OTLP_HEADERS is no header: expected name=value");
+        assert_eq!(problem, "`tenant` in OTEL_EXPORTER_OTLP_HEADERS is not a header: expected name=value");
         assert!(headers("a b=c").is_err() && headers("a=b%0ac").is_err());
     }
 }

@@ -19,7 +19,7 @@ pub struct BadEndpoint {
 
 impl fmt::Display for BadEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no endpoint: {}", self.url, self.problem)
+        write!(f, "`{}` is not an endpoint: {}", self.url, self.problem)
     }
 }
 
@@ -54,7 +54,7 @@ impl Endpoint {
         }
         let behind_host = authority.rsplit(']').next().unwrap_or_default();
         if behind_host.contains(':') && matches!(uri.port_u16(), None | Some(0)) {
-            return Err(bad("its port is no number from 1 to 65535".into()));
+            return Err(bad("its port is not a number from 1 to 65535".into()));
         }
         if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
             return Ok(Endpoint { uri });
@@ -89,11 +89,11 @@ mod tests {
         assert_eq!(text("http://[::1]:4318/"), "http://[::1]:4318/v1/traces");
         assert_eq!(text("http://h/otlp/v1/traces"), "http://h/otlp/v1/traces");
         for wrong in ["localhost:4318", "localhost", "ftp://h:1", "unix:///tmp/x"] {
-            assert!(text(wrong).contains("is no endpoint: "), "{wrong}");
+            assert!(text(wrong).contains("is not an endpoint: "), "{wrong}");
         }
         assert!(text("https://h:4318").contains("only http is spoken"));
         for wrong in ["http://h:99999", "http://[::1]:0", "http://h:"] {
-            assert!(text(wrong).contains("its port is no number"), "{wrong}");
+            assert!(text(wrong).contains("its port is not a number"), "{wrong}");
         }
         assert!(text("http://me:secret@h").contains("a user and a password are not sent"));
         assert!(text("http://a b").contains("invalid uri character"));

@@ -44,7 +44,7 @@ pub trait Outbox {
     /// Number of batches.
     fn len(&self) -> usize;
 
-    /// Whether there is nothing to send.
+    /// Whether the outbox has no batches to send.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

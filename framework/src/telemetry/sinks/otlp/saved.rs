@@ -219,7 +219,7 @@ fn check(span: &Span) -> Result<(), String> {
     match span {
         _ if span.trace_id.len() != 16 => problem("no trace id of 16 bytes"),
         _ if span.span_id.len() != 8 => problem("no id of 8 bytes"),
-        _ if ![0, 8].contains(&span.parent_span_id.len()) => problem("a parent that is no id"),
+        _ if ![0, 8].contains(&span.parent_span_id.len()) => problem("a parent that is not an id"),
         _ if is_zero(&span.trace_id) || is_zero(&span.span_id) => problem("no id, or no trace"),
         _ if span.end_time_unix_nano < span.start_time_unix_nano => problem("an end before its beginning"),
         _ => check_attributes(&span.attributes),

@@ -19,7 +19,7 @@ const BATCH: usize = 1024;
 /// The service of a component, as a reader of the trace sees it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Service {
-    /// Its name: one for all components of a class, such as `gpu`.
+    /// Name of the service: one for all components of a class, such as `gpu`.
     pub name: String,
     /// Its name among several, unique within the run, such as `gpu[1]`.
     pub instance: String,

@@ -105,7 +105,7 @@ fn source(checkout: Option<&Path>, git: Option<&str>) -> Result<Source, String> 
     let folder =
         checkout.unwrap_or(&own).canonicalize().ok().filter(|folder| folder.join("tools/cli").is_dir());
     folder.map(Source::Checkout).ok_or_else(|| match checkout {
-        Some(folder) => format!("--checkout: `{}` is no checkout of Counterpoint", folder.display()),
+        Some(folder) => format!("--checkout: `{}` is not a checkout of Counterpoint", folder.display()),
         None => "the checkout that this command was built from is gone\n  help: name one by --checkout DIR, or the address \
                  of the repository by --git URL"
             .to_owned(),

@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use counterpoint_experiments::study::Study as Plan;
 use counterpoint_experiments::study::engine::{StudyError, keys};
 use counterpoint_experiments::study::index::{Index, RESULTS};
-use counterpoint_experiments::study::part::Part;
+use counterpoint_experiments::study::part::StudyPart;
 use counterpoint_experiments::study::report::PAGE;
 use counterpoint_experiments::study::slurm::{Jobs, Limit, Memory, Needs, SLURM, left, quoted};
 use counterpoint_experiments::study::speed::Expectation;
@@ -26,7 +26,7 @@ use crate::{Console, FAILURE, INTERRUPTED, NOT_VERIFIED, SUCCESS};
 
 /// Tasks that an array of Slurm may have where nobody has allowed more.
 const MOST_TASKS: usize = 1000;
-/// Time between two looks at jobs.
+/// Time between two queries of jobs.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// The arguments for clusters.
@@ -115,7 +115,7 @@ impl Study {
     fn status(&self, folder: &Path, console: &mut Console<'_>) -> io::Result<u8> {
         match self.observed(folder) {
             Ok(mut observed) => {
-                let status = observed.look();
+                let status = observed.inspect();
                 tell(&observed, &status, console)
             }
             Err(error) => fail(&[error], console),
@@ -139,7 +139,7 @@ impl Study {
         };
         let begin = begun.elapsed().as_secs_f64();
         let index = Index::of(plan, &keys);
-        let first: Option<Part> = "1/1".parse().ok();
+        let first: Option<StudyPart> = "1/1".parse().ok();
         // As a part would: another study that is at work in the folder keeps its own.
         let written = Store::open(folder, first, &index.digest(), self.stale())
             .and_then(|store| index.write(folder).inspect(|_| drop(store)));
@@ -237,7 +237,7 @@ impl Study {
     fn submit(&self, script: &Path, folder: &Path, console: &mut Console<'_>) -> io::Result<u8> {
         if let Err(error) = Command::new("sbatch").arg("--version").output() {
             let message = format!(
-                "`sbatch` does not start ({error}): this is no computer of a Slurm cluster. {} is written, for one that is",
+                "`sbatch` does not start ({error}): this is not a computer of a Slurm cluster. {} is written, for one that is",
                 script.display()
             );
             return fail(&[RunError::Usage(message)], console);
@@ -269,7 +269,7 @@ impl Study {
         let mut silent = false;
         loop {
             let queue = Command::new("squeue").args(["--noheader", "--jobs", numbers]).output()?;
-            // Slurm forgets jobs that have ended, and then calls their numbers invalid.
+            // Slurm drops jobs that have ended, and then calls their numbers invalid.
             let why = String::from_utf8_lossy(&queue.stderr).into_owned();
             let forgotten = why.contains("Invalid job id");
             let ended = queue.status.success() && queue.stdout.is_empty() || forgotten;
@@ -278,7 +278,7 @@ impl Study {
                 writeln!(console.err, "note: Slurm does not answer: {}", why.trim())?;
             }
             silent = is_silent;
-            let status = observed.look();
+            let status = observed.inspect();
             if ended {
                 for name in [RESULTS, PAGE] {
                     if folder.join(name).is_file() {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::Args;
 use counterpoint_experiments::study::engine::{Board, Ran, Settings, StudyError, run_points};
 use counterpoint_experiments::study::index::{self, RESULTS, write_results};
-use counterpoint_experiments::study::part::Part;
+use counterpoint_experiments::study::part::StudyPart;
 use counterpoint_experiments::study::program::build;
 use counterpoint_experiments::study::slurm::Limit;
 use counterpoint_experiments::study::speed::write_speeds;
@@ -38,7 +38,7 @@ use crate::{Console, FAILURE, INTERRUPTED, SUCCESS, study_progress};
 pub(crate) struct Study {
     /// The study: a file, or a name that `counterpoint list studies` prints.
     study: String,
-    /// Points that run at a time [default: as many as there are processors; 1 in a part and in a task].
+    /// Points that run at a time [default: the number of processors; 1 in a part and in a task].
     #[arg(long, value_name = "NUMBER")]
     jobs: Option<NonZero<usize>>,
     /// Run only points whose name has this in it, such as `hotspot`; names are as the command prints them.
@@ -67,7 +67,7 @@ pub(crate) struct Study {
     /// Run a part of the points, such as `2/8`, beside processes that run the others in the same folder, on this or other computers. When
     /// they are done it goes on with points of others that nobody runs. The table is made by `counterpoint report`.
     #[arg(long, value_name = "I/N", conflicts_with_all = ["fresh", "status", "emit", "submit"])]
-    part: Option<Part>,
+    part: Option<StudyPart>,
     /// Take over the points of a process that has not shown itself for this long [default: 90 s].
     #[arg(long, value_name = "TIME", value_parser = stale_after)]
     stale_after: Option<Duration>,

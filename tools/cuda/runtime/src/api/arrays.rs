@@ -9,7 +9,7 @@ use super::streams::Stream;
 use super::volumes::Extent;
 use crate::errors::{Error, Result};
 use crate::foreign::{get, plain, put};
-use crate::places::{Place, Shape, flat, line, pitched, plane};
+use crate::places::{PitchedAddress, Shape, flat, line, pitched, plane};
 use crate::state::State;
 
 /// Bits of each channel, and the kind of their numbers.
@@ -90,14 +90,14 @@ impl Array {
     }
 
     /// A place in it, by bytes and rows.
-    fn place(&self, x: usize, y: usize) -> Result<Place> {
+    fn place(&self, x: usize, y: usize) -> Result<PitchedAddress> {
         let before = (y as u64).checked_mul(self.row()).and_then(|bytes| bytes.checked_add(x as u64));
-        let first = Place { address: self.address, pitch: self.row() };
+        let first = PitchedAddress { address: self.address, pitch: self.row() };
         first.later(before.ok_or(Error::INVALID_VALUE)?)
     }
 
     /// A place in it by texels, rows and planes, if a block of this size is within it; and the bytes from a plane to the next.
-    pub(super) fn block(&self, at: Extent, block: Extent) -> Result<(Place, u64)> {
+    pub(super) fn block(&self, at: Extent, block: Extent) -> Result<(PitchedAddress, u64)> {
         let [width, height, depth] = self.size.map(|size| size as usize);
         let fits = |at: usize, count: usize, size| at.checked_add(count).is_some_and(|end| end <= size);
         let planes = depth.max(self.layers.unwrap_or(1) as usize);
@@ -110,7 +110,7 @@ impl Array {
         let plane = self.row() * height as u64;
         let x = at.width as u64 * self.description.bytes();
         let address = self.address + at.depth as u64 * plane + at.height as u64 * self.row() + x;
-        Ok((Place { address, pitch: self.row() }, plane))
+        Ok((PitchedAddress { address, pitch: self.row() }, plane))
     }
 }
 
@@ -165,7 +165,7 @@ impl State {
     fn copy_array(
         &mut self,
         (array, x, y): (*const c_void, usize, usize),
-        other: Place,
+        other: PitchedAddress,
         shape: Shape,
         (to_array, kind): (bool, c_int),
         (stream, waits): (u32, bool),

@@ -3,7 +3,7 @@
 
 use crate::errors::{Error, Result};
 
-/// What an attribute comes to.
+/// Value of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attribute {
     /// Nothing depends on it.

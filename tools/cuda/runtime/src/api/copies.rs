@@ -10,7 +10,7 @@ use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::{read, read_to, write};
 use crate::graphs::Operation;
-use crate::places::{Place, Planes, Shape, flat, line, pitched, plane};
+use crate::places::{PitchedAddress, Planes, Shape, flat, line, pitched, plane};
 use crate::state::State;
 
 /// A direction as programs name it.
@@ -73,7 +73,7 @@ impl State {
     /// Copies rows, now or when the graph is launched that watches the stream.
     pub(super) fn copy(
         &mut self,
-        (to, from): (Place, Place),
+        (to, from): (PitchedAddress, PitchedAddress),
         shape: Shape,
         kind: Kind,
         stream: u32,
@@ -116,7 +116,12 @@ impl State {
     }
 
     /// An error where the device has no memory at a place, before any byte of the host is looked at.
-    fn check_copy(&self, (to, from): (Place, Place), shape: Shape, kind: Kind) -> Result<Ends> {
+    fn check_copy(
+        &self,
+        (to, from): (PitchedAddress, PitchedAddress),
+        shape: Shape,
+        kind: Kind,
+    ) -> Result<Ends> {
         shape.check(to)?;
         shape.check(from)?;
         let ends = self.ends(kind, to.address, from.address)?;
@@ -131,7 +136,7 @@ impl State {
 
     fn copy_plane(
         &mut self,
-        (to, from): (Place, Place),
+        (to, from): (PitchedAddress, PitchedAddress),
         shape: Shape,
         kind: Kind,
         stream: u32,

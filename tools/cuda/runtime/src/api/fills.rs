@@ -10,12 +10,12 @@ use super::streams::Stream;
 use super::volumes::{Extent, PitchedPointer};
 use crate::errors::{Error, Result};
 use crate::graphs::Operation;
-use crate::places::{Place, Shape, flat, line, pitched, plane};
+use crate::places::{PitchedAddress, Shape, flat, line, pitched, plane};
 use crate::state::State;
 
 impl State {
     /// Fills rows with bytes, now or when the graph is launched that watches the stream.
-    fn fill(&mut self, place: Place, shape: Shape, value: c_int, stream: u32) -> Result {
+    fn fill(&mut self, place: PitchedAddress, shape: Shape, value: c_int, stream: u32) -> Result {
         let value = vec![value as u8];
         if self.is_watched(stream) {
             return self.watched(stream, Operation::Fill { place, shape, value });
@@ -24,7 +24,13 @@ impl State {
     }
 
     /// Fills rows with a value of one byte or more.
-    pub(super) fn fill_now(&mut self, place: Place, shape: Shape, value: Vec<u8>, stream: u32) -> Result {
+    pub(super) fn fill_now(
+        &mut self,
+        place: PitchedAddress,
+        shape: Shape,
+        value: Vec<u8>,
+        stream: u32,
+    ) -> Result {
         if shape.is_empty() {
             return Ok(());
         }

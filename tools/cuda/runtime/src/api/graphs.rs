@@ -52,7 +52,7 @@ pub(crate) struct Graphs {
     pub(super) clones: BTreeMap<(u64, u64), u64>,
     /// Those that are being made by watching streams.
     pub(super) captures: BTreeMap<u64, Capture>,
-    /// By event, recorded on a stream that is watched, which capture watches it and the nodes before it.
+    /// For each event, recorded on a stream that is watched, which capture watches it and the nodes before it.
     pub(super) watched_events: BTreeMap<u32, (u64, BTreeSet<u64>)>,
     /// Addresses that graphs allocate when they are launched.
     promised: BTreeSet<u64>,

@@ -8,7 +8,7 @@ use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::put;
 use crate::modules::Placed;
-use crate::places::{Place, flat, line};
+use crate::places::{PitchedAddress, flat, line};
 use crate::state::State;
 
 impl State {
@@ -20,11 +20,16 @@ impl State {
     }
 
     /// The part of a variable that a copy touches.
-    pub(super) fn part(&mut self, host: *const c_void, bytes: usize, offset: usize) -> Result<Place> {
+    pub(super) fn part(
+        &mut self,
+        host: *const c_void,
+        bytes: usize,
+        offset: usize,
+    ) -> Result<PitchedAddress> {
         let Placed { address, bytes: all } = self.symbol(host)?;
         let end = (offset as u64).checked_add(bytes as u64);
         match end {
-            Some(end) if end <= all => Ok(Place { address: address + offset as u64, pitch: 0 }),
+            Some(end) if end <= all => Ok(PitchedAddress { address: address + offset as u64, pitch: 0 }),
             _ => Err(Error::INVALID_VALUE),
         }
     }

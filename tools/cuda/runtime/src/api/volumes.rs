@@ -8,7 +8,7 @@ use super::entries;
 use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::{get, plain, put};
-use crate::places::{Place, Planes, Shape, plane};
+use crate::places::{PitchedAddress, Planes, Shape, plane};
 use crate::state::State;
 use crate::words::{Argument, Words};
 
@@ -24,14 +24,14 @@ pub(super) struct PitchedPointer {
 
 impl PitchedPointer {
     /// A place by bytes, rows and planes, and the bytes from a plane to the next.
-    pub(super) fn block(self, at: Extent) -> Result<(Place, u64)> {
+    pub(super) fn block(self, at: Extent) -> Result<(PitchedAddress, u64)> {
         let plane = self.height.checked_mul(self.pitch);
         let before = plane.and_then(|plane| {
             let rows = at.height.checked_mul(self.pitch)?;
             at.depth.checked_mul(plane)?.checked_add(rows)?.checked_add(at.width)
         });
         let (Some(plane), Some(before)) = (plane, before) else { return Err(Error::INVALID_VALUE) };
-        let first = Place { address: self.address, pitch: self.pitch as u64 };
+        let first = PitchedAddress { address: self.address, pitch: self.pitch as u64 };
         Ok((first.later(before as u64)?, plane as u64))
     }
 
@@ -94,7 +94,7 @@ pub(super) fn planes(state: &State, copy: Copy3D) -> Result<(Planes, Shape)> {
     let in_bytes = Extent { width, ..copy.extent };
     let place = |array: Option<Array>, pointer: PitchedPointer, at: Extent| match array {
         Some(array) => array.block(at, copy.extent),
-        None if copy.extent.is_empty() => Ok((Place { address: pointer.address, pitch: 0 }, 0)),
+        None if copy.extent.is_empty() => Ok((PitchedAddress { address: pointer.address, pitch: 0 }, 0)),
         None => {
             pointer.check(at, in_bytes)?;
             pointer.block(at)

@@ -6,7 +6,7 @@ use counterpoint_ptx::{Access, Space};
 
 use super::in_flight::{InFlight, Waiter};
 use super::queue::Work;
-use super::{LoadStore, SmState, Taken};
+use super::{LoadStore, SmContext, Taken};
 use crate::gpu::sm::read_cache::Lookup;
 
 impl LoadStore {
@@ -15,14 +15,14 @@ impl LoadStore {
         &mut self,
         (warp, pc): (u32, u32),
         line: Option<u64>,
-        around: &mut SmState<'_>,
+        sm: &mut SmContext<'_>,
     ) -> Taken {
         let Some(line) = line.filter(|_| !self.constants.is_perfect()) else {
-            around.write_back(warp, pc, None, around.cycle);
-            around.done(warp);
+            sm.write_back(warp, pc, None, sm.cycle);
+            sm.done(warp);
             return Taken::all(1);
         };
-        let label = around.label(warp);
+        let label = sm.label(warp);
         let (instructions, spare) = (&mut self.instructions, &mut self.spare);
         let waiter = || {
             let mut access: Box<Access> = spare.pop().unwrap_or_default();
@@ -32,20 +32,20 @@ impl LoadStore {
         };
         let found = self.constants.look_up(line, label, waiter);
         let hit = matches!(found, Lookup::Hit(_));
-        if !around.sim.stats.l1c.count(&found) {
+        if !sm.sim.stats.l1c.count(&found) {
             self.starved = true;
             return Taken::part(0, Work::Parameter(Some(line)));
         }
         if hit {
-            around.write_back(warp, pc, None, around.cycle);
-            around.done(warp);
+            sm.write_back(warp, pc, None, sm.cycle);
+            sm.done(warp);
         }
         Taken::all(1)
     }
 
     /// Reads the constant of the first of those lanes, and of all others that want the same.
-    pub(super) fn constant(&mut self, index: u32, lanes: u32, around: &mut SmState<'_>) -> Taken {
-        let label = around.label(self.instructions.get(index).warp);
+    pub(super) fn constant(&mut self, index: u32, lanes: u32, sm: &mut SmContext<'_>) -> Taken {
+        let label = sm.label(self.instructions.get(index).warp);
         let instruction = self.instructions.get(index);
         let (warp, access) = (instruction.warp, &instruction.access);
         let address = access.addresses[lanes.trailing_zeros() as usize];
@@ -54,13 +54,13 @@ impl LoadStore {
         let line = line_of(address);
         let found =
             self.constants.look_up(line, label, || Waiter { instruction: index, lanes: group, part: 0 });
-        if !around.sim.stats.l1c.count(&found) {
+        if !sm.sim.stats.l1c.count(&found) {
             self.starved = true;
             return Taken::part(0, Work::Constant(index, lanes));
         }
         if let Lookup::Hit(data) = found {
             access.gather(group, line, data, &mut self.words);
-            around.deliver(warp, access, group, &self.words);
+            sm.deliver(warp, access, group, &self.words);
         } else {
             instruction.pending += 1;
         }
@@ -71,8 +71,8 @@ impl LoadStore {
         instruction.complete = true;
         if instruction.pending == 0 {
             let InFlight { access, since, .. } = self.instructions.take(index);
-            around.write_back(warp, access.pc, since, around.cycle);
-            self.end(warp, access, around);
+            sm.write_back(warp, access.pc, since, sm.cycle);
+            self.end(warp, access, sm);
         }
         Taken::all(1)
     }

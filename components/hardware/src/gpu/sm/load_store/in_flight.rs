@@ -6,19 +6,19 @@ use counterpoint_ptx::Access;
 /// A memory instruction that has reached the load-store unit and is not done.
 pub(super) struct InFlight {
     pub(super) warp: u32,
-    /// Its epoch in the block, if it goes to global or local memory.
+    /// Epoch of the instruction in the block, if it goes to global or local memory.
     pub(super) epoch: Option<u8>,
     pub(super) access: Box<Access>,
-    /// Its pages are known since its issue.
+    /// Whether the pages of the instruction were translated at its issue.
     pub(super) translated: bool,
     /// The cycle of its issue, unless it loads a parameter.
     pub(super) since: Option<u64>,
     /// For textures: the lines that hold texels, and their data as they arrive.
     pub(super) texels: Vec<(u64, Line)>,
     pub(super) made: u32,
-    /// Of these, those that have not been served.
+    /// Transactions made and not yet served.
     pub(super) pending: u32,
-    /// All transactions have been made.
+    /// Whether all transactions have been made.
     pub(super) complete: bool,
 }
 
@@ -51,6 +51,6 @@ impl InFlight {
 pub(super) struct Waiter {
     pub(super) instruction: u32,
     pub(super) lanes: u32,
-    /// Which word of each lane, where the words of a lane lie in several lines.
+    /// Index of the word of each lane, where the words of a lane lie in several lines.
     pub(super) part: u32,
 }

@@ -1,7 +1,7 @@
 //! The L1 data cache: a pipeline of transactions in order, and the lookup at its end.
 //!
 //! Loads look up their line; stores to global memory are written through and evict it; volatile loads, atomics and, where
-//! the cache is bypassed, all global accesses pass it by and forget the line. These enter the pipeline at its end, so that
+//! the cache is bypassed, all global accesses pass it by and invalidate the line. These enter the pipeline at its end, so that
 //! nothing overtakes an older access of its warp. Stores to local memory, which nobody else sees, stay here until their
 //! line is evicted.
 
@@ -29,20 +29,20 @@ use crate::memory::table::Table;
 pub(super) struct Transaction {
     pub(super) instruction: u32,
     pub(super) lanes: u32,
-    /// Which word of the lanes, in local memory.
+    /// Index of the lanes' word, in local memory.
     pub(super) part: u32,
     pub(super) line: u64,
     /// The cycle of its lookup.
     ready: u64,
-    /// Its page is known.
+    /// Whether the page of the transaction is translated.
     pub(super) translated: bool,
 }
 
 /// Result of a lookup.
 pub(super) enum Outcome {
-    /// It must wait for a credit.
+    /// The transaction must wait for a credit.
     NoCredit,
-    /// It must wait for an answer, which frees a miss entry or a way.
+    /// The transaction must wait for an answer, which frees a miss entry or a way.
     Blocked,
     Hit,
     /// The line is on its way already.
@@ -75,7 +75,7 @@ impl Outcome {
 /// The cause for which the transaction at the end of the pipeline cannot go on. Without it every step would look for room again.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stuck {
-    /// It can, or has not been looked up.
+    /// The transaction can go on, or has not been looked up.
     No,
     /// All misses are under way: until one ends.
     ByMisses,
@@ -91,7 +91,7 @@ pub(super) struct L1 {
     cache: Cache<Waiter>,
     flush: L1Flush,
     allocates: bool,
-    /// A line has been requested since everything was forgotten.
+    /// A line has been requested since everything was invalidated.
     has_read: bool,
     stuck: Stuck,
     /// A line of local memory that has been evicted and has not left.
@@ -124,7 +124,7 @@ impl L1 {
         })
     }
 
-    /// Another launch begins here; returns whether the lines that the last one read are forgotten. Lines of
+    /// Another launch begins here; returns whether the lines that the last one read are invalidated. Lines of
     /// local memory are kept: their warps may live.
     pub(super) fn launch_changed(&mut self) -> bool {
         let flushes = self.flush == L1Flush::LaunchChange;
@@ -135,7 +135,7 @@ impl L1 {
         flushes
     }
 
-    /// Forgets what memory has, too: it may be older than what an acquire has seen. A miss under way serves those that wait already
+    /// Invalidates what memory has, too: it may be older than what an acquire has seen. A miss under way serves those that wait already
     /// and nobody else. Local memory's dirty lines stay.
     pub(super) fn acquire(&mut self) {
         if std::mem::take(&mut self.has_read) {
@@ -251,13 +251,13 @@ impl L1 {
             let Some(permit) = memory.try_reserve() else { return Outcome::NoCredit };
             let (mut data, mut mask) = (Values::zero(), 0);
             access.scatter(lanes, line, &mut data[..], &mut mask);
-            self.forget(line);
+            self.invalidate(line);
             send(permit, line, label, store, MemAccess::Write(mask, data));
             return Outcome::Stored;
         }
         if self.passes(access) {
             let Some(permit) = memory.try_reserve() else { return Outcome::NoCredit };
-            self.forget(line);
+            self.invalidate(line);
             let answer = Answer::Bypass(bypasses.insert(waiter));
             send(permit, line, label, answer, past(access, lanes, line));
             return Outcome::Bypassed;
@@ -360,7 +360,7 @@ impl L1 {
     }
 
     /// Evicts a line. A miss that is under way for it serves those that wait already and nobody else.
-    fn forget(&mut self, line: u64) {
+    fn invalidate(&mut self, line: u64) {
         if let Some(way) = self.cache.find(line, line / LINE_BYTES) {
             self.cache.invalidate(way);
         }

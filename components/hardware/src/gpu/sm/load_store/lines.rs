@@ -10,18 +10,18 @@ use super::in_flight::{InFlight, Waiter};
 use super::l1::Outcome;
 use super::queue::Work;
 use super::tlb::Tlb;
-use super::{Answer, LoadStore, SmState, Taken, local};
+use super::{Answer, LoadStore, SmContext, Taken, local};
 
 impl LoadStore {
     /// Makes the next transaction of an instruction: word `part` of the first of those lanes, and of all that are in its
     /// line.
-    pub(super) fn lines(&mut self, index: u32, lanes: u32, part: u32, around: &mut SmState<'_>) -> Taken {
+    pub(super) fn lines(&mut self, index: u32, lanes: u32, part: u32, sm: &mut SmContext<'_>) -> Taken {
         let coalescing = self.coalescing;
         let instruction = self.instructions.get(index);
         let access = &instruction.access;
         let is_local = access.space == Space::Local;
         let (line, group) = if is_local {
-            let stride = around.cta(instruction.warp).launch.local.stride();
+            let stride = sm.cta(instruction.warp).launch.local.stride();
             local::next_line(lanes, part, stride, access)
         } else {
             next_line(lanes, access, coalescing)
@@ -33,22 +33,22 @@ impl LoadStore {
         instruction.complete = lanes == 0;
         if instruction.complete {
             let is_uncoalesced = instruction.is_uncoalesced();
-            let counts = &mut around.cta(instruction.warp).counts;
+            let counts = &mut sm.cta(instruction.warp).counts;
             counts.global_insn += 1;
             counts.uncoalesced_insn += u64::from(is_uncoalesced);
         }
-        let stats = &around.sim.stats.tlb;
+        let stats = &sm.sim.stats.tlb;
         let translated = instruction.translated || self.tlb.as_mut().is_none_or(|tlb| tlb.enter(line, stats));
         let waiter = Waiter { instruction: index, lanes: group, part };
-        let cycles = self.l1.enter(waiter, access, (line, translated), around.cycle);
+        let cycles = self.l1.enter(waiter, access, (line, translated), sm.cycle);
         if lanes == 0 { Taken::all(cycles) } else { Taken::part(cycles, Work::Lines(index, lanes, next)) }
     }
 
     /// Takes the first transaction of the L1's pipeline, if what it needs is there.
-    pub(super) fn look_up(&mut self, memory: &mut Out<MemRequest>, around: &mut SmState<'_>) {
+    pub(super) fn look_up(&mut self, memory: &mut Out<MemRequest>, sm: &mut SmContext<'_>) {
         let Some(transaction) = self.l1.first() else { return };
         if !transaction.translated {
-            let translate = |tlb: &mut Tlb| tlb.translate(transaction.line, &around.sim.stats.tlb);
+            let translate = |tlb: &mut Tlb| tlb.translate(transaction.line, &sm.sim.stats.tlb);
             if !self.tlb.as_mut().is_none_or(translate) {
                 self.blocked = true;
                 return;
@@ -59,12 +59,12 @@ impl LoadStore {
         let warp = instruction.warp;
         let epoch = instruction.epoch.unwrap_or_default();
         let is_local = instruction.access.space == Space::Local;
-        let label = around.label(warp);
+        let label = sm.label(warp);
         let words = &mut *self.words;
         let store = Answer::Store(warp, epoch);
         let outcome =
             self.l1.look_up(&mut instruction.access, (store, label), memory, &mut self.bypasses, words);
-        around.sim.trace(|| format!("L1: {} {:#x} of warp slot {warp}", outcome.name(), transaction.line));
+        sm.sim.trace(|| format!("L1: {} {:#x} of warp slot {warp}", outcome.name(), transaction.line));
         match outcome {
             Outcome::Blocked => {
                 self.blocked = true;
@@ -76,50 +76,50 @@ impl LoadStore {
                 return;
             }
             Outcome::Hit => {
-                around.sim.stats.l1_accesses.add(1);
-                around.cta(warp).counts.l1_accesses += 1;
+                sm.sim.stats.l1_accesses.add(1);
+                sm.cta(warp).counts.l1_accesses += 1;
                 if !is_local {
-                    around.deliver(warp, &instruction.access, transaction.lanes, words);
+                    sm.deliver(warp, &instruction.access, transaction.lanes, words);
                 }
-                self.served(transaction.instruction, around);
+                self.served(transaction.instruction, sm);
             }
             Outcome::Joined => {
-                around.sim.stats.l1_accesses.add(1);
-                around.cta(warp).counts.l1_accesses += 1;
-                around.sim.stats.l1_pending_hits.add(1);
+                sm.sim.stats.l1_accesses.add(1);
+                sm.cta(warp).counts.l1_accesses += 1;
+                sm.sim.stats.l1_pending_hits.add(1);
             }
             Outcome::Missed => {
-                around.sim.stats.l1_accesses.add(1);
-                around.sim.stats.l1_misses.add(1);
-                let counts = &mut around.cta(warp).counts;
+                sm.sim.stats.l1_accesses.add(1);
+                sm.sim.stats.l1_misses.add(1);
+                let counts = &mut sm.cta(warp).counts;
                 counts.l1_accesses += 1;
                 counts.l1_misses += 1;
                 counts.global_requests += 1;
             }
             Outcome::Bypassed => {
-                around.cta(warp).counts.global_requests += 1;
+                sm.cta(warp).counts.global_requests += 1;
                 match self.instructions.get(transaction.instruction).access.kind {
-                    AccessKind::Atomic(..) => around.sim.stats.atomics.add(1),
-                    _ => around.sim.stats.l1_bypasses.add(1),
+                    AccessKind::Atomic(..) => sm.sim.stats.atomics.add(1),
+                    _ => sm.sim.stats.l1_bypasses.add(1),
                 }
             }
             Outcome::Stored => {
-                around.sim.stats.l1_writes.add(1);
-                around.cta(warp).counts.global_requests += 1;
-                around.expect(warp);
-                around.cta(warp).drain.begin_in(epoch);
-                self.served(transaction.instruction, around);
+                sm.sim.stats.l1_writes.add(1);
+                sm.cta(warp).counts.global_requests += 1;
+                sm.expect(warp);
+                sm.cta(warp).drain.begin_in(epoch);
+                self.served(transaction.instruction, sm);
             }
             Outcome::Kept => {
-                around.sim.stats.l1_writes.add(1);
-                self.served(transaction.instruction, around);
+                sm.sim.stats.l1_writes.add(1);
+                self.served(transaction.instruction, sm);
             }
         }
         self.l1.leave();
     }
 
     /// A transaction of an instruction is served: a load's values are there, a store's have left.
-    fn served(&mut self, index: u32, around: &mut SmState<'_>) {
+    fn served(&mut self, index: u32, sm: &mut SmContext<'_>) {
         let instruction = self.instructions.get(index);
         instruction.pending -= 1;
         if instruction.pending > 0 || !instruction.complete {
@@ -127,23 +127,23 @@ impl LoadStore {
         }
         let InFlight { warp, epoch, access, since, .. } = self.instructions.take(index);
         if let Some(epoch) = epoch {
-            around.cta(warp).drain.end(epoch);
+            sm.cta(warp).drain.end(epoch);
         }
         if access.wants_value {
             match access.space {
-                Space::Local => around.deliver(warp, &access, access.mask, &access.values),
+                Space::Local => sm.deliver(warp, &access, access.mask, &access.values),
                 Space::Global => {
                     since
                         .into_iter()
-                        .for_each(|since| around.sim.stats.load_latency.record(around.cycle - since));
+                        .for_each(|since| sm.sim.stats.load_latency.record(sm.cycle - since));
                 }
                 Space::Shared | Space::Const => {}
             }
         }
         if access.copies {
-            around.warps.slots[warp as usize].copies.end(access.group);
+            sm.warps.slots[warp as usize].copies.end(access.group);
         }
-        self.retire(warp, access, since, around);
+        self.retire(warp, access, since, sm);
     }
 
     /// A line has come that the L1 asked for.
@@ -152,13 +152,13 @@ impl LoadStore {
         miss: u32,
         (line, mask, bytes): (u64, ByteMask, u64),
         data: &Line,
-        around: &mut SmState<'_>,
+        sm: &mut SmContext<'_>,
     ) {
-        around.sim.trace(|| format!("L1: fill {line:#x}"));
-        let (way, mut waiting) = self.l1.fill(miss, (mask, data), around.sim.now());
+        sm.sim.trace(|| format!("L1: fill {line:#x}"));
+        let (way, mut waiting) = self.l1.fill(miss, (mask, data), sm.sim.now());
         if let Some(first) = waiting.first() {
             let warp = self.instructions.get(first.instruction).warp;
-            around.cta(warp).counts.memory_bytes += bytes;
+            sm.cta(warp).counts.memory_bytes += bytes;
         }
         for waiter in waiting.drain(..) {
             let access = &mut self.instructions.get(waiter.instruction).access;
@@ -166,24 +166,24 @@ impl LoadStore {
                 // The cache's copy of the line is newer than the data that arrived.
                 let data = way.map_or(data, |way| self.l1.data(way));
                 local::gather(access, waiter.part, waiter.lanes, data);
-                self.served(waiter.instruction, around);
+                self.served(waiter.instruction, sm);
             } else {
-                self.fill(waiter, line, data, around);
+                self.fill(waiter, line, data, sm);
             }
         }
         self.l1.give_back(waiting);
     }
 
     /// A line has come for lanes of an instruction.
-    pub(super) fn fill(&mut self, waiter: Waiter, line: u64, data: &Line, around: &mut SmState<'_>) {
+    pub(super) fn fill(&mut self, waiter: Waiter, line: u64, data: &Line, sm: &mut SmContext<'_>) {
         let instruction = self.instructions.get(waiter.instruction);
         instruction.access.gather(waiter.lanes, line, data, &mut self.words);
-        around.deliver(instruction.warp, &instruction.access, waiter.lanes, &self.words);
-        self.served(waiter.instruction, around);
+        sm.deliver(instruction.warp, &instruction.access, waiter.lanes, &self.words);
+        self.served(waiter.instruction, sm);
     }
 
     /// An atomic has been done for lanes of an instruction.
-    pub(super) fn atomic_result(&mut self, waiter: Waiter, lanes: &[(u8, u64)], around: &mut SmState<'_>) {
+    pub(super) fn atomic_result(&mut self, waiter: Waiter, lanes: &[(u8, u64)], sm: &mut SmContext<'_>) {
         let instruction = self.instructions.get(waiter.instruction);
         if instruction.access.wants_value {
             let wide = instruction.access.width == 16;
@@ -192,8 +192,8 @@ impl LoadStore {
                 self.words[low].0[lane as usize] = old as u32;
                 self.words[low + 1].0[lane as usize] = (old >> 32) as u32;
             }
-            around.deliver(instruction.warp, &instruction.access, waiter.lanes, &self.words);
+            sm.deliver(instruction.warp, &instruction.access, waiter.lanes, &self.words);
         }
-        self.served(waiter.instruction, around);
+        self.served(waiter.instruction, sm);
     }
 }

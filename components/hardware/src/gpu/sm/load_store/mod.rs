@@ -3,19 +3,19 @@
 //! Shared memory is read and written here at once and takes as many cycles as its banks conflict; constants
 //! are looked up here in their cache, and texels in theirs. Accesses to global and local memory are coalesced
 //! into lines and pass the L1's pipeline in order; there loads look up their line, stores evict it and go on,
-//! and atomics and volatile loads forget it and go on. Accesses that must wait for memory wait in the misses
+//! and atomics and volatile loads invalidate it and go on. Accesses that must wait for memory wait in the misses
 //! of the caches or in the table of accesses that bypass the L1.
 
 mod coalescer;
 mod constants;
-mod glance;
+mod peek;
 mod in_flight;
 mod l1;
 mod lines;
 mod local;
 mod queue;
 mod shared_memory;
-mod sm_state;
+mod sm_context;
 mod textures;
 mod tlb;
 
@@ -31,14 +31,14 @@ use super::operands::Operands;
 use super::params::{Coalescing, SharedAtomics, SmParams};
 use super::read_cache::ReadCache;
 use crate::memory::table::Table;
-pub(super) use glance::Pending;
+pub(super) use peek::Pending;
 use in_flight::{InFlight, Waiter};
 use l1::L1;
 pub(super) use local::translate as to_local;
 use queue::{Queue, Work};
 pub(in crate::gpu) use shared_memory::conflict_degree;
 pub(super) use shared_memory::{access as shared_access, word as shared_word};
-pub(super) use sm_state::SmState;
+pub(super) use sm_context::SmContext;
 use tlb::Tlb;
 pub(super) use tlb::TlbStats;
 
@@ -76,9 +76,9 @@ pub(super) struct LoadStore {
     queue: Queue,
     /// The unit takes the next transaction in this cycle.
     free: u64,
-    /// The L1's pipeline cannot go on before memory or the MMU has answered, or given credit.
+    /// Whether the L1's pipeline cannot go on before memory or the MMU has answered, or given credit.
     blocked: bool,
-    /// Of these, it is credit that is missing.
+    /// Whether the unit is stalled for lack of credit.
     out_of_credit: bool,
     /// The unit cannot go on before the cache of constants, or that of texels, has an answer.
     starved: bool,
@@ -205,10 +205,10 @@ impl LoadStore {
         }
     }
 
-    /// Another launch begins here; gives whether the L1 has forgotten everything for it.
+    /// Another launch begins here; gives whether the L1 has invalidated everything for it.
     pub(super) fn launch_changed(&mut self) -> bool {
         // Memory behind a texture may have been written by the launch before.
-        self.textures.forget();
+        self.textures.invalidate();
         self.l1.launch_changed()
     }
 
@@ -217,7 +217,7 @@ impl LoadStore {
     pub(super) fn constants_written(&mut self, times: u32) {
         if times > self.constant_writes {
             self.constant_writes = times;
-            self.constants.forget();
+            self.constants.invalidate();
         }
     }
 
@@ -236,9 +236,9 @@ impl LoadStore {
         place: (u32, u32),
         address: Option<u64>,
         operands: Operands,
-        around: &mut SmState<'_>,
+        sm: &mut SmContext<'_>,
     ) {
-        self.enqueue(place, Work::Parameter(address.map(line_of)), operands, around);
+        self.enqueue(place, Work::Parameter(address.map(line_of)), operands, sm);
     }
 
     /// Takes a load of a word of shared memory, the same for all lanes.
@@ -247,9 +247,9 @@ impl LoadStore {
         place: (u32, u32),
         address: u32,
         operands: Operands,
-        around: &mut SmState<'_>,
+        sm: &mut SmContext<'_>,
     ) {
-        self.enqueue(place, Work::Poll(address), operands, around);
+        self.enqueue(place, Work::Poll(address), operands, sm);
     }
 
     /// Takes a memory instruction, whose pages are known already if it is `translated`.
@@ -258,44 +258,44 @@ impl LoadStore {
         (warp, translated): (u32, bool),
         access: Box<Access>,
         operands: Operands,
-        around: &mut SmState<'_>,
+        sm: &mut SmContext<'_>,
     ) {
         let (pc, lanes, space) = (access.pc, access.mask, access.space);
         let work = if space == Space::Shared {
             Work::Shared(access)
         } else {
             let is_const = space == Space::Const;
-            let epoch = (!is_const).then(|| around.cta(warp).drain.begin());
+            let epoch = (!is_const).then(|| sm.cta(warp).drain.begin());
             let instruction =
-                InFlight { epoch, translated, ..InFlight::new(warp, access, Some(around.cycle)) };
+                InFlight { epoch, translated, ..InFlight::new(warp, access, Some(sm.cycle)) };
             let index = self.instructions.insert(instruction);
             if is_const { Work::Constant(index, lanes) } else { Work::Lines(index, lanes, 0) }
         };
-        self.enqueue((warp, pc), work, operands, around);
+        self.enqueue((warp, pc), work, operands, sm);
     }
 
     /// The warp waits for an instruction that goes into the queue.
-    fn enqueue(&mut self, (warp, pc): (u32, u32), work: Work, operands: Operands, around: &mut SmState<'_>) {
-        around.expect(warp);
-        let core = around.warps.core(warp);
+    fn enqueue(&mut self, (warp, pc): (u32, u32), work: Work, operands: Operands, sm: &mut SmContext<'_>) {
+        sm.expect(warp);
+        let core = sm.warps.core(warp);
         self.idle = false;
-        let places = (&mut *around.registers, &mut *around.collectors);
-        self.queue.push((warp, pc), work, (core, operands), places, around.cycle);
+        let places = (&mut *sm.registers, &mut *sm.collectors);
+        self.queue.push((warp, pc), work, (core, operands), places, sm.cycle);
     }
 
     /// An instruction whose values memory has brought, if it wants any, is done.
-    fn retire(&mut self, warp: u32, access: Box<Access>, since: Option<u64>, around: &mut SmState<'_>) {
+    fn retire(&mut self, warp: u32, access: Box<Access>, since: Option<u64>, sm: &mut SmContext<'_>) {
         if access.wants_value {
-            self.delivered = (self.delivered + 1).max(around.cycle + TO_REGISTER);
-            around.write_back(warp, access.pc, since, self.delivered);
+            self.delivered = (self.delivered + 1).max(sm.cycle + TO_REGISTER);
+            sm.write_back(warp, access.pc, since, self.delivered);
         }
-        self.end(warp, access, around);
+        self.end(warp, access, sm);
     }
 
     /// An access has been performed: nothing waits for it any longer.
-    fn end(&mut self, warp: u32, access: Box<Access>, around: &mut SmState<'_>) {
-        around.acquired(warp, &access);
-        around.done(warp);
+    fn end(&mut self, warp: u32, access: Box<Access>, sm: &mut SmContext<'_>) {
+        sm.acquired(warp, &access);
+        sm.done(warp);
         self.spare.push(access);
     }
 
@@ -325,24 +325,24 @@ impl LoadStore {
     pub(super) fn step(
         &mut self,
         memory: &mut Out<MemRequest>,
-        around: &mut SmState<'_>,
+        sm: &mut SmContext<'_>,
     ) -> Result<(), Fault> {
-        let cycle = around.cycle;
+        let cycle = sm.cycle;
         if self.free <= cycle && !self.starved && self.queue.ready().is_some_and(|ready| ready <= cycle) {
             let fits = self.l1.has_room() || !self.queue.has_line();
             if fits {
-                self.transact(around)?;
+                self.transact(sm)?;
             }
         }
         (self.blocked, self.out_of_credit) = (self.l1.is_stuck(), false);
         if !self.blocked && self.l1.next().is_some_and(|ready| ready <= cycle) {
-            self.look_up(memory, around);
+            self.look_up(memory, sm);
         }
         self.l1.write_back(memory);
         self.constants.send(memory);
         self.textures.send(memory);
         let blocked = self.is_blocked();
-        around.sim.stats.lsu_stalls.add(blocked.into());
+        sm.sim.stats.lsu_stalls.add(blocked.into());
         let has_work = self.queue.ready().is_some() || self.l1.next().is_some();
         self.idle = !(blocked || has_work || self.wants_credit());
         Ok(())
@@ -350,59 +350,59 @@ impl LoadStore {
 
     /// Does what the first instruction has to do next. Most steps have nothing for it, and are inlined into the SM's.
     #[inline(never)]
-    fn transact(&mut self, around: &mut SmState<'_>) -> Result<(), Fault> {
+    fn transact(&mut self, sm: &mut SmContext<'_>) -> Result<(), Fault> {
         let Some(first) = self.queue.first() else { return Ok(()) };
         let (place, since) = ((first.warp, first.pc), first.since);
         let work = std::mem::replace(&mut first.work, Work::Parameter(None));
         let Taken { cycles, rest } = match work {
-            Work::Parameter(line) => self.parameter(place, line, around),
-            Work::Shared(access) => self.shared(access, (place.0, since), around)?,
-            Work::Poll(address) => self.poll(place, since, address, around),
-            Work::Constant(index, lanes) => self.constant(index, lanes, around),
-            Work::Texels(index, line) => self.texels(index, line, around)?,
-            Work::Lines(index, lanes, part) => self.lines(index, lanes, part, around),
+            Work::Parameter(line) => self.parameter(place, line, sm),
+            Work::Shared(access) => self.shared(access, (place.0, since), sm)?,
+            Work::Poll(address) => self.poll(place, since, address, sm),
+            Work::Constant(index, lanes) => self.constant(index, lanes, sm),
+            Work::Texels(index, line) => self.texels(index, line, sm)?,
+            Work::Lines(index, lanes, part) => self.lines(index, lanes, part, sm),
         };
-        self.free = around.cycle + cycles;
+        self.free = sm.cycle + cycles;
         match rest {
             Some(rest) => self.queue.go_on(rest),
-            None => self.queue.pop((&mut *around.registers, &mut *around.collectors), self.free - 1),
+            None => self.queue.pop((&mut *sm.registers, &mut *sm.collectors), self.free - 1),
         }
         Ok(())
     }
 
     /// Takes an answer of memory.
-    pub(super) fn reply(&mut self, reply: MemReply, around: &mut SmState<'_>) -> Result<(), Fault> {
+    pub(super) fn reply(&mut self, reply: MemReply, sm: &mut SmContext<'_>) -> Result<(), Fault> {
         self.idle = false;
         let MemReply { line, tag, result, far, .. } = reply;
         let bytes = u64::from(far) * SECTOR_BYTES;
         match (Answer::of(tag), result) {
             (Answer::Store(warp, epoch), _) => {
-                around.cta(warp).counts.memory_bytes += bytes;
-                around.cta(warp).drain.end(epoch);
-                around.done(warp);
+                sm.cta(warp).counts.memory_bytes += bytes;
+                sm.cta(warp).drain.end(epoch);
+                sm.done(warp);
             }
-            (Answer::WriteBack, _) => around.sim.stats.l1_write_backs.add(1),
+            (Answer::WriteBack, _) => sm.sim.stats.l1_write_backs.add(1),
             (Answer::Miss(miss), MemResult::Line(mask, data)) => {
-                self.fill_l1(miss, (line, mask, bytes), &data, around)
+                self.fill_l1(miss, (line, mask, bytes), &data, sm)
             }
             (Answer::Constant(miss), MemResult::Line(mask, data)) => {
                 self.starved = false;
                 let mut waiting = self.constants.fill(miss, mask, &data);
                 for waiter in waiting.drain(..) {
-                    self.fill(waiter, line, &data, around);
+                    self.fill(waiter, line, &data, sm);
                 }
                 self.constants.give_back(waiting);
             }
             (Answer::Texture(miss), MemResult::Line(mask, data)) => {
-                return self.fill_texels(miss, mask, &data, around);
+                return self.fill_texels(miss, mask, &data, sm);
             }
             (Answer::Bypass(place), result) => {
                 let waiter = self.bypasses.take(place);
                 let warp = self.instructions.get(waiter.instruction).warp;
-                around.cta(warp).counts.memory_bytes += bytes;
+                sm.cta(warp).counts.memory_bytes += bytes;
                 match result {
-                    MemResult::Line(_, data) => self.fill(waiter, line, &data, around),
-                    MemResult::Old(lanes) => self.atomic_result(waiter, &lanes, around),
+                    MemResult::Line(_, data) => self.fill(waiter, line, &data, sm),
+                    MemResult::Old(lanes) => self.atomic_result(waiter, &lanes, sm),
                     MemResult::Written(_) => {}
                 }
             }

@@ -1,6 +1,6 @@
-//! The way of memory instructions to the load-store unit: operand collectors and pipeline registers, in order.
+//! The path of memory instructions to the load-store unit: operand collectors and pipeline registers, in order.
 //!
-//! Other instructions book their way when they are issued; these cannot, because nobody knows how long the one in
+//! Other instructions book their path when they are issued; these cannot, because nobody knows how long the one in
 //! front waits for memory. They move on when the unit is done with one.
 
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use counterpoint_ptx::Access;
 
 use crate::gpu::sm::operands::{OperandCollector, Operands, RegisterFile};
 use crate::gpu::sm::params::SmParams;
-use crate::gpu::sm::places::{NEVER, Places};
+use crate::gpu::sm::pipeline_slots::{NEVER, PipelineSlots};
 
 /// Work of the unit for an instruction.
 pub(super) enum Work {
@@ -59,12 +59,12 @@ pub(super) struct Queued {
 }
 
 /// The places of memory instructions in one of the parts of the SM.
-struct Part {
+struct SubCoreQueue {
     /// Pipeline registers in front of the collectors that are free.
     entries: usize,
     /// Turns in which the collectors of memory instructions, and the pipeline registers behind collectors, are free.
-    collectors: Places,
-    exits: Places,
+    collectors: PipelineSlots,
+    exits: PipelineSlots,
     /// The number of the first instruction of the part that is in a collector; they leave in order.
     leaving: u64,
 }
@@ -75,7 +75,7 @@ pub(super) struct Queue {
     /// The number of the first instruction here, and of the first one that has entered no collector.
     first: u64,
     entering: u64,
-    parts: Vec<Part>,
+    parts: Vec<SubCoreQueue>,
     /// The turn in which the last one entered a collector.
     entered: u64,
     /// The cycle in which the unit has room for another one.
@@ -85,11 +85,11 @@ pub(super) struct Queue {
 impl Queue {
     pub(super) fn new(params: &SmParams) -> Self {
         let cores = if params.sub_cores { params.schedulers } else { 1 };
-        let way = &params.memory;
-        let part = || Part {
-            entries: way.issue_width.div_ceil(cores) as usize,
-            collectors: Places::new(way.collectors.div_ceil(cores)),
-            exits: Places::new(way.dispatch_width.div_ceil(cores)),
+        let path = &params.memory;
+        let part = || SubCoreQueue {
+            entries: path.issue_width.div_ceil(cores) as usize,
+            collectors: PipelineSlots::new(path.collectors.div_ceil(cores)),
+            exits: PipelineSlots::new(path.dispatch_width.div_ceil(cores)),
             leaving: NEVER,
         };
         let parts = (0..cores).map(|_| part()).collect();

@@ -3,7 +3,7 @@
 use counterpoint_framework::kernel::Fault;
 use counterpoint_ptx::{Access, AccessKind, FaultKind, Row};
 
-use super::{LoadStore, SmState, Taken};
+use super::{LoadStore, SmContext, Taken};
 
 /// Words among which those that an access touches are marked one by one.
 const MARKED: usize = 4096;
@@ -14,10 +14,10 @@ impl LoadStore {
         &mut self,
         access: Box<Access>,
         (warp, since): (u32, u64),
-        around: &mut SmState<'_>,
+        sm: &mut SmContext<'_>,
     ) -> Result<Taken, Fault> {
-        let number = around.number(warp);
-        let cta = around.cta(warp);
+        let number = sm.number(warp);
+        let cta = sm.cta(warp);
         let (low, high) = access.extent();
         if let Some(lane) = out_of_bounds(&access, high, cta.shared.len() as u64) {
             let size = cta.shared.len();
@@ -27,17 +27,17 @@ impl LoadStore {
         }
         execute(&access, &mut cta.shared, &mut self.words);
         if let (Some(round), AccessKind::Atomic(..)) = (self.lock_round, access.kind) {
-            return Ok(self.locked(access, (warp, since), round, around));
+            return Ok(self.locked(access, (warp, since), round, sm));
         }
         let degree = conflict_degree(&access, (low, high), self.banks);
         cta.counts.shared_conflicts += degree - 1;
-        around.sim.stats.shared_accesses.add(1);
-        around.sim.stats.shared_conflicts.add(degree - 1);
+        sm.sim.stats.shared_accesses.add(1);
+        sm.sim.stats.shared_conflicts.add(degree - 1);
         if access.wants_value {
-            around.deliver(warp, &access, access.mask, &self.words);
-            around.write_back(warp, access.pc, Some(since), around.cycle + degree - 1 + self.shared_latency);
+            sm.deliver(warp, &access, access.mask, &self.words);
+            sm.write_back(warp, access.pc, Some(since), sm.cycle + degree - 1 + self.shared_latency);
         }
-        self.end(warp, access, around);
+        self.end(warp, access, sm);
         Ok(Taken::all(degree))
     }
 
@@ -47,20 +47,20 @@ impl LoadStore {
         access: Box<Access>,
         (warp, since): (u32, u64),
         round: u64,
-        around: &mut SmState<'_>,
+        sm: &mut SmContext<'_>,
     ) -> Taken {
         let Locked { rounds, cycles } = locked(&access, self.banks);
-        around.cta(warp).counts.shared_conflicts += cycles - 2;
-        around.sim.stats.shared_accesses.add(1);
-        around.sim.stats.shared_conflicts.add(cycles - 2);
+        sm.cta(warp).counts.shared_conflicts += cycles - 2;
+        sm.sim.stats.shared_accesses.add(1);
+        sm.sim.stats.shared_conflicts.add(cycles - 2);
         // The value is that of the last round; the store behind it is nobody's to wait for.
         let latency = self.shared_latency;
-        let end = around.cycle + (rounds * (latency + round) - round).max(cycles - 2 + latency);
+        let end = sm.cycle + (rounds * (latency + round) - round).max(cycles - 2 + latency);
         if access.wants_value {
-            around.deliver(warp, &access, access.mask, &self.words);
-            around.write_back(warp, access.pc, Some(since), end);
+            sm.deliver(warp, &access, access.mask, &self.words);
+            sm.write_back(warp, access.pc, Some(since), end);
         }
-        self.end(warp, access, around);
+        self.end(warp, access, sm);
         Taken::all(cycles)
     }
 
@@ -71,13 +71,13 @@ impl LoadStore {
         (warp, pc): (u32, u32),
         since: u64,
         address: u32,
-        around: &mut SmState<'_>,
+        sm: &mut SmContext<'_>,
     ) -> Taken {
-        let word = word(&around.cta(warp).shared, address);
-        around.sim.stats.shared_accesses.add(1);
-        around.polled(warp, word);
-        around.write_back(warp, pc, Some(since), around.cycle + self.shared_latency);
-        around.done(warp);
+        let word = word(&sm.cta(warp).shared, address);
+        sm.sim.stats.shared_accesses.add(1);
+        sm.polled(warp, word);
+        sm.write_back(warp, pc, Some(since), sm.cycle + self.shared_latency);
+        sm.done(warp);
         Taken::all(1)
     }
 }

@@ -8,18 +8,18 @@ use counterpoint_ptx::{Access, ExecError, Failure, Row};
 
 use super::in_flight::{InFlight, Waiter};
 use super::queue::Work;
-use super::{LoadStore, SmState, Taken};
+use super::{LoadStore, SmContext, Taken};
 use crate::gpu::sm::operands::Operands;
 use crate::gpu::sm::read_cache::Lookup;
 
 /// Result of a warp's fetch, with texels read by `read`.
 fn fetch(
     (warp, access): (u32, &Access),
-    around: &mut SmState<'_>,
+    sm: &mut SmContext<'_>,
     read: impl FnMut(u64, usize) -> u32,
 ) -> Result<[Row; 4], Fault> {
-    let number = around.number(warp);
-    let cta = around.cta(warp);
+    let number = sm.number(warp);
+    let cta = sm.cta(warp);
     let kernel = &*cta.launch.kernel;
     cta.launch.textures.fetch(kernel, access, read).map_err(|error: Box<ExecError>| {
         cta.fault(Failure::of_warp(kernel, cta.environment.ctaid, number, *error))
@@ -33,33 +33,33 @@ impl LoadStore {
         warp: u32,
         access: Box<Access>,
         operands: Operands,
-        around: &mut SmState<'_>,
+        sm: &mut SmContext<'_>,
     ) -> Result<(), Fault> {
         let mut texels: Vec<(u64, Line)> = Vec::new();
-        fetch((warp, &access), around, |address, _| {
+        fetch((warp, &access), sm, |address, _| {
             let line = line_of(address);
             if texels.iter().all(|(known, _)| *known != line) {
                 texels.push((line, [0; LINE_BYTES as usize]));
             }
             0
         })?;
-        let (pc, since) = (access.pc, Some(around.cycle));
+        let (pc, since) = (access.pc, Some(sm.cycle));
         let instruction = InFlight { texels, ..InFlight::new(warp, access, since) };
         let work = Work::Texels(self.instructions.insert(instruction), 0);
-        self.enqueue((warp, pc), work, operands, around);
+        self.enqueue((warp, pc), work, operands, sm);
         Ok(())
     }
 
     /// Looks up one of the lines of a fetch.
-    pub(super) fn texels(&mut self, index: u32, line: u32, around: &mut SmState<'_>) -> Result<Taken, Fault> {
+    pub(super) fn texels(&mut self, index: u32, line: u32, sm: &mut SmContext<'_>) -> Result<Taken, Fault> {
         let instruction = self.instructions.get(index);
-        let label = around.label(instruction.warp);
+        let label = sm.label(instruction.warp);
         let count = instruction.texels.len();
         // A fetch beyond a texture's edge may need no texel.
         if let Some((address, texels)) = instruction.texels.get_mut(line as usize) {
             let waiter = || Waiter { instruction: index, lanes: 0, part: line };
             let found = self.textures.look_up(*address, label, waiter);
-            if !around.sim.stats.l1t.count(&found) {
+            if !sm.sim.stats.l1t.count(&found) {
                 self.starved = true;
                 return Ok(Taken::part(0, Work::Texels(index, line)));
             }
@@ -73,7 +73,7 @@ impl LoadStore {
         }
         instruction.complete = true;
         if instruction.pending == 0 {
-            self.finish_texture(index, around)?;
+            self.finish_texture(index, sm)?;
         }
         Ok(Taken::all(1))
     }
@@ -84,7 +84,7 @@ impl LoadStore {
         miss: u32,
         mask: ByteMask,
         data: &Line,
-        around: &mut SmState<'_>,
+        sm: &mut SmContext<'_>,
     ) -> Result<(), Fault> {
         self.starved = false;
         let mut waiting = self.textures.fill(miss, mask, data);
@@ -93,23 +93,23 @@ impl LoadStore {
             instruction.texels[part as usize].1 = *data;
             instruction.pending -= 1;
             if instruction.pending == 0 && instruction.complete {
-                self.finish_texture(index, around)?;
+                self.finish_texture(index, sm)?;
             }
         }
         self.textures.give_back(waiting);
         Ok(())
     }
 
-    /// All texels of a fetch are there.
-    fn finish_texture(&mut self, index: u32, around: &mut SmState<'_>) -> Result<(), Fault> {
+    /// Notes that all texels of a fetch are there.
+    fn finish_texture(&mut self, index: u32, sm: &mut SmContext<'_>) -> Result<(), Fault> {
         let InFlight { warp, access, since, texels, .. } = self.instructions.take(index);
-        let words = fetch((warp, &access), around, |address, bytes| {
+        let words = fetch((warp, &access), sm, |address, bytes| {
             let found = texels.iter().find(|(line, _)| *line == line_of(address));
             let start = (address % LINE_BYTES) as usize;
             channel_of(found.and_then(|(_, line)| line.get(start..start + bytes)).unwrap_or_default())
         })?;
-        around.deliver_texture(warp, access.pc, access.mask, &words);
-        self.retire(warp, access, since, around);
+        sm.deliver_texture(warp, access.pc, access.mask, &words);
+        self.retire(warp, access, since, sm);
         Ok(())
     }
 }

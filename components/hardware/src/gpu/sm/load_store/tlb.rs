@@ -19,7 +19,7 @@ pub(in crate::gpu::sm) struct TlbStats {
     /// Transactions whose page was looked up.
     #[stat(unit = "accesses")]
     accesses: Counter,
-    /// Those whose page was not here.
+    /// Lookups whose page was not in this TLB.
     #[stat(unit = "accesses")]
     misses: Counter,
     /// Pages asked for.

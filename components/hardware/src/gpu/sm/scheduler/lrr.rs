@@ -26,7 +26,7 @@ pub(super) fn next_after(last: u32, slots: u64) -> u32 {
     if after == 0 { slots.trailing_zeros() } else { last + 1 + after.trailing_zeros() }
 }
 
-/// Of other slots, those between the last one and the next of `ready` in turn; all of them if none is ready.
+/// The slots of `others` between the last one and the next of `ready` in turn; all of them if none is ready.
 pub(super) fn between(last: u32, ready: u64, others: u64) -> u64 {
     if ready == 0 {
         return others;

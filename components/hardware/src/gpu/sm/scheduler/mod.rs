@@ -17,11 +17,11 @@ pub struct View<'a> {
     pub ready: u64,
     /// Warps that have not ended.
     pub live: u64,
-    /// Of these, warps that wait for memory, at a barrier or at a fence.
+    /// Live warps that wait for memory, at a barrier or at a fence.
     pub waiting: u64,
-    /// By slot, numbers that grow with the time at which its warp began.
+    /// For each slot, numbers that grow with the time at which its warp began.
     pub ages: &'a [u64],
-    /// By slot, the warps that began before its own; bits of warps that have ended mean nothing.
+    /// For each slot, the warps that began before its own; bits of warps that have ended mean nothing.
     pub older: &'a [u64],
 }
 

@@ -256,7 +256,7 @@ fn a_refresh_waits_for_a_row_that_must_stay_open_and_holds_what_comes_meanwhile(
     // Opened at 990, the row stays until tRAS is over; tRCD is over before, but nothing is issued any more.
     assert_eq!(
         scheduler.step(1000, true),
-        Step { refreshes: 0, column: None, row: None, finished: None, next: 1018 }
+        SchedulerStep { refreshes: 0, column: None, row: None, finished: None, next: 1018 }
     );
     let step = scheduler.step(1018, true);
     assert_eq!((step.refreshes, step.next), (1, 1018 + 12 + 100), "tRP and tRFC");
@@ -271,7 +271,7 @@ fn without_room_for_replies_no_data_moves() {
     assert!(scheduler.step(11, false).row.is_some());
     assert_eq!(
         scheduler.step(17, false),
-        Step { refreshes: 0, column: None, row: None, finished: None, next: u64::MAX }
+        SchedulerStep { refreshes: 0, column: None, row: None, finished: None, next: u64::MAX }
     );
     assert!(scheduler.step(18, true).finished.is_some());
 }

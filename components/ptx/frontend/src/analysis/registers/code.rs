@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::homes::Homes;
-use crate::analysis::ssa::{Source, Ssa, Step, UNDEFINED, ValueId};
+use crate::analysis::ssa::{Source, Ssa, SsaInstruction, UNDEFINED, ValueId};
 
 /// A register of an operation: a value, and which round of an unrolled loop makes it.
 pub(super) type Name = u64;
@@ -12,7 +12,7 @@ pub(super) type Name = u64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Touch {
     Nothing,
-    /// What nobody writes while the kernel runs.
+    /// Memory that nobody writes while the kernel runs.
     ReadOnly,
     Load(Space),
     Store(Space),
@@ -42,7 +42,7 @@ pub(super) struct Operation {
 }
 
 impl Operation {
-    pub(super) fn new(step: &Step, reads: Vec<Name>, writes: Vec<Name>) -> Self {
+    pub(super) fn new(step: &SsaInstruction, reads: Vec<Name>, writes: Vec<Name>) -> Self {
         let (latency, scratch) = cost(step);
         Operation { reads, writes, touch: touch(step), latency, scratch, last: is_branch(step) }
     }
@@ -69,7 +69,7 @@ pub(super) struct Block {
 }
 
 /// The registers that a step reads, and whether an address that all threads share is among them.
-pub(super) fn reads(homes: &Homes, step: &Step) -> (Vec<ValueId>, bool) {
+pub(super) fn reads(homes: &Homes, step: &SsaInstruction) -> (Vec<ValueId>, bool) {
     let mut found = Vec::new();
     let mut has_shared_address = false;
     for source in &step.sources {
@@ -99,7 +99,7 @@ fn collect(homes: &Homes, source: &Source, found: &mut Vec<ValueId>, has_shared_
     }
 }
 
-fn touch(step: &Step) -> Touch {
+fn touch(step: &SsaInstruction) -> Touch {
     let words: Vec<&str> = step.opcode.split('.').collect();
     let has = |word: &str| words.contains(&word);
     let space = if has("shared") {
@@ -124,7 +124,7 @@ fn touch(step: &Step) -> Touch {
 }
 
 /// Whether a step does more than make values.
-pub(super) fn is_rooted(step: &Step) -> bool {
+pub(super) fn is_rooted(step: &SsaInstruction) -> bool {
     match touch(step) {
         Touch::Store(_) | Touch::All => true,
         _ => is_branch(step),
@@ -132,11 +132,11 @@ pub(super) fn is_rooted(step: &Step) -> bool {
 }
 
 /// Whether a step ends its block.
-pub(super) fn is_branch(step: &Step) -> bool {
+pub(super) fn is_branch(step: &SsaInstruction) -> bool {
     matches!(step.opcode.split('.').next(), Some("bra" | "ret" | "exit" | "brx"))
 }
 
-pub(super) fn addresses(homes: &Homes, step: &Step) -> Vec<ValueId> {
+pub(super) fn addresses(homes: &Homes, step: &SsaInstruction) -> Vec<ValueId> {
     let address = |source: &Source| match source {
         Source::Address(base, _) => match &**base {
             Source::Value(value) => homes.address(*value),
@@ -148,7 +148,7 @@ pub(super) fn addresses(homes: &Homes, step: &Step) -> Vec<ValueId> {
 }
 
 /// Whether a constant factor takes a register: the product is added to a word of the constant bank.
-pub(super) fn has_factor(homes: &Homes, step: &Step) -> bool {
+pub(super) fn has_factor(homes: &Homes, step: &SsaInstruction) -> bool {
     let is_product = step.opcode.starts_with("mul.wide") || step.opcode.starts_with("mad.wide");
     is_product && step.sources.iter().any(|source| homes.constant(source).is_some())
 }
@@ -197,7 +197,7 @@ pub(super) fn without_dead(operations: Vec<Operation>, live_out: &[Name]) -> Vec
 }
 
 /// Cycles until a result is there, and registers that the instruction's own expansion takes.
-fn cost(step: &Step) -> (u32, u32) {
+fn cost(step: &SsaInstruction) -> (u32, u32) {
     let words: Vec<&str> = step.opcode.split('.').collect();
     let has = |word: &str| words.contains(&word);
     let wide = has("f64");

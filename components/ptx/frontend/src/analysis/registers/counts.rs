@@ -1,7 +1,7 @@
 //! How often a loop turns round.
 
 use super::homes::Homes;
-use crate::analysis::ssa::{Phi, Source, Ssa, Step, ValueId};
+use crate::analysis::ssa::{Phi, Source, Ssa, SsaInstruction, ValueId};
 
 /// Longer loops are not counted.
 const LONGEST: u32 = 1024;
@@ -33,7 +33,7 @@ impl<'a> Counts<'a> {
     }
 
     /// The test by which the loop goes on, and whether it does so where the test fails.
-    fn test(&self) -> Option<(&'a Step, bool)> {
+    fn test(&self) -> Option<(&'a SsaInstruction, bool)> {
         let range = &self.ssa.flow.blocks[self.block as usize];
         let (guard, negated) = self.ssa.steps[range.end as usize - 1].guard?;
         let test = &self.ssa.steps[self.ssa.definitions[guard as usize]? as usize];
@@ -48,7 +48,7 @@ impl<'a> Counts<'a> {
     }
 
     /// The induction variable of a test: its step, its start, and whether the test sees the next round's value.
-    fn counter(&self, test: &Step) -> Option<(i64, ValueId, bool)> {
+    fn counter(&self, test: &SsaInstruction) -> Option<(i64, ValueId, bool)> {
         let Some(Source::Value(counter)) = test.sources.first() else { return None };
         let root = self.homes.read(*counter)?;
         self.ssa.phis[self.block as usize].iter().find_map(|phi| {

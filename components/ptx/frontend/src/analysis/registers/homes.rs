@@ -1,6 +1,6 @@
 //! The place of each value in machine code: a register of its own, that of another value, or none.
 
-use crate::analysis::ssa::{Source, Ssa, Step, ValueId};
+use crate::analysis::ssa::{Source, Ssa, SsaInstruction, ValueId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Home {
@@ -58,7 +58,7 @@ impl Homes {
         }
     }
 
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &SsaInstruction) {
         let &[result] = &step.results[..] else { return };
         if step.guard.is_some() {
             return;

@@ -7,7 +7,7 @@ use super::counts::Counts;
 use super::homes::Homes;
 
 use crate::analysis::bits::Bits;
-use crate::analysis::ssa::{Phi, Ssa, Step, UNDEFINED, ValueId};
+use crate::analysis::ssa::{Phi, Ssa, SsaInstruction, UNDEFINED, ValueId};
 
 /// Rounds of a loop of unknown length that one round of the unrolled loop has.
 const UNROLLED: u32 = 4;
@@ -48,11 +48,11 @@ impl<'a> Regions<'a> {
     }
 
     /// The instructions of a block that machine code has.
-    fn steps(&self, block: u32) -> impl Iterator<Item = &'a Step> {
+    fn steps(&self, block: u32) -> impl Iterator<Item = &'a SsaInstruction> {
         self.ssa.steps_of(block).iter().filter(|step| self.is_kept(step))
     }
 
-    fn is_kept(&self, step: &Step) -> bool {
+    fn is_kept(&self, step: &SsaInstruction) -> bool {
         let is_made =
             |value: &ValueId| self.homes.read(*value) == Some(*value) && self.needed[*value as usize];
         code::is_rooted(step) || step.results.iter().any(is_made)
@@ -191,7 +191,7 @@ impl Unrolled<'_, '_> {
         self.now.extend(next);
     }
 
-    fn add(&mut self, step: &Step, round: u32) {
+    fn add(&mut self, step: &SsaInstruction, round: u32) {
         let homes = self.regions.homes;
         let (values, has_shared_address) = code::reads(homes, step);
         let addresses = code::addresses(homes, step);

@@ -8,7 +8,7 @@ use crate::isa;
 use crate::isa::warp::{Reduction, WarpOp};
 use crate::program::{Action, CONSTANT, Combine};
 use crate::syntax::ast::{Operand, OperandKind};
-use crate::syntax::error::{Place, PtxError, nearest};
+use crate::syntax::error::{PtxError, SourcePosition, nearest};
 
 impl Line<'_, '_, '_> {
     pub(super) fn branch(&mut self) -> Result<(), PtxError> {
@@ -69,7 +69,7 @@ impl Line<'_, '_, '_> {
     }
 
     /// Notes that the next instruction goes to a label.
-    fn branch_to(&mut self, label: &str, place: Place) {
+    fn branch_to(&mut self, label: &str, place: SourcePosition) {
         let pc = self.decoder.instructions.len();
         self.decoder.branches.push((pc, self.decoder.scope, label.to_owned(), place));
     }

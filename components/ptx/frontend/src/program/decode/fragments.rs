@@ -6,7 +6,7 @@ use super::matrix::{register_type, wmma_shape};
 use super::operands::Wanted;
 use super::{RegisterType, blank};
 use crate::analysis::liveness::Effects;
-use crate::isa::matrix::{Element, Layout, Part, Product};
+use crate::isa::matrix::{Element, Layout, MatrixOperand, Product};
 use crate::isa::warp::WarpOp;
 use crate::isa::{self, LaneType, Latency, Space, Unit};
 use crate::program::{Action, CONSTANT, Instruction, MemoryForm, NONE, Row};
@@ -41,17 +41,17 @@ impl<'s> Line<'_, 's, '_> {
     pub(super) fn fragment(&mut self, stores: bool) -> Result<(), PtxError> {
         let words = self.matrix_words();
         let part = match self.opcode.split('.').nth(2) {
-            Some("a") => Part::A,
-            Some("b") => Part::B,
-            Some("c") => Part::C,
-            _ => Part::D,
+            Some("a") => MatrixOperand::A,
+            Some("b") => MatrixOperand::B,
+            Some("c") => MatrixOperand::C,
+            _ => MatrixOperand::D,
         };
         let (Some([m, n, k]), &[element], &[layout]) =
             (words.shape, words.types.as_slice(), words.layouts.as_slice())
         else {
             return Err(self.no_such_form());
         };
-        let factor = matches!(part, Part::A | Part::B);
+        let factor = matches!(part, MatrixOperand::A | MatrixOperand::B);
         let allowed = match element {
             Element::F32 | Element::S32 => !factor,
             Element::F16 | Element::F64 => true,
@@ -67,7 +67,7 @@ impl<'s> Line<'_, 's, '_> {
         let registers = self.fragment_registers(values, product.registers(part), element, stores)?;
         let (rows, columns) = product.extent(part);
         // The lane's run is contiguous in memory if the matrix lies there as the fragment does.
-        let along = (layout == "row") == (part != Part::B);
+        let along = (layout == "row") == (part != MatrixOperand::B);
         let stride = match operands.get(2) {
             Some(stride) => self.read(stride, Wanted::exactly("u32"))?,
             None => {
@@ -78,7 +78,7 @@ impl<'s> Line<'_, 's, '_> {
         let address = self.fragment_address(at, words.space)?;
         let first: [(u32, u32); 32] = std::array::from_fn(|lane| {
             let (row, column, _) = product.place(part, lane as u32, 0);
-            if part == Part::B { (column, row) } else { (row, column) }
+            if part == MatrixOperand::B { (column, row) } else { (row, column) }
         });
         let lines = Row(first.map(|(line, within)| if along { line } else { within }));
         let within = Row(first.map(|(line, within)| if along { within } else { line }));
@@ -245,20 +245,20 @@ impl<'s> Line<'_, 's, '_> {
         self.pack(Action::Unpack, &[address.register], &[low, high], 4);
         for (index, &register) in registers.iter().enumerate() {
             let row = self.decoder.lanes(by_lane(|lane| 8 * index as u32 + (lane >> 2)), place)?;
-            let low = self.together(WarpOp::ShuffleIndex, low, Some(row))?;
-            let high = self.together(WarpOp::ShuffleIndex, high, Some(row))?;
+            let low = self.collective(WarpOp::ShuffleIndex, low, Some(row))?;
+            let high = self.collective(WarpOp::ShuffleIndex, high, Some(row))?;
             let start = self.decoder.temporary(RegisterType::Wide, place)?;
             self.pack(Action::Pack, &[low, high], &[start], 4);
             address.register = self.compute("add.u64", &[start, word])?;
             match (stores, transposed) {
                 (true, true) => {
-                    let value = self.together(WarpOp::Transpose, register, None)?;
+                    let value = self.collective(WarpOp::Transpose, register, None)?;
                     self.access(address, 4, &[value], true);
                 }
                 (false, true) => {
                     let value = self.decoder.temporary(RegisterType::Narrow(32), place)?;
                     self.access(address, 4, &[value], false);
-                    let value = self.together(WarpOp::Transpose, value, None)?;
+                    let value = self.collective(WarpOp::Transpose, value, None)?;
                     self.compute_into("mov.b32", &[value], register)?;
                 }
                 _ => self.access(address, 4, &[register], stores),
@@ -273,7 +273,7 @@ impl<'s> Line<'_, 's, '_> {
         let operands = self.operands(2..=2)?;
         let register = self.read(&operands[1], Wanted::exactly("b32"))?;
         let to = self.write(&operands[0].kind, operands[0].span.place, Wanted::exactly("b32"))?.id;
-        let value = self.together(WarpOp::Transpose, register, None)?;
+        let value = self.collective(WarpOp::Transpose, register, None)?;
         self.compute_into("mov.b32", &[value], to)?;
         self.end_with_last();
         Ok(())
@@ -325,7 +325,7 @@ impl<'s> Line<'_, 's, '_> {
     }
 
     /// An operation of all lanes of the warp among each other.
-    fn together(&mut self, op: WarpOp, value: u16, from: Option<u16>) -> Result<u16, PtxError> {
+    fn collective(&mut self, op: WarpOp, value: u16, from: Option<u16>) -> Result<u16, PtxError> {
         let place = self.span.place;
         let to = self.decoder.temporary(RegisterType::Narrow(32), place)?;
         let mut instruction = blank(self.span);

@@ -6,7 +6,7 @@ use crate::isa::forms::{Form, FormRow};
 use crate::isa::{self, Known, Latency, Order, Scope, Unit, spelling, unsupported};
 use crate::program::{Action, Combine, Instruction};
 use crate::syntax::ast::{self, Operand, Span};
-use crate::syntax::error::{Place, PtxError, SUGGESTIONS, nearest};
+use crate::syntax::error::{PtxError, SUGGESTIONS, SourcePosition, nearest};
 use crate::syntax::types::is_type;
 
 impl Decoder<'_> {
@@ -47,18 +47,19 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    pub(super) fn predicate(&mut self, name: &str, place: Place) -> Result<u16, PtxError> {
+    pub(super) fn predicate(&mut self, name: &str, place: SourcePosition) -> Result<u16, PtxError> {
         match self.find_register(name, place)? {
             Some(Register { id, kind: RegisterType::Predicate, .. }) => Ok(id),
             Some(_) => {
-                Err(PtxError::new(place, format!("`{name}` is no predicate")).expecting("a `.pred` register"))
+                Err(PtxError::new(place, format!("`{name}` is not a predicate"))
+                    .expecting("a `.pred` register"))
             }
             None => Err(self.undeclared(name, place)),
         }
     }
 
     /// The error for a name that nothing declares, with the nearest that something does.
-    pub(super) fn undeclared(&self, name: &str, place: Place) -> PtxError {
+    pub(super) fn undeclared(&self, name: &str, place: SourcePosition) -> PtxError {
         if self.storage.external.contains(name) {
             let message = format!("`{name}` is defined in another module, and there is no linker");
             return PtxError::unsupported(place, message);

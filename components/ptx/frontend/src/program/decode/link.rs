@@ -28,7 +28,7 @@ pub(super) struct Code {
     pub(super) constants: Vec<Row>,
     pub(super) rows: u16,
     pub(super) wide_rows: u16,
-    /// The last row is the stack pointer with which it was called.
+    /// Whether the last row is the stack pointer with which it was called.
     pub(super) stack: bool,
     pub(super) predicates: u16,
     pub(super) scoreboard_registers: u16,

@@ -8,7 +8,7 @@ use super::call::under_guard;
 use super::instruction::Line;
 use super::operands::Wanted;
 use crate::analysis::liveness::Effects;
-use crate::isa::matrix::{Element, Layout, Logic, Part, Product};
+use crate::isa::matrix::{Element, Layout, Logic, MatrixOperand, Product};
 use crate::isa::{Latency, Space, Unit};
 use crate::program::{Action, Instruction, MatrixSite, RegisterSet};
 use crate::syntax::ast::Operand;
@@ -133,23 +133,23 @@ impl<'s> Line<'_, 's, '_> {
     fn product(&mut self, product: Product, operands: &'s [Operand]) -> Result<(), PtxError> {
         let mut site = MatrixSite { product, registers: Default::default() };
         let [to, from @ ..] = operands else { return Ok(()) };
-        for (part, operand) in [Part::A, Part::B, Part::C].into_iter().zip(from) {
+        for (part, operand) in [MatrixOperand::A, MatrixOperand::B, MatrixOperand::C].into_iter().zip(from) {
             let wanted = Wanted::exactly(register_type(product.element(part)));
             for kind in self.elements(operand, product.registers(part) as u8)?.iter() {
                 let register = self.read_kind(kind, operand.span.place, wanted)?;
                 site.registers[part as usize].push(register);
             }
         }
-        let wanted = Wanted::exactly(register_type(product.element(Part::D)));
-        for kind in self.elements(to, product.registers(Part::D) as u8)?.iter() {
+        let wanted = Wanted::exactly(register_type(product.element(MatrixOperand::D)));
+        for kind in self.elements(to, product.registers(MatrixOperand::D) as u8)?.iter() {
             let register = self.write(kind, to.span.place, wanted)?;
-            site.registers[Part::D as usize].push(register.id);
+            site.registers[MatrixOperand::D as usize].push(register.id);
         }
         self.wait_for_operands();
         self.stand_for_results();
         self.out.offset = self.decoder.matrices.len() as i64;
         self.decoder.matrices.push(site);
-        self.book(Action::Matrix, Unit::Tensor, latency(product.element(Part::A)));
+        self.book(Action::Matrix, Unit::Tensor, latency(product.element(MatrixOperand::A)));
         self.out.work = work(&product);
         Ok(())
     }

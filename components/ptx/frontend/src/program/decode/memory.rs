@@ -9,7 +9,7 @@ use crate::isa::{self, Base, Latency, Space, Unit, memory};
 use crate::program::decode::{Class, Register, RegisterType};
 use crate::program::{Action, MemoryForm, NONE};
 use crate::syntax::ast::{Operand, OperandKind, StorageSpace};
-use crate::syntax::error::{Place, PtxError};
+use crate::syntax::error::{PtxError, SourcePosition};
 use crate::syntax::types::element_size;
 
 impl<'s> Line<'_, 's, '_> {
@@ -221,7 +221,7 @@ impl<'s> Line<'_, 's, '_> {
     }
 
     /// The elements of a vector have one width, and are not integers here and floats there.
-    fn alike(&mut self, parts: &[OperandKind], place: Place) -> Result<(), PtxError> {
+    fn alike(&mut self, parts: &[OperandKind], place: SourcePosition) -> Result<(), PtxError> {
         let (mut width, mut typed) = (None, None);
         for kind in parts {
             let (have, class) = match kind {

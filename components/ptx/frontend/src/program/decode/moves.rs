@@ -8,7 +8,7 @@ use super::operands::Wanted;
 use crate::isa::{self, Base, LaneRow, LaneType, Latency, Unit};
 use crate::program::{Action, NONE, Reserved, Special};
 use crate::syntax::ast::{Operand, OperandKind, StorageSpace};
-use crate::syntax::error::{Place, PtxError};
+use crate::syntax::error::{PtxError, SourcePosition};
 
 impl Line<'_, '_, '_> {
     pub(super) fn mov(&mut self, row: &'static LaneRow) -> Result<(), PtxError> {
@@ -205,7 +205,7 @@ impl Line<'_, '_, '_> {
         self.end_moves()
     }
 
-    fn part_bits(&self, parts: &[OperandKind], bits: u8, place: Place) -> Result<u8, PtxError> {
+    fn part_bits(&self, parts: &[OperandKind], bits: u8, place: SourcePosition) -> Result<u8, PtxError> {
         if !self.opcode.starts_with("mov.b") {
             let error = PtxError::new(place, "parts have no type of their own");
             return Err(error.expecting(format!("`mov.b{bits}`")));

@@ -9,7 +9,7 @@ use crate::isa::forms::PredicateOp;
 use crate::isa::{self, Base, LaneType, Latency, Unit};
 use crate::program::{Action, CONSTANT, Instruction, NONE, Special};
 use crate::syntax::ast::{Operand, OperandKind, StorageSpace};
-use crate::syntax::error::{Place, PtxError};
+use crate::syntax::error::{PtxError, SourcePosition};
 use crate::syntax::types::operand_size;
 
 /// Requirements on an operand (PTX ISA 9.2 to 9.4).
@@ -40,7 +40,7 @@ impl<'a> Wanted<'a> {
 }
 
 /// Whether a constant is of the class of its type; of registers, `check` says it.
-pub(super) fn admits(element: &str, kind: &OperandKind, place: Place) -> Result<(), PtxError> {
+pub(super) fn admits(element: &str, kind: &OperandKind, place: SourcePosition) -> Result<(), PtxError> {
     let (is, expected) = match (kind, Class::of(element)) {
         (OperandKind::Integer(_), Class::Float) => ("an integer", "a number such as `1.5` or `0f3FC00000`"),
         (OperandKind::Float32(_) | OperandKind::Float64(_), Class::Integer) => {
@@ -64,7 +64,7 @@ impl Line<'_, '_, '_> {
     pub(super) fn read_kind(
         &mut self,
         kind: &OperandKind,
-        place: Place,
+        place: SourcePosition,
         wanted: Wanted<'_>,
     ) -> Result<u16, PtxError> {
         let bits = wanted.bits;
@@ -135,7 +135,9 @@ impl Line<'_, '_, '_> {
                 {
                     self.decoder.constant(offset.wrapping_add(*plus as u64), wide, place)
                 }
-                _ => Err(PtxError::new(place, format!("`{name}` is no variable whose address is constant"))),
+                _ => {
+                    Err(PtxError::new(place, format!("`{name}` is not a variable whose address is constant")))
+                }
             },
             _ => Err(PtxError::new(place, "this operand does not fit here")
                 .expecting(format!("a register or constant of {bits} bits"))),
@@ -143,7 +145,12 @@ impl Line<'_, '_, '_> {
     }
 
     /// The address of a function's variable in local memory, whose place the call decides.
-    fn read_local_address(&mut self, offset: u64, wide: bool, place: Place) -> Result<u16, PtxError> {
+    fn read_local_address(
+        &mut self,
+        offset: u64,
+        wide: bool,
+        place: SourcePosition,
+    ) -> Result<u16, PtxError> {
         let register = self.decoder.temporary(RegisterType::Wide, place)?;
         let mut address = self.before(Action::SymbolAddress(Base::Frame));
         (address.destinations[0], address.offset) = (register, offset as i64);
@@ -161,11 +168,13 @@ impl Line<'_, '_, '_> {
         register: Register,
         plus: i64,
         wanted: Wanted<'_>,
-        place: Place,
+        place: SourcePosition,
     ) -> Result<u16, PtxError> {
         self.check(name, register, wanted, place)?;
         if register.class == Class::Float {
-            return Err(PtxError::new(place, format!("`{name}` is no integer")).expecting("a register alone"));
+            return Err(
+                PtxError::new(place, format!("`{name}` is not an integer")).expecting("a register alone")
+            );
         }
         let bits = register.kind.bits();
         let constant = self.decoder.constant(plus as u64, bits == 64, place)?;
@@ -199,7 +208,7 @@ impl Line<'_, '_, '_> {
         special: Special,
         wanted: Wanted<'_>,
         name: &str,
-        place: Place,
+        place: SourcePosition,
     ) -> Result<u16, PtxError> {
         let wide = special.is_wide() && wanted.bits == 64;
         if Class::of(wanted.element) == Class::Float || wanted.bits == 64 && !wide {
@@ -262,7 +271,7 @@ impl Line<'_, '_, '_> {
         name: &str,
         register: Register,
         wanted: Wanted<'_>,
-        place: Place,
+        place: SourcePosition,
     ) -> Result<(), PtxError> {
         let Wanted { element, bits, wider } = wanted;
         let have = register.kind.bits();
@@ -288,7 +297,7 @@ impl Line<'_, '_, '_> {
     pub(super) fn write(
         &mut self,
         kind: &OperandKind,
-        place: Place,
+        place: SourcePosition,
         wanted: Wanted<'_>,
     ) -> Result<Register, PtxError> {
         let OperandKind::Name(name) = kind else {
@@ -337,7 +346,7 @@ impl Line<'_, '_, '_> {
         Ok(id)
     }
 
-    pub(super) fn write_predicate(&mut self, name: &str, place: Place) -> Result<u16, PtxError> {
+    pub(super) fn write_predicate(&mut self, name: &str, place: SourcePosition) -> Result<u16, PtxError> {
         let id = self.decoder.predicate(name, place)?;
         self.effects.writes.push(id);
         Ok(id)

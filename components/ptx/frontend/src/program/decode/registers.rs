@@ -4,7 +4,7 @@
 use super::Decoder;
 use crate::program::{CONSTANT, Row};
 use crate::syntax::ast::{OperandKind, Variable};
-use crate::syntax::error::{Place, PtxError};
+use crate::syntax::error::{PtxError, SourcePosition};
 use crate::syntax::types::element_size;
 
 /// Register ids fit 15 bits, because the sixteenth marks constants.
@@ -97,7 +97,7 @@ impl Decoder<'_> {
     pub(super) fn declare_registers(&mut self, variable: &Variable) -> Result<(), PtxError> {
         let place = variable.span.place;
         if !variable.dimensions.is_empty() || !variable.initial.is_empty() {
-            return Err(PtxError::new(place, "registers are no arrays and have no initial values"));
+            return Err(PtxError::new(place, "registers are not arrays and have no initial values"));
         }
         let pair = variable.element == "b128" && variable.vector == 1;
         let kind = match element_size(&variable.element) {
@@ -150,7 +150,11 @@ impl Decoder<'_> {
     }
 
     /// The register of this name here, or `None` if no scope declares it.
-    pub(super) fn find_register(&mut self, name: &str, place: Place) -> Result<Option<Register>, PtxError> {
+    pub(super) fn find_register(
+        &mut self,
+        name: &str,
+        place: SourcePosition,
+    ) -> Result<Option<Register>, PtxError> {
         let (found, key) = match name.rsplit_once('.') {
             Some((vector, part)) => {
                 let found = self.declaration(vector);
@@ -205,7 +209,7 @@ impl Decoder<'_> {
         &mut self,
         kind: RegisterType,
         number: Option<u8>,
-        place: Place,
+        place: SourcePosition,
     ) -> Result<u16, PtxError> {
         if self.registers.len() >= MOST_REGISTERS {
             self.is_full = true;
@@ -222,7 +226,7 @@ impl Decoder<'_> {
         register: usize,
         kind: RegisterType,
         number: Option<u8>,
-        place: Place,
+        place: SourcePosition,
     ) -> Result<u16, PtxError> {
         let id = match self.shared_ids.get(&register) {
             Some(&id) => id,
@@ -234,12 +238,12 @@ impl Decoder<'_> {
     }
 
     /// The error for a kernel that is too large. Others of its module can run.
-    fn too_many(&self, what: &str, place: Place) -> PtxError {
+    fn too_many(&self, what: &str, place: SourcePosition) -> PtxError {
         PtxError::unsupported(place, format!("`{}` has more than {MOST_REGISTERS} {what}", self.name))
     }
 
     /// The predicate that holds the carry flag.
-    pub(super) fn carry(&mut self, place: Place) -> Result<u16, PtxError> {
+    pub(super) fn carry(&mut self, place: SourcePosition) -> Result<u16, PtxError> {
         if let Some(carry) = self.carry {
             return Ok(carry);
         }
@@ -248,12 +252,12 @@ impl Decoder<'_> {
     }
 
     /// A register that no text names.
-    pub(super) fn temporary(&mut self, kind: RegisterType, place: Place) -> Result<u16, PtxError> {
+    pub(super) fn temporary(&mut self, kind: RegisterType, place: SourcePosition) -> Result<u16, PtxError> {
         self.new_register(kind, None, place)
     }
 
     /// The operand for a constant of each lane.
-    pub(super) fn lanes(&mut self, row: Row, place: Place) -> Result<u16, PtxError> {
+    pub(super) fn lanes(&mut self, row: Row, place: SourcePosition) -> Result<u16, PtxError> {
         if self.constants.len() >= MOST_REGISTERS {
             return Err(self.too_many("different constants", place));
         }
@@ -261,7 +265,12 @@ impl Decoder<'_> {
         Ok((self.constants.len() as u16 - 1) | CONSTANT)
     }
 
-    pub(super) fn constant(&mut self, value: u64, wide: bool, place: Place) -> Result<u16, PtxError> {
+    pub(super) fn constant(
+        &mut self,
+        value: u64,
+        wide: bool,
+        place: SourcePosition,
+    ) -> Result<u16, PtxError> {
         let value = if wide { value } else { value & 0xffff_ffff };
         if let Some(&index) = self.constant_index.get(&(value, wide)) {
             return Ok(index);

@@ -5,7 +5,7 @@ use super::operands::Wanted;
 use crate::analysis::liveness::Effects;
 use crate::program::{Action, Fetch};
 use crate::syntax::ast::{Operand, OperandKind, StorageSpace};
-use crate::syntax::error::{Place, PtxError};
+use crate::syntax::error::{PtxError, SourcePosition};
 
 /// The number of dimensions, and whether the texture or surface is an array, by the word of the opcode.
 pub(super) fn geometry(word: &str) -> Option<(usize, bool)> {
@@ -93,7 +93,7 @@ impl Line<'_, '_, '_> {
     pub(super) fn named_opaque(
         &mut self,
         name: &str,
-        place: Place,
+        place: SourcePosition,
         what: &str,
         element: &str,
     ) -> Result<(), PtxError> {
@@ -111,7 +111,7 @@ impl Line<'_, '_, '_> {
                 return Err(error.expecting("a register with the parameter's value"));
             }
             None if self.decoder.storage.find(name).is_some() => {
-                let error = PtxError::new(place, format!("`{name}` is no {what}"));
+                let error = PtxError::new(place, format!("`{name}` is not a {what}"));
                 return Err(error.expecting(format!("a `.{element}`")));
             }
             None => return Err(self.decoder.undeclared(name, place)),
@@ -124,7 +124,7 @@ impl Line<'_, '_, '_> {
 pub(super) fn parts<'o>(
     vector: &'o [OperandKind],
     count: usize,
-    place: Place,
+    place: SourcePosition,
     what: &str,
 ) -> Result<&'o [OperandKind], PtxError> {
     let padded = vector.len().is_power_of_two() && vector.len() <= 4;

@@ -2,7 +2,7 @@
 
 use super::{Parser, widths};
 use crate::syntax::ast::{Alias, Module};
-use crate::syntax::error::{Place, PtxError};
+use crate::syntax::error::{PtxError, SourcePosition};
 use crate::syntax::lexer::TokenKind;
 
 impl Parser<'_> {
@@ -69,7 +69,7 @@ impl Parser<'_> {
             (".address_size", "`.address_size 64`", module.address_size == 0),
         ];
         for (directive, form, _) in missing.into_iter().filter(|(.., missing)| *missing) {
-            let place = Place { line: 1, column: 1 };
+            let place = SourcePosition { line: 1, column: 1 };
             let error = PtxError::new(place, format!("the module has no `{directive}`"));
             self.errors.push(error.expecting(form));
         }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::syntax::ast::{Module, OperandKind, Statement, StatementKind, StorageSpace, Variable};
-use crate::syntax::error::{Place, PtxError};
+use crate::syntax::error::{PtxError, SourcePosition};
 use crate::syntax::types::element_size;
 
 /// Whether modules of a version say how wide their addresses are.
@@ -36,7 +36,7 @@ pub(super) fn check(module: &Module) -> Result<(), PtxError> {
 fn collect<'m>(
     statements: &'m [Statement],
     registers: &mut BTreeMap<&'m str, &'m Variable>,
-    addresses: &mut Vec<(&'m str, Place)>,
+    addresses: &mut Vec<(&'m str, SourcePosition)>,
 ) {
     for statement in statements {
         match &statement.kind {

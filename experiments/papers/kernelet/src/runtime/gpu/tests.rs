@@ -23,10 +23,11 @@ fn gpu(params: &str) -> Gpu {
 #[test]
 fn constants_are_the_cards_and_sms_are_the_devices() {
     let any = Memory::constant(400.0);
-    let cards = [("c2050", C2050, Machine::c2050(any)), ("gtx680", GTX680, Machine::gtx680(any))];
+    let cards =
+        [("c2050", C2050, GpuDescription::c2050(any)), ("gtx680", GTX680, GpuDescription::gtx680(any))];
     for (name, paper, known) in cards {
         let gpu = gpu(&format!("{{ like: {name} }}"));
-        let Machine { sms, schedulers, peak_ipc, offer, memory } = gpu.machine;
+        let GpuDescription { sms, schedulers, peak_ipc, offer, memory } = gpu.machine;
         assert_eq!((schedulers, peak_ipc), (known.schedulers, known.peak_ipc), "{name}");
         assert_eq!((sms, offer), (3, devices()[&0].sm), "{name}");
         // Requests of 128 B in a cycle.
@@ -47,7 +48,7 @@ fn what_is_given_counts() {
     let given = "{ like: gtx680, clock: 2 GHz, schedulers: 3, peak_ipc: 1.5, latency: 10, uncoalesced_latency: 20, slope: 7, \
                  uncoalesced_requests: 4, bandwidth: 64 GB/s, request: 32 B }";
     let found = gpu(given);
-    let Machine { schedulers, peak_ipc, memory, .. } = found.machine;
+    let GpuDescription { schedulers, peak_ipc, memory, .. } = found.machine;
     assert_eq!((found.clock, schedulers, peak_ipc), (2e9, 3, 1.5));
     let latency = |base| Latency { base, slope: 7.0, offset: 0.0 };
     let wanted =

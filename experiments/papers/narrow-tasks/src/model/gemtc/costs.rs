@@ -8,10 +8,11 @@ use super::lock::LockCosts;
 
 /// The work of a SuperKernel (`cuda/gemtc.h`): cycles, seen from the part of the L2 that has the lock.
 ///
-/// Measured on `titanx-maxwell`, where SMs are stepped, with tasks that do next to nothing and one block of 64 threads unless it is said; the
+/// Measured on `titanx-maxwell`, where SMs are stepped, with tasks that do next to nothing and one block of 64 threads unless stated otherwise; the
 /// tests in `tests/measured/super_kernel.rs` are these measurements. With 1 to 768 blocks the whole kernel
 /// then takes 0.98 to 1.03 of its time there.
 #[derive(Clone, Debug, Params)]
+#[params(moved("around", "it is now `overhead`"))]
 pub(crate) struct SuperParams {
     /// From the arrival of a block at its SM to its first look at the lock.
     #[param(default = "172 cycles")]
@@ -31,7 +32,7 @@ pub(crate) struct SuperParams {
     /// From giving back the lock, with a task taken, to the look for entering its result, without the task's
     /// blocks: the rest of 1385 cycles for a task of one block that finds everything in the L2.
     #[param(default = "269 cycles")]
-    around: Cycles,
+    overhead: Cycles,
     /// Additional cycles of a task's block over those of its warps: the entry is read, and the task function
     /// called. Each further block of a task takes 1116 cycles, 653 of them computed by the model for its
     /// instructions.
@@ -61,10 +62,10 @@ pub(super) struct SuperCosts {
     pub(super) begin: f64,
     pub(super) end: f64,
     pub(super) lock: LockCosts,
-    around: f64,
+    overhead: f64,
     block: f64,
     /// Demands of the work around a task.
-    of_around: Demands,
+    of_overhead: Demands,
     look: Demands,
 }
 
@@ -77,9 +78,9 @@ impl SuperCosts {
         look.visit(Resource::Sp, 1, computing);
         look.visit(Resource::LoadStore, 1, 1);
         look.visit(Resource::Port, 1, 1);
-        let mut of_around = Demands::default();
-        of_around.visit(Resource::Issue, 1, params.instructions.into());
-        of_around.visit(Resource::Sp, 1, params.instructions.into());
+        let mut of_overhead = Demands::default();
+        of_overhead.visit(Resource::Issue, 1, params.instructions.into());
+        of_overhead.visit(Resource::Sp, 1, params.instructions.into());
         SuperCosts {
             begin: cycles(&params.begin),
             end: cycles(&params.end),
@@ -91,9 +92,9 @@ impl SuperCosts {
                 spin: params.spin.get(),
                 path: params.path,
             },
-            around: cycles(&params.around),
+            overhead: cycles(&params.overhead),
             block: cycles(&params.block),
-            of_around,
+            of_overhead,
             look,
         }
     }
@@ -105,7 +106,7 @@ impl SuperCosts {
 
     /// The work of a SuperKernel's warp for a task whose blocks it executes one after another.
     pub(super) fn task(&self, blocks: &[Warp]) -> (f64, Demands) {
-        let (mut cycles, mut demands) = (self.around, self.of_around.clone());
+        let (mut cycles, mut demands) = (self.overhead, self.of_overhead.clone());
         for block in blocks {
             cycles += self.block + block.cycles as f64;
             demands = demands.with(&block.demands, 1.0);

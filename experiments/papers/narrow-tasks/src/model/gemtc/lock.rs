@@ -51,7 +51,7 @@ pub(super) struct Spinner {
 pub(super) struct Lock {
     costs: LockCosts,
     spinners: Vec<Spinner>,
-    /// By SM, how many of them are there.
+    /// For each SM, how many of them are there.
     waiting: Vec<u32>,
     holder: Option<Spinner>,
     /// Times at which the holder gets it and gives it back.

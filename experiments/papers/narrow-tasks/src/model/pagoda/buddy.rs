@@ -7,22 +7,22 @@
 //!
 //! The paper's text says that node sizes "no smaller than the request" are searched, and that there are 128 nodes: 64 leaves of 512
 //! bytes under 32 KiB are 127, and slot 0 of the array is not used. It frees by the place in memory; a place is that of several
-//! nodes, so the size is needed as well: a [`Node`] has both.
+//! nodes, so the size is needed as well: a [`BuddyNode`] has both.
 
 use crate::task_entry::{LEAF, check_pool};
 
 /// A piece of memory: its number in the array that holds the tree, where the root is 1 and the children of `n` are `2n` and `2n + 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Node(pub u32);
+pub struct BuddyNode(pub u32);
 
-impl Node {
+impl BuddyNode {
     /// Number of levels below the root.
     fn depth(self) -> u32 {
         self.0.ilog2()
     }
 
     /// Whether one of the two contains the other.
-    pub(super) fn overlaps(self, other: Node) -> bool {
+    pub(super) fn overlaps(self, other: BuddyNode) -> bool {
         let (low, high) = if self.0 < other.0 { (self, other) } else { (other, self) };
         high.0 >> (high.depth() - low.depth()) == low.0
     }
@@ -49,27 +49,27 @@ impl Buddy {
     }
 
     /// The beginning and the bytes of a piece.
-    pub fn place(&self, node: Node) -> (u32, u32) {
+    pub fn place(&self, node: BuddyNode) -> (u32, u32) {
         let bytes = self.pool >> node.depth();
         ((node.0 - (1 << node.depth())) * bytes, bytes)
     }
 
     /// Takes the lowest free piece of the smallest size that holds `bytes` bytes.
-    pub fn allocate(&mut self, bytes: u32) -> Option<Node> {
+    pub fn allocate(&mut self, bytes: u32) -> Option<BuddyNode> {
         let size = bytes.max(LEAF).checked_next_power_of_two()?;
         if size > self.pool {
             return None;
         }
         let first = self.pool / size;
-        let found = Node((first..2 * first).find(|&node| !self.marked[node as usize])?);
+        let found = BuddyNode((first..2 * first).find(|&node| !self.marked[node as usize])?);
         for other in 1..self.marked.len() as u32 {
-            self.marked[other as usize] |= found.overlaps(Node(other));
+            self.marked[other as usize] |= found.overlaps(BuddyNode(other));
         }
         Some(found)
     }
 
     /// An executor gives a piece back: nothing of the tree changes.
-    pub fn give_back(&mut self, node: Node) {
+    pub fn give_back(&mut self, node: BuddyNode) {
         self.returned[node.0 as usize] = true;
     }
 
@@ -77,15 +77,15 @@ impl Buddy {
     pub fn free_returned(&mut self) {
         for node in 1..self.returned.len() as u32 {
             if std::mem::take(&mut self.returned[node as usize]) {
-                self.free(Node(node));
+                self.free(BuddyNode(node));
             }
         }
     }
 
     /// Frees a piece, and every larger one around it whose other half is free.
-    fn free(&mut self, node: Node) {
+    fn free(&mut self, node: BuddyNode) {
         for other in node.0..self.marked.len() as u32 {
-            if node.overlaps(Node(other)) {
+            if node.overlaps(BuddyNode(other)) {
                 self.marked[other as usize] = false;
             }
         }
@@ -97,8 +97,8 @@ impl Buddy {
     }
 
     /// The nodes that are marked.
-    pub fn marked(&self) -> impl Iterator<Item = Node> {
-        (1..self.marked.len() as u32).filter(|&node| self.marked[node as usize]).map(Node)
+    pub fn marked(&self) -> impl Iterator<Item = BuddyNode> {
+        (1..self.marked.len() as u32).filter(|&node| self.marked[node as usize]).map(BuddyNode)
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
         tree.give_back(four);
         tree.free_returned();
         assert_eq!(tree, before, "16 KiB stay marked, because the left 8 KiB are");
-        assert_eq!(tree.marked().next(), Some(Node(1)));
+        assert_eq!(tree.marked().next(), Some(BuddyNode(1)));
         tree.give_back(left);
         tree.free_returned();
         assert_eq!(tree.marked().count(), 0);
@@ -155,7 +155,7 @@ mod tests {
         tree.give_back(small);
         tree.free_returned();
         let all = tree.allocate(32 << 10).unwrap();
-        assert_eq!((all, tree.marked().count(), tree.allocate(1)), (Node(1), 127, None));
+        assert_eq!((all, tree.marked().count(), tree.allocate(1)), (BuddyNode(1), 127, None));
         tree.give_back(all);
         tree.free_returned();
         assert_eq!((tree.marked().count(), tree.allocate((32 << 10) + 1)), (0, None));
@@ -181,7 +181,7 @@ mod tests {
     /// Pieces that are given out, as intervals, with their nodes.
     #[derive(Default)]
     struct Naive {
-        given: Vec<(u32, u32, Node)>,
+        given: Vec<(u32, u32, BuddyNode)>,
     }
 
     impl Naive {

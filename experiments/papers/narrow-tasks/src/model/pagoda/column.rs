@@ -55,11 +55,11 @@ pub(super) struct Column {
     within: f64,
     /// The time of each row when the sweep was planned, and that of the stop word behind them.
     takes: Vec<f64>,
-    /// By row, the warps of a task that has been scheduled.
+    /// For each row, the warps of a task that has been scheduled.
     pub(super) warps: Vec<Vec<Warp>>,
-    /// By row, when the scheduler warp has found that its task may run.
+    /// For each row, when the scheduler warp has found that its task may run.
     pub(super) found: Vec<u64>,
-    /// By slot, whether an executor is at work.
+    /// For each slot, whether an executor is at work.
     pub(super) busy: Vec<bool>,
     pub(super) since: u64,
     pub(super) counts: CtaCounts,

@@ -82,7 +82,7 @@ pub(super) struct MasterCosts {
     pub(super) polling: Demands,
     pub(super) looking: Demands,
     /// Demands of an executor's work around a task.
-    pub(super) around: Demands,
+    pub(super) executor: Demands,
 }
 
 impl MasterCosts {
@@ -122,7 +122,7 @@ impl MasterCosts {
             poll,
             polling: round(params.poll_instructions, 0, poll),
             looking: round(params.look_instructions, 1, look),
-            around: round(params.executor_instructions.max(1), 0, 1.0),
+            executor: round(params.executor_instructions.max(1), 0, 1.0),
         }
     }
 

@@ -8,10 +8,10 @@ use crate::task_entry::{ENABLED, FREE, PRESENT, Shape, State, TaskId, UnknownTas
 
 /// The action of a column's scheduler warp at an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Looked {
+pub struct Inspected {
     /// The task before it that may be scheduled from now on.
     pub enabled: Option<TaskId>,
-    /// The entry's own task is to be scheduled.
+    /// Whether the entry's own task is to be scheduled.
     pub scheduled: bool,
 }
 
@@ -51,27 +51,27 @@ impl DeviceTable {
     ///
     /// # Errors
     /// If there is no such entry, or its state names none.
-    pub fn look(&mut self, id: TaskId) -> Result<Looked, UnknownTask> {
+    pub fn inspect(&mut self, id: TaskId) -> Result<Inspected, UnknownTask> {
         let place = self.shape.position(id)?;
-        let mut looked = Looked::default();
+        let mut inspected = Inspected::default();
         let ready = self.states[place].ready;
         if ready > 1 {
             let before = self.shape.position(TaskId(ready))?;
             if self.states[before].ready != -1 {
-                return Ok(looked);
+                return Ok(inspected);
             }
             self.states[before] = ENABLED;
             self.states[place].ready = -1;
-            looked.enabled = Some(TaskId(ready));
+            inspected.enabled = Some(TaskId(ready));
         }
         if self.states[place].sched == 1 {
             self.states[place].sched = 0;
-            looked.scheduled = true;
+            inspected.scheduled = true;
         }
-        Ok(looked)
+        Ok(inspected)
     }
 
-    /// The last warp of an entry's task has ended.
+    /// Notes that the last warp of an entry's task has ended.
     ///
     /// # Errors
     /// If there is no such entry.

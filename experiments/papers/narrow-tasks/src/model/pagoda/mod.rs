@@ -43,7 +43,7 @@ struct Master {
     states: DeviceTable,
     /// The number of its first column among all.
     first: usize,
-    /// By entry, the one whose task waits for this one's.
+    /// For each entry, the one whose task waits for this one's.
     followers: BTreeMap<usize, usize>,
 }
 
@@ -77,20 +77,20 @@ impl Equipped<dyn StateMachine> for Masters {
     }
 }
 
-/// The work of a column's warp on its SM.
-enum Part {
+/// Role of a column's warp on its SM.
+enum WarpRole {
     /// The scheduler warp of a column.
     Scheduler(u32),
     /// The executor warp of a column and a slot.
     Executor(u32, u32),
 }
 
-impl Part {
+impl WarpRole {
     /// The column in the upper half; in the lower one nothing for the scheduler, or the slot counted from 1.
     fn work(self) -> Work {
         let (column, warp) = match self {
-            Part::Scheduler(column) => (column, 0),
-            Part::Executor(column, slot) => (column, slot + 1),
+            WarpRole::Scheduler(column) => (column, 0),
+            WarpRole::Executor(column, slot) => (column, slot + 1),
         };
         Work(u64::from(column) << 32 | u64::from(warp))
     }
@@ -98,8 +98,8 @@ impl Part {
     fn of(Work(number): Work) -> Self {
         let column = (number >> 32) as u32;
         match (number as u32).checked_sub(1) {
-            None => Part::Scheduler(column),
-            Some(slot) => Part::Executor(column, slot),
+            None => WarpRole::Scheduler(column),
+            Some(slot) => WarpRole::Executor(column, slot),
         }
     }
 }
@@ -203,9 +203,9 @@ impl StateMachine for Masters {
     }
 
     fn done(&mut self, work: Work, device: &mut Device<'_>) -> Result<Option<Ended>, Fault> {
-        match Part::of(work) {
-            Part::Scheduler(column) => self.scheduler_done(column, device),
-            Part::Executor(column, slot) => self.executor_done(column, slot, device).map(|()| None),
+        match WarpRole::of(work) {
+            WarpRole::Scheduler(column) => self.scheduler_done(column, device),
+            WarpRole::Executor(column, slot) => self.executor_done(column, slot, device).map(|()| None),
         }
     }
 
@@ -240,7 +240,7 @@ impl Masters {
         let Some((_, column)) = self.columns.get_mut(number) else { return };
         let Doing::Sweep { planned, .. } = column.doing else { return };
         // Finished work is announced in this cycle, and the next sweep is planned then.
-        if let Some(left) = device.stop(column.sm, Part::Scheduler(number as u32).work()) {
+        if let Some(left) = device.stop(column.sm, WarpRole::Scheduler(number as u32).work()) {
             column.walk(planned - left);
             self.sweep(number, device);
         }
@@ -262,7 +262,7 @@ impl Masters {
         let (id, column) = &mut self.columns[number];
         let id = *id;
         match column.doing {
-            Doing::Sweep { target: Target::Row(row), .. } => self.look(number, row, device)?,
+            Doing::Sweep { target: Target::Row(row), .. } => self.inspect(number, row, device)?,
             Doing::Sweep { target: Target::Stop, .. } => {
                 column.doing = Doing::Stop;
                 put_to_work(column.sm, number, self.costs.poll, &self.costs, device);
@@ -290,16 +290,16 @@ impl Masters {
     }
 
     /// The scheduler warp looks at a row in which it finds something.
-    fn look(&mut self, number: usize, row: u32, device: &mut Device<'_>) -> Result<(), Fault> {
+    fn inspect(&mut self, number: usize, row: u32, device: &mut Device<'_>) -> Result<(), Fault> {
         let (id, column) = &mut self.columns[number];
         let id = *id;
         let Some(master) = self.all.get_mut(&id) else { return Ok(()) };
         let task = master.shape.id(column.number, row);
         let place = (row * master.shape.columns + column.number) as usize;
         let unknown = |error: task_entry::UnknownTask| Fault::new(error.to_string());
-        let looked = master.states.look(task).map_err(unknown)?;
+        let inspected = master.states.inspect(task).map_err(unknown)?;
         master.write(place, device);
-        if looked.scheduled {
+        if inspected.scheduled {
             column.doing = Doing::Schedule(row);
             column.found[row as usize] = device.cycle();
             let demand = task_entry::parameters(
@@ -311,7 +311,7 @@ impl Masters {
         }
         column.doing = Doing::Enable(row);
         put_to_work(column.sm, number, self.costs.enable, &self.costs, device);
-        if let Some(before) = looked.enabled {
+        if let Some(before) = inspected.enabled {
             let before = master.shape.position(before).map_err(unknown)?;
             master.write(before, device);
             master.followers.remove(&before);
@@ -342,7 +342,7 @@ impl Masters {
             column.busy[slot] = true;
             let warp = &column.warps[placed.row as usize][placed.warp as usize];
             let (cycles, rates) = executor(warp, late, &self.costs);
-            device.begin(column.sm, Part::Executor(number as u32, slot as u32).work(), cycles, rates);
+            device.begin(column.sm, WarpRole::Executor(number as u32, slot as u32).work(), cycles, rates);
             column.counts.warp_insn += warp.instructions;
             column.counts.thread_insn += warp.threads;
         }
@@ -382,11 +382,11 @@ impl Masters {
 fn executor(warp: &Warp, late: f64, costs: &MasterCosts) -> (f64, Demands) {
     let polls = late + costs.poll / 2.0;
     let cycles = polls + costs.begin + warp.cycles as f64 + costs.end;
-    let demands = warp.demands.clone().with(&costs.polling, polls).with(&costs.around, 1.0);
+    let demands = warp.demands.clone().with(&costs.polling, polls).with(&costs.executor, 1.0);
     (cycles, demands.rates(cycles))
 }
 
 /// Puts a scheduler warp to work.
 fn put_to_work(sm: usize, column: usize, cycles: f64, costs: &MasterCosts, device: &mut Device<'_>) {
-    device.begin(sm, Part::Scheduler(column as u32).work(), cycles, costs.looking.clone());
+    device.begin(sm, WarpRole::Scheduler(column as u32).work(), cycles, costs.looking.clone());
 }

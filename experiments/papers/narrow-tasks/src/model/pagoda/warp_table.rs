@@ -12,7 +12,7 @@
 
 use crate::task_entry::Demand;
 
-use super::buddy::{Buddy, Node};
+use super::buddy::{Buddy, BuddyNode};
 
 /// Executor warps of a block of 1024 threads: all but the scheduler.
 pub const SLOTS: usize = 31;
@@ -27,7 +27,7 @@ pub struct Slot {
     /// The row of the task.
     pub row: u32,
     /// The memory of its block.
-    pub memory: Option<Node>,
+    pub memory: Option<BuddyNode>,
     /// The barrier of its block.
     pub barrier: Option<u32>,
     /// Its task's block, counted from 0.
@@ -42,7 +42,7 @@ struct Placing {
     blocks: u32,
     /// The barrier and the memory that the next one has so far.
     barrier: Option<u32>,
-    memory: Option<Node>,
+    memory: Option<BuddyNode>,
     /// Warps still to be placed of the one whose needs are met.
     left: Option<u32>,
 }

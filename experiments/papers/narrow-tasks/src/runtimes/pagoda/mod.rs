@@ -71,7 +71,7 @@ pub(super) struct PagodaParams {
     /// Threads of the host that copy inputs of tasks and spawn them. The paper's example has two (Fig. 1a).
     #[param(default = "2", min = "1", max = "32")]
     spawners: u32,
-    /// When no task has been spawned for so long, the last one is set to be scheduled. The paper gives no number.
+    /// Time without a spawned task after which the last one is set to be scheduled. The paper gives no number.
     #[param(default = "20 us", min = "1 ns")]
     idle: SimTime,
     /// A wait for tasks has their entries copied back when nothing has been spawned or copied back for this
@@ -249,8 +249,8 @@ impl Sends for Tasks<'_> {
         }
     }
 
-    async fn look(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
-        self.others.look(driver, until).await
+    async fn inspect(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
+        self.others.inspect(driver, until).await
     }
 }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::task_entry::{self, LARGEST_POOL, LEAF, Shape};
 use counterpoint_framework::kernel::Fault;
-use counterpoint_host_model::program::{Application, Argument, Buffer, BufferId, LaunchStep, Place, Task};
+use counterpoint_host_model::program::{
+    Application, Argument, Buffer, BufferId, BufferPlace, LaunchStep, Task,
+};
 use counterpoint_protocols::bus::Description;
 use counterpoint_protocols::launch::SmResources;
 use counterpoint_ptx::Kernel;
@@ -75,8 +77,8 @@ pub(super) fn with_masters(
         let [table, stop] = names(key);
         let device = key.1;
         let bytes = u64::from(columns * params.rows) * task_entry::BYTES;
-        changed.buffers.push(Buffer { name: table, bytes, device, place: Place::Anywhere });
-        changed.buffers.push(Buffer { name: stop, bytes: 4, device, place: Place::Anywhere });
+        changed.buffers.push(Buffer { name: table, bytes, device, place: BufferPlace::Anywhere });
+        changed.buffers.push(Buffer { name: stop, bytes: 4, device, place: BufferPlace::Anywhere });
     }
     Ok(changed)
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use counterpoint_ptx::analysis::access::KernelAccesses;
 use counterpoint_ptx::analysis::ranges::{Launch, ranges};
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ctas};
-use counterpoint_ptx::profile::{self, ProfiledKernel, Semi, profile};
+use counterpoint_ptx::instrument::{self, InstrumentedKernel, Semi, instrument};
 use counterpoint_ptx::{Kernel, RangeAction, RangeCall, VariableBases, parser};
 
 use crate::common::{compiled, modules};
@@ -31,7 +31,7 @@ fn clip(range: Range<u64>, array: &Range<u64>) -> Option<Range<u64>> {
 /// Runs the pre-profiler of a launch that is drawn and compares; gives how many ranges were equal, and how many there were.
 fn compare(
     accesses: &KernelAccesses,
-    (kernel, plain, pre): (&ProfiledKernel, &Kernel, &Kernel),
+    (kernel, plain, pre): (&InstrumentedKernel, &Kernel, &Kernel),
     draw: &mut Draw,
     words: &str,
 ) -> (usize, usize) {
@@ -103,9 +103,10 @@ fn told(step: usize) -> [usize; 3] {
     let (mut compared, mut drawn, mut kernels, mut semi) = (0, 0, 0, 0);
     for (name, text) in modules().into_iter().step_by(step) {
         let module = parser::parse(&text).unwrap();
-        let profiled = profile(&module, &profile::Options { semi: Semi::Enumerate, kernel: None }).unwrap();
-        let (plain, changed) = (compiled(&text), compiled(&profiled.text));
-        for kernel in &profiled.kernels {
+        let instrumented =
+            instrument(&module, &instrument::Options { semi: Semi::Enumerate, kernel: None }).unwrap();
+        let (plain, changed) = (compiled(&text), compiled(&instrumented.text));
+        for kernel in &instrumented.kernels {
             let Some(pre) = &kernel.pre else { continue };
             let (plain, pre) = (&plain[&kernel.name], &changed[pre]);
             let function = module.functions.iter().find(|function| function.name == kernel.name).unwrap();

@@ -1,19 +1,19 @@
-//! `counterpoint ptx profile`: a module with profilers, and in words what they say.
+//! `counterpoint ptx instrument`: a module with profilers, and in words what they say.
 
 use std::io;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use counterpoint_framework::model::Registry;
+use counterpoint_ptx::instrument::{self, InstrumentedArray, InstrumentedKernel, Semi, instrument};
 use counterpoint_ptx::parser;
-use counterpoint_ptx::profile::{self, ProfiledArray, ProfiledKernel, Semi, profile};
 
 use super::ptx::{no_kernel, refuse, source};
 use crate::{Console, SUCCESS};
 
 /// The command's arguments.
 #[derive(Args)]
-pub(crate) struct Profile {
+pub(crate) struct Instrument {
     /// The PTX file.
     file: PathBuf,
     /// Only this kernel.
@@ -36,7 +36,7 @@ enum Taken {
     Enumerate,
 }
 
-impl Profile {
+impl Instrument {
     pub(super) fn execute(&self, registry: &Registry, console: &mut Console<'_>) -> io::Result<u8> {
         let (place, text) = match source(&self.file, registry) {
             Ok(source) => source,
@@ -46,21 +46,22 @@ impl Profile {
             Taken::Irregular => Semi::Irregular,
             Taken::Enumerate => Semi::Enumerate,
         };
-        let options = profile::Options { semi, kernel: self.kernel.clone() };
-        let profiled =
-            parser::parse(&text).and_then(|module| profile(&module, &options).map_err(|error| vec![error]));
-        let profiled = match profiled {
-            Ok(profiled) => profiled,
+        let options = instrument::Options { semi, kernel: self.kernel.clone() };
+        let instrumented = parser::parse(&text)
+            .and_then(|module| instrument(&module, &options).map_err(|error| vec![error]));
+        let instrumented = match instrumented {
+            Ok(instrumented) => instrumented,
             Err(errors) => {
                 let lines: Vec<String> =
                     errors.iter().map(|error| format!("error: {place}:{error}")).collect();
                 return refuse(console, &lines);
             }
         };
-        let wanted = |kernel: &&ProfiledKernel| self.kernel.as_ref().is_none_or(|name| *name == kernel.name);
-        let kernels: Vec<&ProfiledKernel> = profiled.kernels.iter().filter(wanted).collect();
+        let wanted =
+            |kernel: &&InstrumentedKernel| self.kernel.as_ref().is_none_or(|name| *name == kernel.name);
+        let kernels: Vec<&InstrumentedKernel> = instrumented.kernels.iter().filter(wanted).collect();
         if let (Some(name), true) = (&self.kernel, kernels.is_empty()) {
-            let names: Vec<String> = profiled.kernels.iter().map(|kernel| kernel.name.clone()).collect();
+            let names: Vec<String> = instrumented.kernels.iter().map(|kernel| kernel.name.clone()).collect();
             return refuse(console, &no_kernel(&place, name, &names));
         }
         let mark = if self.explain { "" } else { "// " };
@@ -70,19 +71,19 @@ impl Profile {
             }
         }
         if !self.explain {
-            write!(console.out, "{}", profiled.text)?;
+            write!(console.out, "{}", instrumented.text)?;
         }
         Ok(SUCCESS)
     }
 }
 
 /// Explanation of a kernel's arrays, or the reason for none.
-fn explain(kernel: &ProfiledKernel) -> Vec<String> {
-    let ProfiledKernel { name, pre, class, irregular, arrays } = kernel;
+fn explain(kernel: &InstrumentedKernel) -> Vec<String> {
+    let InstrumentedKernel { name, pre, class, irregular, arrays } = kernel;
     let mut lines = Vec::new();
     if let Some(pre) = pre {
         lines.push(format!("kernel {name}: {class}, pre-profiler {pre}"));
-        lines.extend(arrays.iter().map(|array: &ProfiledArray| format!("  {array}")));
+        lines.extend(arrays.iter().map(|array: &InstrumentedArray| format!("  {array}")));
     }
     if let Some(why) = irregular {
         lines.push(format!("kernel {name}: {class}, no profilers"));

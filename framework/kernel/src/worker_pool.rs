@@ -2,51 +2,51 @@
 //!
 //! The first thread decides which thread runs which shares, in wall-clock time ([`pace`](super::pace)), and
 //! announces it with its report, so that all change in the same window. A share changes threads between two
-//! windows, through a berth under a mutex.
+//! windows, through a hand-off slot under a mutex.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::pace::{Mode, PERIOD, Pace};
 use super::parallel::{Exchange, Report};
-use super::reins::Reins;
-use super::simulation::{Part, Plan, Sharing};
+use super::run_control::RunControl;
+use super::simulation::{Plan, ShareResult, Sharing};
 use super::worker::{Passed, Worker};
 
 /// Windows after which [`Sharing::InTurns`] changes.
 const TURN: u32 = 5;
 
 /// A share on its way between threads.
-struct Parcel<'a>(Worker<'a>);
+struct MovedShare<'a>(Worker<'a>);
 
 // SAFETY: a share is not `Send` because its processes, ports and islands refer to each other by `Rc` and
 // cells. All of these were made on the share's first thread by `Worker::start`, from closures that are
 // `Send`; shares refer to each other through `Arc` and mutexes alone, and nobody but the share keeps a part
-// of it. So the whole graph moves at once, between two polls, and the mutex of the berth orders what the two
+// of it. So the whole graph moves at once, between two polls, and the mutex of the slot orders what the two
 // threads do to it. There remains the state of a process itself: nothing in it belongs to its thread, which
 // `kernel::Start` demands.
-unsafe impl Send for Parcel<'_> {}
+unsafe impl Send for MovedShare<'_> {}
 
-/// Where a share is left for another thread.
+/// Content of a hand-off slot.
 #[derive(Default)]
 enum Stage<'a> {
     /// Nobody has left anything.
     #[default]
     Empty,
     /// For the first thread.
-    Given(Box<Parcel<'a>>),
-    Returned(Box<Parcel<'a>>),
+    Given(Box<MovedShare<'a>>),
+    Returned(Box<MovedShare<'a>>),
     /// The run is over, or the first thread died.
     Over,
 }
 
 #[derive(Default)]
-struct Berth<'a> {
+struct HandoffSlot<'a> {
     stage: Mutex<Stage<'a>>,
     changed: Condvar,
 }
 
-impl<'a> Berth<'a> {
+impl<'a> HandoffSlot<'a> {
     fn lock(&self) -> MutexGuard<'_, Stage<'a>> {
         // Nothing panics while it holds the lock.
         self.stage.lock().unwrap_or_else(PoisonError::into_inner)
@@ -70,21 +70,21 @@ impl<'a> Berth<'a> {
     }
 }
 
-/// Where the shares of all threads but the first are left.
-pub(super) struct Berths<'a>(Vec<Berth<'a>>);
+/// Hand-off slots for the shares of all threads but the first.
+pub(super) struct HandoffSlots<'a>(Vec<HandoffSlot<'a>>);
 
-impl Berths<'_> {
+impl HandoffSlots<'_> {
     pub(super) fn new(threads: usize) -> Self {
-        Berths((1..threads).map(|_| Berth::default()).collect())
+        HandoffSlots((1..threads).map(|_| HandoffSlot::default()).collect())
     }
 }
 
 /// Ends the sleep of all others when the first thread is done, however it is.
-struct Dismissal<'b, 'a>(&'b Berths<'a>);
+struct Dismissal<'b, 'a>(&'b HandoffSlots<'a>);
 
 impl Drop for Dismissal<'_, '_> {
     fn drop(&mut self) {
-        self.0.0.iter().for_each(|berth| berth.leave(Stage::Over));
+        self.0.0.iter().for_each(|slot| slot.leave(Stage::Over));
     }
 }
 
@@ -92,10 +92,10 @@ impl Drop for Dismissal<'_, '_> {
 pub(super) fn follow<'a>(
     mut worker: Worker<'a>,
     mut exchange: Exchange,
-    berths: &Berths<'a>,
+    slots: &HandoffSlots<'a>,
     number: usize,
-) -> Option<Part> {
-    let berth = &berths.0[number - 1];
+) -> Option<ShareResult> {
+    let slot = &slots.0[number - 1];
     let mut meter = Meter::new();
     let mut asked = false;
     loop {
@@ -106,9 +106,9 @@ pub(super) fn follow<'a>(
         let all = exchange.swap(own);
         asked = all.account;
         if all.gather {
-            berth.leave(Stage::Given(Box::new(Parcel(worker))));
-            let back = berth.wait(|stage| match stage {
-                Stage::Returned(parcel) => Ok(Some(parcel)),
+            slot.leave(Stage::Given(Box::new(MovedShare(worker))));
+            let back = slot.wait(|stage| match stage {
+                Stage::Returned(share) => Ok(Some(share)),
                 Stage::Over => Ok(None),
                 other => Err(other),
             });
@@ -120,21 +120,21 @@ pub(super) fn follow<'a>(
     }
 }
 
-/// Runs the first share to the end of the run, as far as the reins let it, and decides who runs the others. The result has the parts of the shares
+/// Runs the first share to the end of the run, as far as the run control lets it, and decides who runs the others. The result has the parts of the shares
 /// that this thread ran last, and the wall-clock time for which it ran all.
 pub(super) fn lead<'a>(
     plan: &Plan,
     worker: Worker<'a>,
     mut exchange: Exchange,
-    berths: &Berths<'a>,
-    reins: &mut Reins,
-) -> (Vec<Part>, Duration) {
-    let _dismissal = Dismissal(berths);
+    slots: &HandoffSlots<'a>,
+    run_control: &mut RunControl,
+) -> (Vec<ShareResult>, Duration) {
+    let _dismissal = Dismissal(slots);
     let mut lead = Lead::new(plan.options.sharing, plan.partition.threads);
     let mut workers = vec![worker];
     loop {
         let mut all = workers.iter_mut().map(Worker::report).fold(Report::default(), Report::join);
-        reins.sign(&mut all);
+        run_control.sign(&mut all);
         if workers.len() == 1 {
             lead.sign(&mut all, &mut exchange);
             all = exchange.swap(all);
@@ -142,9 +142,9 @@ pub(super) fn lead<'a>(
         }
         let work = all.work;
         if all.gather {
-            workers.extend(berths.0.iter().map(|berth| {
-                let given = berth.wait(|stage| match stage {
-                    Stage::Given(parcel) => Ok(parcel),
+            workers.extend(slots.0.iter().map(|slot| {
+                let given = slot.wait(|stage| match stage {
+                    Stage::Given(share) => Ok(share),
                     other => Err(other),
                 });
                 given.0
@@ -158,12 +158,12 @@ pub(super) fn lead<'a>(
         }
         match passed {
             Passed::Over => return (workers.into_iter().map(Worker::finish).collect(), lead.alone()),
-            Passed::Held => lead.paused(reins.wait()),
+            Passed::Held => lead.paused(run_control.wait()),
             Passed::On => {}
         }
         if workers.len() > 1 && lead.returns(&mut exchange, work) {
-            for (berth, worker) in berths.0.iter().zip(workers.drain(1..)) {
-                berth.leave(Stage::Returned(Box::new(Parcel(worker))));
+            for (slot, worker) in slots.0.iter().zip(workers.drain(1..)) {
+                slot.leave(Stage::Returned(Box::new(MovedShare(worker))));
             }
         }
     }
@@ -171,7 +171,7 @@ pub(super) fn lead<'a>(
 
 /// State of the first thread between reports.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum LeadState {
     /// The period goes on.
     Run,
     /// All threads are to account for it in their next report.
@@ -185,7 +185,7 @@ struct Lead {
     sharing: Sharing,
     pace: Pace,
     meter: Meter,
-    step: Step,
+    step: LeadState,
     /// When the period began, and windows of the turn.
     begun: Instant,
     windows: u32,
@@ -205,7 +205,7 @@ impl Lead {
             sharing => sharing,
         };
         let begun = Instant::now();
-        let (step, before) = (Step::Run, Duration::ZERO);
+        let (step, before) = (LeadState::Run, Duration::ZERO);
         Lead { sharing, pace: Pace::new(), meter, step, begun, windows: 0, done: 0, taken: None, before }
     }
 
@@ -213,27 +213,29 @@ impl Lead {
     fn sign(&mut self, own: &mut Report, exchange: &mut Exchange) {
         match (self.sharing, self.step) {
             (Sharing::Always, _) => {}
-            (_, Step::Gather) => own.gather = true,
+            (_, LeadState::Gather) => own.gather = true,
             (Sharing::InTurns, _) => own.gather = self.turns(),
-            (Sharing::WhereFaster, Step::Ask) => own.spent = self.meter.spent(exchange).as_nanos() as u64,
-            (Sharing::WhereFaster, Step::Run) => own.account = self.begun.elapsed() >= PERIOD,
+            (Sharing::WhereFaster, LeadState::Ask) => {
+                own.spent = self.meter.spent(exchange).as_nanos() as u64
+            }
+            (Sharing::WhereFaster, LeadState::Run) => own.account = self.begun.elapsed() >= PERIOD,
         }
     }
 
     /// Learns what all reported.
     fn hear(&mut self, all: &Report) {
         if all.account {
-            self.step = Step::Ask;
-        } else if self.step == Step::Ask {
+            self.step = LeadState::Ask;
+        } else if self.step == LeadState::Ask {
             let apart = self.judge(Duration::from_nanos(all.spent), all.work) == Mode::Apart;
-            self.step = if apart { Step::Run } else { Step::Gather };
+            self.step = if apart { LeadState::Run } else { LeadState::Gather };
         }
     }
 
     /// All shares are here.
     fn takes(&mut self, exchange: &mut Exchange, work: u64) {
         self.done = work;
-        self.step = Step::Run;
+        self.step = LeadState::Run;
         self.meter.spent(exchange);
         self.begun = Instant::now();
         self.taken = Some(self.begun);

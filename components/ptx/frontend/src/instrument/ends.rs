@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::ssa::{Source, Ssa, Step};
+use crate::analysis::ssa::{Source, Ssa, SsaInstruction};
 
 /// A branch at which threads part, some of them to the end, and a barrier to which the others come.
 pub(super) struct Parting {
@@ -33,7 +33,7 @@ fn branches<'a>(ssa: &'a Ssa, varies: &'a [bool]) -> impl Iterator<Item = (u32, 
     })
 }
 
-fn name(step: &Step) -> &str {
+fn name(step: &SsaInstruction) -> &str {
     step.opcode.split('.').next().unwrap_or("")
 }
 
@@ -41,7 +41,7 @@ fn name(step: &Step) -> &str {
 fn barrier_in(ssa: &Ssa, block: u32) -> Option<u32> {
     let range = &ssa.flow.blocks[block as usize];
     let mut steps = ssa.steps[range.first as usize..range.end as usize].iter();
-    let waits = |step: &&Step| {
+    let waits = |step: &&SsaInstruction| {
         let known = matches!(name(step), "bar" | "barrier") && !step.opcode.starts_with("bar.warp");
         let operands = step.sources.len() - usize::from(step.opcode.contains(".red"));
         known && operands < 2

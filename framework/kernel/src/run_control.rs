@@ -16,13 +16,13 @@ use super::watchdog::Stuck;
 pub(super) enum Command {
     /// Go on up to this time, in picoseconds.
     Advance(u64),
-    /// Say what there is to see.
-    Look,
+    /// Report the state of the run.
+    Inspect,
 }
 
 /// News of the run for its holder.
 pub(super) enum News {
-    /// It is held at the time of the last command.
+    /// The run is held at the time of the last command.
     Held,
     /// The watchdog reports a component.
     Stuck(Stuck),
@@ -31,10 +31,10 @@ pub(super) enum News {
     Ended,
 }
 
-/// How far the run may go.
-pub(super) struct Reins {
+/// Control of a run by its holder: how far it may go.
+pub(super) struct RunControl {
     hold: u64,
-    look: bool,
+    inspect: bool,
     /// Nobody holds the run any more, and nobody wants its results.
     dropped: bool,
     holder: Option<Holder>,
@@ -45,27 +45,27 @@ pub(super) struct Reins {
 struct Holder {
     commands: Receiver<Command>,
     news: Sender<News>,
-    /// The holder waits for the run to be held.
+    /// Whether the holder waits for the run to be held.
     waits: bool,
 }
 
-impl Reins {
+impl RunControl {
     /// Nobody holds the run: it goes to its end.
     pub(super) fn free() -> Self {
-        Reins { hold: NEVER, look: false, dropped: false, holder: None, waited: Duration::ZERO }
+        RunControl { hold: NEVER, inspect: false, dropped: false, holder: None, waited: Duration::ZERO }
     }
 
     /// The run is held before anything has happened.
     pub(super) fn held(commands: Receiver<Command>, news: Sender<News>) -> Self {
         let holder = Some(Holder { commands, news, waits: false });
-        Reins { hold: 0, holder, ..Reins::free() }
+        RunControl { hold: 0, holder, ..RunControl::free() }
     }
 
     /// Adds to a report of the first thread what the holder wants.
     #[inline]
     pub(super) fn sign(&mut self, own: &mut Report) {
         own.hold = self.hold;
-        own.look = std::mem::take(&mut self.look);
+        own.inspect = std::mem::take(&mut self.inspect);
         own.interrupted |= self.dropped;
     }
 
@@ -80,7 +80,7 @@ impl Reins {
         }
         match holder.commands.recv() {
             Ok(Command::Advance(time)) => (self.hold, holder.waits) = (time, true),
-            Ok(Command::Look) => self.look = true,
+            Ok(Command::Inspect) => self.inspect = true,
             Err(_) => self.dropped = true,
         }
         let waited = begun.elapsed();

@@ -62,7 +62,7 @@ fn a_file_can_name_those_that_run_together_and_a_study_has_their_rates() {
     let own = format!(
         "counterpoint: 1
 application: both
-together:
+co_run:
   graph: {{ application: {}, set: {{ size: small }} }}
   sum: {{ application: {}, set: {{ n: 500 }} }}
 ",
@@ -127,9 +127,18 @@ prelude: [{ read: { file: a.f32, into: a, generate: { ramp: {} } } }]
     let nested = folder.path().join("nested.yaml").display().to_string();
     std::fs::write(
         &nested,
-        "counterpoint: 1\napplication: x\ntogether: { a: { application: texture.yaml } }\nbuffers: {}\n",
+        "counterpoint: 1\napplication: x\nco_run: { a: { application: texture.yaml } }\nbuffers: {}\n",
     )
     .unwrap();
-    fails(&[&nested], "unknown key `buffers` in applications together");
+    fails(&[&nested], "unknown key `buffers` in a co-run of applications");
+    let former = folder.path().join("former.yaml").display().to_string();
+    std::fs::write(
+        &former,
+        "counterpoint: 1\napplication: x\ntogether: { a: { application: nested.yaml } }\n",
+    )
+    .unwrap();
+    fails(&[&former], "`together` has moved");
+    fails(&[&former], "help: it is now `co_run`");
+    fails(&[&former, "vecadd"], "`together` has moved");
     fails(&[&nested, "vecadd"], "what runs several applications cannot run together with others");
 }

@@ -1,6 +1,6 @@
-//! A look at a run that is held: statistics, levels of ports, and the waits between processes.
+//! Inspection of a run that is held: statistics, levels of ports, and the waits between processes.
 //!
-//! Each share contributes its part, and only the sum is shown, so a look is the same on any number of threads.
+//! Each share contributes its part, and only the sum is shown, so an inspection is the same on any number of threads.
 
 use std::any::Any;
 use std::fmt;
@@ -18,20 +18,20 @@ pub type Shown = Box<dyn Any + Send>;
 pub type Viewer = Box<dyn Fn() -> Shown>;
 
 /// A view of a run that is held.
-pub struct Look {
+pub struct Inspection {
     /// Everything before this time has happened, and nothing at it or after it.
     pub time: SimTime,
     /// State that each process shows, in the machine's order; nothing of those that show nothing.
     pub shown: Vec<Option<Shown>>,
     /// The links, in the machine's order.
-    pub ports: Vec<PortLook>,
+    pub ports: Vec<PortInspection>,
     /// The waits between processes.
     pub waits: Waits,
 }
 
 /// The level of an input, from one of its senders: a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PortLook {
+pub struct PortInspection {
     /// The output: path of the process, name of the port, and index if the port is an array: `gpu.sm[3].memory`.
     pub from: String,
     /// The input, written likewise.
@@ -75,8 +75,8 @@ impl fmt::Display for Waits {
     }
 }
 
-/// One share's part of a look.
-pub(super) struct LookPart {
+/// One share's part of an inspection.
+pub(super) struct InspectionPart {
     /// Number of shares.
     pub(super) of: usize,
     pub(super) time: u64,
@@ -90,15 +90,15 @@ pub(super) struct LookPart {
 /// A share's part of the state of a link.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Level {
-    /// Of the receiver: messages that wait, those on the way, and when the oldest of the first arrived.
+    /// At the receiver: messages that wait, messages on the way, and the arrival of the oldest waiting one.
     pub(super) messages: Option<(usize, usize, Option<u64>)>,
-    /// Of the sender: credits that it has, those on their way, and all.
+    /// At the sender: credits available, credits on the way, and all credits.
     pub(super) credits: Option<(usize, usize, usize)>,
 }
 
-impl Look {
+impl Inspection {
     /// Puts the parts of all shares together. There is at least one.
-    pub(super) fn new(parts: Vec<LookPart>, paths: &[String], links: &[LinkSpec]) -> Self {
+    pub(super) fn new(parts: Vec<InspectionPart>, paths: &[String], links: &[LinkSpec]) -> Self {
         let time = SimTime::from_ps(parts.first().map_or(0, |part| part.time));
         let mut shown: Vec<Option<Shown>> = paths.iter().map(|_| None).collect();
         let mut levels = vec![Level::default(); links.len()];
@@ -119,7 +119,7 @@ impl Look {
         let ports = links.iter().zip(&levels).map(|(link, level)| {
             let (waiting, travelling, oldest) = level.messages.unwrap_or_default();
             let (credits, _, capacity) = level.credits.unwrap_or_default();
-            PortLook {
+            PortInspection {
                 from: port_path(paths, &link.from),
                 to: port_path(paths, &link.to),
                 level: waiting,
@@ -131,7 +131,7 @@ impl Look {
         });
         let mut blocked = standstill.unwrap_or_default().blocked(paths, links, time);
         blocked.sort_by(|a, b| (a.daemon, &a.path).cmp(&(b.daemon, &b.path)));
-        Look { time, shown, ports: ports.collect(), waits: Waits { time, blocked } }
+        Inspection { time, shown, ports: ports.collect(), waits: Waits { time, blocked } }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ranges in words, for people.
+//! Ranges in words.
 
 use std::collections::{BTreeMap, BTreeSet};
 

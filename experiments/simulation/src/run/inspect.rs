@@ -1,6 +1,6 @@
-//! A look at a simulation that is held, and conditions on it.
+//! Inspection of a simulation that is held, and conditions on it.
 
-use counterpoint_framework::kernel::{PortLook, Waits};
+use counterpoint_framework::kernel::{PortInspection, Waits};
 use counterpoint_framework::model::diagnostics::nearest;
 use counterpoint_framework::model::{StatRow, StatValue};
 use counterpoint_framework::time::SimTime;
@@ -9,17 +9,17 @@ use super::errors::RunErrors;
 
 /// View of a simulation. It is the same on any number of threads.
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct Inspection {
     /// Everything before this time has happened, and nothing at it or after it; of a run that has ended, its end.
     pub time: SimTime,
     /// Launches of kernels that have ended.
     pub launches_ended: u64,
     pub(super) statistics: Vec<StatRow>,
-    pub(super) ports: Vec<PortLook>,
+    pub(super) ports: Vec<PortInspection>,
     pub(super) waits: Waits,
 }
 
-impl Look {
+impl Inspection {
     /// The statistics of all components so far, as `stats.json` has them at the end: path, name, unit,
     /// meaning and value, in the order of the paths. Counts that a component makes only when it wakes, such
     /// as the cycles that it sleeps, are in them when it has woken.
@@ -38,7 +38,7 @@ impl Look {
     }
 
     /// How full each link is, in the machine's order; nothing of a run that has ended.
-    pub fn ports(&self) -> &[PortLook] {
+    pub fn ports(&self) -> &[PortInspection] {
         &self.ports
     }
 
@@ -93,7 +93,7 @@ pub struct Condition<'a> {
 }
 
 pub(super) enum Test<'a> {
-    Look(Box<dyn FnMut(&Look) -> bool + 'a>),
+    Inspection(Box<dyn FnMut(&Inspection) -> bool + 'a>),
     Statistic { path: String, name: String, least: f64 },
     Launches(u64),
 }
@@ -102,12 +102,12 @@ impl<'a> Condition<'a> {
     /// The step of a condition that names none: a microsecond.
     pub const EVERY: SimTime = SimTime::from_ns(1_000);
 
-    /// Anything that a look shows. Each test is a look at the whole machine.
-    pub fn when(test: impl FnMut(&Look) -> bool + 'a) -> Self {
-        Condition { test: Test::Look(Box::new(test)), every: Self::EVERY }
+    /// Anything that an inspection shows. Each test inspects the whole machine.
+    pub fn when(test: impl FnMut(&Inspection) -> bool + 'a) -> Self {
+        Condition { test: Test::Inspection(Box::new(test)), every: Self::EVERY }
     }
 
-    /// A statistic of a component, or of a part of it, is at least a number, in its own unit: see [`Look::value`].
+    /// A statistic of a component, or of a part of it, is at least a number, in its own unit: see [`Inspection::value`].
     pub fn statistic(path: impl Into<String>, name: impl Into<String>, least: f64) -> Self {
         let test = Test::Statistic { path: path.into(), name: name.into(), least };
         Condition { test, every: Self::EVERY }
@@ -126,20 +126,20 @@ impl<'a> Condition<'a> {
 
 impl Test<'_> {
     /// An error if the test names a missing component or statistic.
-    pub(super) fn check(&self, look: &Look) -> Result<(), RunErrors> {
+    pub(super) fn check(&self, inspection: &Inspection) -> Result<(), RunErrors> {
         match self {
-            Test::Statistic { path, name, .. } => look.knows(path, name),
-            Test::Look(_) | Test::Launches(_) => Ok(()),
+            Test::Statistic { path, name, .. } => inspection.knows(path, name),
+            Test::Inspection(_) | Test::Launches(_) => Ok(()),
         }
     }
 
-    pub(super) fn holds(&mut self, look: &Look) -> bool {
+    pub(super) fn holds(&mut self, inspection: &Inspection) -> bool {
         match self {
-            Test::Look(test) => test(look),
+            Test::Inspection(test) => test(inspection),
             Test::Statistic { path, name, least } => {
-                look.value(path, name).is_some_and(|value| value >= *least)
+                inspection.value(path, name).is_some_and(|value| value >= *least)
             }
-            Test::Launches(number) => look.launches_ended >= *number,
+            Test::Launches(number) => inspection.launches_ended >= *number,
         }
     }
 }

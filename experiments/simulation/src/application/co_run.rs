@@ -1,7 +1,7 @@
 //! Applications that run together on one machine: each is loaded as if it were alone, and then all are one.
 //!
 //! A member is one stream: what its file puts on several runs in the order of the file. Its buffers, code, streams and outputs
-//! have its name in front. All inputs are read and copied in before the first kernel; [`Step::Together`] does the rest.
+//! have its name in front. All inputs are read and copied in before the first kernel; [`Step::CoRun`] does the rest.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_framework::topology::COMMAND_LINE;
 use counterpoint_host_model::modules::Module;
 use counterpoint_host_model::program::{
-    Application, Argument, Awaited, BoundSurface, BoundTexture, Buffer, BufferId, Condition, Fixed, HostStep,
-    LaunchStep, LibrarySizes, Member, Moved, Place, Range, Step, Stream, Task, Transfer, Variable,
+    Application, Argument, Awaited, BoundSurface, BoundTexture, Buffer, BufferId, BufferPlace, Condition,
+    Fixed, HostStep, LaunchStep, LibrarySizes, Member, Moved, Range, Step, Stream, Task, Transfer, Variable,
 };
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
@@ -20,7 +20,7 @@ use counterpoint_ptx::StackSize;
 use super::addresses::overlaps;
 use super::keys::MEMBER;
 use super::reader::Reader;
-use super::{Expectation, LoadedApplication, Part, SETTING_PREFIX};
+use super::{CoRunPart, Expectation, LoadedApplication, SETTING_PREFIX};
 use crate::find::Sort;
 
 /// Separator between the names of applications that run together.
@@ -70,7 +70,7 @@ impl Reader<'_> {
 
     /// The application that runs these together, with settings of the command line: `app.name=value` for every guest that has a
     /// parameter or a size of that name, `app.guest.name=value` for one.
-    pub(super) fn together(
+    pub(super) fn co_run(
         &mut self,
         name: &str,
         guests: &[Guest],
@@ -86,9 +86,12 @@ impl Reader<'_> {
         }
         let mut parts = Vec::new();
         for ((guest, root), sets) in guests.iter().zip(&roots).zip(&own) {
-            if let Some(nested) = root.get("together") {
+            if let Some(nested) = root.get("co_run") {
                 let message = "what runs several applications cannot run together with others";
                 self.diagnostics.error(nested.span, message);
+                continue;
+            }
+            if self.has_former_key(root) {
                 continue;
             }
             // A reader of its own, whose texts and problems are ours.
@@ -256,7 +259,7 @@ impl Joined {
             ..
         } = part.application;
         let device = buffers.first().map_or(0, |buffer| buffer.device);
-        to.parts.push(Part {
+        to.parts.push(CoRunPart {
             name: name.to_owned(),
             parameters: part.parameters.clone(),
             buffers: own.buffers as usize..own.buffers as usize + buffers.len(),
@@ -316,7 +319,7 @@ impl Joined {
 
     fn end(mut self) -> LoadedApplication {
         let Application { preload, steps, modules, .. } = &mut self.loaded.application;
-        *steps = vec![Step::Together { members: self.members, rounds: self.rounds }];
+        *steps = vec![Step::CoRun { members: self.members, rounds: self.rounds }];
         let launches = [&*preload, &*steps].into_iter().flat_map(|steps| Step::launches(steps));
         let of_members = std::mem::replace(modules, Module::of(launches));
         for member in of_members {
@@ -346,11 +349,12 @@ impl Own<'_> {
     }
 
     /// A variable is one of its own module.
-    fn place(&self, place: Place) -> Place {
+    fn place(&self, place: BufferPlace) -> BufferPlace {
         match place {
-            Place::Variable(variable) => {
-                Place::Variable(Variable { module: Arc::from(self.named(&variable.module)), ..variable })
-            }
+            BufferPlace::Variable(variable) => BufferPlace::Variable(Variable {
+                module: Arc::from(self.named(&variable.module)),
+                ..variable
+            }),
             place => place,
         }
     }
@@ -397,8 +401,8 @@ impl Own<'_> {
                 let until = Condition { buffer: self.buffer(until.buffer), ..until.clone() };
                 Step::Loop { until, most: *most, steps: self.steps(steps) }
             }
-            Step::Together { members, rounds } => {
-                Step::Together { members: members.clone(), rounds: self.steps(rounds) }
+            Step::CoRun { members, rounds } => {
+                Step::CoRun { members: members.clone(), rounds: self.steps(rounds) }
             }
         })
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::bounds::CountedThrough;
-use super::graph::{FAR, Graph, Leaf, Node, Number, Op, Truth};
+use super::graph::{FAR, Graph, Leaf, Number, Op, Truth, ValueNode};
 use super::plan::{ArrayPlan, Extent, Plan};
 use super::words::does;
 use crate::isa::RangeAction;
@@ -74,12 +74,12 @@ fn uses(plan: &Plan) -> BTreeMap<Number, u32> {
             continue;
         }
         match plan.graph.number(number) {
-            Node::Binary(_, a, b) => open.extend([a, b]),
-            Node::Select(truth, a, b) => {
+            ValueNode::Binary(_, a, b) => open.extend([a, b]),
+            ValueNode::Select(truth, a, b) => {
                 open.extend([a, b]);
                 truths.push(truth);
             }
-            Node::Natural(a) => open.push(a),
+            ValueNode::Natural(a) => open.push(a),
             _ => {}
         }
         while let Some(truth) = truths.pop() {
@@ -87,9 +87,9 @@ fn uses(plan: &Plan) -> BTreeMap<Number, u32> {
                 continue;
             }
             match plan.graph.truth(truth) {
-                Node::Less(a, b) | Node::Equal(a, b) => open.extend([a, b]),
-                Node::Both(a, b) | Node::Either(a, b) => truths.extend([a, b]),
-                Node::Not(a) => truths.push(a),
+                ValueNode::Less(a, b) | ValueNode::Equal(a, b) => open.extend([a, b]),
+                ValueNode::Both(a, b) | ValueNode::Either(a, b) => truths.extend([a, b]),
+                ValueNode::Not(a) => truths.push(a),
                 _ => {}
             }
         }
@@ -154,16 +154,16 @@ impl Code<'_> {
     }
 
     fn number(&mut self, number: Number) -> String {
-        if let Node::Constant(value) = self.graph.number(number) {
+        if let ValueNode::Constant(value) = self.graph.number(number) {
             return value.to_string();
         }
         if let Some(register) = self.numbers.get(&number) {
             return register.clone();
         }
         let register = match self.graph.number(number) {
-            Node::Leaf(leaf) => self.leaf(leaf),
-            Node::Binary(Op::Add, a, b) => self.sum(a, b),
-            Node::Binary(op @ (Op::Shl | Op::Shr), a, b) => {
+            ValueNode::Leaf(leaf) => self.leaf(leaf),
+            ValueNode::Binary(Op::Add, a, b) => self.sum(a, b),
+            ValueNode::Binary(op @ (Op::Shl | Op::Shr), a, b) => {
                 let (value, mut bits) = (self.number(a), self.number(b));
                 if self.graph.as_constant(b).is_none() {
                     let narrow = self.register(1);
@@ -173,7 +173,7 @@ impl Code<'_> {
                 let opcode = if op == Op::Shl { "shl.b64" } else { "shr.s64" };
                 self.write(opcode, &format!("{value}, {bits}"))
             }
-            Node::Binary(op, a, b) => {
+            ValueNode::Binary(op, a, b) => {
                 let opcode = match op {
                     Op::Add | Op::Shl | Op::Shr | Op::Mul => "mul.lo.s64",
                     Op::Min => "min.s64",
@@ -187,18 +187,18 @@ impl Code<'_> {
                 let sources = format!("{}, {}", self.number(a), self.number(b));
                 self.write(opcode, &sources)
             }
-            Node::Select(truth, a, b) => {
+            ValueNode::Select(truth, a, b) => {
                 let (a, b, truth) = (self.number(a), self.number(b), self.truth(truth));
                 self.write("selp.b64", &format!("{a}, {b}, {truth}"))
             }
-            Node::Natural(a) => self.number(a),
-            Node::Constant(_)
-            | Node::Known(_)
-            | Node::Less(..)
-            | Node::Equal(..)
-            | Node::Both(..)
-            | Node::Either(..)
-            | Node::Not(_) => unreachable!("constants are operands, and no number is a truth"),
+            ValueNode::Natural(a) => self.number(a),
+            ValueNode::Constant(_)
+            | ValueNode::Known(_)
+            | ValueNode::Less(..)
+            | ValueNode::Equal(..)
+            | ValueNode::Both(..)
+            | ValueNode::Either(..)
+            | ValueNode::Not(_) => unreachable!("constants are operands, and no number is a truth"),
         };
         self.numbers.insert(number, register.clone());
         register
@@ -207,7 +207,7 @@ impl Code<'_> {
     /// A sum; a product that nobody else wants is part of the same instruction.
     fn sum(&mut self, a: Number, b: Number) -> String {
         for (product, other) in [(a, b), (b, a)] {
-            if let Node::Binary(Op::Mul, x, y) = self.graph.number(product)
+            if let ValueNode::Binary(Op::Mul, x, y) = self.graph.number(product)
                 && self.uses.get(&product) == Some(&1)
             {
                 let sources = format!("{}, {}, {}", self.number(x), self.number(y), self.number(other));
@@ -246,17 +246,17 @@ impl Code<'_> {
             return register.clone();
         }
         let text = match self.graph.truth(truth) {
-            Node::Less(a, b) => ("setp.lt.s64", format!("{}, {}", self.number(a), self.number(b))),
-            Node::Equal(a, b) => ("setp.eq.s64", format!("{}, {}", self.number(a), self.number(b))),
-            Node::Both(a, b) => ("and.pred", format!("{}, {}", self.truth(a), self.truth(b))),
-            Node::Either(a, b) => ("or.pred", format!("{}, {}", self.truth(a), self.truth(b))),
-            Node::Not(a) => ("not.pred", self.truth(a)),
-            Node::Known(_)
-            | Node::Constant(_)
-            | Node::Leaf(_)
-            | Node::Binary(..)
-            | Node::Select(..)
-            | Node::Natural(_) => {
+            ValueNode::Less(a, b) => ("setp.lt.s64", format!("{}, {}", self.number(a), self.number(b))),
+            ValueNode::Equal(a, b) => ("setp.eq.s64", format!("{}, {}", self.number(a), self.number(b))),
+            ValueNode::Both(a, b) => ("and.pred", format!("{}, {}", self.truth(a), self.truth(b))),
+            ValueNode::Either(a, b) => ("or.pred", format!("{}, {}", self.truth(a), self.truth(b))),
+            ValueNode::Not(a) => ("not.pred", self.truth(a)),
+            ValueNode::Known(_)
+            | ValueNode::Constant(_)
+            | ValueNode::Leaf(_)
+            | ValueNode::Binary(..)
+            | ValueNode::Select(..)
+            | ValueNode::Natural(_) => {
                 unreachable!("what is known is folded, and no truth is a number")
             }
         };
@@ -307,24 +307,24 @@ impl Code<'_> {
         }
         let (mut parts, mut truths) = (Vec::new(), Vec::new());
         match self.graph.number(number) {
-            Node::Leaf(Leaf::Slot(slot)) => {
+            ValueNode::Leaf(Leaf::Slot(slot)) => {
                 let depends = own.contains(&slot);
                 inside.insert(number, depends);
                 return depends;
             }
-            Node::Binary(_, a, b) => parts.extend([a, b]),
-            Node::Select(truth, a, b) => {
+            ValueNode::Binary(_, a, b) => parts.extend([a, b]),
+            ValueNode::Select(truth, a, b) => {
                 parts.extend([a, b]);
                 truths.push(truth);
             }
-            Node::Natural(a) => parts.push(a),
+            ValueNode::Natural(a) => parts.push(a),
             _ => {}
         }
         while let Some(truth) = truths.pop() {
             match self.graph.truth(truth) {
-                Node::Less(a, b) | Node::Equal(a, b) => parts.extend([a, b]),
-                Node::Both(a, b) | Node::Either(a, b) => truths.extend([a, b]),
-                Node::Not(a) => truths.push(a),
+                ValueNode::Less(a, b) | ValueNode::Equal(a, b) => parts.extend([a, b]),
+                ValueNode::Both(a, b) | ValueNode::Either(a, b) => truths.extend([a, b]),
+                ValueNode::Not(a) => truths.push(a),
                 _ => {}
             }
         }

@@ -18,7 +18,7 @@ use crate::launches::{Periods, attribute, is_launch, is_several, length, period,
 
 /// Applications that ran together.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Together {
+pub struct CoRun {
     /// How long all of them ran.
     pub window: SimTime,
     /// How long the first piece of that is.
@@ -72,10 +72,10 @@ fn instructions_in(window: &Periods, launch: &Span, blocks: &[Range<u64>]) -> f6
     blocks.iter().map(share).sum::<f64>() * each
 }
 
-impl Together {
-    /// Of a run of this application; nothing if it is one alone, or if not every launch has a span.
+impl CoRun {
+    /// The result of a run of this application; nothing if it is one alone, or if not every launch has a span.
     pub fn of(application: &Application, spans: &[Span]) -> Option<Self> {
-        let [Step::Together { members, rounds }] = &application.steps[..] else { return None };
+        let [Step::CoRun { members, rounds }] = &application.steps[..] else { return None };
         if spans.iter().any(is_several) {
             return None;
         }
@@ -118,7 +118,7 @@ impl Together {
             }
         };
         let sides = members.iter().zip(rounds).zip(&launches).map(side).collect();
-        Some(Together {
+        Some(CoRun {
             window: SimTime::from_ps(length(&window)),
             joint: SimTime::from_ps(length(&joint)),
             sides,
@@ -176,7 +176,7 @@ mod tests {
         let member =
             |name: &str, stream| Member { name: name.to_owned(), stream, copy_out: Vec::new(), once: false };
         let application = Application {
-            steps: vec![Step::Together {
+            steps: vec![Step::CoRun {
                 members: vec![member("one", 1), member("two", 2)],
                 rounds: vec![Step::Repeat(1, Vec::new()), Step::Repeat(1, Vec::new())],
             }],
@@ -189,7 +189,7 @@ mod tests {
             launch(3, 2, 70..120, &[]),
         ]
         .concat();
-        let Together { window, joint, sides } = Together::of(&application, &spans).unwrap();
+        let CoRun { window, joint, sides } = CoRun::of(&application, &spans).unwrap();
         assert_eq!((window.as_ps(), joint.as_ps()), (70, 40));
         let of = |instructions: f64| instructions / 70e-12;
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-6 * b, "{a} {b}");
@@ -198,6 +198,6 @@ mod tests {
         close(sides[0].joint_rate, (100.0 * 20.0 / 40.0 + 100.0 * 20.0 / 60.0) / 40e-12);
         close(sides[1].joint_rate, 100.0 / 40e-12);
         assert_eq!((sides[0].launches, sides[1].launches), (1, 2));
-        assert_eq!(Together::of(&Application::default(), &spans), None);
+        assert_eq!(CoRun::of(&Application::default(), &spans), None);
     }
 }

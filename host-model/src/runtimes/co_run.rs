@@ -25,7 +25,7 @@ enum Item<'a> {
     Move(&'a Moved),
     Step(&'a Step),
     /// Looks whether the loop ends.
-    Look(&'a Condition),
+    Inspect(&'a Condition),
 }
 
 /// How often steps are done.
@@ -56,7 +56,7 @@ impl<'a> Cursor<'a> {
         Cursor { frames: vec![first], tasks: VecDeque::new() }
     }
 
-    /// The next action; nothing when the round is over. After a look, [`Cursor::looked`] comes first.
+    /// The next action; nothing when the round is over. After an inspection, [`Cursor::looked`] comes first.
     fn next(&mut self) -> Option<Item<'a>> {
         loop {
             if let Some(item) = self.tasks.pop_front() {
@@ -67,7 +67,7 @@ impl<'a> Cursor<'a> {
                 match &mut frame.times {
                     Times::Left(left) if *left > 1 => (*left, frame.at) = (*left - 1, 0),
                     Times::Left(_) => drop(self.frames.pop()),
-                    Times::Until(condition, ..) => return Some(Item::Look(condition)),
+                    Times::Until(condition, ..) => return Some(Item::Inspect(condition)),
                 }
                 continue;
             };
@@ -125,7 +125,7 @@ struct Side<'a> {
     looks: Option<(CommandId, &'a Condition)>,
     /// The thread that does a step of its host, which what is behind waits for.
     step: Option<usize>,
-    /// Its host waits for all that it has sent.
+    /// Whether the member's host waits for all commands sent.
     waits: bool,
     /// Rounds that have been sent whole.
     rounds: u32,
@@ -135,9 +135,9 @@ struct Side<'a> {
     first: Option<CommandId>,
     /// Swaps of later rounds, undone at the end: names mean what they did behind the first round.
     swapped: Vec<(BufferId, BufferId)>,
-    /// Its first round has ended.
+    /// Whether the first round of the member has ended.
     completed: bool,
-    /// It sends nothing more.
+    /// Whether the member sends nothing more.
     rests: bool,
 }
 
@@ -189,7 +189,7 @@ impl Side<'_> {
                 Some(sender.copy_as(driver, direction, range, stream, parent).await?)
             }
             Some(Item::Move(moved)) => Some(sender.move_as(driver, moved, stream, parent).await?),
-            Some(Item::Look(condition)) => {
+            Some(Item::Inspect(condition)) => {
                 let part = condition.part();
                 let copy = sender.copy_as(driver, Direction::DeviceToHost, part, stream, parent).await?;
                 self.looks = Some((copy, condition));
@@ -243,7 +243,7 @@ impl Side<'_> {
 }
 
 /// Runs members side by side; `rounds` has the steps of each.
-pub(super) async fn together(
+pub(super) async fn co_run(
     sender: &mut Sender,
     driver: &mut Driver<'_>,
     members: &[Member],
@@ -295,7 +295,7 @@ mod tests {
         loop {
             match cursor.next() {
                 Some(Item::Step(Step::Swap(BufferId(a), _))) => swaps.push(*a),
-                Some(Item::Look(_)) => {
+                Some(Item::Inspect(_)) => {
                     looked += 1;
                     cursor.looked(looked % looks == 0).unwrap();
                 }
@@ -326,7 +326,7 @@ mod tests {
         let round = Step::Loop { until, most: 2, steps: vec![swap(1)] };
         let mut cursor = Cursor::new(&round);
         let mut look = || {
-            while !matches!(cursor.next(), Some(Item::Look(_))) {}
+            while !matches!(cursor.next(), Some(Item::Inspect(_))) {}
             cursor.looked(false)
         };
         assert!(look().is_ok());

@@ -47,7 +47,7 @@ pub(super) enum Op {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Node {
+pub(super) enum ValueNode {
     Constant(i64),
     Leaf(Leaf),
     Binary(Op, Number, Number),
@@ -81,13 +81,13 @@ struct Facts {
 /// The values that were made so far.
 #[derive(Default)]
 pub(super) struct Graph {
-    nodes: Vec<Node>,
+    nodes: Vec<ValueNode>,
     facts: Vec<Facts>,
-    known: BTreeMap<Node, u32>,
+    known: BTreeMap<ValueNode, u32>,
 }
 
 impl Graph {
-    fn make(&mut self, node: Node) -> u32 {
+    fn make(&mut self, node: ValueNode) -> u32 {
         let next = self.nodes.len() as u32;
         let id = *self.known.entry(node).or_insert(next);
         if id == next {
@@ -98,12 +98,12 @@ impl Graph {
         id
     }
 
-    fn least(&self, node: Node) -> Option<i64> {
+    fn least(&self, node: ValueNode) -> Option<i64> {
         match node {
-            Node::Constant(value) => Some(value),
-            Node::Leaf(Leaf::Ntid(_) | Leaf::Nctaid(_)) => Some(1),
-            Node::Leaf(Leaf::Ctaid(_)) => Some(0),
-            Node::Binary(op, a, b) => {
+            ValueNode::Constant(value) => Some(value),
+            ValueNode::Leaf(Leaf::Ntid(_) | Leaf::Nctaid(_)) => Some(1),
+            ValueNode::Leaf(Leaf::Ctaid(_)) => Some(0),
+            ValueNode::Binary(op, a, b) => {
                 let (a, b) = (self.at_least(a), self.at_least(b));
                 let positive = |a: i64, b: i64| a >= 0 && b >= 0;
                 match (op, a, b) {
@@ -116,21 +116,21 @@ impl Graph {
                     _ => None,
                 }
             }
-            Node::Select(_, a, b) => Some(self.at_least(a)?.min(self.at_least(b)?)),
-            Node::Natural(_) => Some(0),
+            ValueNode::Select(_, a, b) => Some(self.at_least(a)?.min(self.at_least(b)?)),
+            ValueNode::Natural(_) => Some(0),
             _ => None,
         }
     }
 
-    fn near(&self, node: Node) -> bool {
+    fn near(&self, node: ValueNode) -> bool {
         match node {
-            Node::Constant(value) => value < UNKNOWN_FROM,
-            Node::Binary(Op::Min, a, b) => self.is_near(a) || self.is_near(b),
-            Node::Binary(Op::Div | Op::Rem, a, _) => self.is_near(a),
-            Node::Binary(_, a, b) | Node::Select(_, a, b) => self.is_near(a) && self.is_near(b),
-            Node::Natural(a) => self.is_near(a),
+            ValueNode::Constant(value) => value < UNKNOWN_FROM,
+            ValueNode::Binary(Op::Min, a, b) => self.is_near(a) || self.is_near(b),
+            ValueNode::Binary(Op::Div | Op::Rem, a, _) => self.is_near(a),
+            ValueNode::Binary(_, a, b) | ValueNode::Select(_, a, b) => self.is_near(a) && self.is_near(b),
+            ValueNode::Natural(a) => self.is_near(a),
             // The result of a loop may be anything.
-            Node::Leaf(Leaf::Slot(_)) => false,
+            ValueNode::Leaf(Leaf::Slot(_)) => false,
             _ => true,
         }
     }
@@ -144,18 +144,18 @@ impl Graph {
         self.facts[number.0 as usize].near
     }
 
-    pub(super) fn number(&self, number: Number) -> Node {
+    pub(super) fn number(&self, number: Number) -> ValueNode {
         self.nodes[number.0 as usize]
     }
 
-    pub(super) fn truth(&self, truth: Truth) -> Node {
+    pub(super) fn truth(&self, truth: Truth) -> ValueNode {
         self.nodes[truth.0 as usize]
     }
 
     /// The value of a number that is known already.
     pub(super) fn as_constant(&self, number: Number) -> Option<i64> {
         match self.number(number) {
-            Node::Constant(value) => Some(value),
+            ValueNode::Constant(value) => Some(value),
             _ => None,
         }
     }
@@ -163,27 +163,27 @@ impl Graph {
     /// Whether it holds, if that is known already.
     pub(super) fn as_known(&self, truth: Truth) -> Option<bool> {
         match self.truth(truth) {
-            Node::Known(value) => Some(value),
+            ValueNode::Known(value) => Some(value),
             _ => None,
         }
     }
 
     pub(super) fn constant(&mut self, value: i64) -> Number {
-        Number(self.make(Node::Constant(value)))
+        Number(self.make(ValueNode::Constant(value)))
     }
 
     pub(super) fn leaf(&mut self, leaf: Leaf) -> Number {
-        Number(self.make(Node::Leaf(leaf)))
+        Number(self.make(ValueNode::Leaf(leaf)))
     }
 
     pub(super) fn known(&mut self, value: bool) -> Truth {
-        Truth(self.make(Node::Known(value)))
+        Truth(self.make(ValueNode::Known(value)))
     }
 
     fn split(&self, number: Number) -> (Option<Number>, i64) {
         match self.number(number) {
-            Node::Constant(value) => (None, value),
-            Node::Binary(Op::Add, base, constant) => match self.as_constant(constant) {
+            ValueNode::Constant(value) => (None, value),
+            ValueNode::Binary(Op::Add, base, constant) => match self.as_constant(constant) {
                 Some(value) => (Some(base), value),
                 None => (Some(number), 0),
             },
@@ -204,14 +204,14 @@ impl Graph {
         let ((a, plus), (b, more)) = (self.split(a), self.split(b));
         let constant = self.constant(plus.wrapping_add(more));
         let sum = match (a, b) {
-            (Some(a), Some(b)) => Number(self.make(Node::Binary(Op::Add, a.min(b), a.max(b)))),
+            (Some(a), Some(b)) => Number(self.make(ValueNode::Binary(Op::Add, a.min(b), a.max(b)))),
             (Some(one), None) | (None, Some(one)) => one,
             (None, None) => return constant,
         };
         if self.as_constant(constant) == Some(0) {
             return sum;
         }
-        Number(self.make(Node::Binary(Op::Add, sum, constant)))
+        Number(self.make(ValueNode::Binary(Op::Add, sum, constant)))
     }
 
     pub(super) fn plus(&mut self, a: Number, value: i64) -> Number {
@@ -231,15 +231,15 @@ impl Graph {
             (_, Some(0)) => self.constant(0),
             (_, Some(1)) => a,
             (_, Some(factor)) => {
-                if let Node::Binary(Op::Mul, inner, by) = self.number(a)
+                if let ValueNode::Binary(Op::Mul, inner, by) = self.number(a)
                     && let Some(first) = self.as_constant(by)
                 {
                     let product = self.constant(first.wrapping_mul(factor));
                     return self.mul(inner, product);
                 }
-                Number(self.make(Node::Binary(Op::Mul, a, b)))
+                Number(self.make(ValueNode::Binary(Op::Mul, a, b)))
             }
-            _ => Number(self.make(Node::Binary(Op::Mul, a.min(b), a.max(b)))),
+            _ => Number(self.make(ValueNode::Binary(Op::Mul, a.min(b), a.max(b)))),
         }
     }
 
@@ -258,7 +258,7 @@ impl Graph {
         let a_first = match (self.as_known(less), self.as_known(more)) {
             (Some(true), _) | (_, Some(false)) => true,
             (Some(false), _) | (_, Some(true)) => false,
-            (None, None) => return Number(self.make(Node::Binary(op, a.min(b), a.max(b)))),
+            (None, None) => return Number(self.make(ValueNode::Binary(op, a.min(b), a.max(b)))),
         };
         if a_first == (op == Op::Min) { a } else { b }
     }
@@ -283,7 +283,7 @@ impl Graph {
         };
         match folded {
             Some(value) => self.constant(value),
-            None => Number(self.make(Node::Binary(op, a, b))),
+            None => Number(self.make(ValueNode::Binary(op, a, b))),
         }
     }
 
@@ -291,17 +291,17 @@ impl Graph {
     pub(super) fn natural(&mut self, a: Number) -> Number {
         match self.at_least(a) {
             Some(0..) => a,
-            _ => Number(self.make(Node::Natural(a))),
+            _ => Number(self.make(ValueNode::Natural(a))),
         }
     }
 
     pub(super) fn select(&mut self, truth: Truth, yes: Number, no: Number) -> Number {
         match self.truth(truth) {
             _ if yes == no => yes,
-            Node::Known(true) => yes,
-            Node::Known(false) => no,
-            Node::Not(inner) => Number(self.make(Node::Select(inner, no, yes))),
-            _ => Number(self.make(Node::Select(truth, yes, no))),
+            ValueNode::Known(true) => yes,
+            ValueNode::Known(false) => no,
+            ValueNode::Not(inner) => Number(self.make(ValueNode::Select(inner, no, yes))),
+            _ => Number(self.make(ValueNode::Select(truth, yes, no))),
         }
     }
 
@@ -322,7 +322,7 @@ impl Graph {
         {
             return self.known(true);
         }
-        Truth(self.make(Node::Less(a, b)))
+        Truth(self.make(ValueNode::Less(a, b)))
     }
 
     pub(super) fn equal(&mut self, a: Number, b: Number) -> Truth {
@@ -330,7 +330,7 @@ impl Graph {
         if base == other {
             return self.known(plus == more);
         }
-        Truth(self.make(Node::Equal(a.min(b), a.max(b))))
+        Truth(self.make(ValueNode::Equal(a.min(b), a.max(b))))
     }
 
     /// The comparison of a number with zero.
@@ -349,9 +349,9 @@ impl Graph {
 
     pub(super) fn not(&mut self, a: Truth) -> Truth {
         match self.truth(a) {
-            Node::Known(value) => self.known(!value),
-            Node::Not(inner) => inner,
-            _ => Truth(self.make(Node::Not(a))),
+            ValueNode::Known(value) => self.known(!value),
+            ValueNode::Not(inner) => inner,
+            _ => Truth(self.make(ValueNode::Not(a))),
         }
     }
 
@@ -360,7 +360,7 @@ impl Graph {
             (Some(false), _) | (_, Some(true)) => a,
             (_, Some(false)) | (Some(true), _) => b,
             _ if a == b => a,
-            _ => Truth(self.make(Node::Both(a.min(b), a.max(b)))),
+            _ => Truth(self.make(ValueNode::Both(a.min(b), a.max(b)))),
         }
     }
 
@@ -369,7 +369,7 @@ impl Graph {
             (Some(true), _) | (_, Some(false)) => a,
             (_, Some(true)) | (Some(false), _) => b,
             _ if a == b => a,
-            _ => Truth(self.make(Node::Either(a.min(b), a.max(b)))),
+            _ => Truth(self.make(ValueNode::Either(a.min(b), a.max(b)))),
         }
     }
 }
@@ -396,26 +396,28 @@ fn fold(op: Op, a: i64, b: i64) -> Option<i64> {
 impl Graph {
     pub(super) fn evaluate(&self, number: Number, leaf: &dyn Fn(Leaf) -> i64) -> i64 {
         match self.number(number) {
-            Node::Constant(value) => value,
-            Node::Leaf(which) => leaf(which),
-            Node::Binary(op, a, b) => {
+            ValueNode::Constant(value) => value,
+            ValueNode::Leaf(which) => leaf(which),
+            ValueNode::Binary(op, a, b) => {
                 fold(op, self.evaluate(a, leaf), self.evaluate(b, leaf)).expect("it has a result")
             }
-            Node::Select(truth, a, b) => self.evaluate(if self.holds(truth, leaf) { a } else { b }, leaf),
-            Node::Natural(a) => self.evaluate(a, leaf),
-            other => panic!("{other:?} is no number"),
+            ValueNode::Select(truth, a, b) => {
+                self.evaluate(if self.holds(truth, leaf) { a } else { b }, leaf)
+            }
+            ValueNode::Natural(a) => self.evaluate(a, leaf),
+            other => panic!("{other:?} is not a number"),
         }
     }
 
     fn holds(&self, truth: Truth, leaf: &dyn Fn(Leaf) -> i64) -> bool {
         match self.truth(truth) {
-            Node::Known(value) => value,
-            Node::Less(a, b) => self.evaluate(a, leaf) < self.evaluate(b, leaf),
-            Node::Equal(a, b) => self.evaluate(a, leaf) == self.evaluate(b, leaf),
-            Node::Both(a, b) => self.holds(a, leaf) && self.holds(b, leaf),
-            Node::Either(a, b) => self.holds(a, leaf) || self.holds(b, leaf),
-            Node::Not(a) => !self.holds(a, leaf),
-            other => panic!("{other:?} is no truth"),
+            ValueNode::Known(value) => value,
+            ValueNode::Less(a, b) => self.evaluate(a, leaf) < self.evaluate(b, leaf),
+            ValueNode::Equal(a, b) => self.evaluate(a, leaf) == self.evaluate(b, leaf),
+            ValueNode::Both(a, b) => self.holds(a, leaf) && self.holds(b, leaf),
+            ValueNode::Either(a, b) => self.holds(a, leaf) || self.holds(b, leaf),
+            ValueNode::Not(a) => !self.holds(a, leaf),
+            other => panic!("{other:?} is not a truth"),
         }
     }
 }

@@ -8,7 +8,7 @@ use counterpoint_host_model::program::LaunchStep;
 use counterpoint_ptx::analysis::access::KernelAccesses;
 use counterpoint_ptx::analysis::ranges::{Launch, ranges};
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ToldRange, ctas};
-use counterpoint_ptx::profile::{ProfiledKernel, profile};
+use counterpoint_ptx::instrument::{InstrumentedKernel, instrument};
 use counterpoint_ptx::{Kernel, RangeAction, RangeCall, VariableBases, parser};
 
 use crate::launches::{Arguments, DIALECTS, Device, applications, load_application};
@@ -16,22 +16,22 @@ use crate::launches::{Arguments, DIALECTS, Device, applications, load_applicatio
 /// A regular kernel, with and without the additions.
 struct Regular {
     accesses: KernelAccesses,
-    profiled: ProfiledKernel,
+    instrumented: InstrumentedKernel,
     pre: Kernel,
     post: Kernel,
 }
 
 fn kernels(text: &str) -> BTreeMap<String, Regular> {
     let module = parser::parse(text).unwrap();
-    let profiled = profile(&module, &Default::default()).unwrap();
-    let compile = |name: &str| Kernel::compile(&profiled.text, Some(name)).unwrap();
-    let regular = profiled.kernels.iter().filter_map(|kernel| Some((kernel, kernel.pre.as_ref()?)));
+    let instrumented = instrument(&module, &Default::default()).unwrap();
+    let compile = |name: &str| Kernel::compile(&instrumented.text, Some(name)).unwrap();
+    let regular = instrumented.kernels.iter().filter_map(|kernel| Some((kernel, kernel.pre.as_ref()?)));
     regular
         .map(|(kernel, pre)| {
             let function = module.functions.iter().find(|function| function.name == kernel.name).unwrap();
             let accesses = KernelAccesses::new(&module, function);
             let (pre, post) = (compile(pre), compile(&kernel.name));
-            (kernel.name.clone(), Regular { accesses, profiled: kernel.clone(), pre, post })
+            (kernel.name.clone(), Regular { accesses, instrumented: kernel.clone(), pre, post })
         })
         .collect()
 }
@@ -101,7 +101,7 @@ fn check_pre(
     for ctaid in ctas(launch.grid) {
         sums.blocks += 1;
         let calls = calls.get(&ctaid).map_or(&[][..], Vec::as_slice);
-        let arrays = &kernel.profiled.arrays;
+        let arrays = &kernel.instrumented.arrays;
         assert_eq!(calls.len(), arrays.len(), "{} {ctaid:?}", launch.kernel.name());
         let whole = ranges(&kernel.accesses, &told_launch(&anywhere), ctaid);
         let ended = ranges(&kernel.accesses, &told_launch(allocations), ctaid);

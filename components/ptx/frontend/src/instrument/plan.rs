@@ -32,7 +32,7 @@ pub(super) struct ArrayPlan {
     pub(super) extent: Extent,
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// The range, for people.
+    /// The range, in readable form.
     pub(super) range: String,
 }
 

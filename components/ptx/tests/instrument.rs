@@ -4,13 +4,16 @@ use std::path::Path;
 
 use counterpoint_ptx::analysis::access::Class;
 use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ToldRange, ctas};
-use counterpoint_ptx::profile::{self, Profiled, Semi, profile};
+use counterpoint_ptx::instrument::{self, Instrumented, Semi, instrument};
 use counterpoint_ptx::{Kernel, PtxError, RangeAction, VariableBases, parser};
 
 use crate::small::{self, HEAD};
 
-fn profiled(text: &str) -> Result<Profiled, PtxError> {
-    profile(&parser::parse(text).unwrap_or_else(|errors| panic!("{errors:?}")), &profile::Options::default())
+fn instrumented(text: &str) -> Result<Instrumented, PtxError> {
+    instrument(
+        &parser::parse(text).unwrap_or_else(|errors| panic!("{errors:?}")),
+        &instrument::Options::default(),
+    )
 }
 
 /// The paper's VectorAdd (figure 7): C[i] = A[i] + B[i] where i < N.
@@ -45,8 +48,8 @@ const VECTOR_ADD: &str = "\
 
 #[test]
 fn the_text_of_vector_add_is_as_it_was() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/profile/vector-add.txt");
-    let found = profiled(&format!("{HEAD}{VECTOR_ADD}")).unwrap().text;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/instrument/vector-add.txt");
+    let found = instrumented(&format!("{HEAD}{VECTOR_ADD}")).unwrap().text;
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, &found).unwrap();
     }
@@ -94,7 +97,7 @@ fn kernel(body: &str) -> String {
 #[track_caller]
 fn assert_releases(body: &str, block: [u32; 3]) {
     let text = kernel(body);
-    let with = profiled(&text).unwrap();
+    let with = instrumented(&text).unwrap();
     assert_eq!(with.kernels[0].pre.as_deref(), Some("k__pre"), "{:?}", with.kernels[0].irregular);
     let shape = ([3, 1, 1], block);
     let (plain, none) = run(&text, "k", shape, 600, &[70]);
@@ -143,7 +146,7 @@ fn loops_are_bounded_by_their_last_round() {
     let body = "mov.u32 %r5, 0; mov.u64 %rd3, %rd2;\nLOOP: ld.global.u32 %r6, [%rd3];\n\
                 add.s64 %rd3, %rd3, 256; add.s32 %r5, %r5, 1; setp.lt.s32 %p0, %r5, %r0; @%p0 bra LOOP;\n\
                 st.global.u32 [%rd2], %r6;";
-    let with = profiled(&kernel(body)).unwrap();
+    let with = instrumented(&kernel(body)).unwrap();
     let (_, set) = run(&with.text, "k__pre", ([2, 1, 1], [1; 3]), 600, &[4, 32, 1, 1]);
     let [first, second] = set.as_slice() else { panic!("{set:?}") };
     let from = |range: &ToldRange| (range.call.low - range.call.array, range.call.high - range.call.array);
@@ -156,7 +159,7 @@ fn irregular_kernels_stay_and_are_named() {
     let body = "ld.global.u32 %r5, [%rd2]; mul.wide.u32 %rd3, %r5, 4; add.s64 %rd4, %rd0, %rd3;\n\
                 st.global.u32 [%rd4], 1; ret;";
     let text = kernel(body);
-    let with = profiled(&text).unwrap();
+    let with = instrumented(&text).unwrap();
     assert_eq!(with.text, text);
     let [kernel] = with.kernels.as_slice() else { panic!("{:?}", with.kernels) };
     assert_eq!((kernel.class, kernel.pre.as_ref()), (Class::Irregular, None));
@@ -169,7 +172,12 @@ fn irregular_kernels_stay_and_are_named() {
 fn threads_that_end_before_a_barrier_have_no_profilers() {
     let parts = |test: &str, rest: &str| {
         let body = format!("{test} @%p0 ret; st.global.u32 [%rd2], 1; {rest} ret;");
-        profiled(&kernel(&body)).unwrap().kernels.remove(0).irregular.map(|why| (why.instruction, why.reason))
+        instrumented(&kernel(&body))
+            .unwrap()
+            .kernels
+            .remove(0)
+            .irregular
+            .map(|why| (why.instruction, why.reason))
     };
     let (instruction, reason) = parts("setp.ge.s32 %p0, %r1, %r0;", "\nbar.sync 0;\n").unwrap();
     assert!(
@@ -188,7 +196,7 @@ fn threads_that_end_before_a_barrier_have_no_profilers() {
     let body = "setp.ge.s32 %p1, %r1, 7; @%p1 bra ALL; st.global.u32 [%rd2], 3;\nALL: mov.u32 %r5, 0;\n\
                 setp.le.s32 %p2, %r0, 0; @%p2 bra DONE;\nLOOP: bar.sync 0; add.s32 %r5, %r5, 1;\n\
                 setp.lt.s32 %p0, %r5, %r0; @%p0 bra LOOP;\nDONE: ret;";
-    assert_eq!(profiled(&kernel(body)).unwrap().kernels[0].irregular, None);
+    assert_eq!(instrumented(&kernel(body)).unwrap().kernels[0].irregular, None);
 }
 
 #[test]
@@ -196,9 +204,9 @@ fn semi_regular_kernels_are_counted_through_if_that_is_wanted() {
     let body = "and.b32 %r5, %r1, 7; xor.b32 %r5, %r5, 5; mul.wide.u32 %rd3, %r5, 4; add.s64 %rd4, %rd0, %rd3;\n\
                 st.global.u32 [%rd4], 1; ret;";
     let text = kernel(body);
-    assert!(profiled(&text).unwrap().kernels[0].irregular.as_ref().is_some_and(|why| why.line == 10));
+    assert!(instrumented(&text).unwrap().kernels[0].irregular.as_ref().is_some_and(|why| why.line == 10));
     let module = parser::parse(&text).unwrap();
-    let with = profile(&module, &profile::Options { semi: Semi::Enumerate, kernel: None }).unwrap();
+    let with = instrument(&module, &instrument::Options { semi: Semi::Enumerate, kernel: None }).unwrap();
     let told = |threads| {
         let (_, set) = run(&with.text, "k__pre", ([1, 1, 1], [1; 3]), 600, &[0, threads, 1, 1]);
         (set[0].call.low - set[0].call.array, set[0].call.high - set[0].call.array)
@@ -209,14 +217,14 @@ fn semi_regular_kernels_are_counted_through_if_that_is_wanted() {
 
 #[test]
 fn names_and_room_are_checked() {
-    let error = |text: &str| profiled(text).unwrap_err();
+    let error = |text: &str| instrumented(text).unwrap_err();
     let text = format!("{HEAD}{VECTOR_ADD}");
-    let twice = error(&profiled(&text).unwrap().text);
+    let twice = error(&instrumented(&text).unwrap().text);
     assert!(twice.line == 4 && twice.message.contains("declared already"), "{twice}");
     let taken = error(&format!("{text}.visible .entry VecAdd__pre() {{ ret; }}\n"));
     assert!(taken.line == 30 && taken.message.contains("a name that the profilers"), "{taken}");
     let full = text.replace(".param .u32 N", ".param .u32 N, .param .align 4 .b8 rest[4316]");
-    assert!(profiled(&full.replace("4316", "4312")).is_ok());
+    assert!(instrumented(&full.replace("4316", "4312")).is_ok());
     let full = error(&full);
     assert!((full.line, full.column) == (4, 84) && full.message.contains("needs 12 more"), "{full}");
 }
@@ -229,7 +237,7 @@ fn one_thread_tells_and_says_what_it_means() {
     let fault =
         |body: &str, threads| small::execute_in(declared, body, threads, &[0], false).unwrap_err().message;
     assert!(fault(&call(1), 32).contains("32 threads"));
-    assert!(fault(&call(4), 1).contains("is told 4"));
+    assert!(fault(&call(4), 1).contains("has the flags 4"));
     // Without a request for ranges, a kernel may call the function.
     assert!(small::execute_in(declared, &call(3), 1, &[0], false).is_ok());
     let wrong = declared.replace(".param .b32 d", ".param .b64 d");

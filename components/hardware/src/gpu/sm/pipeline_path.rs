@@ -1,4 +1,4 @@
-//! The way of one sort of instruction through operand collectors to its units, and what its instructions book there.
+//! The path of one sort of instruction through operand collectors to its units, and what its instructions book there.
 //!
 //! Instructions enter the collectors in their order and leave them when they have their operands: one that waits for a
 //! bank does not hold back those behind it. In front of the units the oldest goes first: while its unit is busy, or its
@@ -6,10 +6,10 @@
 //! Instructions book in their order, so a place that an older one has taken later is free until then.
 
 use super::operands::{Turns, WINDOW};
-use super::params::WayParams;
-use super::places::Places;
+use super::params::PipelinePathParams;
+use super::pipeline_slots::PipelineSlots;
 
-/// The most units, pipeline registers and ports of a way (`params.rs`).
+/// The most units, pipeline registers and ports of a path (`params.rs`).
 const MOST: usize = 64;
 
 /// A calendar of the next turns or cycles, with a number for each.
@@ -38,9 +38,9 @@ impl Calendar {
 
 /// Bookings of the execution units of a part of an SM in the next cycles.
 pub(super) struct Units {
-    /// By cycle, the units that begin an instruction and can begin another one in the next cycle.
+    /// For each cycle, the units that begin an instruction and can begin another one in the next cycle.
     begins: Calendar,
-    /// By cycle, the units with a result that is complete in it.
+    /// For each cycle, the units with a result that is complete in it.
     results: Calendar,
     /// Results that may be complete in a cycle.
     width: u32,
@@ -98,22 +98,22 @@ impl Units {
     }
 }
 
-/// The way of one sort of instruction: from when on the places on it are free.
-pub(super) struct Way {
+/// The path of one sort of instruction: from when on its slots are free.
+pub(super) struct PipelinePath {
     /// Cycles from which on an instruction can be issued into the pipeline registers in front of the collectors.
-    pub(super) entries: Places,
+    pub(super) entries: PipelineSlots,
     /// Turns in which the ports into the collectors and the collectors are free.
-    pub(super) inputs: Places,
-    pub(super) collectors: Places,
+    pub(super) inputs: PipelineSlots,
+    pub(super) collectors: PipelineSlots,
     pub(super) exit: Exit,
 }
 
-/// The end of a way, from its collectors to its units.
+/// The end of a path, from its collectors to its units.
 pub(super) struct Exit {
-    /// By turn, the instructions that leave the collectors, and how many may.
+    /// For each turn, the instructions that leave the collectors, and how many may.
     leaving: Calendar,
     outputs: u64,
-    /// By cycle, the pipeline registers in front of the units which an instruction passes in one cycle, and how many there are.
+    /// For each cycle, the pipeline registers in front of the units which an instruction passes in one cycle, and how many there are.
     passed: Calendar,
     width: u64,
     /// For each of them, from when until when an instruction stays in it for longer than a cycle.
@@ -130,14 +130,14 @@ pub(super) struct Exit {
     first_unit: u32,
 }
 
-impl Way {
-    /// A way of a part of an SM: `share` gives the part's share of a number of the SM.
-    pub(super) fn new(params: &WayParams, share: impl Fn(u32) -> u32, first_unit: u32) -> Self {
-        let places = |count: u32| Places::new(share(count));
-        Way {
-            entries: places(params.issue_width),
-            inputs: places(params.inputs),
-            collectors: places(params.collectors),
+impl PipelinePath {
+    /// A path of a part of an SM: `share` gives the part's share of a number of the SM.
+    pub(super) fn new(params: &PipelinePathParams, share: impl Fn(u32) -> u32, first_unit: u32) -> Self {
+        let slots = |count: u32| PipelineSlots::new(share(count));
+        PipelinePath {
+            entries: slots(params.issue_width),
+            inputs: slots(params.inputs),
+            collectors: slots(params.collectors),
             exit: Exit {
                 leaving: Calendar::new(),
                 outputs: share(params.outputs).into(),
@@ -162,7 +162,7 @@ impl Way {
 }
 
 impl Exit {
-    /// Whether there are no units.
+    /// Whether the path has no units.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.units == 0
@@ -187,7 +187,7 @@ impl Exit {
 
     /// An instruction leaves its collector in a turn, whose cycle is known, or in the next one with a pipeline register for it. Gives
     /// the cycle in which it starts; or nothing, and the turn to be tried next. Loops are functions of their own, as most instructions
-    /// find their way free.
+    /// find their path free.
     #[inline(never)]
     fn leave(
         &mut self,

@@ -51,26 +51,26 @@ pub struct Options {
 
 /// A module with profilers.
 #[derive(Clone, Debug)]
-pub struct Profiled {
+pub struct Instrumented {
     /// The text of the module.
     pub text: String,
-    /// Its kernels, in the order of the text it was made from.
-    pub kernels: Vec<ProfiledKernel>,
+    /// Kernels of the module, in the order of the text it was made from.
+    pub kernels: Vec<InstrumentedKernel>,
 }
 
 /// A kernel of a module with profilers.
 #[derive(Clone, Debug)]
-pub struct ProfiledKernel {
-    /// Its name.
+pub struct InstrumentedKernel {
+    /// Name of the kernel.
     pub name: String,
     /// The name of its pre-profiler, if it has one.
     pub pre: Option<String>,
-    /// Its class.
+    /// Class of the kernel.
     pub class: Class,
     /// The reason why it has none.
     pub irregular: Option<Irregularity>,
     /// The arrays that its profilers report, in the order of their calls.
-    pub arrays: Vec<ProfiledArray>,
+    pub arrays: Vec<InstrumentedArray>,
 }
 
 /// The reason why a kernel has no profilers.
@@ -86,12 +86,12 @@ pub struct Irregularity {
 
 /// An array that a kernel's profilers tell of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProfiledArray {
+pub struct InstrumentedArray {
     /// The parameter or variable.
     pub name: String,
-    /// The kernel may read it.
+    /// Whether the kernel may read it.
     pub reads: bool,
-    /// The kernel may write it.
+    /// Whether the kernel may write it.
     pub writes: bool,
     /// The range in words: a formula of bytes from the array's start.
     pub range: String,
@@ -121,7 +121,7 @@ pub fn dimension_parameters(kernel: &str) -> [String; 3] {
 /// # Errors
 /// When the module has functions or parameters of the names that are added, or a kernel has no room for more
 /// parameters.
-pub fn profile(module: &Module, options: &Options) -> Result<Profiled, PtxError> {
+pub fn instrument(module: &Module, options: &Options) -> Result<Instrumented, PtxError> {
     for function in &module.functions {
         if RangeAction::of_function(&function.name).is_some() {
             let message = format!("`{}` is declared already: the module has profilers", function.name);
@@ -131,7 +131,7 @@ pub fn profile(module: &Module, options: &Options) -> Result<Profiled, PtxError>
     let (mut edits, mut kernels) = (Vec::new(), Vec::new());
     for kernel in module.functions.iter().filter(|function| function.entry && function.body.is_some()) {
         let accesses = KernelAccesses::new(module, kernel);
-        let mut profiled = ProfiledKernel {
+        let mut instrumented = InstrumentedKernel {
             name: kernel.name.clone(),
             pre: None,
             class: accesses.class,
@@ -143,12 +143,12 @@ pub fn profile(module: &Module, options: &Options) -> Result<Profiled, PtxError>
             Ok(_) if !wanted => {}
             Ok(plan) => {
                 add(module, kernel, &plan, &mut edits)?;
-                profiled.pre = Some(pre_profiler(&kernel.name));
-                profiled.arrays = plan.arrays.into_iter().map(ProfiledArray::from).collect();
+                instrumented.pre = Some(pre_profiler(&kernel.name));
+                instrumented.arrays = plan.arrays.into_iter().map(InstrumentedArray::from).collect();
             }
-            Err(irregularity) => profiled.irregular = Some(irregularity),
+            Err(irregularity) => instrumented.irregular = Some(irregularity),
         }
-        kernels.push(profiled);
+        kernels.push(instrumented);
     }
     if !edits.is_empty() {
         let first = module.functions.iter().map(|function| function.span);
@@ -160,18 +160,18 @@ pub fn profile(module: &Module, options: &Options) -> Result<Profiled, PtxError>
         });
         edits.push(Edit { span: at(first.start, first), text: declarations.concat() + "\n" });
     }
-    Ok(Profiled { text: print_with(module, &edits)?, kernels })
+    Ok(Instrumented { text: print_with(module, &edits)?, kernels })
 }
 
-impl fmt::Display for ProfiledArray {
+impl fmt::Display for InstrumentedArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}: {}", words::does(self.reads, self.writes), self.name, self.range)
     }
 }
 
-impl From<plan::ArrayPlan> for ProfiledArray {
+impl From<plan::ArrayPlan> for InstrumentedArray {
     fn from(array: plan::ArrayPlan) -> Self {
-        ProfiledArray { name: array.name, reads: array.reads, writes: array.writes, range: array.range }
+        InstrumentedArray { name: array.name, reads: array.reads, writes: array.writes, range: array.range }
     }
 }
 

@@ -1,4 +1,4 @@
-//! A glance at what the load-store unit holds, which changes nothing: for those who ask whether a loop ends.
+//! State of the load-store unit for the search for endless loops: reads that change nothing.
 
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::memory::{LINE_BYTES, line_of};

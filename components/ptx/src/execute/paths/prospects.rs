@@ -1,6 +1,6 @@
-//! The outlook from a place: whether its lanes would do something that others see before they meet a loop's lanes again.
+//! What a path may still do: whether its lanes do something that others see before they meet a loop's lanes again.
 
-use super::Place;
+use super::ResumePoint;
 use crate::execute::Warp;
 use crate::isa::Space;
 use crate::isa::warp::WarpOp;
@@ -9,11 +9,11 @@ use crate::program::{Action, CONSTANT, Instruction, Kernel, NONE};
 /// Instructions that are looked at. Beyond them something is taken to happen.
 const FAR: u32 = 256;
 
-/// The part of an instruction in this question.
-enum Outlook {
-    /// Others see it, or it depends on values.
+/// Effect of an instruction on what a path may still do.
+enum Prospect {
+    /// Others see the instruction's effect, or it depends on values.
     Helps,
-    /// It ends, or waits for the lanes in question.
+    /// The path ends, or waits for the lanes in question.
     Waits,
     GoesOn,
 }
@@ -21,37 +21,37 @@ enum Outlook {
 impl Warp {
     /// Whether lanes that spin may be helped if another place has its turn. They are not, where it comes first to a
     /// barrier or a `*.sync` that waits for them.
-    pub(super) fn helps(&self, kernel: &Kernel, place: &Place, spinning: u32) -> bool {
+    pub(super) fn helps(&self, kernel: &Kernel, place: &ResumePoint, spinning: u32) -> bool {
         let mut pc = place.pc;
         for _ in 0..FAR {
             let Some(instruction) = kernel.instructions.get(pc as usize) else { return false };
-            match outlook(kernel, instruction, spinning) {
-                Outlook::Helps => return true,
-                Outlook::Waits => return false,
-                Outlook::GoesOn if instruction.action == Action::Branch => pc = instruction.target,
-                Outlook::GoesOn => pc += 1,
+            match prospect(kernel, instruction, spinning) {
+                Prospect::Helps => return true,
+                Prospect::Waits => return false,
+                Prospect::GoesOn if instruction.action == Action::Branch => pc = instruction.target,
+                Prospect::GoesOn => pc += 1,
             }
         }
         true
     }
 }
 
-fn outlook(kernel: &Kernel, instruction: &Instruction, spinning: u32) -> Outlook {
-    let when = |helps: bool| if helps { Outlook::Helps } else { Outlook::GoesOn };
+fn prospect(kernel: &Kernel, instruction: &Instruction, spinning: u32) -> Prospect {
+    let when = |helps: bool| if helps { Prospect::Helps } else { Prospect::GoesOn };
     match instruction.action {
         Action::Memory => {
             let form = &instruction.memory;
             when((form.store || form.atomic.is_some()) && form.space != Some(Space::Local))
         }
         Action::Branch => when(instruction.is_guarded()),
-        Action::Barrier { .. } | Action::BarrierReduction(_) if instruction.aligned => Outlook::Waits,
+        Action::Barrier { .. } | Action::BarrierReduction(_) if instruction.aligned => Prospect::Waits,
         Action::Warp(op) if op != WarpOp::ActiveMask => match instruction.sources[3] {
-            NONE => Outlook::GoesOn,
-            mask if mask & CONSTANT == 0 => Outlook::Helps,
-            mask if kernel.constants[usize::from(mask & !CONSTANT)].0[0] & spinning != 0 => Outlook::Waits,
-            _ => Outlook::GoesOn,
+            NONE => Prospect::GoesOn,
+            mask if mask & CONSTANT == 0 => Prospect::Helps,
+            mask if kernel.constants[usize::from(mask & !CONSTANT)].0[0] & spinning != 0 => Prospect::Waits,
+            _ => Prospect::GoesOn,
         },
-        Action::Exit if !instruction.is_guarded() => Outlook::Waits,
+        Action::Exit if !instruction.is_guarded() => Prospect::Waits,
         Action::Barrier { .. }
         | Action::BarrierReduction(_)
         | Action::Call
@@ -62,7 +62,7 @@ fn outlook(kernel: &Kernel, instruction: &Instruction, spinning: u32) -> Outlook
         | Action::Copy
         | Action::AwaitCopies
         | Action::Assert
-        | Action::BadFree => Outlook::Helps,
+        | Action::BadFree => Prospect::Helps,
         Action::Exit
         | Action::Warp(_)
         | Action::Lane
@@ -92,6 +92,6 @@ fn outlook(kernel: &Kernel, instruction: &Instruction, spinning: u32) -> Outlook
         | Action::Matrix
         | Action::Stack(_)
         | Action::LoadFrame
-        | Action::StoreFrame => Outlook::GoesOn,
+        | Action::StoreFrame => Prospect::GoesOn,
     }
 }

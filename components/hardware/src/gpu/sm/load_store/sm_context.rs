@@ -12,7 +12,7 @@ use crate::gpu::sm::warp::Warps;
 use crate::gpu::sm::writeback::{Writeback, WritebackRing};
 
 /// The parts of its SM that the unit uses.
-pub(in crate::gpu::sm) struct SmState<'a> {
+pub(in crate::gpu::sm) struct SmContext<'a> {
     pub(in crate::gpu::sm) warps: &'a mut Warps,
     pub(in crate::gpu::sm) ctas: &'a mut [Option<Cta>],
     pub(in crate::gpu::sm) registers: &'a mut [RegisterFile],
@@ -24,9 +24,9 @@ pub(in crate::gpu::sm) struct SmState<'a> {
     pub(in crate::gpu::sm) cycle: u64,
 }
 
-impl SmState<'_> {
+impl SmContext<'_> {
     pub(super) fn cta(&mut self, warp: u32) -> &mut Cta {
-        let cta = self.warps.place(warp);
+        let cta = self.warps.cta_slot(warp);
         self.ctas[cta].as_mut().expect("a warp with an access under way has a block")
     }
 
@@ -56,7 +56,7 @@ impl SmState<'_> {
     }
 
     pub(super) fn done(&mut self, warp: u32) {
-        let place = self.warps.place(warp);
+        let place = self.warps.cta_slot(warp);
         let slot = &mut self.warps.slots[warp as usize];
         slot.outstanding -= 1;
         if slot.outstanding == 0 {
@@ -75,7 +75,7 @@ impl SmState<'_> {
             debug_assert!(landed.is_ok(), "that it fits was seen at the issue");
             return;
         }
-        let place = self.warps.place(warp);
+        let place = self.warps.cta_slot(warp);
         let slot = &mut self.warps.slots[warp as usize];
         if let Some(watch) = &mut slot.watch {
             watch.loaded(access, lanes, words);
@@ -87,7 +87,7 @@ impl SmState<'_> {
 
     /// A warp has loaded a word again.
     pub(super) fn polled(&mut self, warp: u32, word: u32) {
-        let place = self.warps.place(warp);
+        let place = self.warps.cta_slot(warp);
         let slot = &mut self.warps.slots[warp as usize];
         if let (Some(cta), Some(warp)) = (self.ctas[place].as_ref(), slot.warp.as_mut()) {
             warp.polled(&cta.launch.kernel, word);
@@ -96,7 +96,7 @@ impl SmState<'_> {
 
     /// Puts the channels of texels into the registers of a warp.
     pub(super) fn deliver_texture(&mut self, warp: u32, pc: u32, lanes: u32, words: &[Row; 4]) {
-        let place = self.warps.place(warp);
+        let place = self.warps.cta_slot(warp);
         let slot = &mut self.warps.slots[warp as usize];
         if let (Some(cta), Some(warp)) = (self.ctas[place].as_ref(), slot.warp.as_mut()) {
             warp.complete_texture(&cta.launch.kernel, pc, lanes, words);
@@ -106,7 +106,7 @@ impl SmState<'_> {
     /// The registers that an instruction writes have their values from a cycle on, or as soon as their banks are free. An access
     /// says in which cycle it was issued; a parameter is none.
     pub(super) fn write_back(&mut self, warp: u32, pc: u32, issued: Option<u64>, from: u64) {
-        let Some(cta) = self.ctas[self.warps.place(warp)].as_mut() else { return };
+        let Some(cta) = self.ctas[self.warps.cta_slot(warp)].as_mut() else { return };
         let &Fact { sets, ref operands, .. } = self.warps.fact(warp, pc);
         let at = self.registers[self.warps.core(warp)].write_loaded(warp, operands, self.cycle, from);
         cta.outstanding += 1;

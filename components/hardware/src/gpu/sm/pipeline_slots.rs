@@ -1,38 +1,38 @@
-//! Equal places of a pipeline, of which each instruction takes the one that is free first.
+//! Equal slots of a pipeline, of which each instruction takes the one that is free first.
 
 /// A time that is not known yet: an instruction waits for memory.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// The times from which on equal places are free, in order: a part of a ring that begins with the earliest. Which of the places is free
+/// The times from which on equal slots are free, in order: a part of a ring that begins with the earliest. Which of the slots is free
 /// then makes no difference.
-pub(super) struct Places {
-    times: [u64; Places::MOST],
+pub(super) struct PipelineSlots {
+    times: [u64; PipelineSlots::MOST],
     count: u32,
     first: u32,
     latest: u64,
 }
 
-impl Places {
-    /// The most places that there are of a sort (`params.rs`).
+impl PipelineSlots {
+    /// The most slots of a sort (`params.rs`).
     const MOST: usize = 64;
 
     pub(super) fn new(count: u32) -> Self {
         let none = if count == 0 { NEVER } else { 0 };
-        Places { times: [none; Places::MOST], count, first: 0, latest: none }
+        PipelineSlots { times: [none; PipelineSlots::MOST], count, first: 0, latest: none }
     }
 
     /// From when on one is free: never, where there is none.
     #[inline]
     pub(super) fn earliest(&self) -> u64 {
-        self.times[self.first as usize % Places::MOST]
+        self.times[self.first as usize % PipelineSlots::MOST]
     }
 
-    /// The place that is free first is taken until a time. Most are taken in the order in which they are free again.
+    /// The slot that is free first is taken until a time. Most are taken in the order in which they are free again.
     #[inline]
     pub(super) fn take_until(&mut self, time: u64) {
-        let at = (self.first + self.count) as usize % Places::MOST;
+        let at = (self.first + self.count) as usize % PipelineSlots::MOST;
         self.times[at] = time;
-        self.first = (self.first + 1) % Places::MOST as u32;
+        self.first = (self.first + 1) % PipelineSlots::MOST as u32;
         if time < self.latest {
             self.sort_in(at);
         } else {
@@ -40,9 +40,9 @@ impl Places {
         }
     }
 
-    /// A place that was taken until an unknown time is free from a time on.
+    /// A slot that was taken until an unknown time is free from a time on.
     pub(super) fn give_back(&mut self, time: u64) {
-        let last = (self.first + self.count - 1) as usize % Places::MOST;
+        let last = (self.first + self.count - 1) as usize % PipelineSlots::MOST;
         debug_assert_eq!(self.times[last], NEVER, "unknown times come last");
         self.times[last] = time;
         self.sort_in(last);
@@ -52,7 +52,7 @@ impl Places {
     fn sort_in(&mut self, mut at: usize) {
         let last = at;
         while at != self.first as usize {
-            let before = (at + Places::MOST - 1) % Places::MOST;
+            let before = (at + PipelineSlots::MOST - 1) % PipelineSlots::MOST;
             if self.times[before] <= self.times[at] {
                 break;
             }
@@ -79,12 +79,12 @@ mod tests {
     #[test]
     fn the_earliest_of_all_is_first() {
         for count in [0, 1, 2, 3, 7, 64] {
-            let (mut places, mut naive) = (Places::new(count), Naive(vec![0; count as usize]));
+            let (mut slots, mut naive) = (PipelineSlots::new(count), Naive(vec![0; count as usize]));
             let mut random = 1_u64;
             for round in 0..1000 {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 assert_eq!(
-                    places.earliest(),
+                    slots.earliest(),
                     naive.earliest().map_or(NEVER, |time| *time),
                     "{count} {round}"
                 );
@@ -96,12 +96,12 @@ mod tests {
                     naive.0.iter_mut().find(|time| **time == NEVER && random >> 61 & 1 == 0)
                 {
                     *unknown = round;
-                    places.give_back(round);
+                    slots.give_back(round);
                 }
                 if let Some(earliest) = naive.earliest().filter(|earliest| **earliest != NEVER) {
                     let time = time.max(*earliest);
                     *earliest = time;
-                    places.take_until(time);
+                    slots.take_until(time);
                 }
             }
         }

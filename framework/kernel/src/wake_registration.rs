@@ -1,15 +1,15 @@
-//! A process's wish to be woken by one of its ports during the wait that it is at.
+//! Registration of a process to be woken by one of its ports during its current wait.
 
 use std::cell::Cell;
 
 use super::process::Process;
 
-/// A wish, which holds for the wait of a number: the next wait knows nothing of it.
+/// Registration for the wait with a number; the next wait does not have it.
 #[derive(Default)]
-pub(crate) struct Wish(Cell<u64>);
+pub(crate) struct WakeRegistration(Cell<u64>);
 
-impl Wish {
-    /// Wishes it for the current wait of `owner`.
+impl WakeRegistration {
+    /// Registers for the current wait of `owner`.
     #[inline(always)]
     pub(crate) fn arm(&self, owner: &Process) {
         self.0.set(owner.wait_number());
