@@ -295,8 +295,8 @@ impl Ask {
 
 #[test]
 fn messages_that_flow_in_vain_are_a_livelock() {
-    // A twenty-thousandth of the patience: four intervals of a microsecond, in which nobody acts.
-    let options = RunOptions { livelock_after: SimTime::from_ns(80_000_000), ..RunOptions::default() };
+    // A forty-thousandth of the patience: four intervals of a microsecond, in which nobody acts.
+    let options = RunOptions { livelock_after: SimTime::from_ns(160_000_000), ..RunOptions::default() };
     let us = |us: u64| SimTime::from_ns(1000 * us);
     for (after, sleep, found) in [(0, 0, 5), (10, 0, 15), (0, 30, 35), (10, 30, 35)] {
         let outcome = end(|| askers(us(after), us(sleep)), &options);

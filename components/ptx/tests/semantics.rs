@@ -190,7 +190,7 @@ fn generic_and_local_addresses() {
 fn faults_name_line_and_lane() {
     let misaligned =
         execute("add.s64 %rd5, %rd4, 2; ld.global.u32 %r1, [%rd5]; ret;", 4, &[0], false).unwrap_err();
-    assert!(misaligned.message.contains("no multiple") && misaligned.line > 5, "{misaligned}");
+    assert!(misaligned.message.contains("not a multiple") && misaligned.line > 5, "{misaligned}");
     let trap = execute("setp.gt.u32 %p1, %r0, 4; @%p1 trap; ret;", 32, &[0], false).unwrap_err();
     assert_eq!(trap.lane, 5);
     let outside = execute("mov.u64 %rd5, 64; ld.global.u32 %r1, [%rd5]; ret;", 1, &[0], false).unwrap_err();

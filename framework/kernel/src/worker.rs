@@ -62,7 +62,7 @@ fn stir_after(livelock_after: SimTime) -> SimTime {
     if livelock_after == SimTime::MAX {
         livelock_after
     } else {
-        SimTime::from_ps(livelock_after.as_ps() / 20_000)
+        SimTime::from_ps(livelock_after.as_ps() / 40_000)
     }
 }
 

@@ -5,7 +5,7 @@
 //! components, their ports and messages, how full the buffer is, and how old its oldest message. When time
 //! passes and components run, but nobody has taken a message for
 //! [`livelock_after`](crate::kernel::RunOptions::livelock_after) or a quarter longer, that is a **livelock**,
-//! with the same report (`counterpoint run --livelock-after "2 ms"`). Another one is found twenty thousand times as soon: messages flow,
+//! with the same report (`counterpoint run --livelock-after "2 ms"`). Another one is found forty thousand times as soon: messages flow,
 //! but no component that acts by itself takes one or will wake at a time that is known
 //! ([`set_acts`](crate::kernel::Process::set_acts) says who acts: a memory does not, nor does a core all of whose programs wait in
 //! loops for values that nobody changes). A component that computes for longer

@@ -388,7 +388,7 @@ fn faults_name_kernel_block_warp_lane_and_line() {
             "warp 2, lane 4",
             "writes 4 bytes at 0x20000, outside of every buffer: right behind the end of `buffer` (65536 bytes)",
         ),
-        (misaligned, 32, "lane 1", "no multiple of the 4 bytes accessed"),
+        (misaligned, 32, "lane 1", "not a multiple of the 4 bytes accessed"),
         (
             shared,
             96,

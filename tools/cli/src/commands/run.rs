@@ -129,7 +129,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "TIME", default_value = "10 s", value_parser = patience)]
     watchdog: Patience,
     /// End with a report when time passes but no component has taken a message for this much simulated time, such as
-    /// `2 ms`; or `off`. A twenty-thousandth of it is enough where all that happens repeats itself, such as loops of kernels that wait
+    /// `2 ms`; or `off`. A forty-thousandth of it is enough where all that happens repeats itself, such as loops of kernels that wait
     /// for each other.
     #[arg(long, value_name = "TIME", default_value_t = RunOptions::default().livelock_after, value_parser = time_or_off)]
     livelock_after: SimTime,
