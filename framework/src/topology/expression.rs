@@ -1,8 +1,7 @@
 //! `${…}`: arithmetic over named parameters, evaluated once while a file is read.
 //!
-//! Numbers are exact rationals. The quotient of two whole numbers is floored, as an index or a count wants it, except
-//! inside `ceil(…)`, where it stays exact: `ceil(n / 16)` is the number of blocks of 16 that cover n. `random(seed, index, count)`
-//! is a number from 0 to count - 1 that looks random, and is the same whenever it is asked for.
+//! Numbers are exact rationals. The quotient of two whole numbers is floored, as an index or a count wants it, except inside `ceil(…)`,
+//! where it stays exact: `ceil(n / 16)` is the number of blocks of 16 that cover n.
 
 use crate::model::diagnostics::nearest;
 use crate::model::{Diagnostic, Diagnostics, Node, Span, Value};
