@@ -128,10 +128,8 @@ fn draw<B: DrawingBackend>(chart: &Chart, area: &Area<'_, B>) -> Result<(), Fail
         .y_label_formatter(&tick)
         .y_labels(9)
         .y_desc(&chart.y_title);
-    let points = points(chart);
-    if points.len() <= MOST_POINTS && chart.kind == FigureKind::Lines && chart.categories.is_empty() {
-        mesh.x_labels(0);
-    } else if chart.categories.is_empty() {
+    let points = tick_points(chart);
+    if chart.categories.is_empty() && points.is_none() {
         let count = ((width - left) / 100).clamp(2, 10);
         mesh.x_label_formatter(&tick).x_labels(count as usize).x_desc(&chart.x_title);
     } else {
@@ -140,7 +138,7 @@ fn draw<B: DrawingBackend>(chart: &Chart, area: &Area<'_, B>) -> Result<(), Fail
     mesh.draw()?;
     if !chart.categories.is_empty() {
         categories(chart, &axes, area, upright, height)?;
-    } else if points.len() <= MOST_POINTS && chart.kind == FigureKind::Lines {
+    } else if let Some(points) = points {
         ticks_at(&points, chart, &axes, area, height)?;
     }
     match chart.kind {
@@ -239,12 +237,13 @@ enum Key<'a> {
 /// Points along a scale at which a chart of lines has its ticks, at most.
 const MOST_POINTS: usize = 12;
 
-/// Where a chart has values along its scale, in order.
-fn points(chart: &Chart) -> Vec<f64> {
-    let mut points: Vec<f64> = all(chart).map(|dot| dot.x).collect();
+/// The points along the scale of a chart of lines, in order, if they are few enough for a tick each.
+fn tick_points(chart: &Chart) -> Option<Vec<f64>> {
+    let has_lines = chart.kind == FigureKind::Lines && chart.categories.is_empty();
+    let mut points: Vec<f64> = all(chart).map(|dot| dot.x).filter(|_| has_lines).collect();
     points.sort_by(f64::total_cmp);
     points.dedup();
-    points
+    (has_lines && points.len() <= MOST_POINTS).then_some(points)
 }
 
 /// Ticks where the values are, in place of round numbers; those that would meet the one before are left out.
@@ -269,7 +268,16 @@ fn ticks_at<B: DrawingBackend>(
         area.draw(&PathElement::new([(x, y), (x, y + GAP / 2)], RGBColor(90, 90, 90).stroke_width(1)))?;
         area.draw_text(&label, &text, (x, y + GAP))?;
     }
-    let middle = axes.backend_coord(&((across.start + across.end) / 2.0, up.start)).0;
+    x_title(chart, axes.backend_coord(&((across.start + across.end) / 2.0, up.start)).0, area, height)
+}
+
+/// The title of the x axis, below its middle.
+fn x_title<B: DrawingBackend>(
+    chart: &Chart,
+    middle: i32,
+    area: &Area<'_, B>,
+    height: i32,
+) -> Result<(), Failure<B>> {
     let title = style(TEXT).pos(Pos::new(HPos::Center, VPos::Bottom));
     area.draw_text(&chart.x_title, &title, (middle, height - GAP / 2))
 }
@@ -362,9 +370,7 @@ fn categories<B: DrawingBackend>(
         let (x, y) = axes.backend_coord(&(number as f64 + 0.5, bottom));
         area.draw_text(label, &text, (x, y + GAP))?;
     }
-    let middle = axes.backend_coord(&(chart.categories.len() as f64 / 2.0, bottom)).0;
-    let title = style(TEXT).pos(Pos::new(HPos::Center, VPos::Bottom));
-    area.draw_text(&chart.x_title, &title, (middle, height - GAP / 2))
+    x_title(chart, axes.backend_coord(&(chart.categories.len() as f64 / 2.0, bottom)).0, area, height)
 }
 
 /// A bar with its border, and the range of its values if there are several.

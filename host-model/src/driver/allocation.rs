@@ -119,9 +119,8 @@ impl Driver<'_> {
         for (&device, &buffers) in &layout.ends {
             let Description { memory, capacity, path, .. } =
                 self.devices.get(&device).cloned().unwrap_or_default();
-            let all = self.place_modules((device, memory), buffers, capacity);
-            let too_small = || all.beyond(device, memory);
-            if let Some(message) = layout.beyond(device, memory).or_else(too_small) {
+            let too_small = self.place_modules((device, memory), buffers, capacity);
+            if let Some(message) = layout.beyond(device, memory).or(too_small) {
                 return Err(Fault::new(message));
             }
             for (place, buffer) in application.buffers.iter().enumerate() {

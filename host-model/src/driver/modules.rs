@@ -96,7 +96,6 @@ impl Bump {
 }
 
 /// Everything besides buffers in its place on a device.
-#[derive(Clone)]
 pub(super) struct Placed {
     /// By number of the module.
     loaded: Vec<(usize, Loaded)>,
@@ -211,17 +210,24 @@ impl Placed {
 }
 
 impl Driver<'_> {
-    /// Gives everything besides buffers its place on a device of this many bytes, whose buffers end at `next`.
-    pub(super) fn place_modules(&mut self, device: (u32, u64), next: u64, capacity: Capacity) -> Placed {
+    /// Gives everything besides buffers its place on a device of `memory` bytes, whose buffers end at `next`. Returns a message if they
+    /// are not enough.
+    pub(super) fn place_modules(
+        &mut self,
+        (device, memory): (u32, u64),
+        next: u64,
+        capacity: Capacity,
+    ) -> Option<String> {
         let application = self.application();
-        let placed = Placed::new(&application, self.page, device, next, capacity);
-        let Placed { loaded, hidden, .. } = placed.clone();
+        let placed = Placed::new(&application, self.page, (device, memory), next, capacity);
+        let too_small = placed.beyond(device, memory);
+        let Placed { loaded, hidden, .. } = placed;
         self.loaded.resize(application.modules.len(), Loaded::default());
         for (number, loaded) in loaded {
             self.loaded[number] = loaded;
         }
-        self.hidden.insert(device.0, hidden);
-        placed
+        self.hidden.insert(device, hidden);
+        too_small
     }
 
     /// Puts the first bytes of a device's modules where they have their places.

@@ -129,7 +129,7 @@ struct L2Counts {
     flushed: Counter,
 }
 
-/// One slice of the L2 cache. What it holds is shared with the report of a run that hangs.
+/// One slice of the L2 cache. The report of a run that hangs reads its lines.
 pub struct L2Slice(Rc<RefCell<Slice>>);
 
 /// A slice as it runs.
@@ -386,7 +386,7 @@ impl Slice {
         self.cache.give_back(list);
     }
 
-    /// Takes what it needs of the run; gives the lines that are loaded before it begins.
+    /// Initialises the slice from the resources of the run. Returns the memory that is loaded before the run.
     fn begin(&mut self, sim: &Context<L2Stats>) -> Result<Option<Arc<Preloaded>>, Fault> {
         let preloaded = sim.resource::<Preloaded>();
         self.cold &= preloaded.is_some();
@@ -396,7 +396,7 @@ impl Slice {
         Ok(preloaded)
     }
 
-    /// Does what is due in this cycle.
+    /// Executes a cycle: a fill, a flush, a request, and the messages that have credit.
     fn step(&mut self, io: &mut L2Ports, preloaded: Option<&Preloaded>, sim: &Context<L2Stats>) -> Pause {
         let cycle = sim.cycle();
         if let Some(reply) = io.memory.rx.try_recv() {

@@ -17,8 +17,8 @@ impl Cta<'_> {
 
     /// Lanes of a warp have executed a fence.
     pub(super) fn fence(&mut self, index: usize, lanes: u32, pc: u32) {
+        self.meet(index);
         if let Some(races) = &mut self.races {
-            races.meet(index, self.warps[index].meetings());
             races.fence(index, lanes, pc);
         }
     }

@@ -103,7 +103,7 @@ impl Sm {
 
     /// Looks at a warp that is watched, and notes whether the SM acts still.
     fn keep_watching(&mut self, slot: u32, place: usize, sim: &Context<SmStats>) {
-        let settled = self.warps.is_settled(slot) && self.warps.slots[slot as usize].outstanding == 0;
+        let settled = self.warps.is_settled(slot) && self.warps.accessing >> slot & 1 == 0;
         let at = &mut self.warps.slots[slot as usize];
         let (Some(cta), Some(watch), Some(warp)) = (&self.ctas[place], &mut at.watch, &at.warp) else {
             return;
@@ -153,7 +153,8 @@ impl Sm {
             }
         }
         // What those that stand still have stored may be on its way: it changes memory when it arrives.
-        let arrived = |cta: &Cta| cta.live > 0 && self.in_flight(cta) & !self.repeating == 0;
+        let in_flight = self.warps.accessing & !self.repeating;
+        let arrived = |cta: &Cta| cta.live > 0 && cta.warps & in_flight == 0;
         self.ended == 0 && self.ctas.iter().flatten().all(arrived)
     }
 
@@ -222,12 +223,6 @@ impl Sm {
         moment.judge(subject, &mut memories, budget)
     }
 
-    /// Slots of a block whose warps have accesses or stores under way.
-    fn in_flight(&self, cta: &Cta) -> u64 {
-        let slots = (0..u64::BITS as usize).filter(|slot| cta.warps >> slot & 1 != 0);
-        slots.filter(|&slot| self.warps.slots[slot].outstanding > 0).fold(0, |all, slot| all | 1 << slot)
-    }
-
     fn beyond_the_limit(&self, slot: u32, cta: &Cta) -> Fault {
         let limit = self.instruction_limit;
         let message = format!(
@@ -245,17 +240,17 @@ fn next_check(issued: u64) -> u64 {
     1 << (u64::BITS - issued.leading_zeros())
 }
 
-/// The reason for which a warp lets others wait that goes round for ever: its loop, the words that it reads, and the age of the L1's copy.
+/// Reason of a warp in an endless loop, for the report of a hang: the loop, the words that it reads, and the age of the L1's copy.
 fn reason(cta: &Cta, watch: &Watch, load_store: &LoadStore, sim: &Context<SmStats>) -> HangReason {
     let failure = watch.failure(&cta.launch.kernel, &cta.environment);
     let name = cta.launch.name();
-    let text = format!("{name}, {failure}");
-    let group = format!("{name}, line {}", failure.error.line);
     let ([x, y, z], warp) = (failure.ctaid, failure.warp.unwrap_or_default());
     let own = format!("block ({x}, {y}, {z}), warp {warp}");
+    let mut reason = HangReason::new(format!("{name}, {failure}"))
+        .among(format!("{name}, line {}", failure.error.line), own);
     let copy = watch.global_words().find_map(|word| Some((word, load_store.filled(word)?)));
-    let Some((word, since)) = copy else { return HangReason::new(text).among(group, own) };
+    let Some((word, since)) = copy else { return reason };
     sim.ask(word);
-    let text = format!("{text}; the L1 has had its copy of {word:#x} since {} ns", since.as_ps() / 1000);
-    HangReason::new(text).among(group, own).about(word, since)
+    reason.text += &format!("; the L1 has had its copy of {word:#x} since {} ns", since.as_ps() / 1000);
+    reason.about(word, since)
 }

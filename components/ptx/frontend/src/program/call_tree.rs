@@ -1,4 +1,4 @@
-//! The functions that a kernel can reach, and what it needs of all of them at once.
+//! Call graph of a kernel, and the registers or local memory that a chain of calls needs.
 
 /// Calls among a kernel's functions; the first is the kernel.
 #[derive(Clone, Debug)]
@@ -24,8 +24,8 @@ impl CallTree {
         self.edges.iter().any(|callees| !callees.is_empty())
     }
 
-    /// What a caller and its callees need together, of the needs of each function: the most along calls, or with recursion that of the
-    /// kernel and of the most demanding function.
+    /// Need of the most demanding chain of calls, from the need of each function. With recursion: the kernel's and the largest of the
+    /// others.
     pub(crate) fn together(&self, needs: &[u32]) -> u32 {
         match (self.is_recursive, needs) {
             (true, [kernel, others @ ..]) => kernel + others.iter().max().unwrap_or(&0),
