@@ -66,8 +66,7 @@ impl Blocks {
             let cycles = (cycles + gpu.costs.begin) as f64;
             gpu.sms[sm as usize].begin(Worker::Warp(number), cycles, demands.rates(cycles));
         }
-        let block =
-            Block { launch: launch.id, index, warps: warps.len() as u32, since: gpu.cycle, counts };
+        let block = Block { launch: launch.id, index, warps: warps.len() as u32, since: gpu.cycle, counts };
         self.all.insert(number, block);
         Ok(())
     }

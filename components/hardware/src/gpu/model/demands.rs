@@ -32,7 +32,7 @@ pub enum Resource {
 
 impl Resource {
     pub(super) const ALL: [Resource; RESOURCES] = {
-        use Resource::{Banks, Collectors, Dp, Issue, LoadStore, Network, Port, Sfu, Sp, Tensor, MemoryPath};
+        use Resource::{Banks, Collectors, Dp, Issue, LoadStore, MemoryPath, Network, Port, Sfu, Sp, Tensor};
         [Issue, Sp, Sfu, Dp, LoadStore, Port, Banks, Collectors, MemoryPath, Network, Tensor]
     };
 
@@ -46,7 +46,11 @@ impl Resource {
             | Resource::Tensor
             | Resource::LoadStore
             | Resource::Banks => true,
-            Resource::Sp | Resource::Collectors | Resource::Port | Resource::MemoryPath | Resource::Network => false,
+            Resource::Sp
+            | Resource::Collectors
+            | Resource::Port
+            | Resource::MemoryPath
+            | Resource::Network => false,
         }
     }
 }

@@ -109,7 +109,12 @@ pub(super) struct Isolated<'a> {
 }
 
 impl<'a> Isolated<'a> {
-    pub(super) fn new(kernel: &Kernel, steps: &'a [IsolatedInstruction], costs: &'a Costs, warps: u32) -> Self {
+    pub(super) fn new(
+        kernel: &Kernel,
+        steps: &'a [IsolatedInstruction],
+        costs: &'a Costs,
+        warps: u32,
+    ) -> Self {
         let ready = vec![0; kernel.scoreboard_registers().into()];
         let clock = Clock { ready, computed: vec![0; steps.len() + 1], ..Clock::default() };
         Isolated { steps, costs, warps: vec![clock; warps as usize], arrived: [0; BARRIERS] }

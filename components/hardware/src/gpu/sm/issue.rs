@@ -188,7 +188,8 @@ impl Sm {
             }
         };
         // Most instructions only compute.
-        if matches!(issued.kind, Issue::Done | Issue::Branch | Issue::Nothing) && usize::from(path) != MEMORY {
+        if matches!(issued.kind, Issue::Done | Issue::Branch | Issue::Nothing) && usize::from(path) != MEMORY
+        {
             let next = warp.pc();
             let lanes = warps.number_of(slot, issued.lanes);
             count(&sim.stats, cta, class, lanes);

@@ -20,6 +20,7 @@ mod mix;
 mod operands;
 mod order;
 pub(crate) mod params;
+mod pipeline_path;
 mod pipeline_slots;
 mod read_cache;
 pub(crate) mod scheduler;
@@ -27,7 +28,6 @@ mod spans;
 mod stalls;
 pub(super) mod units;
 mod warp;
-mod pipeline_path;
 mod writeback;
 
 use std::cell::RefCell;
@@ -57,7 +57,7 @@ use operands::{OperandCollector, RegisterFile};
 use params::{Pairing, SmParams};
 use read_cache::ReadCacheStats;
 pub use scheduler::{View, WarpPolicy};
-use units::{MEMORY, Units, PATHS};
+use units::{MEMORY, PATHS, Units};
 use warp::Warps;
 use writeback::WritebackRing;
 

@@ -10,10 +10,10 @@
 use counterpoint_ptx::FileAccesses;
 
 use super::facts::Fact;
-use super::params::{SmParams, PipelinePathParams};
+use super::params::{PipelinePathParams, SmParams};
+use super::pipeline_path::{PipelinePath, Units};
 use super::pipeline_slots::{NEVER, PipelineSlots};
 use super::units::MEMORY;
-use super::pipeline_path::{Units, PipelinePath};
 
 /// Turns and cycles ahead for which banks and results are booked. Later bookings find their place free.
 pub(super) const WINDOW: u64 = 64;
@@ -295,8 +295,14 @@ impl OperandCollector {
 mod tests {
     use super::*;
 
-    const PATH: PipelinePathParams =
-        PipelinePathParams { units: 1, issue_width: 1, inputs: 1, collectors: 2, outputs: 1, dispatch_width: 1 };
+    const PATH: PipelinePathParams = PipelinePathParams {
+        units: 1,
+        issue_width: 1,
+        inputs: 1,
+        collectors: 2,
+        outputs: 1,
+        dispatch_width: 1,
+    };
 
     /// One path, and room for some results a cycle.
     fn paths(path: &PipelinePathParams, results: u32) -> OperandCollector {
@@ -369,8 +375,14 @@ mod tests {
 
     #[test]
     fn an_instruction_that_waits_for_a_bank_lets_those_behind_it_pass() {
-        let path =
-            PipelinePathParams { units: 2, issue_width: 2, inputs: 2, collectors: 4, outputs: 2, dispatch_width: 2 };
+        let path = PipelinePathParams {
+            units: 2,
+            issue_width: 2,
+            inputs: 2,
+            collectors: 4,
+            outputs: 2,
+            dispatch_width: 2,
+        };
         let (one_bank, other): (&[u8], &[u8]) = (&[0, 4, 8], &[1]);
         let starts = |path: &PipelinePathParams, latency, initiation| {
             let mut pipeline = Pipeline::new(1, path);
@@ -391,8 +403,14 @@ mod tests {
 
     #[test]
     fn units_share_the_result_bus() {
-        let path =
-            PipelinePathParams { units: 2, issue_width: 2, inputs: 2, collectors: 4, outputs: 2, dispatch_width: 2 };
+        let path = PipelinePathParams {
+            units: 2,
+            issue_width: 2,
+            inputs: 2,
+            collectors: 4,
+            outputs: 2,
+            dispatch_width: 2,
+        };
         let mut pipeline = Pipeline::new(1, &path);
         assert_eq!([10, 10].map(|cycle| pipeline.starts(cycle, &[], (4, 1))), [13, 14], "one result a cycle");
         let (file, wide) = (RegisterFile::new(4, 1), paths(&path, 2));

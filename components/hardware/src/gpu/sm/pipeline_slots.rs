@@ -83,11 +83,7 @@ mod tests {
             let mut random = 1_u64;
             for round in 0..1000 {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                assert_eq!(
-                    slots.earliest(),
-                    naive.earliest().map_or(NEVER, |time| *time),
-                    "{count} {round}"
-                );
+                assert_eq!(slots.earliest(), naive.earliest().map_or(NEVER, |time| *time), "{count} {round}");
                 let time = match random >> 62 {
                     0 => NEVER,
                     _ => round + (random >> 40) % 9,

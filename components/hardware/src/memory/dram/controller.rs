@@ -20,7 +20,7 @@ use counterpoint_protocols::preload::Preloaded;
 
 use super::backing::Backing;
 use super::bank::Command;
-use super::place::{Layout, DramAddress};
+use super::place::{DramAddress, Layout};
 use super::scheduler::{Issued, Request, Scheduler};
 use super::timing::{Timing, TimingParams};
 use crate::memory::address_map::{AddressMap, AddressMapParams};

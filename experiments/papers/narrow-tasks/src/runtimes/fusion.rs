@@ -20,7 +20,7 @@ use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_host_model::Driver;
 use counterpoint_host_model::program::{
-    Application, Argument, Buffer, DEFAULT_STREAM, LaunchStep, BufferPlace, Task,
+    Application, Argument, Buffer, BufferPlace, DEFAULT_STREAM, LaunchStep, Task,
 };
 use counterpoint_host_model::runtimes::Runtime;
 use counterpoint_protocols::bus::Description;
@@ -120,7 +120,12 @@ impl Runtime for Fusion {
             }
             narrow::add_kernel(&mut changed, key, &kernel);
             let bytes = u64::from(most) * task_entry::BYTES;
-            changed.buffers.push(Buffer { name: name(key), bytes, device: key.1, place: BufferPlace::Anywhere });
+            changed.buffers.push(Buffer {
+                name: name(key),
+                bytes,
+                device: key.1,
+                place: BufferPlace::Anywhere,
+            });
         }
         Ok(Arc::new(changed))
     }

@@ -19,7 +19,7 @@ use counterpoint_framework::model::{Params, Variant};
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_host_model::Driver;
 use counterpoint_host_model::program::{
-    Application, Argument, Buffer, BufferId, DEFAULT_STREAM, LaunchStep, BufferPlace, Range, Task,
+    Application, Argument, Buffer, BufferId, BufferPlace, DEFAULT_STREAM, LaunchStep, Range, Task,
 };
 use counterpoint_host_model::runtimes::Runtime;
 use counterpoint_protocols::bus::{Description, Direction};

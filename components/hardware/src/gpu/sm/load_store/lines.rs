@@ -133,9 +133,7 @@ impl LoadStore {
             match access.space {
                 Space::Local => sm.deliver(warp, &access, access.mask, &access.values),
                 Space::Global => {
-                    since
-                        .into_iter()
-                        .for_each(|since| sm.sim.stats.load_latency.record(sm.cycle - since));
+                    since.into_iter().for_each(|since| sm.sim.stats.load_latency.record(sm.cycle - since));
                 }
                 Space::Shared | Space::Const => {}
             }

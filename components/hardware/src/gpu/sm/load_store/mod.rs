@@ -8,11 +8,11 @@
 
 mod coalescer;
 mod constants;
-mod peek;
 mod in_flight;
 mod l1;
 mod lines;
 mod local;
+mod peek;
 mod queue;
 mod shared_memory;
 mod sm_context;
@@ -31,10 +31,10 @@ use super::operands::Operands;
 use super::params::{Coalescing, SharedAtomics, SmParams};
 use super::read_cache::ReadCache;
 use crate::memory::table::Table;
-pub(super) use peek::Pending;
 use in_flight::{InFlight, Waiter};
 use l1::L1;
 pub(super) use local::translate as to_local;
+pub(super) use peek::Pending;
 use queue::{Queue, Work};
 pub(in crate::gpu) use shared_memory::conflict_degree;
 pub(super) use shared_memory::{access as shared_access, word as shared_word};
@@ -266,8 +266,7 @@ impl LoadStore {
         } else {
             let is_const = space == Space::Const;
             let epoch = (!is_const).then(|| sm.cta(warp).drain.begin());
-            let instruction =
-                InFlight { epoch, translated, ..InFlight::new(warp, access, Some(sm.cycle)) };
+            let instruction = InFlight { epoch, translated, ..InFlight::new(warp, access, Some(sm.cycle)) };
             let index = self.instructions.insert(instruction);
             if is_const { Work::Constant(index, lanes) } else { Work::Lines(index, lanes, 0) }
         };
@@ -322,11 +321,7 @@ impl LoadStore {
 
     /// Makes the next transaction and the next lookup, if they can be made in this cycle.
     #[inline]
-    pub(super) fn step(
-        &mut self,
-        memory: &mut Out<MemRequest>,
-        sm: &mut SmContext<'_>,
-    ) -> Result<(), Fault> {
+    pub(super) fn step(&mut self, memory: &mut Out<MemRequest>, sm: &mut SmContext<'_>) -> Result<(), Fault> {
         let cycle = sm.cycle;
         if self.free <= cycle && !self.starved && self.queue.ready().is_some_and(|ready| ready <= cycle) {
             let fits = self.l1.has_room() || !self.queue.has_line();
