@@ -29,6 +29,14 @@ pub fn register(registry: &mut Registry) {
     interconnect::register(registry);
     io::register(registry);
     memory::register(registry);
+    memory::cache::bypass::register(registry);
+    memory::cache::prefetch::register(registry);
+    memory::cache::replacement::register(registry);
+    memory::cache::write_policy::register(registry);
     memory::dram::register(registry);
+    memory::dram::refresh::register(registry);
+    memory::dram::row_policy::register(registry);
+    memory::dram::scheduler::register(registry);
+    memory::dram::standard::register(registry);
     memory::line_rule::register(registry);
 }

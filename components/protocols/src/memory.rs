@@ -6,6 +6,7 @@
 use std::hash::{Hash, Hasher};
 
 use counterpoint_framework::kernel::{Message, Socket};
+use counterpoint_framework::time::SimTime;
 pub use counterpoint_ptx::{AtomicOperation, AtomicType};
 
 use crate::extra::LineTag;
@@ -69,6 +70,9 @@ pub struct MemRequest {
     pub client: u32,
     /// On whose behalf.
     pub label: Label,
+    /// The instant from which on a cache must know what it answers with, if others write to the same memory without its knowledge:
+    /// that of the requester's launch or last acquire, or of the request if it passes caches by. No part of a run's hash.
+    pub fresh: SimTime,
     /// The access.
     pub access: MemAccess,
 }

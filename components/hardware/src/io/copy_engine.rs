@@ -317,6 +317,7 @@ impl CopyEngine {
                         tag,
                         client: 0,
                         label,
+                        fresh: SimTime::ZERO,
                         access: MemAccess::Read(mask),
                     }));
                 }
@@ -435,7 +436,14 @@ fn write(chunk: &mut Chunk, tag: Tag, device: u64, data: &[u8], to_memory: &mut 
         values[(first - line) as usize..(last - line) as usize]
             .copy_from_slice(&data[(first - device) as usize..(last - device) as usize]);
         let access = MemAccess::Write(mask, values);
-        to_memory.push_back(MemRequest { line, tag, client: 0, label: chunk.label, access });
+        to_memory.push_back(MemRequest {
+            line,
+            tag,
+            client: 0,
+            label: chunk.label,
+            fresh: SimTime::ZERO,
+            access,
+        });
         chunk.lines += 1;
     }
 }
@@ -504,7 +512,7 @@ impl Component for CopyEngine {
                 && let Some(permit) = io.memory.tx.try_reserve()
                 && let Some(request) = self.to_memory.pop_front()
             {
-                permit.send(request);
+                permit.send(MemRequest { fresh: sim.now(), ..request });
             }
             if !self.to_control.is_empty()
                 && let Some(permit) = io.control.tx.try_reserve()

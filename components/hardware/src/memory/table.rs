@@ -31,6 +31,11 @@ impl<T> Table<T> {
         self.slots[index as usize].as_mut().expect("it is under way")
     }
 
+    /// Whether nothing is under way.
+    pub fn is_empty(&self) -> bool {
+        self.slots.len() == self.free.len()
+    }
+
     /// All that is under way.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().flatten()

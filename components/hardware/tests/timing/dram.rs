@@ -112,7 +112,8 @@ fn a_younger_row_hit_goes_before_an_older_conflict() {
 fn row_hits_do_not_starve_a_conflict() {
     let mut script = vec![(5, read(0, place(0, 0, 0), ALL)), (20, read(1, place(0, 1, 0), ALL))];
     script.extend((0..600).map(|n| (20 + 4 * n, read(2 + n as u32, place(0, 0, n % 16), ALL))));
-    let (replies, report) = run_with("{ capacity: 1 MiB, overtaking: 10 }", script);
+    let (replies, report) =
+        run_with("{ capacity: 1 MiB, scheduler: { fr-fcfs: { overtaking: 10 } } }", script);
     assert_finished(&report);
     let replies = replies.take();
     let place = replies.iter().position(|(_, reply)| reply.tag == Tag(1)).unwrap();
@@ -177,7 +178,7 @@ fn a_refresh_closes_the_rows_and_blocks_the_channel() {
     // tRP, tRFC, and all that a closed bank takes.
     replies.assert_earliest(3900 + 14 + 260 + 14 + 14 + 1, tagged(2));
     assert_eq!(["n_ref", "n_act", "row_misses"].map(|name| report.count(name)), [1, 2, 2]);
-    let (replies, _) = run_with("{ timing: { standard: hbm2, refresh: off }, capacity: 1 MiB }", script);
+    let (replies, _) = run_with("{ timing: { standard: hbm2, tREFI: 0 }, capacity: 1 MiB }", script);
     replies.assert_earliest(3902 + 14 + 1, tagged(2));
 }
 

@@ -57,7 +57,8 @@ impl Outbox {
     }
 
     pub(super) fn ask(&mut self, line: u64, tag: Tag, access: MemAccess) {
-        self.requests.push_back(MemRequest { line, tag, client: 0, label: Label::default(), access });
+        let (label, fresh) = (Label::default(), SimTime::ZERO);
+        self.requests.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
     }
 }
 

@@ -16,7 +16,7 @@ impl Sm {
     pub(super) fn start(&mut self, message: RunCta, sim: &Context<SmStats>) -> Result<(), Fault> {
         let RunCta { launch, index, sm, sms, span } = message;
         if self.launch != Some(launch.id) {
-            let flushed = self.load_store.launch_changed();
+            let flushed = self.load_store.launch_changed(sim.now());
             sim.stats.l1_flushes.add(u64::from(flushed && self.launch.is_some()));
             self.launch = Some(launch.id);
             self.load_store.constants_written(launch.constant_writes);

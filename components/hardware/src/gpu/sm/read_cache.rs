@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use counterpoint_framework::kernel::Out;
 use counterpoint_framework::model::{Counter, Invalid, Stats};
+use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Label, Line, MemAccess, MemRequest};
 
 use super::answer::Answer;
@@ -65,6 +66,8 @@ pub(super) struct ReadCache<T> {
     last: Option<WayId>,
     /// Requests that have not left.
     requests: VecDeque<MemRequest>,
+    /// The instant from which on lines that are requested must be known: that of the last launch.
+    fresh: SimTime,
 }
 
 impl<T> ReadCache<T> {
@@ -82,6 +85,7 @@ impl<T> ReadCache<T> {
             answer,
             last: None,
             requests: VecDeque::new(),
+            fresh: SimTime::ZERO,
         })
     }
 
@@ -128,10 +132,16 @@ impl<T> ReadCache<T> {
                 let Some((way, _)) = self.cache.allocate(line, index) else { return Lookup::Blocked };
                 let miss = self.cache.begin_miss(way, waiter());
                 let (tag, access) = ((self.answer)(miss).tag(), MemAccess::Read(ByteMask::MAX));
-                self.requests.push_back(MemRequest { line, tag, client: 0, label, access });
+                let fresh = self.fresh;
+                self.requests.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
                 Lookup::Missed
             }
         }
+    }
+
+    /// Another launch begins now.
+    pub(super) fn launch_changed(&mut self, now: SimTime) {
+        self.fresh = now;
     }
 
     /// Invalidates every line.

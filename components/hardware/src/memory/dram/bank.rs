@@ -50,11 +50,14 @@ struct Want {
     order: u64,
 }
 
-/// State that the banks share: the first cycle of precharge, read and write in each group, and of an activate of any bank.
+/// State that the banks share: the first cycle of a command to the banks of each group, for each of the four commands.
 #[derive(Clone, Debug)]
 struct Shared {
     first: Box<[u64; 4 * MOST]>,
+    /// Groups of a pseudo channel, which has its own data bus.
     groups: usize,
+    /// For the last four activates of each pseudo channel, the oldest first, the cycle in which the window of time behind it ends.
+    activates: Vec<[u64; 4]>,
 }
 
 impl Shared {
@@ -62,7 +65,7 @@ impl Shared {
     #[inline]
     fn place(command: Command, group: usize) -> u8 {
         let kind = match command {
-            Command::Activate => return 3 * MOST as u8,
+            Command::Activate => 3 * MOST,
             Command::Precharge => 0,
             Command::Read => MOST,
             Command::Write => 2 * MOST,
@@ -70,13 +73,12 @@ impl Shared {
         (kind + group % MOST) as u8
     }
 
-    /// Forbids reads and writes to all banks before these cycles.
+    /// Forbids a command to all banks of the pseudo channel of a group before `cycle`.
     #[inline]
-    fn hold(&mut self, reads: u64, writes: u64) {
-        let (read, write) = (Self::place(Command::Read, 0) as usize, Self::place(Command::Write, 0) as usize);
-        for group in 0..self.groups.min(MOST) {
-            self.first[read + group] = self.first[read + group].max(reads);
-            self.first[write + group] = self.first[write + group].max(writes);
+    fn hold(&mut self, command: Command, group: usize, cycle: u64) {
+        let from = Self::place(command, group - group % self.groups) as usize;
+        for first in &mut self.first[from..from + self.groups] {
+            *first = cycle.max(*first);
         }
     }
 
@@ -107,7 +109,12 @@ impl Banks {
         let command = Command::Activate;
         let shared = Shared::place(command, 0);
         let want = Want { own: 0, shared, write: false, command, row: 0, order: 0 };
-        let shared = Shared { first: Box::new([0; 4 * MOST]), groups: timing.groups as usize };
+        let channels = timing.pseudo_channels as usize;
+        let shared = Shared {
+            first: Box::new([0; 4 * MOST]),
+            groups: timing.groups as usize / channels,
+            activates: vec![[0; 4]; channels],
+        };
         Banks { timing, banks: banks.collect(), wants: Box::new([want; MOST]), shared, columns: 0 }
     }
 
@@ -171,7 +178,15 @@ impl Banks {
                 state.write = cycle + t.tRCDWR;
                 state.precharge = cycle + t.tRAS;
                 state.activate = cycle + t.tRC;
-                shared.first[Shared::place(command, 0) as usize] = cycle + t.tRRD;
+                shared.hold(Command::Activate, group, cycle + t.tRRD);
+                shared.hold_group(Command::Activate, group, cycle + t.tRRDL);
+                if t.tFAW > 0 {
+                    let last = &mut shared.activates[group / shared.groups];
+                    last.rotate_left(1);
+                    last[3] = cycle + t.tFAW;
+                    let fifth = last[0];
+                    shared.hold(Command::Activate, group, fifth);
+                }
             }
             Command::Precharge => {
                 state.open = None;
@@ -182,13 +197,16 @@ impl Banks {
                 state.precharge = state.precharge.max(cycle + t.tRTP);
                 // The bus turns round: write data must not meet read data.
                 let writes = (cycle + t.tCCD).max((end + 2).saturating_sub(t.tWL));
-                shared.hold(cycle + t.tCCD, writes);
+                shared.hold(Command::Read, group, cycle + t.tCCD);
+                shared.hold(Command::Write, group, writes);
                 shared.hold_group(Command::Precharge, group, cycle + t.tRTPL);
             }
             Command::Write => {
                 end += t.tWL + t.burst_cycles;
                 state.precharge = state.precharge.max(end + t.tWR);
-                shared.hold((cycle + t.tCCD).max(end + t.tCDLR), cycle + t.tCCD);
+                shared.hold(Command::Read, group, (cycle + t.tCCD).max(end + t.tCDLR));
+                shared.hold(Command::Write, group, cycle + t.tCCD);
+                shared.hold_group(Command::Read, group, end + t.tWTRL);
             }
         }
         if command.is_column() {
@@ -199,24 +217,38 @@ impl Banks {
         end
     }
 
-    /// The first cycle in which all rows can be closed at once.
-    pub fn all_closable(&self) -> u64 {
-        let open = self.banks.iter().filter(|bank| bank.open.is_some());
-        let Shared { first, .. } = &self.shared;
-        let held = |bank: &Bank| first[Shared::place(Command::Precharge, bank.group) as usize];
-        let closable = open.map(|bank| bank.precharge.max(held(bank)));
-        closable.max().unwrap_or(0)
+    /// The first cycle in which a bank's row can be closed.
+    #[inline]
+    fn closable_at(&self, bank: &Bank) -> u64 {
+        bank.precharge.max(self.shared.first[Shared::place(Command::Precharge, bank.group) as usize])
     }
 
-    /// Closes all rows and refreshes the channel: it begins when the last bank is at rest, and holds all of them.
-    pub fn refresh(&mut self, cycle: u64) {
-        let Timing { tRP, tRFC, .. } = self.timing;
-        let rest = self.banks.iter().map(|bank| match bank.open {
-            Some(_) => bank.activate.max(cycle + tRP),
-            None => bank.activate.max(cycle),
+    /// The first cycle in which all open rows of a set of banks can be closed at once.
+    pub fn closable(&self, set: u64) -> u64 {
+        let members = self.banks.iter().enumerate().filter(|(number, _)| set >> number & 1 != 0);
+        let open = members.filter(|(_, bank)| bank.open.is_some());
+        open.map(|(_, bank)| self.closable_at(bank)).max().unwrap_or(0)
+    }
+
+    /// Closes the row of a bank at this cycle, or as soon as it can be closed, without a command. The access that the bank is to
+    /// bring forward has to be set anew.
+    pub fn close(&mut self, bank: usize, cycle: u64) {
+        let closed = cycle.max(self.closable_at(&self.banks[bank])) + self.timing.tRP;
+        let bank = &mut self.banks[bank];
+        (bank.open, bank.activate) = (None, bank.activate.max(closed));
+    }
+
+    /// Closes the rows of a set of banks and refreshes them: the refresh begins when the last of them is at rest, and holds them
+    /// for `duration`.
+    pub fn refresh(&mut self, set: u64, cycle: u64, duration: u64) {
+        let precharge = self.timing.tRP;
+        let members: Vec<usize> = (0..self.banks.len()).filter(|number| set >> number & 1 != 0).collect();
+        let rest = members.iter().map(|&number| {
+            let bank = &self.banks[number];
+            bank.activate.max(cycle + if bank.open.is_some() { precharge } else { 0 })
         });
-        let end = rest.max().unwrap_or(cycle) + tRFC;
-        for number in 0..self.banks.len() {
+        let end = rest.max().unwrap_or(cycle) + duration;
+        for number in members {
             let bank = &mut self.banks[number];
             (bank.open, bank.activate) = (None, end);
             let Want { row, write, order, .. } = self.wants[number % MOST];
@@ -228,11 +260,11 @@ impl Banks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use counterpoint_framework::model::Families;
+    use crate::memory::dram::standard::families;
     use counterpoint_framework::testing::params;
 
     fn banks(text: &str) -> Banks {
-        Banks::new(Timing::new(&params(&Families::default(), text)).unwrap())
+        Banks::new(Timing::new(&params(&families(), text)).unwrap())
     }
 
     fn next(banks: &mut Banks, bank: usize, row: u64, write: bool) -> (Command, u64) {
@@ -297,12 +329,12 @@ mod tests {
     #[test]
     fn a_refresh_waits_for_the_rows_and_holds_all_banks() {
         let banks = &mut banks("{ standard: hbm2 }");
-        assert_eq!(banks.all_closable(), 0);
+        assert_eq!(banks.closable(u64::MAX), 0);
         issue(banks, Command::Activate, 3, 5, 100);
-        assert_eq!(banks.all_closable(), 133, "tRAS");
+        assert_eq!(banks.closable(u64::MAX), 133, "tRAS");
         issue(banks, Command::Write, 3, 5, 140);
-        assert_eq!(banks.all_closable(), 140 + 2 + 1 + 12, "tWL, the burst and tWR");
-        banks.refresh(155);
+        assert_eq!(banks.closable(u64::MAX), 140 + 2 + 1 + 12, "tWL, the burst and tWR");
+        banks.refresh(u64::MAX, 155, 260);
         for bank in [0, 3] {
             assert_eq!(next(banks, bank, 5, false), (Command::Activate, 155 + 14 + 260), "tRP and tRFC");
         }

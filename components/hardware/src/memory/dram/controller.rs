@@ -1,4 +1,4 @@
-//! A DRAM controller: a queue of accesses, a scheduler (FR-FCFS) over one channel's banks, and the bytes themselves.
+//! A DRAM controller: a queue of accesses to one channel, the policies by which they are served, and the bytes themselves.
 //!
 //! Reads and writes take effect in the order of their arrival, as the values of a controller that searches its write
 //! queue do; their order on the banks is a matter of time only.
@@ -9,7 +9,8 @@ use std::rc::Rc;
 
 use counterpoint_framework::kernel::{Fault, Recall, Source, Watch};
 use counterpoint_framework::model::{
-    BusyCycles, Component, Context, Counter, Distribution, Invalid, Params, Ports, Setting, Stats,
+    BusyCycles, Choose, Component, Context, Counter, Distribution, Invalid, Params, Ports, Setting, Slot,
+    Stats,
 };
 use counterpoint_framework::telemetry::BusyTrack;
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
@@ -20,8 +21,12 @@ use counterpoint_protocols::preload::Preloaded;
 
 use super::backing::Backing;
 use super::bank::Command;
-use super::place::{DramAddress, Layout};
-use super::scheduler::{Issued, Request, Scheduler};
+use super::channel::{Channel, Issued, Policies, Request};
+use super::mapping::{DramAddress, Layout};
+use super::refresh::all_bank::AllBank;
+use super::refresh::{RefreshPlan, RefreshPolicy};
+use super::row_policy::RowPolicy;
+use super::scheduler::DramScheduler;
 use super::timing::{Timing, TimingParams};
 use crate::memory::address_map::{AddressMap, AddressMapParams};
 use crate::memory::by_label::ByLabel;
@@ -36,9 +41,14 @@ pub struct DramParams {
     /// line that is written back is one of them.
     #[param(default = "64", min = "1", max = "1024")]
     queue: u32,
-    /// Accesses to an open row that may overtake a bank's oldest, which wants another row; then it has its turn.
-    #[param(default = "64")]
-    overtaking: u32,
+    /// Order in which queued accesses are served.
+    #[param(default = "fr-fcfs")]
+    scheduler: Slot<dyn DramScheduler>,
+    /// When open rows are closed that no queued access wants.
+    #[param(default = "open")]
+    row_policy: Slot<dyn RowPolicy>,
+    /// Refresh: `all-bank` where it is not set and the standard has a tREFI, `none` where it has not.
+    refresh: Option<Choose<dyn RefreshPolicy>>,
     /// Replies that may wait for credit before no data moves any more: GPGPU-Sim's `dram_return_queue_size`.
     #[param(default = "116", min = "1")]
     return_queue: u32,
@@ -70,6 +80,9 @@ pub struct DramStats {
     /// Refreshes, up to the last command.
     #[stat(unit = "refreshes")]
     n_ref: Counter,
+    /// Rows that the row policy has closed, without a command, up to the last command.
+    #[stat(unit = "rows")]
+    rows_closed: Counter,
     /// Cycles in which requests were queued.
     #[stat(unit = "cycles")]
     n_activity: BusyCycles,
@@ -152,14 +165,23 @@ struct Access {
 
 /// A DRAM controller with its channel.
 pub struct DramController {
+    params: DramParams,
+    timing: Timing,
+    map: AddressMap,
+    layout: Layout,
+    refresh: Option<RefreshPlan>,
+}
+
+/// State of a controller that runs.
+struct Server {
     timing: Timing,
     map: AddressMap,
     layout: Layout,
     backing: Rc<RefCell<Backing>>,
     /// An address of this channel, once one has been asked for.
     served: Rc<Cell<Option<u64>>>,
-    scheduler: Scheduler<u32>,
-    /// Accesses that have no reply yet, by the number that the scheduler and the replies have for them.
+    channel: Channel,
+    /// Accesses that have no reply yet, by the number that the channel and the replies have for them.
     under_way: Table<Access>,
     queued: u64,
     depth: u64,
@@ -175,7 +197,7 @@ fn number(map: &AddressMap, line: u64, local: u64) -> u64 {
     if map.is_hashed() { line / LINE_BYTES } else { local / LINE_BYTES }
 }
 
-impl DramController {
+impl Server {
     /// Gives the words of its channel to the report of a run that hangs.
     fn recall(&self, sim: &Context<DramStats>) {
         let (map, backing, served) = (self.map, Rc::clone(&self.backing), Rc::clone(&self.served));
@@ -220,7 +242,7 @@ impl DramController {
         counts.n_req.add(1);
         counts.bytes.add(u64::from(mask.count_ones()));
         stats.queue_length.record(self.queued);
-        if self.scheduler.is_empty() {
+        if self.channel.is_empty() {
             stats.n_activity.begin(sim.clock(), cycle);
             track.begin(sim.now());
         }
@@ -241,18 +263,19 @@ impl DramController {
             far: parts as u8,
         };
         let payload = self.under_way.insert(Access { client, places, reply });
-        self.scheduler.push(cycle, Request { bank, row, write, columns, label, payload });
+        self.channel.push(cycle, Request { bank, row, write, columns, label, payload });
         Ok(())
     }
 
     /// Issues what can be issued. Gives the next cycle in which something may be allowed.
     fn step(&mut self, track: &BusyTrack, sim: &Context<DramStats>) -> u64 {
         let (cycle, stats) = (sim.cycle(), &sim.stats);
-        if self.scheduler.is_empty() {
+        if self.channel.is_empty() {
             return u64::MAX;
         }
-        let step = self.scheduler.step(cycle, self.replies.len() < self.return_queue);
+        let step = self.channel.step(cycle, self.replies.len() < self.return_queue);
         stats.n_ref.add(step.refreshes);
+        stats.rows_closed.add(step.closed);
         if step.refreshes > 0 {
             sim.debug(|| format!("{} refreshes", step.refreshes));
         }
@@ -269,7 +292,7 @@ impl DramController {
             stats.mrq_latency.record(cycle - finished.since);
             self.queued -= self.under_way.get(finished.payload).places;
             self.replies.push_back((finished.end + self.latency, finished.payload));
-            if self.scheduler.is_empty() {
+            if self.channel.is_empty() {
                 stats.n_activity.end(cycle + 1);
                 track.end(sim.cycles_from_now(1));
             }
@@ -288,10 +311,39 @@ fn parts(mask: ByteMask, size: u64) -> u64 {
     (touched.count() as u64).max(1)
 }
 
+impl DramController {
+    /// Builds what runs.
+    fn start(&self, sim: &Context<DramStats>) -> Result<Server, Fault> {
+        let DramController { params, timing, map, layout, refresh } = self;
+        let channels = u64::from(params.map.slices / params.map.slices_per_channel.max(1));
+        let reach = if map.is_hashed() { channels } else { 1 };
+        let policies = Policies {
+            scheduler: params.scheduler.build(sim)?,
+            rows: params.row_policy.build(sim)?,
+            refresh: refresh.clone(),
+        };
+        Ok(Server {
+            timing: *timing,
+            map: *map,
+            layout: layout.clone(),
+            backing: Rc::new(RefCell::new(Backing::new(params.capacity.get() * reach))),
+            served: Rc::default(),
+            channel: Channel::new(*timing, policies),
+            under_way: Table::default(),
+            queued: 0,
+            depth: params.queue.into(),
+            return_queue: params.return_queue as usize,
+            latency: params.latency.get(),
+            replies: VecDeque::new(),
+            turn: 0,
+        })
+    }
+}
+
 impl Component for DramController {
     const KIND: &'static str = "memory/dram-controller";
     const DOC: &'static str =
-        "A DRAM channel with its controller: banks, open rows, FR-FCFS, and the bytes themselves.";
+        "A DRAM channel with its controller: banks, rows, a scheduler, refresh, and the bytes themselves.";
     const DAEMON: bool = true;
     const WEIGHT: u32 = 35;
     type Params = DramParams;
@@ -301,67 +353,58 @@ impl Component for DramController {
     fn new(params: DramParams) -> Result<Self, Invalid> {
         let timing = Timing::new(&params.timing)?;
         let map = AddressMap::new(&params.map)?;
-        let channels = u64::from(params.map.slices / params.map.slices_per_channel.max(1));
-        let reach = if map.is_hashed() { channels } else { 1 };
-        Ok(DramController {
-            timing,
-            map,
-            layout: Layout::new(&timing, params.map.dram.0)?,
-            backing: Rc::new(RefCell::new(Backing::new(params.capacity.get() * reach))),
-            served: Rc::default(),
-            scheduler: Scheduler::new(timing, params.overtaking),
-            queued: 0,
-            depth: params.queue.into(),
-            return_queue: params.return_queue as usize,
-            latency: params.latency.get(),
-            under_way: Table::default(),
-            replies: VecDeque::new(),
-            turn: 0,
-        })
+        let layout = Layout::new(&timing, params.map.dram.0)?;
+        let refresh = match &params.refresh {
+            Some(policy) => policy.build().plan(&timing)?,
+            None if timing.tREFI > 0 => AllBank.plan(&timing)?,
+            None => None,
+        };
+        Ok(DramController { params, timing, map, layout, refresh })
     }
 
     async fn run(&mut self, io: &mut DramPorts, sim: &Context<DramStats>) -> Result<(), Fault> {
         sim.set_acts(false);
-        self.recall(sim);
+        let mut server = self.start(sim)?;
+        server.recall(sim);
         let clients = io.clients.len();
         let track = sim.busy_track("channel", &["reads", "writes"]);
         if let Some(preloaded) = sim.resource::<Preloaded>() {
-            self.backing.borrow_mut().begin_with(preloaded, sim.path());
+            server.backing.borrow_mut().begin_with(preloaded, sim.path());
         }
         sim.stats.by_label.begin(sim.resource(), sim.path());
-        sim.stats.peak_bandwidth.set(self.timing.peak(sim.clock().frequency()));
+        sim.stats.peak_bandwidth.set(server.timing.peak(sim.clock().frequency()));
         let asking = Watch::new(io.clients.iter().map(|client| &client.rx));
         loop {
             let cycle = sim.cycle();
             if asking.arrived(sim).next().is_some() {
-                for client in (self.turn..clients).chain(0..self.turn) {
-                    if self.queued < self.depth
+                for client in (server.turn..clients).chain(0..server.turn) {
+                    if server.queued < server.depth
                         && let Some(request) = io.clients[client].rx.try_recv()
                     {
-                        self.accept(client, request, &track, sim)?;
+                        server.accept(client, request, &track, sim)?;
                     }
                 }
             }
-            self.turn = if self.turn + 1 < clients { self.turn + 1 } else { 0 };
-            let held = self.replies.len() >= self.return_queue;
-            let mut next = self.step(&track, sim);
+            server.turn = if server.turn + 1 < clients { server.turn + 1 } else { 0 };
+            let held = server.replies.len() >= server.return_queue;
+            let mut next = server.step(&track, sim);
             let mut blocked = None;
-            while let Some(&(ready, number)) = self.replies.front() {
-                let client = self.under_way.get(number).client;
+            while let Some(&(ready, number)) = server.replies.front() {
+                let client = server.under_way.get(number).client;
                 let Some(permit) = io.clients[client].tx.try_reserve() else {
                     blocked = Some(client);
                     break;
                 };
                 let wait = if ready > cycle { sim.span(ready - cycle) } else { SimTime::ZERO };
-                self.replies.pop_front();
-                permit.send_after(wait, self.under_way.take(number).reply);
+                server.replies.pop_front();
+                permit.send_after(wait, server.under_way.take(number).reply);
             }
-            if held && self.replies.len() < self.return_queue && !self.scheduler.is_empty() {
+            if held && server.replies.len() < server.return_queue && !server.channel.is_empty() {
                 next = cycle + 1;
             }
             let deadline = if next == u64::MAX { SimTime::MAX } else { sim.cycles_from_now(next - cycle) };
-            sim.set_busy(!self.scheduler.is_empty() || !self.replies.is_empty());
-            let room = self.queued < self.depth;
+            sim.set_busy(!server.channel.is_empty() || !server.replies.is_empty());
+            let room = server.queued < server.depth;
             let credit = blocked.and_then(|client: usize| io.clients[client].tx.when(true));
             sim.wait(deadline, [asking.when(room), credit]).await;
         }

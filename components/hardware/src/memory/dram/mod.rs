@@ -2,10 +2,15 @@
 
 pub mod backing;
 pub mod bank;
+pub mod channel;
 pub mod divisor;
+pub mod mapping;
 pub mod mask;
-pub mod place;
+pub mod queue;
+pub mod refresh;
+pub mod row_policy;
 pub mod scheduler;
+pub mod standard;
 pub mod timing;
 
 counterpoint_framework::components! {

@@ -93,6 +93,10 @@ pub(super) struct L1 {
     allocates: bool,
     /// A line has been requested since everything was invalidated.
     has_read: bool,
+    /// The instant from which on lines that are requested must be known: that of the first lookup after a launch or an acquire.
+    fresh: SimTime,
+    /// A launch has begun or an acquire has been done since.
+    is_stale: bool,
     stuck: Stuck,
     /// A line of local memory that has been evicted and has not left.
     evicted: Option<MemRequest>,
@@ -119,6 +123,8 @@ impl L1 {
             flush: params.flush,
             allocates: params.local_stores == LocalStores::Allocate,
             has_read: false,
+            fresh: SimTime::ZERO,
+            is_stale: false,
             stuck: Stuck::No,
             evicted: None,
         })
@@ -127,6 +133,7 @@ impl L1 {
     /// Another launch begins here; returns whether the lines that the last one read are invalidated. Lines of
     /// local memory are kept: their warps may live.
     pub(super) fn launch_changed(&mut self) -> bool {
+        self.is_stale = true;
         let flushes = self.flush == L1Flush::LaunchChange;
         if flushes {
             self.stuck = Stuck::No;
@@ -138,6 +145,7 @@ impl L1 {
     /// Invalidates what memory has, too: it may be older than what an acquire has seen. A miss under way serves those that wait already
     /// and nobody else. Local memory's dirty lines stay.
     pub(super) fn acquire(&mut self) {
+        self.is_stale = true;
         if std::mem::take(&mut self.has_read) {
             self.stuck = Stuck::No;
             self.cache.invalidate_clean();
@@ -216,16 +224,19 @@ impl L1 {
                 || matches!(access.kind, AccessKind::Atomic(..)))
     }
 
-    /// Looks up the transaction at the end of the pipeline, which belongs to this access of a warp; `store` is the answer to a
+    /// Looks up the transaction at the end of the pipeline now, which belongs to this access of a warp; `store` is the answer to a
     /// store of it. The values of a hit are left in `words`, those of local memory in the access.
     pub(super) fn look_up(
         &mut self,
         access: &mut Access,
-        (store, label): (Answer, Label),
+        (store, label, now): (Answer, Label, SimTime),
         memory: &mut Out<MemRequest>,
         bypasses: &mut Table<Waiter>,
         words: &mut [Row; 4],
     ) -> Outcome {
+        if std::mem::take(&mut self.is_stale) {
+            self.fresh = now;
+        }
         let Some(Transaction { instruction, lanes, part, line, .. }) = self.first() else {
             return Outcome::Blocked;
         };
@@ -252,14 +263,14 @@ impl L1 {
             let (mut data, mut mask) = (Values::zero(), 0);
             access.scatter(lanes, line, &mut data[..], &mut mask);
             self.invalidate(line);
-            send(permit, line, label, store, MemAccess::Write(mask, data));
+            send(permit, (line, label, now), store, MemAccess::Write(mask, data));
             return Outcome::Stored;
         }
         if self.passes(access) {
             let Some(permit) = memory.try_reserve() else { return Outcome::NoCredit };
             self.invalidate(line);
             let answer = Answer::Bypass(bypasses.insert(waiter));
-            send(permit, line, label, answer, past(access, lanes, line));
+            send(permit, (line, label, now), answer, past(access, lanes, line));
             return Outcome::Bypassed;
         }
         match self.load(line, ByteMask::MAX, waiter, label, memory) {
@@ -299,7 +310,7 @@ impl L1 {
         let Some(way) = way.or_else(|| self.allocate(line, label)) else { return Err(Outcome::Blocked) };
         let miss = self.cache.begin_miss(way, waiter);
         self.has_read = true;
-        send(permit, line, label, Answer::Miss(miss), MemAccess::Read(ByteMask::MAX));
+        send(permit, (line, label, self.fresh), Answer::Miss(miss), MemAccess::Read(ByteMask::MAX));
         Err(Outcome::Missed)
     }
 
@@ -314,17 +325,20 @@ impl L1 {
     ) -> Outcome {
         let way = match self.cache.find(line, line / LINE_BYTES) {
             Some(way) if self.cache.is_pending(way) => return Outcome::Blocked,
+            Some(way) => {
+                self.cache.touch(way);
+                Some(way)
+            }
             None if self.allocates => self.allocate(line, label),
-            way => way,
+            None => None,
         };
         let (mask, data) = local::scatter(access, waiter.part, waiter.lanes);
         if let Some(way) = way {
-            self.cache.touch(way);
             self.cache.write(way, mask, &data);
             return Outcome::Kept;
         }
         let Some(permit) = memory.try_reserve() else { return Outcome::NoCredit };
-        send(permit, line, label, store, MemAccess::Write(mask, data.into()));
+        send(permit, (line, label, self.fresh), store, MemAccess::Write(mask, data.into()));
         Outcome::Stored
     }
 
@@ -337,6 +351,7 @@ impl L1 {
             tag: Answer::WriteBack.tag(),
             client: 0,
             label,
+            fresh: SimTime::ZERO,
             access: MemAccess::Write(evicted.dirty, evicted.data),
         });
         Some(way)
@@ -405,8 +420,13 @@ impl L1 {
     }
 }
 
-fn send(permit: Permit<'_, MemRequest>, line: u64, label: Label, answer: Answer, access: MemAccess) {
-    permit.send(MemRequest { line, tag: answer.tag(), client: 0, label, access });
+fn send(
+    permit: Permit<'_, MemRequest>,
+    (line, label, fresh): (u64, Label, SimTime),
+    answer: Answer,
+    access: MemAccess,
+) {
+    permit.send(MemRequest { line, tag: answer.tag(), client: 0, label, fresh, access });
 }
 
 /// Request of lanes for a line, past the cache.

@@ -62,8 +62,8 @@ impl LoadStore {
         let label = sm.label(warp);
         let words = &mut *self.words;
         let store = Answer::Store(warp, epoch);
-        let outcome =
-            self.l1.look_up(&mut instruction.access, (store, label), memory, &mut self.bypasses, words);
+        let context = (store, label, sm.sim.now());
+        let outcome = self.l1.look_up(&mut instruction.access, context, memory, &mut self.bypasses, words);
         sm.sim.trace(|| format!("L1: {} {:#x} of warp slot {warp}", outcome.name(), transaction.line));
         match outcome {
             Outcome::Blocked => {

@@ -21,6 +21,7 @@ mod tlb;
 
 use counterpoint_framework::kernel::{Fault, In, Out};
 use counterpoint_framework::model::Invalid;
+use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemResult, SECTOR_BYTES, line_of};
 use counterpoint_protocols::translation::{MmuReply, MmuRequest, RangeClaim};
@@ -206,7 +207,9 @@ impl LoadStore {
     }
 
     /// Another launch begins here; gives whether the L1 has invalidated everything for it.
-    pub(super) fn launch_changed(&mut self) -> bool {
+    pub(super) fn launch_changed(&mut self, now: SimTime) -> bool {
+        self.textures.launch_changed(now);
+        self.constants.launch_changed(now);
         // Memory behind a texture may have been written by the launch before.
         self.textures.invalidate();
         self.l1.launch_changed()

@@ -1,11 +1,17 @@
-//! A set-associative cache with data: tags, valid and dirty bytes, least-recently-used replacement, and the misses
+//! A set-associative cache with data: tags, valid and dirty bytes, replacement, and the misses
 //! that are under way. It keeps no time; L1 and L2 add their own.
+
+pub mod bypass;
+pub mod prefetch;
+pub mod replacement;
+pub mod write_policy;
 
 use counterpoint_framework::model::{Choice, Invalid, Params};
 use counterpoint_framework::time::Bytes;
 use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Line, merge};
 use counterpoint_protocols::values::Values;
 
+use self::replacement::Replacement;
 use super::polynomial::Polynomial;
 
 /// Function from a line to its set in a cache.
@@ -121,19 +127,22 @@ pub struct Cache<T> {
     /// Maximum number of protected lines in a set.
     protected_ways: usize,
     clock: u64,
+    /// The replacement policy, unless the least recently used line goes.
+    replacement: Option<Box<dyn Replacement>>,
+    /// Ways from which the policy chooses, for its next decision.
+    candidates: Vec<usize>,
 }
 
 impl<T> Cache<T> {
-    /// An empty cache.
+    /// Whether there is a cache of this shape.
     ///
     /// # Errors
-    /// When the capacity is not a whole number of sets.
-    pub fn new(params: &CacheParams) -> Result<Self, Invalid> {
+    /// When the capacity is not a whole number of sets, or the function of the sets is not for their number.
+    pub fn check(params: &CacheParams) -> Result<(), Invalid> {
         let (capacity, ways) = (params.capacity.get(), u64::from(params.ways));
         if capacity == 0 || capacity % (LINE_BYTES * ways) != 0 {
             return Err(format!("capacity must be a multiple of ways × {LINE_BYTES} B").into());
         }
-        let lines = (capacity / LINE_BYTES) as usize;
         let sets = capacity / (LINE_BYTES * ways);
         let (fits, wanted) = match params.set_index {
             SetIndex::Linear => (true, ""),
@@ -146,6 +155,17 @@ impl<T> Cache<T> {
         if !fits {
             return Err(format!("set_index: {wanted}, and these are {sets}").into());
         }
+        Ok(())
+    }
+
+    /// An empty cache.
+    ///
+    /// # Errors
+    /// As [`Cache::check`].
+    pub fn new(params: &CacheParams) -> Result<Self, Invalid> {
+        Self::check(params)?;
+        let lines = (params.capacity.get() / LINE_BYTES) as usize;
+        let sets = lines as u64 / u64::from(params.ways);
         Ok(Cache {
             ways: params.ways as usize,
             sets,
@@ -161,7 +181,15 @@ impl<T> Cache<T> {
             merges: params.merges as usize,
             protected_ways: usize::MAX,
             clock: 0,
+            replacement: None,
+            candidates: Vec::new(),
         })
+    }
+
+    /// Lets a policy choose victims.
+    pub fn replace_by(&mut self, mut policy: Box<dyn Replacement>) {
+        policy.begin(self.lines.len());
+        self.replacement = Some(policy).filter(|policy| !policy.is_lru());
     }
 
     #[inline]
@@ -205,17 +233,48 @@ impl<T> Cache<T> {
         self.lines[way.0 as usize] == line && self.valid(way) == ByteMask::MAX
     }
 
-    /// Notes a use of the line.
+    /// Notes a use of a line that was here.
     #[inline]
     pub fn touch(&mut self, way: WayId) {
         self.clock += 1;
         self.tags[way.0 as usize].used = self.clock;
+        if let Some(policy) = &mut self.replacement {
+            policy.used(way.index());
+        }
     }
 
-    /// Makes room for a line that is not here: an empty way, or the least recently used one that waits for
-    /// nothing, those that are protected last. A dirty victim is returned with it. `None`: every way of the
-    /// set waits for its line.
+    /// Makes room for a line that is not here: an empty way, or that of the policy's victim among the lines that wait for
+    /// nothing, those that are protected last. A dirty victim is returned with it. `None`: every way of the set waits for its
+    /// line.
     pub fn allocate(&mut self, line: u64, index: u64) -> Option<(WayId, Option<Evicted>)> {
+        self.replace(line, index, false)
+    }
+
+    /// Makes room for a line that nobody has asked for, as [`Cache::allocate`] does.
+    pub fn allocate_prefetched(&mut self, line: u64, index: u64) -> Option<(WayId, Option<Evicted>)> {
+        self.replace(line, index, true)
+    }
+
+    fn replace(&mut self, line: u64, index: u64, prefetched: bool) -> Option<(WayId, Option<Evicted>)> {
+        let place = match &self.replacement {
+            None => self.least_recently_used(index),
+            Some(_) => self.policys_victim(index),
+        }?;
+        let way = WayId(place as u32);
+        let evicted = self.take(way);
+        self.lines[place] = line;
+        self.held += 1;
+        self.clock += 1;
+        self.tags[place] = Way { used: self.clock, ..Way::EMPTY };
+        if let Some(policy) = &mut self.replacement {
+            policy.filled(place, prefetched);
+        }
+        Some((way, evicted))
+    }
+
+    /// The way of a set that is empty or whose line was used least recently.
+    #[inline]
+    fn least_recently_used(&self, index: u64) -> Option<usize> {
         let set = self.set(index);
         let (mut least, mut found) = (u64::MAX, None);
         for (place, (&held, way)) in set.clone().zip(self.lines[set.clone()].iter().zip(&self.tags[set])) {
@@ -224,14 +283,31 @@ impl<T> Cache<T> {
                 (least, found) = (key, Some(place));
             }
         }
-        let place = found?;
-        let way = WayId(place as u32);
-        let evicted = self.take(way);
-        self.lines[place] = line;
-        self.held += 1;
-        self.tags[place] = Way::EMPTY;
-        self.touch(way);
-        Some((way, evicted))
+        found
+    }
+
+    /// The way of a set that is empty or that the policy chooses.
+    fn policys_victim(&mut self, index: u64) -> Option<usize> {
+        let set = self.set(index);
+        let (tags, candidates) = (&self.tags, &mut self.candidates);
+        let free = || set.clone().filter(|&place| tags[place].miss == NO_MISS);
+        if let Some(empty) = free().find(|&place| self.lines[place] == NO_LINE) {
+            return Some(empty);
+        }
+        candidates.clear();
+        candidates.extend(free().filter(|&place| !tags[place].is_protected));
+        if candidates.is_empty() {
+            candidates.extend(free());
+        }
+        if candidates.is_empty() {
+            return None;
+        }
+        let victim = self.replacement.as_mut()?.victim(candidates);
+        assert!(
+            candidates.contains(&victim),
+            "the replacement policy evicts way {victim}, none of {candidates:?}"
+        );
+        Some(victim)
     }
 
     /// Forgets a line that waits for nothing, and gives what must be written back.
@@ -301,6 +377,27 @@ impl<T> Cache<T> {
         let way = &mut self.tags[way.0 as usize];
         way.valid |= mask;
         way.dirty |= mask;
+    }
+
+    /// Writes bytes that memory gets as well.
+    pub fn update(&mut self, way: WayId, mask: ByteMask, data: &Line) {
+        merge(&mut self.data[way.0 as usize], mask, data);
+        let way = &mut self.tags[way.0 as usize];
+        way.valid |= mask;
+        way.dirty &= !mask;
+    }
+
+    /// Gives the bytes of a line that memory does not have, for it to get them.
+    pub fn clean(&mut self, way: WayId) -> Option<Evicted> {
+        let place = way.0 as usize;
+        let dirty = std::mem::take(&mut self.tags[place].dirty);
+        let (line, data) = (self.lines[place], &self.data[place]);
+        (dirty != 0).then(|| Evicted { line, dirty, data: Values::from(data) })
+    }
+
+    /// Invalidates bytes of a line, none of which is dirty. The line keeps its way.
+    pub fn forget(&mut self, way: WayId, bytes: ByteMask) {
+        self.tags[way.0 as usize].valid &= !bytes;
     }
 
     /// Puts a line that memory has, too, into an empty way or in the place of the one that was used least recently, which
@@ -378,13 +475,23 @@ impl<T> Cache<T> {
     /// # Panics
     /// If no miss can begin, or one is under way for this line.
     pub fn begin_miss(&mut self, way: WayId, access: T) -> u32 {
+        let miss = self.begin_prefetch(way);
+        if let Some(miss) = &mut self.misses[miss as usize] {
+            miss.waiting.push(access);
+        }
+        miss
+    }
+
+    /// Begins a miss for a line that nobody waits for yet.
+    ///
+    /// # Panics
+    /// As [`Cache::begin_miss`].
+    pub fn begin_prefetch(&mut self, way: WayId) -> u32 {
         let miss = self.free.pop().expect("a miss can begin");
         let tag = &mut self.tags[way.0 as usize];
         assert_eq!(tag.miss, NO_MISS, "one miss per line");
         tag.miss = miss;
-        let mut waiting = self.lists.pop().unwrap_or_default();
-        waiting.push(access);
-        self.misses[miss as usize] = Some(Miss { way, waiting });
+        self.misses[miss as usize] = Some(Miss { way, waiting: self.lists.pop().unwrap_or_default() });
         miss
     }
 

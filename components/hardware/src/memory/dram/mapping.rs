@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
     use crate::memory::address_map::{AddressMap, AddressMapParams};
-    use counterpoint_framework::model::Families;
+    use crate::memory::dram::standard::families;
     use counterpoint_framework::testing::params;
     use proptest::prelude::*;
 
@@ -92,8 +92,8 @@ mod tests {
                          dram: dramid@8;00000000.00000000.00000000.00000000.0000RRRR.RRRRRRRR.BBBCCCCB.CCSSSSSS }";
 
     fn fermi() -> (AddressMap, Layout) {
-        let map: AddressMapParams = params(&Families::default(), FERMI);
-        let timing = Timing::new(&params(&Families::default(), "{}")).unwrap();
+        let map: AddressMapParams = params(&families(), FERMI);
+        let timing = Timing::new(&params(&families(), "{}")).unwrap();
         (AddressMap::new(&map).unwrap(), Layout::new(&timing, map.dram.0).unwrap())
     }
 
@@ -133,8 +133,8 @@ mod tests {
 
     #[test]
     fn a_mask_needs_the_banks_of_the_dram() {
-        let timing = Timing::new(&params(&Families::default(), "{ banks: 8 }")).unwrap();
-        let map: AddressMapParams = params(&Families::default(), FERMI);
+        let timing = Timing::new(&params(&families(), "{ banks: 8 }")).unwrap();
+        let map: AddressMapParams = params(&families(), FERMI);
         let refused = Layout::new(&timing, map.dram.0).map(|_| ()).unwrap_err();
         assert_eq!(refused.0, "the address mask has 16 banks, and the DRAM has 8");
     }
@@ -158,7 +158,7 @@ mod tests {
 
         #[test]
         fn the_plain_layout_is_row_bank_column(address in 0_u64..1 << 40) {
-            let timing = Timing::new(&params(&Families::default(), "{}")).unwrap();
+            let timing = Timing::new(&params(&families(), "{}")).unwrap();
             let place = Layout::new(&timing, None).unwrap().place(address);
             let whole = (place.row * 16 + place.bank as u64) * 2048 + place.column;
             prop_assert!(whole == address && place.bank < 16 && place.column < 2048);

@@ -1,0 +1,41 @@
+//! One read of a number leaves its line, so that a stream does not push out all else.
+
+use counterpoint_framework::model::{Params, Variant};
+use counterpoint_protocols::memory::MemRequest;
+
+use super::Bypass;
+
+/// How many reads pass.
+#[derive(Clone, Debug, Params)]
+pub(super) struct FractionParams {
+    /// One read of this number that misses leaves its line; the others pass.
+    #[param(default = "32", min = "1")]
+    one_in: u32,
+}
+
+/// The policy `fraction`.
+pub(super) struct Fraction {
+    one_in: u32,
+    passed: u32,
+}
+
+impl Variant<dyn Bypass> for Fraction {
+    const NAME: &'static str = "fraction";
+    const DOC: &'static str = "One of several reads that miss leaves its line in the cache; the others pass.";
+    type Params = FractionParams;
+
+    fn build(params: &FractionParams) -> Result<Box<dyn Bypass>, String> {
+        Ok(Box::new(Fraction { one_in: params.one_in, passed: 0 }))
+    }
+}
+
+impl Bypass for Fraction {
+    fn passes(&mut self, _read: &MemRequest) -> bool {
+        self.passed += 1;
+        let stays = self.passed == self.one_in;
+        if stays {
+            self.passed = 0;
+        }
+        !stays
+    }
+}

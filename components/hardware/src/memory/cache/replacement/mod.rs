@@ -1,0 +1,42 @@
+//! Replacement policies of a cache: which line of a set makes room for another.
+//!
+//! A policy is one file and one line in the list. Ways have one number for the whole cache: those of a set lie beside each other.
+
+counterpoint_framework::variants! {
+    /// Registers the replacement policies of this folder.
+    pub(crate) fn register, of dyn Replacement;
+
+    mod lru::Lru;
+    mod fifo::Fifo;
+    mod random::Random;
+    mod srrip::Srrip;
+    mod bimodal::Bimodal;
+}
+
+/// Chooses the line of a set that makes room for another.
+pub trait Replacement {
+    /// Whether the victim is the least recently used line, of which the cache keeps the order itself. Then nothing else is asked.
+    fn is_lru(&self) -> bool {
+        false
+    }
+
+    /// Notes the size of the cache, in ways: once, before all else.
+    fn begin(&mut self, ways: usize);
+
+    /// Notes that a way has been given to another line, for an access or for a prefetch.
+    fn filled(&mut self, way: usize, prefetched: bool);
+
+    /// Notes another use of the line in a way.
+    fn used(&mut self, way: usize);
+
+    /// The way whose line makes room, one of the candidates: ways of one set, none of them empty, in ascending order.
+    fn victim(&mut self, candidates: &[usize]) -> usize;
+}
+
+/// The candidate with the smallest key, the first of equals.
+fn least(candidates: &[usize], key: impl Fn(usize) -> u64) -> usize {
+    candidates.iter().copied().min_by_key(|&way| key(way)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

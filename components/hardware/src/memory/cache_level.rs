@@ -1,0 +1,93 @@
+//! A cache of any level: between SMs and the network (an L1.5), beside an L2 slice, or between a slice and its DRAM (an L3).
+//!
+//! A private cache shares memory with others that it does not see, such as those of other clusters of SMs. Its clean lines then
+//! answer only requests that may see them: a request names the instant from which on values must be known, which is that of its
+//! launch, of the last acquire, or its own if it passes the L1 by. Such a cache has to write through or around.
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_framework::model::{Component, Context, Invalid, Params, Slot};
+use counterpoint_framework::time::{Bytes, Cycles};
+
+use super::address_map::{AddressMap, AddressMapParams};
+use super::cache::bypass::Bypass;
+use super::cache::prefetch::Prefetcher;
+use super::cache::replacement::Replacement;
+use super::cache::write_policy::WritePolicy;
+use super::cache::{Cache, CacheParams};
+use super::cache_server::{Atomics, CachePorts, CacheServer, Shape, WriteMiss, policies, serve};
+use super::cache_stats::LevelStats;
+
+/// Size, timing and policies of a cache.
+#[derive(Clone, Debug, Params)]
+pub struct CacheLevelParams {
+    /// Size, shape and misses under way.
+    cache: CacheParams,
+    /// Whether other caches beside it have the same memory behind them. Then writes have to go through or around.
+    #[param(default = "off")]
+    private: bool,
+    /// Bytes fetched together on a miss.
+    #[param(default = "32 B", min = "32 B", max = "128 B")]
+    sector: Bytes,
+    /// Treatment of a write to sectors that are not here, where it stays here.
+    #[param(default = "validate")]
+    write_miss: WriteMiss,
+    /// Which line of a set makes room for another.
+    #[param(default = "lru")]
+    replacement: Slot<dyn Replacement>,
+    /// Where writes go.
+    #[param(default = "back")]
+    write: Slot<dyn WritePolicy>,
+    /// Which lines are fetched before anybody asks for them.
+    #[param(default = "none")]
+    prefetcher: Slot<dyn Prefetcher>,
+    /// Which reads leave no line here.
+    #[param(default = "none")]
+    bypass: Slot<dyn Bypass>,
+    /// From taking a request to its reply leaving, on a hit.
+    #[param(default = "20 cycles")]
+    hit_latency: Cycles,
+    /// Where addresses lie, for a cache that serves a part of them: the map of the slice or the channel behind it.
+    map: AddressMapParams,
+}
+
+/// A cache of any level.
+pub struct CacheLevel(CacheLevelParams);
+
+impl Component for CacheLevel {
+    const KIND: &'static str = "memory/cache";
+    const DOC: &'static str = "A cache between its clients and memory; atomics are executed behind it.";
+    const DAEMON: bool = true;
+    const WEIGHT: u32 = 60;
+    type Params = CacheLevelParams;
+    type Ports = CachePorts;
+    type Stats = LevelStats;
+
+    fn new(params: CacheLevelParams) -> Result<Self, Invalid> {
+        if !params.sector.get().is_power_of_two() {
+            return Err("sector must be a power of two".into());
+        }
+        if params.private && params.write.name() == "back" {
+            return Err(
+                "a private cache writes `through` or `around`: others would not see what stays here".into()
+            );
+        }
+        Cache::<()>::check(&params.cache)?;
+        AddressMap::new(&params.map)?;
+        Ok(CacheLevel(params))
+    }
+
+    async fn run(&mut self, io: &mut CachePorts, sim: &Context<LevelStats>) -> Result<(), Fault> {
+        let CacheLevel(params) = self;
+        let mut cache = Cache::new(&params.cache).map_err(|invalid| Fault::new(invalid.0))?;
+        cache.replace_by(params.replacement.build(sim)?);
+        let shape = Shape {
+            map: AddressMap::new(&params.map).map_err(|invalid| Fault::new(invalid.0))?,
+            sector: params.sector.get() as u32,
+            write_miss: params.write_miss,
+            hit_latency: params.hit_latency.get(),
+        };
+        let mut server = CacheServer::new(cache, shape, Atomics::Behind, params.private);
+        server.policies = policies((&params.write, &params.prefetcher, &params.bypass), sim)?;
+        serve(server, io, sim, Some(1).filter(|_| !params.private)).await
+    }
+}

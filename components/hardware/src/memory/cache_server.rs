@@ -1,0 +1,679 @@
+//! A cache between its clients and memory, as it runs: what an L2 slice and a cache of any other level have in common.
+//!
+//! Valid and dirty state is kept per byte; misses fetch whole sectors. A request occupies the cache for a cycle a sector of
+//! 32 bytes; a fill is taken beside it. What the cache does not do itself goes on to memory, and the answer back.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use counterpoint_framework::kernel::{Fault, Recall, Source};
+use counterpoint_framework::model::{Choice, Context, Ports, Slot};
+use counterpoint_framework::time::SimTime;
+use counterpoint_protocols::extra::LineTag;
+use counterpoint_protocols::memory::{
+    AtomicLane, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemResult, MemoryClient,
+    MemoryServer, Packets, SECTOR_BYTES, Tag, line_of, sectors, word_of,
+};
+use counterpoint_protocols::preload::Preloaded;
+use counterpoint_protocols::write_log::WriteLog;
+
+use super::address_map::AddressMap;
+use super::atomic;
+use super::atomic_unit::AtomicUnit;
+use super::cache::bypass::Bypass;
+use super::cache::prefetch::{LookedUp, Prefetcher, in_one_page};
+use super::cache::write_policy::{WritePolicy, WriteTo};
+use super::cache::{Cache, Evicted, WayId};
+use super::cache_stats::{CacheCounts, CacheStats, Count};
+use super::line_rule::LineRule;
+use super::table::Table;
+
+/// Treatment of a write-back cache of a write to sectors that are not here.
+#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WriteMiss {
+    /// The store leaves its bytes; the rest of the line is fetched when somebody reads it.
+    Validate,
+    /// The sectors that it touches are fetched whole before it is done.
+    Fetch,
+}
+
+/// The ports of a cache.
+#[derive(Ports)]
+pub struct CachePorts {
+    /// Accesses from the network, and the answers to them.
+    pub(super) requests: MemoryServer,
+    /// Line traffic to memory.
+    pub(super) memory: MemoryClient,
+}
+
+/// Shape and timing of a cache.
+pub(super) struct Shape {
+    pub(super) map: AddressMap,
+    /// Bytes fetched together on a miss.
+    pub(super) sector: u32,
+    pub(super) write_miss: WriteMiss,
+    /// Cycles from taking a request to its reply leaving, on a hit.
+    pub(super) hit_latency: u64,
+}
+
+/// Policies of a cache; those that are not here cost nothing.
+#[derive(Default)]
+pub(super) struct Policies {
+    /// Where writes go; without it, into the cache.
+    pub(super) write: Option<Box<dyn WritePolicy>>,
+    pub(super) prefetcher: Option<Box<dyn Prefetcher>>,
+    pub(super) bypass: Option<Box<dyn Bypass>>,
+    /// The rule for tags of lines.
+    pub(super) rule: Option<Box<dyn LineRule>>,
+}
+
+/// Where atomics are executed.
+pub(super) enum Atomics {
+    /// Here; by a unit where they take longer than reads.
+    Here(Option<AtomicUnit>),
+    /// Nearer to memory.
+    Behind,
+}
+
+/// A cache that runs.
+pub(super) struct CacheServer {
+    cache: Cache<MemRequest>,
+    shape: Shape,
+    pub(super) policies: Policies,
+    atomics: Atomics,
+    /// Lines to be written back and dropped, if they still bear the tag.
+    flushing: VecDeque<(WayId, LineTag)>,
+    /// For each way, on whose behalf it was written last.
+    writers: Vec<Label>,
+    /// For each way, the instant from which on its clean bytes are known, where other caches write to the same memory.
+    known_since: Option<Vec<SimTime>>,
+    /// Preloaded lines that have not been put here yet.
+    pub(super) cold: Option<Arc<Preloaded>>,
+    /// Where writes to buffers are noted that somebody watches.
+    pub(super) log: Option<Arc<WriteLog>>,
+    /// The cache takes the next request in this cycle.
+    free: u64,
+    /// A request that was refused.
+    held: Option<MemRequest>,
+    /// Requests that have gone on to memory: the names that their clients have for them.
+    passed: Table<(Tag, u32)>,
+    /// Lines that the prefetcher wants, with the label of the read, and its list of them.
+    prefetches: VecDeque<(u64, Label)>,
+    wanted: Vec<u64>,
+    to_memory: VecDeque<MemRequest>,
+    /// Replies that have no credit yet, with the cycle in which they were ready.
+    replies: VecDeque<(u64, MemReply)>,
+}
+
+/// Replies and fetches that may wait for credit before new requests are held back; and lines to prefetch before others are
+/// ignored.
+const OUTGOING: usize = 16;
+/// The tag of a write-back: nobody waits for its answer.
+const WRITE_BACK: Tag = Tag(u32::MAX);
+/// Bit of the tags of requests that have gone on; the others are those of misses.
+const PASSED: u32 = 1 << 31;
+
+impl CacheServer {
+    /// An empty cache. A private one shares memory with others that it does not see.
+    pub(super) fn new(cache: Cache<MemRequest>, shape: Shape, atomics: Atomics, private: bool) -> Self {
+        CacheServer {
+            writers: vec![Label::default(); cache.lines()],
+            known_since: private.then(|| vec![SimTime::ZERO; cache.lines()]),
+            cache,
+            shape,
+            policies: Policies::default(),
+            atomics,
+            flushing: VecDeque::new(),
+            cold: None,
+            log: None,
+            free: 0,
+            held: None,
+            passed: Table::default(),
+            prefetches: VecDeque::new(),
+            wanted: Vec::new(),
+            to_memory: VecDeque::new(),
+            replies: VecDeque::new(),
+        }
+    }
+
+    /// The word at an address, for the report of a run that hangs.
+    fn recall(&self, address: u64, level: u8) -> Option<Recall> {
+        let line = line_of(address);
+        let way = self.cache.find(line, self.shape.map.within_slice(line) / LINE_BYTES)?;
+        let here = self.cache.valid(way) >> (address - line) & 0xf == 0xf;
+        here.then(|| Recall { level, contents: word_of(self.cache.data(way), address) })
+    }
+
+    /// Puts preloaded lines here, as far as they belong to the slice that a line belongs to.
+    #[cold]
+    fn warm_up(&mut self, line: u64, preloaded: &Preloaded, path: &str) {
+        let own = self.shape.map.slice(line);
+        for line in preloaded.lines(path).into_iter().filter(|&line| self.shape.map.slice(line) == own) {
+            self.cache.warm(line, self.shape.map.within_slice(line) / LINE_BYTES);
+        }
+        self.cache.give_values(|line, data| _ = preloaded.fill(path, line, data));
+    }
+
+    /// A way for a line that is not here. `None`: every way of its set waits.
+    fn allocate(&mut self, line: u64, index: u64, sim: &Context<impl CacheStats>) -> Option<WayId> {
+        let (way, evicted) = self.cache.allocate(line, index)?;
+        self.write_back(way, evicted, sim);
+        Some(way)
+    }
+
+    /// Sends what a way held to memory.
+    fn write_back(&mut self, way: WayId, evicted: Option<Evicted>, sim: &Context<impl CacheStats>) {
+        let Some(Evicted { line, dirty, data }) = evicted else { return };
+        let label = self.writers[way.index()];
+        sim.stats.by_label().of(label).add(Count::WriteBacks, 1);
+        sim.trace(|| format!("evicts {line:#x} and writes it back"));
+        let access = MemAccess::Write(dirty, data);
+        let (tag, fresh) = (WRITE_BACK, SimTime::ZERO);
+        self.to_memory.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
+    }
+
+    /// Writes bytes of a line, and notes who did.
+    fn write(
+        &mut self,
+        way: WayId,
+        label: Label,
+        (line, mask, data): (u64, ByteMask, &Line),
+        sim: &Context<impl CacheStats>,
+    ) {
+        self.cache.write(way, mask, data);
+        if let Some(log) = &self.log {
+            log.on_device(sim.now(), sim.path(), line, mask, data);
+        }
+        self.writers[way.index()] = label;
+        if let Some(rule) = &self.policies.rule {
+            self.cache.protect(way, rule.protects(label.tag));
+        }
+    }
+
+    /// Marks the lines that the rule drops.
+    fn mark(&mut self) {
+        while let Some(tag) = self.policies.rule.as_mut().and_then(|rule| rule.dropped()) {
+            let writers = &self.writers;
+            let marked = self.cache.taken().filter(|way| writers[way.index()].tag == tag);
+            self.flushing.extend(marked.map(|way| (way, tag)));
+        }
+    }
+
+    /// Drops a line that was marked, if one is left. One that waits for other sectors has its turn later.
+    fn flush(&mut self, sim: &Context<impl CacheStats>) {
+        while let Some((way, tag)) = self.flushing.pop_front() {
+            if !self.cache.is_taken(way) || self.writers[way.index()].tag != tag {
+                continue;
+            }
+            if self.cache.is_pending(way) {
+                self.flushing.push_back((way, tag));
+                return;
+            }
+            sim.stats.by_label().of(self.writers[way.index()]).add(Count::Flushed, 1);
+            let evicted = self.cache.take(way);
+            self.write_back(way, evicted, sim);
+            return;
+        }
+    }
+
+    /// The bytes that must be here before an access can be done.
+    fn wanted(&self, access: &MemAccess) -> ByteMask {
+        match access {
+            MemAccess::Read(mask) => *mask,
+            MemAccess::Atomic(lanes) if matches!(self.atomics, Atomics::Here(_)) => AtomicLane::bytes(lanes),
+            MemAccess::Write(mask, _)
+                if self.shape.write_miss == WriteMiss::Fetch && self.policies.write.is_none() =>
+            {
+                whole(*mask, self.shape.sector)
+            }
+            MemAccess::Write(..) | MemAccess::Atomic(_) => 0,
+        }
+    }
+
+    /// Where an access goes that does not end here; `None`: it does.
+    #[inline]
+    fn destination(&mut self, access: &MemAccess, here: bool) -> Option<WriteTo> {
+        match access {
+            MemAccess::Write(..) => {
+                let to = self.policies.write.as_mut().map(|policy| policy.write(here));
+                to.filter(|to| *to != WriteTo::Cache)
+            }
+            MemAccess::Atomic(_) if matches!(self.atomics, Atomics::Behind) => Some(WriteTo::Memory),
+            MemAccess::Read(_) | MemAccess::Atomic(_) => None,
+        }
+    }
+
+    /// The bytes of a line that a request may see. Clean ones that were fetched too early are invalidated.
+    #[inline]
+    fn visible(&mut self, way: WayId, request: &MemRequest) -> ByteMask {
+        if let Some(known) = &self.known_since
+            && known[way.index()] < request.fresh
+        {
+            self.cache.forget(way, !self.cache.dirty(way));
+        }
+        self.cache.valid(way)
+    }
+
+    /// Lets a request go on to memory. Of its line here the bytes that it touches are written as well, or invalidated.
+    fn pass(
+        &mut self,
+        way: Option<WayId>,
+        to: WriteTo,
+        request: MemRequest,
+        sim: &Context<impl CacheStats>,
+        counts: &impl CacheCounts,
+    ) {
+        sim.trace(|| format!("passes on {} of {:#x}", name(&request.access), request.line));
+        counts.add(Count::Passed, 1);
+        let touched = match &request.access {
+            MemAccess::Read(_) => {
+                counts.add(Count::Reads, 1);
+                0
+            }
+            MemAccess::Write(mask, data) => {
+                counts.add(Count::Writes, 1);
+                if let Some(log) = &self.log {
+                    log.on_device(sim.now(), sim.path(), request.line, *mask, data);
+                }
+                *mask
+            }
+            MemAccess::Atomic(lanes) => {
+                counts.add(Count::Atomics, 1);
+                AtomicLane::bytes(lanes)
+            }
+        };
+        match (way, to, &request.access) {
+            (Some(way), WriteTo::Both { .. }, MemAccess::Write(mask, data)) => {
+                self.cache.update(way, *mask, data);
+            }
+            (Some(way), ..) => {
+                if self.cache.dirty(way) & touched != 0 {
+                    let dirty = self.cache.clean(way);
+                    self.write_back(way, dirty, sim);
+                }
+                self.cache.forget(way, touched);
+            }
+            (None, ..) => {}
+        }
+        let tag = Tag(PASSED | self.passed.insert((request.tag, request.client)));
+        self.to_memory.push_back(MemRequest { tag, client: 0, ..request });
+    }
+
+    /// Lets the prefetcher know of a read, and notes the lines that it wants.
+    fn foresee(&mut self, read: &LookedUp) {
+        let Some(prefetcher) = &mut self.policies.prefetcher else { return };
+        prefetcher.looked_up(read, &mut self.wanted);
+        let slice = self.shape.map.slice(read.line);
+        for line in self.wanted.drain(..) {
+            let is_own = in_one_page(line, read.line) && self.shape.map.slice(line) == slice;
+            if is_own && self.prefetches.len() < OUTGOING {
+                self.prefetches.push_back((line_of(line), read.label));
+            }
+        }
+    }
+
+    /// Whether a line can be fetched that nobody has asked for.
+    fn can_prefetch(&self) -> bool {
+        !self.prefetches.is_empty() && self.to_memory.len() < OUTGOING && self.cache.has_free_miss()
+    }
+
+    /// Fetches the next line that the prefetcher wants and that is not here.
+    fn prefetch(&mut self, sim: &Context<impl CacheStats>) {
+        while let Some((line, label)) = self.prefetches.pop_front() {
+            let index = self.shape.map.within_slice(line) / LINE_BYTES;
+            if self.cache.find(line, index).is_some() {
+                continue;
+            }
+            let Some((way, evicted)) = self.cache.allocate_prefetched(line, index) else { continue };
+            self.write_back(way, evicted, sim);
+            sim.trace(|| format!("prefetches {line:#x}"));
+            sim.stats.by_label().of(label).add(Count::Prefetches, 1);
+            let tag = Tag(self.cache.begin_prefetch(way));
+            let (access, fresh) = (MemAccess::Read(ByteMask::MAX), sim.now());
+            self.note_fetch(way, fresh);
+            self.to_memory.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
+            return;
+        }
+    }
+
+    /// Notes that bytes of a line are fetched now.
+    #[inline]
+    fn note_fetch(&mut self, way: WayId, now: SimTime) {
+        if let Some(known) = &mut self.known_since
+            && self.cache.valid(way) & !self.cache.dirty(way) == 0
+        {
+            known[way.index()] = now;
+        }
+    }
+
+    /// Handles a request; gives it back if it cannot be handled now.
+    fn handle(
+        &mut self,
+        request: MemRequest,
+        cycle: u64,
+        sim: &Context<impl CacheStats>,
+        counts: &impl CacheCounts,
+    ) -> Option<MemRequest> {
+        let index = self.shape.map.within_slice(request.line) / LINE_BYTES;
+        let found = self.cache.find(request.line, index);
+        // Behind a miss everything keeps its order: a store must not overtake a load that waits.
+        if let Some(way) = found
+            && self.cache.is_pending(way)
+        {
+            let MemRequest { line, label, client, .. } = request;
+            let is_read = matches!(request.access, MemAccess::Read(_));
+            let refused = self.cache.join_miss(way, request).err();
+            counts.add(Count::PendingHits, u64::from(refused.is_none()));
+            if is_read && refused.is_none() {
+                self.foresee(&LookedUp { line, hit: true, label, client });
+            }
+            sim.trace(|| {
+                format!("{} {line:#x}", if refused.is_none() { "pending hit" } else { "no room behind" })
+            });
+            return refused;
+        }
+        let here = found.map_or(0, |way| self.visible(way, &request));
+        if let Some(to) = self.destination(&request.access, found.is_some()) {
+            let way = match to {
+                WriteTo::Both { allocate: true } if found.is_none() => {
+                    let way = self.allocate(request.line, index, sim);
+                    if way.is_none() {
+                        return Some(request);
+                    }
+                    way
+                }
+                _ => found,
+            };
+            counts.add(Count::Misses, sectors(unknown(&request.access, here)).into());
+            self.pass(way, to, request, sim, counts);
+            return None;
+        }
+        let missing = self.wanted(&request.access) & !here;
+        if let (Atomics::Here(Some(unit)), MemAccess::Atomic(_)) = (&mut self.atomics, &request.access)
+            && let Some(until) = unit.full_until(cycle)
+        {
+            self.free = until;
+            return Some(request);
+        }
+        if missing != 0 && !self.cache.has_free_miss() {
+            return Some(request);
+        }
+        let MemRequest { line, label, client, .. } = request;
+        let is_read = matches!(request.access, MemAccess::Read(_));
+        if found.is_none()
+            && is_read
+            && self.policies.bypass.as_mut().is_some_and(|bypass| bypass.passes(&request))
+        {
+            counts.add(Count::Misses, sectors(missing).into());
+            self.pass(None, WriteTo::Memory, request, sim, counts);
+            return None;
+        }
+        let way = match found {
+            Some(way) => {
+                self.cache.touch(way);
+                way
+            }
+            None => match self.allocate(line, index, sim) {
+                Some(way) => way,
+                None => return Some(request),
+            },
+        };
+        let missed = missing | unknown(&request.access, here);
+        counts.add(Count::Misses, sectors(missed).into());
+        sim.trace(|| {
+            let what = if missed == 0 { "hit" } else { "miss" };
+            format!("{what} {:#x} on {} of client {}", request.line, name(&request.access), request.client)
+        });
+        if missing == 0 {
+            self.finish(way, request, (cycle + self.shape.hit_latency, 0), sim, counts);
+        } else {
+            self.fetch(way, request, sim.now());
+        }
+        if is_read {
+            self.foresee(&LookedUp { line, hit: missing == 0, label, client });
+        }
+        None
+    }
+
+    fn fetch(&mut self, way: WayId, request: MemRequest, now: SimTime) {
+        self.note_fetch(way, now);
+        let MemRequest { line, label, fresh, .. } = request;
+        let access =
+            MemAccess::Read(whole(self.wanted(&request.access) & !self.cache.valid(way), self.shape.sector));
+        let tag = Tag(self.cache.begin_miss(way, request));
+        self.to_memory.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
+    }
+
+    /// Does what the request asks, all its bytes being here; the reply is ready at `ready`. `far` is the sectors fetched for it.
+    fn finish(
+        &mut self,
+        way: WayId,
+        request: MemRequest,
+        (mut ready, mut far): (u64, u8),
+        sim: &Context<impl CacheStats>,
+        counts: &impl CacheCounts,
+    ) {
+        if let Some(to) = self.destination(&request.access, true) {
+            self.pass(Some(way), to, request, sim, counts);
+            return;
+        }
+        let MemRequest { line, tag, client, label, access, .. } = request;
+        let result = match access {
+            MemAccess::Read(mask) => {
+                counts.add(Count::Reads, 1);
+                MemResult::Line(mask, self.cache.data(way).into())
+            }
+            MemAccess::Write(mask, data) => {
+                counts.add(Count::Writes, 1);
+                self.write(way, label, (line, mask, &*data), sim);
+                far += sectors(mask) as u8;
+                MemResult::Written(sectors(mask) as u8)
+            }
+            MemAccess::Atomic(lanes) => {
+                far += sectors(AtomicLane::bytes(&lanes)) as u8;
+                counts.add(Count::Atomics, 1);
+                let mut data: Line = *self.cache.data(way);
+                let old = atomic::execute(&mut data, &lanes);
+                self.write(way, label, (line, AtomicLane::bytes(&lanes), &data), sim);
+                if let Atomics::Here(Some(unit)) = &mut self.atomics {
+                    let cycle = sim.cycle();
+                    let through = unit.take(line, &lanes, cycle);
+                    // A lane that is through in its first cycle is as fast as a read.
+                    ready += through - cycle - 1;
+                    counts.add(Count::AtomicCycles, through - cycle);
+                }
+                MemResult::Old(old)
+            }
+        };
+        self.replies.push_back((ready, MemReply { line, tag, client, result, far }));
+    }
+
+    /// Takes what memory answered.
+    fn answer(&mut self, reply: MemReply, cycle: u64, sim: &Context<impl CacheStats>) {
+        if reply.tag != WRITE_BACK && reply.tag.0 & PASSED != 0 {
+            let (tag, client) = self.passed.take(reply.tag.0 & !PASSED);
+            self.replies.push_back((cycle + 1, MemReply { tag, client, ..reply }));
+        } else {
+            self.fill(reply, cycle, sim);
+        }
+    }
+
+    /// Takes bytes of a line.
+    fn fill(&mut self, reply: MemReply, cycle: u64, sim: &Context<impl CacheStats>) {
+        let MemResult::Line(mask, data) = reply.result else { return };
+        sim.trace(|| format!("fill {:#x}", reply.line));
+        let (way, mut list) = self.cache.end_miss(reply.tag.0, mask, &data);
+        let way = way.expect("lines stay while they wait");
+        let mut waiting = list.drain(..);
+        // The first one asked for what has come.
+        let mut far = sectors(mask) as u8;
+        for request in waiting.by_ref() {
+            if self.wanted(&request.access) & !self.visible(way, &request) == 0 {
+                let counts = sim.stats.by_label().of(request.label);
+                self.finish(way, request, (cycle + 1, std::mem::take(&mut far)), sim, &*counts);
+                continue;
+            }
+            // It joined for other sectors of the line: fetch those, with everyone behind it.
+            self.fetch(way, request, sim.now());
+            break;
+        }
+        for request in waiting {
+            let joined = self.cache.join_miss(way, request);
+            assert!(joined.is_ok(), "fewer wait than before");
+        }
+        self.cache.give_back(list);
+    }
+
+    /// Executes a cycle: a fill, a flush, a request, and the messages that have credit.
+    fn step(&mut self, io: &mut CachePorts, sim: &Context<impl CacheStats>) -> Pause {
+        let cycle = sim.cycle();
+        if let Some(reply) = io.memory.rx.try_recv() {
+            self.answer(reply, cycle, sim);
+        }
+        if self.policies.rule.is_some() {
+            self.mark();
+        }
+        if !self.flushing.is_empty() && self.to_memory.len() < OUTGOING {
+            self.flush(sim);
+        }
+        let (first_time, mut refused) = (self.held.is_none(), false);
+        if self.free <= cycle
+            && self.replies.len() < OUTGOING
+            && self.to_memory.len() < OUTGOING
+            && let Some(request) = self.held.take().or_else(|| io.requests.rx.try_recv())
+        {
+            if let Some(preloaded) = self.cold.take() {
+                // The buffers have their places when the first request comes, which tells what slice this is.
+                self.warm_up(request.line, &preloaded, sim.path());
+            }
+            let sectors = u64::from(request.sectors().0);
+            let counts = sim.stats.by_label().of(request.label);
+            if first_time {
+                counts.add(Count::Accesses, sectors);
+            }
+            self.held = self.handle(request, cycle, sim, &*counts);
+            refused = self.held.is_some();
+            if !refused {
+                self.free = cycle + sectors;
+            }
+            counts.add(Count::ReservationFails, u64::from(refused));
+        }
+        if self.can_prefetch() {
+            self.prefetch(sim);
+        }
+        while let Some((ready, _)) = self.replies.front()
+            && let Some(permit) = io.requests.tx.try_reserve()
+        {
+            let wait = if *ready > cycle { sim.span(*ready - cycle) } else { SimTime::ZERO };
+            if let Some((_, reply)) = self.replies.pop_front() {
+                permit.send_after(wait, reply);
+            }
+        }
+        while !self.to_memory.is_empty()
+            && let Some(permit) = io.memory.tx.try_reserve()
+        {
+            if let Some(request) = self.to_memory.pop_front() {
+                permit.send(request);
+            }
+        }
+        let room = self.replies.len() < OUTGOING && self.to_memory.len() < OUTGOING;
+        let occupied = self.free > cycle + 1;
+        let accepting = self.held.is_none() && room;
+        // A request that was refused can go on once a fill has freed something. One that was not tried, because what
+        // leaves the cache had piled up, goes on now that it has left.
+        let untried = self.held.is_some() && !refused && room;
+        let leaving = !self.replies.is_empty() || !self.to_memory.is_empty();
+        let flushing = !self.flushing.is_empty() && self.to_memory.len() < OUTGOING || self.can_prefetch();
+        let under_way = self.cache.has_misses() || !self.passed.is_empty();
+        sim.set_busy(self.held.is_some() || leaving || flushing || under_way);
+        // While the cache is occupied a request wakes it only if it comes later than the cache is free.
+        let free = sim.cycles_from_now(self.free.max(cycle + 1) - cycle);
+        let waiting = occupied && accepting && io.requests.rx.due().is_some_and(|due| due <= free);
+        // One that the unit of atomics has no room for goes on when it has.
+        let full = refused && self.free > cycle;
+        let again = untried || full || waiting;
+        let deadline = match (flushing, again) {
+            (true, _) => sim.cycles_from_now(1),
+            (false, true) => free,
+            (false, false) => SimTime::MAX,
+        };
+        Pause { deadline, accepts: accepting && !again }
+    }
+}
+
+/// Builds the policies of a cache; those that change nothing are left out.
+pub(super) fn policies<S: CacheStats>(
+    (write, prefetcher, bypass): (&Slot<dyn WritePolicy>, &Slot<dyn Prefetcher>, &Slot<dyn Bypass>),
+    sim: &Context<S>,
+) -> Result<Policies, Fault> {
+    Ok(Policies {
+        write: Some(write.build(sim)?).filter(|policy| !policy.keeps_all()),
+        prefetcher: Some(prefetcher.build(sim)?).filter(|prefetcher| !prefetcher.is_idle()),
+        bypass: Some(bypass.build(sim)?).filter(|bypass| !bypass.is_idle()),
+        rule: None,
+    })
+}
+
+/// Runs a cache. Where it has a level, the report of a run that hangs reads its lines: those of the highest level are the newest.
+#[expect(clippy::await_holding_refcell_ref, reason = "the report of a run that hangs only reads")]
+pub(super) async fn serve<S: CacheStats>(
+    server: CacheServer,
+    io: &mut CachePorts,
+    sim: &Context<S>,
+    level: Option<u8>,
+) -> Result<(), Fault> {
+    sim.set_acts(false);
+    let server = Rc::new(RefCell::new(server));
+    if let Some(level) = level {
+        let server = Rc::clone(&server);
+        sim.recall(move |address| server.borrow().recall(address, level));
+    }
+    sim.stats.by_label().begin(sim.resource(), sim.path());
+    loop {
+        let Pause { deadline, accepts } = server.borrow_mut().step(io, sim);
+        let server = server.borrow();
+        let sources = [
+            io.memory.rx.when(true),
+            io.requests.rx.when(accepts),
+            io.requests.tx.when(!server.replies.is_empty()),
+            io.memory.tx.when(!server.to_memory.is_empty()),
+        ];
+        match &server.policies.rule {
+            Some(rule) => sim.wait(deadline, sources.into_iter().chain(rule.awaits())).await,
+            None => sim.wait(deadline, sources).await,
+        }
+    }
+}
+
+/// Conditions beside answers and credit for which a cache waits.
+struct Pause {
+    deadline: SimTime,
+    /// Whether the cache takes the next request when it comes.
+    accepts: bool,
+}
+
+/// An access in a word, for the log.
+fn name(access: &MemAccess) -> &'static str {
+    match access {
+        MemAccess::Read(_) => "a read",
+        MemAccess::Write(..) => "a write",
+        MemAccess::Atomic(_) => "an atomic",
+    }
+}
+
+/// The bytes that an access writes in sectors with no byte here.
+fn unknown(access: &MemAccess, here: ByteMask) -> ByteMask {
+    match access {
+        MemAccess::Write(mask, _) => mask & !whole(here, SECTOR_BYTES as u32),
+        MemAccess::Read(_) | MemAccess::Atomic(_) => 0,
+    }
+}
+
+/// Whole sectors of `sector` bytes around the given bytes.
+fn whole(mask: ByteMask, sector: u32) -> ByteMask {
+    let all = if sector >= 128 { ByteMask::MAX } else { (1 << sector) - 1 };
+    let each = (0..LINE_BYTES as u32).step_by(sector as usize).map(|start| all << start);
+    each.filter(|sector| sector & mask != 0).fold(0, |sum, sector| sum | sector)
+}

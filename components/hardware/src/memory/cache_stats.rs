@@ -1,0 +1,142 @@
+//! Statistics of caches: what they count, and under which names.
+
+use counterpoint_framework::model::{Counter, Ratio, Stats};
+
+use super::by_label::ByLabel;
+
+/// Declares the statistics of the requests of a cache; those of an L2 have GPGPU-Sim's names.
+macro_rules! counts {
+    ($counts:ident, $stats:ident, $accesses:literal, $misses:literal, $miss_rate:literal, $pending_hits:literal, $fails:literal) => {
+        /// Statistics of a cache.
+        #[derive(Default, Stats)]
+        pub struct $stats {
+            /// Counts of each launch and stream.
+            by_label: ByLabel<$counts>,
+        }
+
+        /// Statistics of requests.
+        #[derive(Default, Stats)]
+        pub(super) struct $counts {
+            /// Sectors accessed.
+            #[stat(name = $accesses, unit = "sectors")]
+            accesses: Counter,
+            /// Sectors of these that were not here, or not enough of them.
+            #[stat(name = $misses, unit = "sectors")]
+            misses: Counter,
+            /// The share of the misses.
+            #[stat(name = $miss_rate, unit = "of 1", part = "misses", whole = "accesses")]
+            miss_rate: Ratio,
+            /// Requests that joined a fetch under way.
+            #[stat(name = $pending_hits, unit = "requests")]
+            pending_hits: Counter,
+            /// Cycles in which a request, the first, found no way, no miss entry or no place to wait.
+            #[stat(name = $fails, unit = "cycles")]
+            reservation_fails: Counter,
+            /// Read requests.
+            #[stat(unit = "requests")]
+            reads: Counter,
+            /// Write requests.
+            #[stat(unit = "requests")]
+            writes: Counter,
+            /// Atomic requests.
+            #[stat(unit = "requests")]
+            atomics: Counter,
+            /// Cycles that they were in the unit of atomics or in front of it, where there is one.
+            #[stat(unit = "cycles")]
+            atomic_cycles: Counter,
+            /// Requests that went on to memory: bypassed reads, writes through and around, atomics that are executed elsewhere.
+            #[stat(unit = "requests")]
+            passed: Counter,
+            /// Lines fetched before anybody asked for them, counted for the read that named them.
+            #[stat(unit = "lines")]
+            prefetches: Counter,
+            /// Dirty lines written to memory, counted for who wrote to them last.
+            #[stat(unit = "lines")]
+            write_backs: Counter,
+            /// Lines written back because nobody would read them any more.
+            #[stat(unit = "lines")]
+            flushed: Counter,
+        }
+
+        impl CacheStats for $stats {
+            type Counts = $counts;
+
+            fn by_label(&self) -> &ByLabel<$counts> {
+                &self.by_label
+            }
+        }
+
+        impl CacheCounts for $counts {
+            fn of(&self, count: Count) -> &Counter {
+                match count {
+                    Count::Accesses => &self.accesses,
+                    Count::Misses => &self.misses,
+                    Count::PendingHits => &self.pending_hits,
+                    Count::ReservationFails => &self.reservation_fails,
+                    Count::Reads => &self.reads,
+                    Count::Writes => &self.writes,
+                    Count::Atomics => &self.atomics,
+                    Count::AtomicCycles => &self.atomic_cycles,
+                    Count::Passed => &self.passed,
+                    Count::Prefetches => &self.prefetches,
+                    Count::WriteBacks => &self.write_backs,
+                    Count::Flushed => &self.flushed,
+                }
+            }
+        }
+    };
+}
+
+/// What a cache counts.
+#[derive(Clone, Copy)]
+pub(super) enum Count {
+    Accesses,
+    Misses,
+    PendingHits,
+    ReservationFails,
+    Reads,
+    Writes,
+    Atomics,
+    AtomicCycles,
+    Passed,
+    Prefetches,
+    WriteBacks,
+    Flushed,
+}
+
+/// Statistics of a cache under their own names.
+pub(super) trait CacheStats: Stats {
+    type Counts: CacheCounts;
+
+    /// The counts of each launch and stream.
+    fn by_label(&self) -> &ByLabel<Self::Counts>;
+}
+
+/// The counters of the requests of a launch and stream.
+pub(super) trait CacheCounts: Stats {
+    fn of(&self, count: Count) -> &Counter;
+
+    #[inline]
+    fn add(&self, count: Count, number: u64) {
+        self.of(count).add(number);
+    }
+}
+
+counts!(
+    L2Counts,
+    L2Stats,
+    "L2_total_cache_accesses",
+    "L2_total_cache_misses",
+    "L2_total_cache_miss_rate",
+    "L2_total_cache_pending_hits",
+    "L2_total_cache_reservation_fails"
+);
+counts!(
+    LevelCounts,
+    LevelStats,
+    "cache_accesses",
+    "cache_misses",
+    "cache_miss_rate",
+    "cache_pending_hits",
+    "cache_reservation_fails"
+);
