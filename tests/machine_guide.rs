@@ -55,7 +55,9 @@ fn every_run_of_the_guide_is_verified() {
             "step-5.yaml",
             "retimed.yaml",
             "step-7.yaml",
-            "small-l1.yaml"
+            "small-l1.yaml",
+            "clustered.yaml",
+            "step-8.yaml"
         ]
     );
     let mut runs: Vec<RunRequest> = page.lines().filter_map(|line| run_of(line, folder.path())).collect();

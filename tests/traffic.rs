@@ -315,6 +315,93 @@ fn a_crossbar_under_back_pressure() {
 }
 
 #[test]
+fn two_crossbars_in_series() {
+    let mut components = String::new();
+    let mut links = String::new();
+    for number in 0..4 {
+        components += &format!("  client{number}: {{ {CLIENT}, first: {} }}\n", number * 24 * 128);
+        links += &format!(
+            "  - {{ from: client{number}.memory, to: \"inner[{}].clients[{}]\", latency: 3 ns, capacity: 1 }}\n",
+            number / 2,
+            number % 2
+        );
+    }
+    components += "  inner: { type: interconnect/crossbar, count: 2, clock: fast }
+  outer: { type: interconnect/crossbar, clock: slow, map: { slices: 2 } }
+  server: { type: test/memory-server, count: 2, clock: fast }";
+    links += "  - { from: \"inner[i].servers[0]\", to: \"outer.clients[i]\", latency: 3 ns, capacity: 1 }
+  - { from: \"outer.servers[i]\", to: \"server[i].clients[0]\", latency: 3 ns, capacity: 1 }";
+    traffic(&components, &links, 4);
+}
+
+#[test]
+fn every_policy_of_a_cache() {
+    for policies in [
+        "replacement: fifo, prefetcher: next-line",
+        "replacement: { random: { seed: 3 } }, write: through",
+        "replacement: srrip, write: { through: { allocate: on } }, bypass: { fraction: { one_in: 3 } }",
+        "replacement: bimodal, write: around, prefetcher: { stride: { confidence: 1 } }",
+        "write: { back: { allocate: off } }, bypass: all, write_miss: fetch",
+    ] {
+        let components = format!(
+            "  client: {{ {CLIENT} }}\n  l2: {{ {L2}, {policies} }}\n  server: {{ type: test/memory-server, clock: slow }}"
+        );
+        let links = "  - { from: client.memory, to: l2.requests, latency: 3 ns, capacity: 2 }
+  - { from: l2.memory, to: \"server.clients[0]\", latency: 3 ns, capacity: 1 }";
+        traffic(&components, links, 1);
+    }
+}
+
+#[test]
+fn caches_of_other_levels() {
+    const LEVEL: &str = "type: memory/cache, clock: slow, cache: { capacity: 1 KiB, ways: 2, mshrs: 3, merges: 3 }";
+    // Two private ones in front of a shared L2, and one behind it.
+    for (near, far) in [
+        ("write: through", "replacement: srrip"),
+        ("write: { through: { allocate: on } }, prefetcher: next-line", "prefetcher: next-line, write: through"),
+        ("write: around, bypass: { fraction: { one_in: 2 } }", "write: { back: { allocate: off } }, bypass: all"),
+    ] {
+        let mut components = String::new();
+        let mut links = String::new();
+        for number in 0..2 {
+            components += &format!("  client{number}: {{ {CLIENT}, first: {} }}\n", number * 24 * 128);
+            links += &format!(
+                "  - {{ from: client{number}.memory, to: \"near[{number}].requests\", latency: 3 ns, capacity: 1 }}\n"
+            );
+        }
+        components += &format!(
+            "  near: {{ {LEVEL}, count: 2, private: on, {near} }}
+  network: {{ type: interconnect/crossbar, clock: slow }}
+  l2: {{ {L2} }}
+  far: {{ {LEVEL}, {far} }}
+  dram: {{ type: memory/dram-controller, clock: fast, queue: 4 }}"
+        );
+        links += "  - { from: \"near[i].memory\", to: \"network.clients[i]\", latency: 3 ns, capacity: 2 }
+  - { from: \"network.servers[0]\", to: l2.requests, latency: 3 ns, capacity: 1 }
+  - { from: l2.memory, to: far.requests, latency: 3 ns, capacity: 1 }
+  - { from: far.memory, to: \"dram.clients[0]\", latency: 3 ns, capacity: 1 }";
+        traffic(&components, &links, 2);
+    }
+}
+
+#[test]
+fn every_policy_of_a_dram() {
+    for dram in [
+        "scheduler: fcfs, row_policy: closed, timing: { standard: ddr4-3200 }",
+        "scheduler: fr-fcfs-write-drain, row_policy: { timeout: { after: 20 cycles } }, timing: { standard: hbm2e }",
+        "scheduler: { bliss: { clear: 500 cycles } }, refresh: per-bank, timing: { standard: gddr6 }",
+        "refresh: same-bank, timing: { standard: ddr5-4800 }",
+    ] {
+        let components = format!(
+            "  client: {{ {CLIENT} }}\n  l2: {{ {L2} }}\n  dram: {{ type: memory/dram-controller, clock: fast, queue: 8, {dram} }}"
+        );
+        let links = "  - { from: client.memory, to: l2.requests, latency: 3 ns, capacity: 2 }
+  - { from: l2.memory, to: \"dram.clients[0]\", latency: 3 ns, capacity: 8 }";
+        traffic(&components, links, 1);
+    }
+}
+
+#[test]
 fn a_whole_memory_system() {
     let behind = format!(
         "  l2: {{ {L2}, count: 2, map: {{ slices: 2, slices_per_channel: 2 }} }}

@@ -66,7 +66,7 @@ pub struct MemRequest {
     pub line: u64,
     /// Names the request to its requester.
     pub tag: Tag,
-    /// The requesting client of the network; the network sets it and returns the reply there.
+    /// The requesting client of the networks on the path; they set it and return the reply there.
     pub client: u32,
     /// On whose behalf.
     pub label: Label,
