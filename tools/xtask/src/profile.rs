@@ -39,10 +39,7 @@ const GROUPS: [(&str, &[&str]); 19] = [
     ),
     ("DRAM", &["components/hardware/src/memory/dram/"]),
     ("other components, protocols, host", &["components/", "host-model/"]),
-    (
-        "kernel: links and ports",
-        &["framework/kernel/src/link.rs", "framework/kernel/src/port.rs", "framework/kernel/src/ring.rs"],
-    ),
+    ("kernel: links and ports", &["framework/kernel/src/channel/"]),
     ("kernel: processes, queues, time", &["framework/kernel/src/", "framework/src/model/component.rs"]),
     ("around the run: files, machine, statistics, comparison", &["framework/", "experiments/", "tools/"]),
     ("copies of messages and memory", &["./string/"]),
