@@ -255,7 +255,7 @@ struct House {
     few: usize,
 }
 
-const HOUSES: [House; 4] = [
+const HOUSES: [House; 5] = [
     House {
         source: "framework/kernel/src/",
         name: "counterpoint_kernel",
@@ -299,6 +299,24 @@ const HOUSES: [House; 4] = [
         inside: &[],
         storeys: &[&["isa"], &["analysis"], &["program"], &["execute"], &["functional"]],
         few: 40,
+    },
+    House {
+        source: "components/hardware/src/",
+        name: "counterpoint_hardware",
+        inside: &["gpu", "sm"],
+        storeys: &[
+            &["answer", "mix", "scheduler"],
+            &["params"],
+            &["read_cache"],
+            &["stats"],
+            &["operands"],
+            &["frontend"],
+            &["load_store"],
+            &["state"],
+            &["retire"],
+            &["issue"],
+        ],
+        few: 35,
     },
 ];
 

@@ -15,10 +15,11 @@ use counterpoint_framework::model::Context;
 use counterpoint_ptx::endless::{Doing, FIRST_LOOK, Memories, Moment, Sight, Verdict, Watch, budget};
 use counterpoint_ptx::{FaultKind, Row, Warp};
 
-use super::cta::Cta;
-use super::load_store::{LoadStore, Pending, shared_access, shared_word};
-use super::warp::State;
-use super::{Sm, SmStats};
+use crate::gpu::sm::frontend::cta::Cta;
+use crate::gpu::sm::frontend::warp::State;
+use crate::gpu::sm::load_store::{LoadStore, Pending, shared_access, shared_word};
+use crate::gpu::sm::state::Sm;
+use crate::gpu::sm::stats::SmStats;
 
 /// Instructions after which a warp is looked at for the first time if it is in a loop that may wait for others.
 const FIRST_CHECK: u64 = 1 << 8;
@@ -63,13 +64,17 @@ impl Memories for Cached<'_> {
 
 impl Sm {
     /// A warp has begun: notes when it is looked at.
-    pub(super) fn attend_first(&mut self, slot: u32) {
+    pub(in crate::gpu::sm) fn attend_first(&mut self, slot: u32) {
         self.warps.slots[slot as usize].attention = FIRST_CHECK.min(self.instruction_limit);
     }
 
     /// Looks at a warp that has issued as many instructions as its slot says, the next one included.
     #[cold]
-    pub(super) fn check_endless(&mut self, slot: u32, sim: &Context<SmStats>) -> Result<(), Fault> {
+    pub(in crate::gpu::sm) fn check_endless(
+        &mut self,
+        slot: u32,
+        sim: &Context<SmStats>,
+    ) -> Result<(), Fault> {
         let warp = &self.warps.slots[slot as usize];
         let (issued, place) = (warp.issued - 1, self.warps.cta_slot(slot));
         let Some(cta) = &self.ctas[place] else { return Ok(()) };
@@ -131,7 +136,7 @@ impl Sm {
 
     /// Warps in some slots act, or are about to.
     #[inline]
-    pub(super) fn act(&mut self, slots: u64, sim: &Context<SmStats>) {
+    pub(in crate::gpu::sm) fn act(&mut self, slots: u64, sim: &Context<SmStats>) {
         if self.repeating & slots != 0 {
             self.repeating &= !slots;
             self.told.borrow_mut().retain(|slot, _| slots >> slot & 1 == 0);
@@ -159,7 +164,7 @@ impl Sm {
     }
 
     /// Says of a run that hangs which warps go round for ever.
-    pub(super) fn explain(&self, sim: &Context<SmStats>) {
+    pub(in crate::gpu::sm) fn explain(&self, sim: &Context<SmStats>) {
         let told = Rc::clone(&self.told);
         sim.explain(move || told.borrow().values().cloned().collect());
     }

@@ -9,36 +9,36 @@ use counterpoint_ptx::{
     CtaEnvironment, ExecError, Failure, FaultKind, Votes, Waiting, Warp, Windows, standstill,
 };
 
-use super::order::Drain;
+use super::drain::Drain;
 use super::spans::Spans;
 
 /// Barriers of a block (PTX ISA, bar).
-pub(super) const BARRIERS: usize = 16;
+pub(in crate::gpu::sm) const BARRIERS: usize = 16;
 
 /// Generic addresses of shared and local memory: far above every device address.
 pub(in crate::gpu) const WINDOWS: Windows = Windows::ABOVE_MEMORY;
 
 /// A thread block.
-pub(super) struct Cta {
-    pub(super) launch: Arc<Launch>,
-    pub(super) index: u32,
-    pub(super) environment: CtaEnvironment,
-    pub(super) shared: Vec<u8>,
-    pub(super) warps: u64,
+pub(in crate::gpu::sm) struct Cta {
+    pub(in crate::gpu::sm) launch: Arc<Launch>,
+    pub(in crate::gpu::sm) index: u32,
+    pub(in crate::gpu::sm) environment: CtaEnvironment,
+    pub(in crate::gpu::sm) shared: Vec<u8>,
+    pub(in crate::gpu::sm) warps: u64,
     /// Warps that have not ended.
-    pub(super) live: u32,
+    pub(in crate::gpu::sm) live: u32,
     /// Memory instructions and transactions that have not ended, and results that have not reached their registers.
-    pub(super) outstanding: u32,
+    pub(in crate::gpu::sm) outstanding: u32,
     /// The barrier at which each warp waits.
-    pub(super) waiting: Vec<Option<Waiting>>,
-    pub(super) counts: CtaCounts,
+    pub(in crate::gpu::sm) waiting: Vec<Option<Waiting>>,
+    pub(in crate::gpu::sm) counts: CtaCounts,
     /// The cycle in which it began.
-    pub(super) since: u64,
-    pub(super) spans: Spans,
+    pub(in crate::gpu::sm) since: u64,
+    pub(in crate::gpu::sm) spans: Spans,
     /// Ranges that it gives back when it has ended.
-    pub(super) releases: Vec<RangeClaim>,
+    pub(in crate::gpu::sm) releases: Vec<RangeClaim>,
     /// Accesses in flight, and releases that wait for them.
-    pub(super) drain: Drain,
+    pub(in crate::gpu::sm) drain: Drain,
     barriers: [Barrier; BARRIERS],
 }
 
@@ -57,7 +57,7 @@ struct Barrier {
 
 impl Cta {
     /// A block at its start, on SM `sm` of `sms`.
-    pub(super) fn new(launch: Arc<Launch>, index: u32, sm: u32, sms: u32, since: u64) -> Self {
+    pub(in crate::gpu::sm) fn new(launch: Arc<Launch>, index: u32, sm: u32, sms: u32, since: u64) -> Self {
         let environment = CtaEnvironment {
             ctaid: launch.ctaid(index),
             sm,
@@ -95,7 +95,7 @@ impl Cta {
     }
 
     /// A whole warp arrives at a barrier, and waits there if it `waits`.
-    pub(super) fn arrive(&mut self, slot: u32, id: u32, count: Option<u32>, waits: bool) {
+    pub(in crate::gpu::sm) fn arrive(&mut self, slot: u32, id: u32, count: Option<u32>, waits: bool) {
         let barrier = &mut self.barriers[id as usize];
         barrier.arrived += 1;
         barrier.count = count;
@@ -105,26 +105,26 @@ impl Cta {
     }
 
     /// A part of a warp arrives at a barrier.
-    pub(super) fn arrive_apart(&mut self, id: u32, count: Option<u32>) {
+    pub(in crate::gpu::sm) fn arrive_apart(&mut self, id: u32, count: Option<u32>) {
         let barrier = &mut self.barriers[id as usize];
         barrier.in_parts = true;
         barrier.count = count;
     }
 
     /// Adds the votes of warps that arrive at a barrier.
-    pub(super) fn vote(&mut self, id: u32, votes: Votes) {
+    pub(in crate::gpu::sm) fn vote(&mut self, id: u32, votes: Votes) {
         self.barriers[id as usize].votes.add(votes);
     }
 
     /// Whether parts of warps have arrived at a barrier.
     #[inline]
-    pub(super) fn has_parts(&self, id: usize) -> bool {
+    pub(in crate::gpu::sm) fn has_parts(&self, id: usize) -> bool {
         self.barriers[id].in_parts
     }
 
     /// Opens a barrier if all have arrived that it waits for, `parts` of them in parts of warps. Gives the warps that may go on,
     /// and how all voted.
-    pub(super) fn open(&mut self, id: usize, parts: u32) -> Option<(u64, Votes)> {
+    pub(in crate::gpu::sm) fn open(&mut self, id: usize, parts: u32) -> Option<(u64, Votes)> {
         let (come, wanted) = self.come_and_wanted(id, parts);
         let barrier = &mut self.barriers[id];
         if come == 0 || come < wanted {
@@ -142,14 +142,14 @@ impl Cta {
     }
 
     /// Whether every warp that has not ended waits at a barrier.
-    pub(super) fn stands_still(&self) -> bool {
+    pub(in crate::gpu::sm) fn stands_still(&self) -> bool {
         let waiting = self.waiting.iter().flatten().count();
         self.live > 0 && waiting == self.live as usize
     }
 
     /// The fault of a block that stands still, with its warps in their order.
     #[cold]
-    pub(super) fn standstill(&self, warps: &[&Warp]) -> Fault {
+    pub(in crate::gpu::sm) fn standstill(&self, warps: &[&Warp]) -> Fault {
         let places = self.waiting.iter().zip(warps).map(|(waiting, warp)| match waiting {
             Some(waiting) if waiting.lanes != u32::MAX => warp.waits_apart(),
             waiting => waiting.iter().copied().collect(),
@@ -165,13 +165,20 @@ impl Cta {
 
     /// A fault of the block, with the launch.
     #[cold]
-    pub(super) fn fault(&self, failure: Failure) -> Fault {
+    pub(in crate::gpu::sm) fn fault(&self, failure: Failure) -> Fault {
         fault_of(self.launch.name(), &failure)
     }
 
     /// A fault of a lane at an instruction.
     #[cold]
-    pub(super) fn fault_at(&self, warp: u32, lane: u32, pc: u32, kind: FaultKind, message: String) -> Fault {
+    pub(in crate::gpu::sm) fn fault_at(
+        &self,
+        warp: u32,
+        lane: u32,
+        pc: u32,
+        kind: FaultKind,
+        message: String,
+    ) -> Fault {
         let kernel = &self.launch.kernel;
         let line = kernel.instructions()[pc as usize].line;
         let error = ExecError { kind, line, lane, message };
@@ -179,7 +186,7 @@ impl Cta {
     }
 
     /// Whether the block has ended and nothing of it is under way.
-    pub(super) fn is_done(&self) -> bool {
+    pub(in crate::gpu::sm) fn is_done(&self) -> bool {
         self.live == 0 && self.outstanding == 0
     }
 }

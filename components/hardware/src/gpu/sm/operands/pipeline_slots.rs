@@ -1,11 +1,11 @@
 //! Equal slots of a pipeline, of which each instruction takes the one that is free first.
 
 /// A time that is not known yet: an instruction waits for memory.
-pub(super) const NEVER: u64 = u64::MAX;
+pub(in crate::gpu::sm) const NEVER: u64 = u64::MAX;
 
 /// The times from which on equal slots are free, in order: a part of a ring that begins with the earliest. Which of the slots is free
 /// then makes no difference.
-pub(super) struct PipelineSlots {
+pub(in crate::gpu::sm) struct PipelineSlots {
     times: [u64; PipelineSlots::MOST],
     count: u32,
     first: u32,
@@ -16,20 +16,20 @@ impl PipelineSlots {
     /// The most slots of a sort (`params.rs`).
     const MOST: usize = 64;
 
-    pub(super) fn new(count: u32) -> Self {
+    pub(in crate::gpu::sm) fn new(count: u32) -> Self {
         let none = if count == 0 { NEVER } else { 0 };
         PipelineSlots { times: [none; PipelineSlots::MOST], count, first: 0, latest: none }
     }
 
     /// From when on one is free: never, where there is none.
     #[inline]
-    pub(super) fn earliest(&self) -> u64 {
+    pub(in crate::gpu::sm) fn earliest(&self) -> u64 {
         self.times[self.first as usize % PipelineSlots::MOST]
     }
 
     /// The slot that is free first is taken until a time. Most are taken in the order in which they are free again.
     #[inline]
-    pub(super) fn take_until(&mut self, time: u64) {
+    pub(in crate::gpu::sm) fn take_until(&mut self, time: u64) {
         let at = (self.first + self.count) as usize % PipelineSlots::MOST;
         self.times[at] = time;
         self.first = (self.first + 1) % PipelineSlots::MOST as u32;
@@ -41,7 +41,7 @@ impl PipelineSlots {
     }
 
     /// A slot that was taken until an unknown time is free from a time on.
-    pub(super) fn give_back(&mut self, time: u64) {
+    pub(in crate::gpu::sm) fn give_back(&mut self, time: u64) {
         let last = (self.first + self.count - 1) as usize % PipelineSlots::MOST;
         debug_assert_eq!(self.times[last], NEVER, "unknown times come last");
         self.times[last] = time;

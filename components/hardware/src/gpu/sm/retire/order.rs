@@ -14,83 +14,15 @@
 use counterpoint_framework::model::Context;
 use counterpoint_ptx::{Instruction, Order, Reach, Warp};
 
-use super::warp::State;
-use super::writeback::{NO_REGISTERS, Writeback};
-use super::{Sm, SmStats};
-
-/// The accesses of a block in flight, by epoch, and the warps that wait for the end of one.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Drain {
-    /// Instructions and stores of each epoch that have not ended.
-    in_flight: [u32; 2],
-    /// The epoch of what is issued now.
-    epoch: u8,
-    /// Slots that wait for the end of the last epoch.
-    waiting: u64,
-    /// Slots that wait for the end of this one, which begins to end when the last one has ended.
-    next: u64,
-}
-
-impl Drain {
-    /// Something begins in this epoch.
-    #[inline]
-    pub(super) fn begin(&mut self) -> u8 {
-        self.begin_in(self.epoch);
-        self.epoch
-    }
-
-    /// Something begins that belongs to an instruction of an epoch.
-    #[inline]
-    pub(super) fn begin_in(&mut self, epoch: u8) {
-        self.in_flight[usize::from(epoch & 1)] += 1;
-    }
-
-    #[inline]
-    pub(super) fn end(&mut self, epoch: u8) {
-        self.in_flight[usize::from(epoch & 1)] -= 1;
-    }
-
-    /// A warp waits for all that is in flight now.
-    fn wait(&mut self, slot: u32) {
-        self.next |= 1 << slot;
-    }
-
-    /// Whether a warp waits still.
-    fn holds(&mut self, slot: u32) -> bool {
-        // Ends epochs as far as nothing of them is in flight.
-        while self.in_flight[usize::from(self.epoch ^ 1)] == 0 && (self.waiting | self.next) != 0 {
-            self.waiting = std::mem::take(&mut self.next);
-            if self.waiting != 0 {
-                self.epoch ^= 1;
-            }
-        }
-        (self.waiting | self.next) >> slot & 1 != 0
-    }
-}
-
-/// Reason for which a warp pauses at a fence, a release or an acquire.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Pause {
-    /// Accesses before a fence that orders so far, and after which it goes on.
-    #[default]
-    Fence,
-    /// The same, and the L1 is invalidated at the end.
-    AcquiringFence,
-    /// Accesses before a release, which comes next.
-    Release,
-    Acquire,
-    /// The same, and the L1 is invalidated when it is there.
-    AcquireFromDevice,
-    /// The end of a `nanosleep`, in this cycle.
-    Sleep(u64),
-    /// Copies of the groups before this one.
-    Copies(u32),
-}
+use crate::gpu::sm::frontend::warp::{Pause, State};
+use crate::gpu::sm::operands::writeback::{NO_REGISTERS, Writeback};
+use crate::gpu::sm::state::Sm;
+use crate::gpu::sm::stats::SmStats;
 
 impl Sm {
     /// Holds a warp back whose next instruction is a release, if it has to wait.
     #[cold]
-    pub(super) fn hold_release(&mut self, slot: u32) -> bool {
+    pub(in crate::gpu::sm) fn hold_release(&mut self, slot: u32) -> bool {
         let (place, reach) = (self.warps.cta_slot(slot), self.warps.next(slot).releases);
         let warp = &mut self.warps.slots[slot as usize];
         let pc = warp.warp.as_ref().and_then(Warp::pc).unwrap_or_default() as usize;
@@ -108,7 +40,7 @@ impl Sm {
     }
 
     /// A warp has executed a fence.
-    pub(super) fn meet_fence(&mut self, slot: u32, order: Order) {
+    pub(in crate::gpu::sm) fn meet_fence(&mut self, slot: u32, order: Order) {
         let acquires = order.acquires == Reach::Device;
         if self.must_drain(slot, order.releases) {
             self.pause(slot, if acquires { Pause::AcquiringFence } else { Pause::Fence });
@@ -119,7 +51,7 @@ impl Sm {
 
     /// A warp issues an access. If it acquires, the warp waits for its value.
     #[inline]
-    pub(super) fn meet_acquire(&mut self, slot: u32, acquires: Reach) {
+    pub(in crate::gpu::sm) fn meet_acquire(&mut self, slot: u32, acquires: Reach) {
         if acquires != Reach::None {
             let beyond = acquires == Reach::Device;
             self.warps.slots[slot as usize].acquiring = true;
@@ -129,7 +61,7 @@ impl Sm {
 
     /// A warp sleeps. An instruction that writes nothing ends with it, so that the SM wakes up for it.
     #[cold]
-    pub(super) fn put_to_sleep(&mut self, slot: u32, nanoseconds: u32, sim: &Context<SmStats>) {
+    pub(in crate::gpu::sm) fn put_to_sleep(&mut self, slot: u32, nanoseconds: u32, sim: &Context<SmStats>) {
         const MANY: u64 = 1_000_000;
         let cycle = sim.cycle();
         let cycles = u128::from(nanoseconds) * 1000 * u128::from(MANY) / u128::from(sim.span(MANY).as_ps());
@@ -141,7 +73,7 @@ impl Sm {
         self.pause(slot, Pause::Sleep(end));
     }
 
-    pub(super) fn pause(&mut self, slot: u32, pause: Pause) {
+    pub(in crate::gpu::sm) fn pause(&mut self, slot: u32, pause: Pause) {
         let warp = &mut self.warps.slots[slot as usize];
         (warp.state, warp.pause) = (State::AtFence, pause);
         self.fenced |= 1 << slot;
@@ -162,7 +94,7 @@ impl Sm {
 
     /// Lets warps go on that have waited long enough.
     #[inline]
-    pub(super) fn pass_fences(&mut self, cycle: u64) {
+    pub(in crate::gpu::sm) fn pass_fences(&mut self, cycle: u64) {
         if self.fenced != 0 {
             self.pass_some(cycle);
         }
@@ -195,35 +127,14 @@ impl Sm {
             self.resume(1 << slot);
         }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_release_waits_for_what_was_in_flight_and_for_nothing_later() {
-        let mut drain = Drain::default();
-        let (first, second) = (drain.begin(), drain.begin());
-        drain.wait(0);
-        assert!(drain.holds(0));
-        // A warp that always has something in flight does not hold it up.
-        let later = drain.begin();
-        assert_ne!(first, later);
-        drain.end(first);
-        assert!(drain.holds(0));
-        drain.wait(1);
-        drain.end(second);
-        assert!(!drain.holds(0));
-        assert!(drain.holds(1), "what came after the first release came before the second");
-        let last = drain.begin();
-        drain.end(later);
-        assert!(!drain.holds(1));
-        drain.wait(2);
-        assert!(drain.holds(2));
-        drain.end(last);
-        assert!(!drain.holds(2));
-        drain.wait(3);
-        assert!(!drain.holds(3), "nothing is in flight");
+    /// A warp waits for its copies.
+    #[cold]
+    pub(in crate::gpu::sm) fn await_copies(&mut self, slot: u32, newest: Option<u32>) {
+        let copies = &self.warps.slots[slot as usize].copies;
+        let end = copies.end_of_wait(newest);
+        if copies.are_open_before(end) {
+            self.pause(slot, Pause::Copies(end));
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use counterpoint_ptx::{Instruction, Latency, Unit};
 
-use super::params::{DoubleOther, FloatCycles, SmParams, TensorParams};
+use crate::gpu::sm::params::{DoubleOther, FloatCycles, SmParams, TensorParams};
 
 /// The paths of instructions through the SM.
 pub(in crate::gpu) const PATHS: usize = 5;

@@ -10,13 +10,13 @@
 use counterpoint_ptx::FileAccesses;
 
 use super::facts::Fact;
-use super::params::{PipelinePathParams, SmParams};
 use super::pipeline_path::{PipelinePath, Units};
 use super::pipeline_slots::{NEVER, PipelineSlots};
 use super::units::MEMORY;
+use crate::gpu::sm::params::{PipelinePathParams, SmParams};
 
 /// Turns and cycles ahead for which banks and results are booked. Later bookings find their place free.
-pub(super) const WINDOW: u64 = 64;
+pub(in crate::gpu::sm) const WINDOW: u64 = 64;
 
 /// From the end of execution to the registers: a pipeline register, and the write.
 const TO_REGISTER: u64 = 2;
@@ -31,7 +31,7 @@ struct Slot {
 
 /// Accesses of an instruction to the register file.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Operands {
+pub(in crate::gpu::sm) struct Operands {
     file: FileAccesses,
     /// Banks that an instruction of the warp in slot 0 reads and writes: those of other warps are the same, rotated.
     reads: u32,
@@ -42,7 +42,7 @@ pub(super) struct Operands {
 
 /// The banks of a register file, with what they do in the next turns. Sets of banks are bits of a word, again and again where there are
 /// fewer banks than bits: those of another warp are then the word rotated.
-pub(super) struct RegisterFile {
+pub(in crate::gpu::sm) struct RegisterFile {
     slots: [Slot; WINDOW as usize],
     /// The first bank.
     first: u32,
@@ -51,7 +51,7 @@ pub(super) struct RegisterFile {
 
 /// Turns of a register file in a cycle.
 #[derive(Clone, Copy)]
-pub(super) struct Turns {
+pub(in crate::gpu::sm) struct Turns {
     count: u64,
     /// 2^63 by their number, rounded up: to multiply by it is fast, to divide is not.
     reciprocal: u64,
@@ -64,30 +64,30 @@ impl Turns {
 
     /// The cycle of a turn, one of the first 2^61.
     #[inline]
-    pub(super) fn cycle(self, turn: u64) -> u64 {
+    pub(in crate::gpu::sm) fn cycle(self, turn: u64) -> u64 {
         ((u128::from(turn << 1) * u128::from(self.reciprocal)) >> 64) as u64
     }
 
     #[inline]
-    pub(super) fn first(self, cycle: u64) -> u64 {
+    pub(in crate::gpu::sm) fn first(self, cycle: u64) -> u64 {
         cycle * self.count
     }
 }
 
 impl RegisterFile {
     /// `banks` is a power of two, 32 at most; each serves an access in each of the turns of a cycle.
-    pub(super) fn new(banks: u32, turns: u32) -> Self {
+    pub(in crate::gpu::sm) fn new(banks: u32, turns: u32) -> Self {
         let first = (0..u32::BITS).step_by(banks as usize).fold(0, |first, bit| first | 1 << bit);
         RegisterFile { slots: [Slot::default(); WINDOW as usize], first, turns: Turns::new(turns.into()) }
     }
 
     #[inline]
-    pub(super) fn first_turn(&self, cycle: u64) -> u64 {
+    pub(in crate::gpu::sm) fn first_turn(&self, cycle: u64) -> u64 {
         self.turns.first(cycle)
     }
 
     #[inline]
-    pub(super) fn cycle_after(&self, turn: u64) -> u64 {
+    pub(in crate::gpu::sm) fn cycle_after(&self, turn: u64) -> u64 {
         self.turns.cycle(turn) + 1
     }
 
@@ -102,7 +102,7 @@ impl RegisterFile {
         registers.iter().fold(0, |banks, &register| banks | self.bank(warp, register))
     }
 
-    pub(super) fn operands(&self, file: FileAccesses) -> Operands {
+    pub(in crate::gpu::sm) fn operands(&self, file: FileAccesses) -> Operands {
         let (reads, writes) = (self.banks_of(0, file.reads()), self.banks_of(0, file.writes()));
         let count = (reads.count_ones() / self.first.count_ones()) as usize;
         Operands { file, reads, writes, apart: count == file.reads().len() }
@@ -140,7 +140,7 @@ impl RegisterFile {
     /// Reads the operands of an instruction of a warp, the first ones in turn `from`; gives the turn of the last one, or the one
     /// before `from` if there are none. Most find all banks free.
     #[inline]
-    pub(super) fn read(&mut self, warp: u32, operands: &Operands, from: u64) -> u64 {
+    pub(in crate::gpu::sm) fn read(&mut self, warp: u32, operands: &Operands, from: u64) -> u64 {
         let reads = operands.reads.rotate_left(warp);
         if reads == 0 {
             return from - 1;
@@ -162,7 +162,13 @@ impl RegisterFile {
 
     /// Writes results of memory in the first cycle, from `from` on, in which their banks are free. Gives the cycle.
     #[inline]
-    pub(super) fn write_loaded(&mut self, warp: u32, operands: &Operands, now: u64, from: u64) -> u64 {
+    pub(in crate::gpu::sm) fn write_loaded(
+        &mut self,
+        warp: u32,
+        operands: &Operands,
+        now: u64,
+        from: u64,
+    ) -> u64 {
         let banks = operands.writes.rotate_left(warp);
         let mut cycle = from;
         while cycle < now + WINDOW / self.turns.count {
@@ -200,7 +206,7 @@ impl SubCoreCollectors {
 
 /// The paths of all sorts of instructions. Memory accesses wait for memory behind their collectors, so of them only the
 /// collectors that they share with others are here.
-pub(super) struct OperandCollector {
+pub(in crate::gpu::sm) struct OperandCollector {
     parts: Vec<SubCoreCollectors>,
     /// For each path, the turn in which the last instruction entered a collector: they do so in the order of their issue, across
     /// all parts (GPGPU-Sim).
@@ -209,7 +215,7 @@ pub(super) struct OperandCollector {
 
 impl OperandCollector {
     /// The paths of an SM of `cores` equal parts.
-    pub(super) fn new(params: &SmParams, cores: u32) -> Self {
+    pub(in crate::gpu::sm) fn new(params: &SmParams, cores: u32) -> Self {
         let paths = [&params.sp, &params.sfu, &params.dp, &params.tensor.path()];
         Self::of_paths(paths, params.collectors, params.results, cores)
     }
@@ -234,12 +240,12 @@ impl OperandCollector {
 
     /// For each path, the first cycle in which an instruction can be issued in a part.
     #[inline]
-    pub(super) fn accepts_from(&self, part: usize) -> &[u64; MEMORY] {
+    pub(in crate::gpu::sm) fn accepts_from(&self, part: usize) -> &[u64; MEMORY] {
         &self.parts[part].accepts
     }
 
     /// Issues an instruction of a warp; gives the cycle in which its result is in the registers.
-    pub(super) fn issue(
+    pub(in crate::gpu::sm) fn issue(
         &mut self,
         (part, warp): (usize, u32),
         fact: &Fact,
@@ -272,7 +278,7 @@ impl OperandCollector {
 
     /// A memory access takes one of the collectors that serve every sort in a part, the first that is free, from this turn
     /// on at the earliest; gives the turn, if there is one that will be free.
-    pub(super) fn claim(&mut self, part: usize, turn: u64) -> Option<u64> {
+    pub(in crate::gpu::sm) fn claim(&mut self, part: usize, turn: u64) -> Option<u64> {
         let part = &mut self.parts[part];
         let free = part.shared.earliest();
         if free == NEVER {
@@ -284,7 +290,7 @@ impl OperandCollector {
     }
 
     /// A memory access leaves its collector in a turn.
-    pub(super) fn release(&mut self, part: usize, turn: u64) {
+    pub(in crate::gpu::sm) fn release(&mut self, part: usize, turn: u64) {
         let part = &mut self.parts[part];
         part.shared.give_back(turn);
         part.refresh();

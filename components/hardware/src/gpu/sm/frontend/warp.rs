@@ -10,19 +10,37 @@ use counterpoint_ptx::{Kernel, RegisterSet, Votes, Warp};
 
 use super::copies::Copies;
 use super::cta::Cta;
-use super::facts::{Fact, Program, Programs};
-use super::operands::RegisterFile;
-use super::order::Pause;
-use super::scheduler::View;
-use super::units::{MEMORY, Units};
-use super::writeback::{NO_REGISTERS, Writeback};
+use crate::gpu::sm::operands::collector::RegisterFile;
+use crate::gpu::sm::operands::facts::{Fact, Program, Programs};
+use crate::gpu::sm::operands::units::{MEMORY, Units};
+use crate::gpu::sm::operands::writeback::{NO_REGISTERS, Writeback};
+use crate::gpu::sm::scheduler::View;
 
 /// Slots for the paths in a table: a power of two, so that no index needs a check of its bounds.
-pub(super) const PATH_SLOTS: usize = 8;
+pub(in crate::gpu::sm) const PATH_SLOTS: usize = 8;
+
+/// Reason for which a warp pauses at a fence, a release or an acquire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::gpu::sm) enum Pause {
+    /// Accesses before a fence that orders so far, and after which it goes on.
+    #[default]
+    Fence,
+    /// The same, and the L1 is invalidated at the end.
+    AcquiringFence,
+    /// Accesses before a release, which comes next.
+    Release,
+    Acquire,
+    /// The same, and the L1 is invalidated when it is there.
+    AcquireFromDevice,
+    /// The end of a `nanosleep`, in this cycle.
+    Sleep(u64),
+    /// Copies of the groups before this one.
+    Copies(u32),
+}
 
 /// State of a warp besides its registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(in crate::gpu::sm) enum State {
     /// The slot is empty, or its warp has ended.
     Ended,
     Running,
@@ -33,23 +51,23 @@ pub(super) enum State {
     AtPage,
 }
 
-pub(super) struct WarpSlot {
-    pub(super) warp: Option<Warp>,
-    pub(super) state: State,
-    pub(super) issued: u64,
+pub(in crate::gpu::sm) struct WarpSlot {
+    pub(in crate::gpu::sm) warp: Option<Warp>,
+    pub(in crate::gpu::sm) state: State,
+    pub(in crate::gpu::sm) issued: u64,
     /// Number of them after which the warp needs attention.
-    pub(super) attention: u64,
+    pub(in crate::gpu::sm) attention: u64,
     /// Memory transactions that have not been acknowledged.
-    pub(super) outstanding: u32,
+    pub(in crate::gpu::sm) outstanding: u32,
     /// Pause of the warp at a fence, a release or an acquire.
-    pub(super) pause: Pause,
-    pub(super) copies: Copies,
+    pub(in crate::gpu::sm) pause: Pause,
+    pub(in crate::gpu::sm) copies: Copies,
     /// Whether the value of its acquire has not come.
-    pub(super) acquiring: bool,
+    pub(in crate::gpu::sm) acquiring: bool,
     /// Whether the next instruction of the warp is a release that has waited.
-    pub(super) may_release: bool,
+    pub(in crate::gpu::sm) may_release: bool,
     /// The watch over a warp that may go round for ever.
-    pub(super) watch: Option<Box<Watch>>,
+    pub(in crate::gpu::sm) watch: Option<Box<Watch>>,
 }
 
 /// Registers whose value has not arrived, as bits.
@@ -150,23 +168,23 @@ impl Scoreboard {
 const SLOTS: usize = u64::BITS as usize;
 
 /// The warp slots of an SM. Facts that every issue looks at lie in arrays by slot, and as bits of slots.
-pub(super) struct Warps {
-    pub(super) slots: Vec<WarpSlot>,
+pub(in crate::gpu::sm) struct Warps {
+    pub(in crate::gpu::sm) slots: Vec<WarpSlot>,
     /// Grows with the start of a slot's warp.
-    pub(super) ages: Vec<u64>,
+    pub(in crate::gpu::sm) ages: Vec<u64>,
     next_age: u64,
     /// For each slot, the warps that began before its own; of those that have ended, the bits mean nothing.
     older: [u64; SLOTS],
     /// Warps that have not ended.
-    pub(super) live: u64,
+    pub(in crate::gpu::sm) live: u64,
     /// Live warps that wait at no barrier and no fence.
-    pub(super) running: u64,
+    pub(in crate::gpu::sm) running: u64,
     /// Running warps whose next instruction has its operands.
-    pub(super) ready: u64,
+    pub(in crate::gpu::sm) ready: u64,
     /// Warps with memory accesses that have not ended.
-    pub(super) accessing: u64,
+    pub(in crate::gpu::sm) accessing: u64,
     /// Warps whose next instruction is an access that has had to wait for pages.
-    pub(super) held: u64,
+    pub(in crate::gpu::sm) held: u64,
     /// Per path through the SM, the warps whose next instruction takes it. There are fewer paths than slots.
     wants: [u64; PATH_SLOTS],
     next: [Fact; SLOTS],
@@ -184,7 +202,7 @@ pub(super) struct Warps {
 
 impl Warps {
     /// The slots of an SM of this many parts (`cores`), which take turns with them.
-    pub(super) fn new(count: usize, cores: usize, units: Units) -> Self {
+    pub(in crate::gpu::sm) fn new(count: usize, cores: usize, units: Units) -> Self {
         let empty = |_| WarpSlot {
             warp: None,
             state: State::Ended,
@@ -221,25 +239,25 @@ impl Warps {
 
     /// The block slot of the warp in a warp slot.
     #[inline]
-    pub(super) fn cta_slot(&self, slot: u32) -> usize {
+    pub(in crate::gpu::sm) fn cta_slot(&self, slot: u32) -> usize {
         self.cta_slots[slot as usize % SLOTS].into()
     }
 
     /// The part of the SM that a slot belongs to.
     #[inline]
-    pub(super) fn core(&self, slot: u32) -> usize {
+    pub(in crate::gpu::sm) fn core(&self, slot: u32) -> usize {
         self.cores[slot as usize % SLOTS].into()
     }
 
     /// Facts of the next instruction of the warp in a slot.
     #[inline]
-    pub(super) fn next(&self, slot: u32) -> &Fact {
+    pub(in crate::gpu::sm) fn next(&self, slot: u32) -> &Fact {
         &self.next[slot as usize % SLOTS]
     }
 
     /// Number of some lanes of the warp in a slot: most often the same as before. To count bits is slow on hosts of the baseline.
     #[inline]
-    pub(super) fn number_of(&mut self, slot: u32, lanes: u32) -> u64 {
+    pub(in crate::gpu::sm) fn number_of(&mut self, slot: u32, lanes: u32) -> u64 {
         let (last, number) = &mut self.lanes[slot as usize % SLOTS];
         if *last != lanes {
             (*last, *number) = (lanes, lanes.count_ones());
@@ -254,13 +272,13 @@ impl Warps {
 
     /// Facts of an instruction of the warp in a slot.
     #[inline]
-    pub(super) fn fact(&self, slot: u32, pc: u32) -> &Fact {
+    pub(in crate::gpu::sm) fn fact(&self, slot: u32, pc: u32) -> &Fact {
         self.program(slot).fact(pc)
     }
 
     /// A policy's view of a scheduler's share of the warps; `ready` are those that are ready.
     #[inline]
-    pub(super) fn view(&self, ready: u64, share: u64) -> View<'_> {
+    pub(in crate::gpu::sm) fn view(&self, ready: u64, share: u64) -> View<'_> {
         let live = self.live & share;
         // A warp with an access under way that is not ready waits for it, or for a result that comes sooner.
         let waiting = live & (!self.running | self.accessing & !self.ready);
@@ -269,22 +287,22 @@ impl Warps {
 
     /// For each path, the warps whose next instruction takes it.
     #[inline]
-    pub(super) fn wants(&self) -> &[u64; PATH_SLOTS] {
+    pub(in crate::gpu::sm) fn wants(&self) -> &[u64; PATH_SLOTS] {
         &self.wants
     }
 
     /// The warps whose next instruction has its operands and takes this path.
     #[inline]
-    pub(super) fn wanting(&self, path: usize) -> u64 {
+    pub(in crate::gpu::sm) fn wanting(&self, path: usize) -> u64 {
         self.wants[path % PATH_SLOTS] & self.ready
     }
 
     /// A block of a kernel begins, with registers in such files; gives the number of its program.
-    pub(super) fn begin_block(&mut self, kernel: &Arc<Kernel>, registers: &RegisterFile) -> u16 {
+    pub(in crate::gpu::sm) fn begin_block(&mut self, kernel: &Arc<Kernel>, registers: &RegisterFile) -> u16 {
         self.programs.begin(kernel, &self.units, registers)
     }
 
-    pub(super) fn end_block(&mut self, slots: u64) {
+    pub(in crate::gpu::sm) fn end_block(&mut self, slots: u64) {
         self.programs.end(self.numbers[slots.trailing_zeros() as usize % SLOTS]);
         for (slot, warp) in self.slots.iter_mut().enumerate().filter(|(slot, _)| slots >> slot & 1 != 0) {
             (warp.warp, self.numbers[slot]) = (None, 0);
@@ -292,7 +310,7 @@ impl Warps {
     }
 
     /// Puts a warp of a program into a slot. The previous warp's registers are used again.
-    pub(super) fn start(&mut self, slot: u32, program: u16, warp: Warp, cta: usize) {
+    pub(in crate::gpu::sm) fn start(&mut self, slot: u32, program: u16, warp: Warp, cta: usize) {
         let place = &mut self.slots[slot as usize];
         place.warp = Some(warp);
         place.state = State::Running;
@@ -314,7 +332,7 @@ impl Warps {
     }
 
     /// The warps in some slots, in the order of their numbers.
-    pub(super) fn of(&self, slots: u64) -> Vec<&Warp> {
+    pub(in crate::gpu::sm) fn of(&self, slots: u64) -> Vec<&Warp> {
         let mine = self.slots.iter().enumerate().filter(|(slot, _)| slots >> slot & 1 != 0);
         let mut warps: Vec<&Warp> = mine.filter_map(|(_, slot)| slot.warp.as_ref()).collect();
         warps.sort_unstable_by_key(|warp| warp.index());
@@ -323,14 +341,14 @@ impl Warps {
 
     /// Number of threads that parts of warps in some slots have brought to a barrier.
     #[cold]
-    pub(super) fn arrivals(&self, slots: u64, barrier: u32) -> u32 {
+    pub(in crate::gpu::sm) fn arrivals(&self, slots: u64, barrier: u32) -> u32 {
         let mine = self.slots.iter().enumerate().filter(|(slot, _)| slots >> slot & 1 != 0);
         mine.filter_map(|(_, slot)| slot.warp.as_ref()).map(|warp| warp.arrivals(barrier)).sum()
     }
 
     /// A barrier of a block opens at which parts of its warps have arrived. Gives the slots of those that may go on.
     #[cold]
-    pub(super) fn pass_apart(&mut self, cta: &mut Cta, barrier: u32, votes: Votes) -> u64 {
+    pub(in crate::gpu::sm) fn pass_apart(&mut self, cta: &mut Cta, barrier: u32, votes: Votes) -> u64 {
         let mut released = 0;
         for (slot, place) in self.slots.iter_mut().enumerate().filter(|(slot, _)| cta.warps >> slot & 1 != 0)
         {
@@ -345,19 +363,19 @@ impl Warps {
 
     /// The next instruction of the warp in a slot.
     #[inline]
-    pub(super) fn pc(&self, slot: u32) -> Option<u32> {
+    pub(in crate::gpu::sm) fn pc(&self, slot: u32) -> Option<u32> {
         self.slots[slot as usize].warp.as_ref().and_then(Warp::pc)
     }
 
     /// Whether the warp in a slot issues an access again, for lanes in another space.
     #[inline]
-    pub(super) fn is_between_spaces(&self, slot: u32) -> bool {
+    pub(in crate::gpu::sm) fn is_between_spaces(&self, slot: u32) -> bool {
         self.slots[slot as usize].warp.as_ref().is_some_and(Warp::is_between_spaces)
     }
 
     /// The results of the next instruction of the warp in a slot, which is issued, are pending from now on, if it has any.
     #[inline(always)]
-    pub(super) fn await_results(&mut self, slot: u32) {
+    pub(in crate::gpu::sm) fn await_results(&mut self, slot: u32) {
         let at = slot as usize % SLOTS;
         let fact = &self.next[at];
         if fact.sets != 0 {
@@ -367,7 +385,7 @@ impl Warps {
 
     /// A result has arrived; gives the place of the warp's block.
     #[inline]
-    pub(super) fn release(&mut self, result: Writeback) -> usize {
+    pub(in crate::gpu::sm) fn release(&mut self, result: Writeback) -> usize {
         let (at, bit) = (result.warp as usize % SLOTS, 1 << result.warp);
         let program = self.programs.get(self.numbers[at]);
         if result.pc != NO_REGISTERS {
@@ -381,17 +399,17 @@ impl Warps {
     }
 
     /// Whether there are units for products of matrices.
-    pub(super) fn multiplies(&self) -> bool {
+    pub(in crate::gpu::sm) fn multiplies(&self) -> bool {
         self.units.multiplies()
     }
 
     /// Whether all registers of a warp have their values.
-    pub(super) fn is_settled(&self, slot: u32) -> bool {
+    pub(in crate::gpu::sm) fn is_settled(&self, slot: u32) -> bool {
         self.scoreboard.results[slot as usize % SLOTS] == 0
     }
 
     /// Looks again at what the warp of a slot would do next.
-    pub(super) fn refresh(&mut self, slot: u32) {
+    pub(in crate::gpu::sm) fn refresh(&mut self, slot: u32) {
         let place = &self.slots[slot as usize];
         let pc = if place.state == State::Running { place.warp.as_ref().and_then(Warp::pc) } else { None };
         let bit = 1 << slot;
@@ -409,7 +427,7 @@ impl Warps {
 
     /// The warp of a slot goes on with an instruction, or does not.
     #[inline]
-    pub(super) fn go_on(&mut self, slot: u32, pc: Option<u32>) {
+    pub(in crate::gpu::sm) fn go_on(&mut self, slot: u32, pc: Option<u32>) {
         let (at, bit) = (slot as usize % SLOTS, 1 << slot);
         let next = &mut self.next[at];
         self.wants[usize::from(next.path) % PATH_SLOTS] &= !bit;

@@ -3,19 +3,19 @@
 use counterpoint_framework::model::Context;
 use counterpoint_framework::telemetry::{Attribute, Lane, Level, SpanId};
 
-use super::SmStats;
 use super::cta::Cta;
 use crate::gpu::issue_slots;
+use crate::gpu::sm::stats::SmStats;
 
 #[derive(Default)]
-pub(super) struct Spans {
+pub(in crate::gpu::sm) struct Spans {
     block: Option<SpanId>,
     warps: Vec<SpanId>,
 }
 
 impl Spans {
     /// A block begins at a place of the SM, with its warps in these slots.
-    pub(super) fn begin(
+    pub(in crate::gpu::sm) fn begin(
         launch: SpanId,
         index: u32,
         place: usize,
@@ -37,13 +37,13 @@ impl Spans {
     }
 
     /// A warp has ended after `issued` instructions.
-    pub(super) fn end_warp(&self, warp: u32, issued: u64, sim: &Context<SmStats>) {
+    pub(in crate::gpu::sm) fn end_warp(&self, warp: u32, issued: u64, sim: &Context<SmStats>) {
         if let Some(&span) = self.warps.get(warp as usize) {
             sim.close_span(span, vec![("warp_insn", Attribute::Amount(issued))]);
         }
     }
 
-    pub(super) fn end(&self, cta: &Cta, sim: &Context<SmStats>) {
+    pub(in crate::gpu::sm) fn end(&self, cta: &Cta, sim: &Context<SmStats>) {
         let Some(block) = self.block else { return };
         let (launch, counts) = (&cta.launch, &cta.counts);
         let number = |number: u32| Attribute::Number(number.into());

@@ -12,21 +12,21 @@ const NODES: usize = 128;
 const END: u8 = u8::MAX;
 
 /// The place of no instruction: of a result that writes no register.
-pub(super) const NO_REGISTERS: u32 = u32::MAX;
+pub(in crate::gpu::sm) const NO_REGISTERS: u32 = u32::MAX;
 
 /// A result that arrives: a warp, and the registers that an instruction of it has written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Writeback {
-    pub(super) warp: u32,
-    pub(super) pc: u32,
+pub(in crate::gpu::sm) struct Writeback {
+    pub(in crate::gpu::sm) warp: u32,
+    pub(in crate::gpu::sm) pc: u32,
     /// The registers, as bits of their scoreboard ids modulo 64.
-    pub(super) sets: u64,
+    pub(in crate::gpu::sm) sets: u64,
 }
 
 impl Writeback {
     /// The result of an instruction of a warp.
     #[inline]
-    pub(super) fn of(warp: u32, pc: u32, sets: u64) -> Self {
+    pub(in crate::gpu::sm) fn of(warp: u32, pc: u32, sets: u64) -> Self {
         Writeback { warp, pc: if sets == 0 { NO_REGISTERS } else { pc }, sets }
     }
 }
@@ -37,7 +37,7 @@ struct WritebackNode {
     next: u8,
 }
 
-pub(super) struct WritebackRing {
+pub(in crate::gpu::sm) struct WritebackRing {
     /// The newest result of each cycle.
     heads: [u8; SLOTS as usize],
     occupied: u64,
@@ -49,7 +49,7 @@ pub(super) struct WritebackRing {
 }
 
 impl WritebackRing {
-    pub(super) fn new() -> Self {
+    pub(in crate::gpu::sm) fn new() -> Self {
         let node = |place: usize| WritebackNode {
             result: Writeback::default(),
             next: if place + 1 < NODES { place as u8 + 1 } else { END },
@@ -66,7 +66,7 @@ impl WritebackRing {
 
     /// Adds a result that arrives in a cycle, this one or a later one.
     #[inline]
-    pub(super) fn add(&mut self, now: u64, at: u64, result: Writeback) {
+    pub(in crate::gpu::sm) fn add(&mut self, now: u64, at: u64, result: Writeback) {
         debug_assert!(at >= now, "a result arrives later than it is made");
         if at >= now + SLOTS || self.free == END {
             return self.add_far(at, result);
@@ -87,7 +87,7 @@ impl WritebackRing {
 
     /// A result of this cycle, until there is none any more.
     #[inline]
-    pub(super) fn take(&mut self, cycle: u64) -> Option<Writeback> {
+    pub(in crate::gpu::sm) fn take(&mut self, cycle: u64) -> Option<Writeback> {
         let slot = cycle % SLOTS;
         if self.occupied >> slot & 1 == 0 {
             return if self.first_far <= cycle { self.take_far() } else { None };
@@ -109,7 +109,7 @@ impl WritebackRing {
 
     /// The next cycle after this one in which a result arrives.
     #[inline]
-    pub(super) fn next_after(&self, cycle: u64) -> Option<u64> {
+    pub(in crate::gpu::sm) fn next_after(&self, cycle: u64) -> Option<u64> {
         let start = ((cycle + 1) % SLOTS) as u32;
         let near = cycle + 1 + u64::from(self.occupied.rotate_right(start).trailing_zeros());
         let next = if self.occupied != 0 { near.min(self.first_far) } else { self.first_far };

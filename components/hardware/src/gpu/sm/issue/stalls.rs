@@ -2,26 +2,27 @@
 
 use counterpoint_protocols::launch::IssueSlot;
 
-use super::{Sm, SmStats};
+use crate::gpu::sm::state::Sm;
+use crate::gpu::sm::stats::SmStats;
 
 /// A scheduler's warps, as bits.
-pub(super) struct Held {
+pub(in crate::gpu::sm) struct Held {
     /// Warps that have not ended.
-    pub(super) live: u64,
-    pub(super) running: u64,
+    pub(in crate::gpu::sm) live: u64,
+    pub(in crate::gpu::sm) running: u64,
     /// Warps whose next instruction has its operands.
-    pub(super) ready: u64,
-    pub(super) buffered: u64,
+    pub(in crate::gpu::sm) ready: u64,
+    pub(in crate::gpu::sm) buffered: u64,
     /// Warps whose next instruction is for the load-store unit.
-    pub(super) wants_memory: u64,
-    pub(super) accessing: u64,
-    pub(super) at_page: u64,
+    pub(in crate::gpu::sm) wants_memory: u64,
+    pub(in crate::gpu::sm) accessing: u64,
+    pub(in crate::gpu::sm) at_page: u64,
 }
 
 impl Held {
     /// The stall of the warps that come nearest to issuing, and these warps.
     #[inline]
-    pub(super) fn stall(&self) -> (IssueSlot, u64) {
+    pub(in crate::gpu::sm) fn stall(&self) -> (IssueSlot, u64) {
         let held_back = self.ready & self.buffered;
         let (units, computing) = (held_back & !self.wants_memory, self.running & !self.accessing);
         if units != 0 {
@@ -47,7 +48,12 @@ impl Held {
 impl Sm {
     /// Counts issue slots, for the SM and for the block of the first of these warps; without any the oldest place has it.
     #[inline]
-    pub(super) fn count_slots(&mut self, (slot, warps): (IssueSlot, u64), amount: u64, stats: &SmStats) {
+    pub(in crate::gpu::sm) fn count_slots(
+        &mut self,
+        (slot, warps): (IssueSlot, u64),
+        amount: u64,
+        stats: &SmStats,
+    ) {
         stats.issue_slots.add(slot, amount);
         let place = match warps {
             0 => self.occupied.trailing_zeros() as usize,

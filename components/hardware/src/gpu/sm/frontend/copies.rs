@@ -6,12 +6,10 @@
 use counterpoint_framework::kernel::Fault;
 use counterpoint_ptx::{Access, FaultKind, Row};
 
-use super::Sm;
 use super::cta::Cta;
-use super::order::Pause;
 
 #[derive(Default)]
-pub(super) struct Copies {
+pub(in crate::gpu::sm) struct Copies {
     /// Groups with copies under way, oldest first, and how many.
     open: Vec<(u32, u32)>,
     /// The number of the group that the next commit makes.
@@ -20,13 +18,13 @@ pub(super) struct Copies {
 
 impl Copies {
     /// Another warp begins.
-    pub(super) fn restart(&mut self) {
+    pub(in crate::gpu::sm) fn restart(&mut self) {
         self.open.clear();
         self.group = 0;
     }
 
     /// A copy begins; gives its group.
-    pub(super) fn begin(&mut self) -> u32 {
+    pub(in crate::gpu::sm) fn begin(&mut self) -> u32 {
         match self.open.last_mut() {
             Some((group, count)) if *group == self.group => *count += 1,
             _ => self.open.push((self.group, 1)),
@@ -34,7 +32,7 @@ impl Copies {
         self.group
     }
 
-    pub(super) fn end(&mut self, group: u32) {
+    pub(in crate::gpu::sm) fn end(&mut self, group: u32) {
         if let Some(at) = self.open.iter().position(|(open, _)| *open == group) {
             self.open[at].1 -= 1;
             if self.open[at].1 == 0 {
@@ -43,24 +41,24 @@ impl Copies {
         }
     }
 
-    pub(super) fn commit(&mut self) {
+    pub(in crate::gpu::sm) fn commit(&mut self) {
         self.group += 1;
     }
 
     /// The first group that a wait leaves alone, which lets the `newest` run on; all are waited for without a number.
-    fn end_of_wait(&self, newest: Option<u32>) -> u32 {
+    pub(in crate::gpu::sm) fn end_of_wait(&self, newest: Option<u32>) -> u32 {
         newest.map_or(u32::MAX, |newest| self.group.saturating_sub(newest))
     }
 
     /// Whether a copy of a group before this one is under way.
-    pub(super) fn are_open_before(&self, end: u32) -> bool {
+    pub(in crate::gpu::sm) fn are_open_before(&self, end: u32) -> bool {
         self.open.first().is_some_and(|(group, _)| *group < end)
     }
 }
 
 /// Checks that a copy lands in shared memory, and writes the zeros of lanes that read nothing. Lanes that read a part of their bytes join
 /// the others: what lies behind these bytes comes with them and does not land.
-pub(super) fn begin(access: &mut Access, cta: &mut Cta, warp: u32) -> Result<(), Fault> {
+pub(in crate::gpu::sm) fn begin(access: &mut Access, cta: &mut Cta, warp: u32) -> Result<(), Fault> {
     let size = cta.shared.len() as u64;
     let outside = |lane: &u32| {
         let end = u64::from(access.values[0].0[*lane as usize]) + u64::from(access.width);
@@ -98,18 +96,6 @@ fn check_parts(access: &Access, cta: &Cta, warp: u32) -> Result<(), Fault> {
         }
     }
     Ok(())
-}
-
-impl Sm {
-    /// A warp waits for its copies.
-    #[cold]
-    pub(super) fn await_copies(&mut self, slot: u32, newest: Option<u32>) {
-        let copies = &self.warps.slots[slot as usize].copies;
-        let end = copies.end_of_wait(newest);
-        if copies.are_open_before(end) {
-            self.pause(slot, Pause::Copies(end));
-        }
-    }
 }
 
 #[cfg(test)]

@@ -12,24 +12,24 @@ use counterpoint_framework::model::Invalid;
 use counterpoint_protocols::memory::{ByteMask, Label, Line, MemRequest, line_of};
 use counterpoint_ptx::Kernel;
 
-use super::answer::Answer;
-use super::params::ReadCacheParams;
-use super::read_cache::{Lookup, ReadCache, ReadCacheStats};
+use crate::gpu::sm::answer::Answer;
+use crate::gpu::sm::params::ReadCacheParams;
+use crate::gpu::sm::read_cache::{Lookup, ReadCache, ReadCacheStats};
 
 /// Instructions that a fetch brings.
 pub(in crate::gpu) const FETCHED: u8 = 2;
 
 /// The code of a warp's kernel.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Code {
+pub(in crate::gpu::sm) struct Code {
     /// Where its instructions lie.
-    pub(super) address: u64,
-    pub(super) instructions: u32,
-    pub(super) label: Label,
+    pub(in crate::gpu::sm) address: u64,
+    pub(in crate::gpu::sm) instructions: u32,
+    pub(in crate::gpu::sm) label: Label,
 }
 
 /// The instruction buffers of an SM.
-pub(super) struct Fetch {
+pub(in crate::gpu::sm) struct Fetch {
     /// Warps whose buffer is empty and for which nothing has been fetched.
     hungry: u64,
     /// Waiting warps for which the cache can do nothing before an answer has come.
@@ -53,7 +53,7 @@ pub(super) struct Fetch {
 
 impl Fetch {
     /// Fills `width` buffers a cycle.
-    pub(super) fn new(width: u32, cache: &ReadCacheParams) -> Result<Self, Invalid> {
+    pub(in crate::gpu::sm) fn new(width: u32, cache: &ReadCacheParams) -> Result<Self, Invalid> {
         Ok(Fetch {
             hungry: 0,
             blocked: 0,
@@ -72,18 +72,18 @@ impl Fetch {
 
     /// Warps whose next instruction is in their buffer.
     #[inline]
-    pub(super) fn buffered(&self) -> u64 {
+    pub(in crate::gpu::sm) fn buffered(&self) -> u64 {
         self.buffered
     }
 
     /// Warps whose buffer holds instructions that they have jumped over.
     #[inline]
-    pub(super) fn stale(&self) -> u64 {
+    pub(in crate::gpu::sm) fn stale(&self) -> u64 {
         self.stale
     }
 
     /// A warp begins in this slot.
-    pub(super) fn start(&mut self, slot: u32, code: Code) {
+    pub(in crate::gpu::sm) fn start(&mut self, slot: u32, code: Code) {
         self.stop(slot);
         self.code[slot as usize] = code;
         self.from[slot as usize] = 0;
@@ -91,7 +91,7 @@ impl Fetch {
     }
 
     /// Notes that the warp in this slot has ended.
-    pub(super) fn stop(&mut self, slot: u32) {
+    pub(in crate::gpu::sm) fn stop(&mut self, slot: u32) {
         self.hungry &= !(1 << slot);
         self.blocked &= !(1 << slot);
         self.buffered &= !(1 << slot);
@@ -104,7 +104,7 @@ impl Fetch {
 
     /// The warp in this slot has issued the instruction at `pc`, and goes on at `next`.
     #[inline]
-    pub(super) fn issued(&mut self, slot: u32, pc: u32, next: Option<u32>) {
+    pub(in crate::gpu::sm) fn issued(&mut self, slot: u32, pc: u32, next: Option<u32>) {
         let count = &mut self.counts[slot as usize % 64];
         *count -= 1;
         self.from[slot as usize % 64] = pc + 1;
@@ -119,12 +119,12 @@ impl Fetch {
 
     /// The warp in this slot issues the last instruction of its buffer, whatever is behind it there.
     #[inline]
-    pub(super) fn drop_rest(&mut self, slot: u32) {
+    pub(in crate::gpu::sm) fn drop_rest(&mut self, slot: u32) {
         self.counts[slot as usize] = 1;
     }
 
     /// Empties the buffers of these warps, which go on where `pc_of` says.
-    pub(super) fn flush(&mut self, warps: u64, pc_of: impl Fn(u32) -> Option<u32>) {
+    pub(in crate::gpu::sm) fn flush(&mut self, warps: u64, pc_of: impl Fn(u32) -> Option<u32>) {
         self.stale &= !warps;
         self.hungry |= warps;
         let mut rest = warps;
@@ -138,25 +138,25 @@ impl Fetch {
 
     /// Whether something is to do in the next cycle.
     #[inline]
-    pub(super) fn is_busy(&self) -> bool {
+    pub(in crate::gpu::sm) fn is_busy(&self) -> bool {
         self.hungry & !self.blocked | self.stale != 0 || self.decoding.is_some() || !self.arrived.is_empty()
     }
 
     /// Whether a request of the cache waits for credit.
     #[inline]
-    pub(super) fn wants_credit(&self) -> bool {
+    pub(in crate::gpu::sm) fn wants_credit(&self) -> bool {
         self.cache.wants_credit()
     }
 
     #[inline]
-    pub(super) fn send(&mut self, memory: &mut Out<MemRequest>) {
+    pub(in crate::gpu::sm) fn send(&mut self, memory: &mut Out<MemRequest>) {
         self.cache.send(memory);
     }
 
     /// Decodes the instructions that were fetched, and fetches for the next hungry warp. `pc_of` gives a warp's next
     /// instruction.
     #[inline]
-    pub(super) fn step(&mut self, pc_of: impl Fn(u32) -> Option<u32>, stats: &ReadCacheStats) {
+    pub(in crate::gpu::sm) fn step(&mut self, pc_of: impl Fn(u32) -> Option<u32>, stats: &ReadCacheStats) {
         for _ in 0..self.width {
             if let Some(slot) = self.decoding.take() {
                 let right = pc_of(slot) == Some(self.from[slot as usize % 64]);
@@ -200,7 +200,7 @@ impl Fetch {
     }
 
     /// A line of instructions has come.
-    pub(super) fn fill(&mut self, miss: u32, mask: ByteMask, data: &Line) {
+    pub(in crate::gpu::sm) fn fill(&mut self, miss: u32, mask: ByteMask, data: &Line) {
         let waiting = self.cache.fill(miss, mask, data);
         self.arrived.extend(waiting.iter().copied());
         self.cache.give_back(waiting);

@@ -7,20 +7,23 @@ use counterpoint_ptx::{
     Access, AccessKind, Class, Failure, FaultKind, Issue, Issued, PollStep, Reach, Space, Waiting,
 };
 
-use super::cta::{BARRIERS, Cta};
-use super::facts::Fact;
-use super::operands::{OperandCollector, RegisterFile};
-use super::params::Pairing;
 use super::stalls::Held;
-use super::units::{MEMORY, PATHS};
-use super::warp::{State, Warps};
-use super::writeback::{Writeback, WritebackRing};
-use super::{Scheduler, Sm, SmStats, copies, load_store};
+use crate::gpu::sm::frontend::copies;
+use crate::gpu::sm::frontend::cta::{BARRIERS, Cta};
+use crate::gpu::sm::frontend::warp::{State, Warps};
+use crate::gpu::sm::load_store;
+use crate::gpu::sm::operands::collector::{OperandCollector, RegisterFile};
+use crate::gpu::sm::operands::facts::Fact;
+use crate::gpu::sm::operands::units::{MEMORY, PATHS};
+use crate::gpu::sm::operands::writeback::{Writeback, WritebackRing};
+use crate::gpu::sm::params::Pairing;
+use crate::gpu::sm::state::{Scheduler, Sm};
+use crate::gpu::sm::stats::SmStats;
 
 impl Sm {
     /// Lets every scheduler issue.
     #[inline]
-    pub(super) fn issue(&mut self, cycle: u64, sim: &Context<SmStats>) -> Result<(), Fault> {
+    pub(in crate::gpu::sm) fn issue(&mut self, cycle: u64, sim: &Context<SmStats>) -> Result<(), Fault> {
         if !self.resident() {
             return Ok(());
         }
@@ -97,7 +100,7 @@ impl Sm {
 
     /// Whether some warp has its next instruction and the operands for it.
     #[inline]
-    pub(super) fn may_issue(&self) -> bool {
+    pub(in crate::gpu::sm) fn may_issue(&self) -> bool {
         self.fetch.buffered() & self.warps.ready != 0
     }
 
@@ -130,7 +133,7 @@ impl Sm {
 
     /// Why a scheduler with a share of the warps issues nothing, and which warps come nearest to it.
     #[inline]
-    pub(super) fn stall(&self, share: u64) -> (IssueSlot, u64) {
+    pub(in crate::gpu::sm) fn stall(&self, share: u64) -> (IssueSlot, u64) {
         let warps = &self.warps;
         let held = Held {
             live: warps.live & share,
@@ -298,7 +301,13 @@ impl Sm {
     /// Counts an instruction that is issued, and has the next one fetched. One that accesses one space after another stays in the
     /// buffer until the last.
     #[inline]
-    pub(super) fn count_issue(&mut self, slot: u32, place: usize, (pc, lanes): (u32, u32), stats: &SmStats) {
+    pub(in crate::gpu::sm) fn count_issue(
+        &mut self,
+        slot: u32,
+        place: usize,
+        (pc, lanes): (u32, u32),
+        stats: &SmStats,
+    ) {
         let lanes = self.warps.number_of(slot, lanes);
         if let Some(cta) = &mut self.ctas[place] {
             count(stats, cta, self.warps.next(slot).class, lanes);

@@ -4,26 +4,26 @@ use std::sync::Arc;
 
 use counterpoint_ptx::{Class, Instruction, Kernel, Reach, RegisterSet};
 
-use super::operands::{Operands, RegisterFile};
+use super::collector::{Operands, RegisterFile};
 use super::units::Units;
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Fact {
+pub(in crate::gpu::sm) struct Fact {
     /// The registers that it reads or writes, and those that it writes: bits of their scoreboard ids modulo 64.
-    pub(super) needs: u64,
-    pub(super) sets: u64,
-    pub(super) operands: Operands,
+    pub(in crate::gpu::sm) needs: u64,
+    pub(in crate::gpu::sm) sets: u64,
+    pub(in crate::gpu::sm) operands: Operands,
     /// For how long its result is awaited, and its unit occupied.
-    pub(super) cycles: (u16, u16),
+    pub(in crate::gpu::sm) cycles: (u16, u16),
     /// Index of the instruction in the kernel.
-    pub(super) pc: u32,
-    pub(super) path: u8,
+    pub(in crate::gpu::sm) pc: u32,
+    pub(in crate::gpu::sm) path: u8,
     /// Its class in the instruction mix.
-    pub(super) class: Class,
+    pub(in crate::gpu::sm) class: Class,
     /// How far it releases, a fence included.
-    pub(super) releases: Reach,
+    pub(in crate::gpu::sm) releases: Reach,
     /// Whether the instruction may be issued only when no register of its warp is awaited.
-    pub(super) drains: bool,
+    pub(in crate::gpu::sm) drains: bool,
 }
 
 impl Fact {
@@ -45,34 +45,39 @@ impl Fact {
 }
 
 /// A kernel whose blocks are or were on the SM.
-pub(super) struct Program {
-    pub(super) kernel: Arc<Kernel>,
+pub(in crate::gpu::sm) struct Program {
+    pub(in crate::gpu::sm) kernel: Arc<Kernel>,
     facts: Box<[Fact]>,
     blocks: u32,
 }
 
 impl Program {
     #[inline]
-    pub(super) fn fact(&self, pc: u32) -> &Fact {
+    pub(in crate::gpu::sm) fn fact(&self, pc: u32) -> &Fact {
         &self.facts[pc as usize]
     }
 
     #[inline]
-    pub(super) fn instruction(&self, pc: u32) -> &Instruction {
+    pub(in crate::gpu::sm) fn instruction(&self, pc: u32) -> &Instruction {
         &self.kernel.instructions()[pc as usize]
     }
 }
 
 /// The kernels whose facts an SM keeps.
 #[derive(Default)]
-pub(super) struct Programs(Vec<Program>);
+pub(in crate::gpu::sm) struct Programs(Vec<Program>);
 
 impl Programs {
     /// Kernels that are kept without a block.
     const KEPT: usize = 16;
 
     /// A block of a kernel begins; gives the number of its program.
-    pub(super) fn begin(&mut self, kernel: &Arc<Kernel>, units: &Units, registers: &RegisterFile) -> u16 {
+    pub(in crate::gpu::sm) fn begin(
+        &mut self,
+        kernel: &Arc<Kernel>,
+        units: &Units,
+        registers: &RegisterFile,
+    ) -> u16 {
         let known = self.0.iter().position(|program| Arc::ptr_eq(&program.kernel, kernel));
         let number = known.unwrap_or_else(|| {
             let all = kernel.instructions().iter().enumerate();
@@ -90,12 +95,12 @@ impl Programs {
         number as u16
     }
 
-    pub(super) fn end(&mut self, number: u16) {
+    pub(in crate::gpu::sm) fn end(&mut self, number: u16) {
         self.0[usize::from(number)].blocks -= 1;
     }
 
     #[inline]
-    pub(super) fn get(&self, number: u16) -> &Program {
+    pub(in crate::gpu::sm) fn get(&self, number: u16) -> &Program {
         &self.0[usize::from(number)]
     }
 }

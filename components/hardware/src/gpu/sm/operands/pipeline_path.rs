@@ -5,9 +5,9 @@
 //! result has no place in the pipeline of the unit or on the result bus, none that is there with it starts (GPGPU-Sim).
 //! Instructions book in their order, so a place that an older one has taken later is free until then.
 
-use super::operands::{Turns, WINDOW};
-use super::params::PipelinePathParams;
+use super::collector::{Turns, WINDOW};
 use super::pipeline_slots::PipelineSlots;
+use crate::gpu::sm::params::PipelinePathParams;
 
 /// The most units, pipeline registers and ports of a path (`params.rs`).
 const MOST: usize = 64;
@@ -37,7 +37,7 @@ impl Calendar {
 }
 
 /// Bookings of the execution units of a part of an SM in the next cycles.
-pub(super) struct Units {
+pub(in crate::gpu::sm) struct Units {
     /// For each cycle, the units that begin an instruction and can begin another one in the next cycle.
     begins: Calendar,
     /// For each cycle, the units with a result that is complete in it.
@@ -50,7 +50,7 @@ pub(super) struct Units {
 
 impl Units {
     /// Units with at most `width` results complete in a cycle.
-    pub(super) fn new(width: u32) -> Self {
+    pub(in crate::gpu::sm) fn new(width: u32) -> Self {
         Units { begins: Calendar::new(), results: Calendar::new(), width, last: 0 }
     }
 
@@ -99,17 +99,17 @@ impl Units {
 }
 
 /// The path of one sort of instruction: from when on its slots are free.
-pub(super) struct PipelinePath {
+pub(in crate::gpu::sm) struct PipelinePath {
     /// Cycles from which on an instruction can be issued into the pipeline registers in front of the collectors.
-    pub(super) entries: PipelineSlots,
+    pub(in crate::gpu::sm) entries: PipelineSlots,
     /// Turns in which the ports into the collectors and the collectors are free.
-    pub(super) inputs: PipelineSlots,
-    pub(super) collectors: PipelineSlots,
-    pub(super) exit: Exit,
+    pub(in crate::gpu::sm) inputs: PipelineSlots,
+    pub(in crate::gpu::sm) collectors: PipelineSlots,
+    pub(in crate::gpu::sm) exit: Exit,
 }
 
 /// The end of a path, from its collectors to its units.
-pub(super) struct Exit {
+pub(in crate::gpu::sm) struct Exit {
     /// For each turn, the instructions that leave the collectors, and how many may.
     leaving: Calendar,
     outputs: u64,
@@ -132,7 +132,11 @@ pub(super) struct Exit {
 
 impl PipelinePath {
     /// A path of a part of an SM: `share` gives the part's share of a number of the SM.
-    pub(super) fn new(params: &PipelinePathParams, share: impl Fn(u32) -> u32, first_unit: u32) -> Self {
+    pub(in crate::gpu::sm) fn new(
+        params: &PipelinePathParams,
+        share: impl Fn(u32) -> u32,
+        first_unit: u32,
+    ) -> Self {
         let slots = |count: u32| PipelineSlots::new(share(count));
         PipelinePath {
             entries: slots(params.issue_width),
@@ -156,7 +160,7 @@ impl PipelinePath {
 
     /// The first cycle in which an entry is free.
     #[inline]
-    pub(super) fn accepts_from(&self) -> u64 {
+    pub(in crate::gpu::sm) fn accepts_from(&self) -> u64 {
         self.entries.earliest()
     }
 }
@@ -164,14 +168,14 @@ impl PipelinePath {
 impl Exit {
     /// Whether the path has no units.
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::gpu::sm) fn is_empty(&self) -> bool {
         self.units == 0
     }
 
     /// An instruction that has its operands leaves its collector, in this turn at the earliest, and starts to execute. Gives
     /// the turn in which it leaves and the cycle in which it starts. There must be units.
     #[inline]
-    pub(super) fn pass(
+    pub(in crate::gpu::sm) fn pass(
         &mut self,
         units: &mut Units,
         (from, turns): (u64, Turns),

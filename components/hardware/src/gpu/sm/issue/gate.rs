@@ -13,28 +13,25 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
 use counterpoint_protocols::launch::{IssueSlot, Precedence};
 use counterpoint_protocols::translation::{Change, RangeClaim};
-use counterpoint_ptx::{Access, RangeAction, RangeCall};
+use counterpoint_ptx::{RangeAction, RangeCall};
 
-use super::load_store::PageNews;
-use super::warp::State;
-use super::{Sm, SmStats};
-
-/// An access that waits for pages.
-pub(super) struct Held {
-    access: Box<Access>,
-    /// Lanes that take part.
-    lanes: u32,
-    missing: Vec<u64>,
-}
+use crate::gpu::sm::frontend::warp::State;
+use crate::gpu::sm::state::{HeldAccess, Sm};
+use crate::gpu::sm::stats::SmStats;
 
 impl Sm {
     /// Issues the global access in `scratch` of a gated launch, if all of its pages are granted.
-    pub(super) fn issue_gated(&mut self, slot: u32, lanes: u32, sim: &Context<SmStats>) -> IssueSlot {
+    pub(in crate::gpu::sm) fn issue_gated(
+        &mut self,
+        slot: u32,
+        lanes: u32,
+        sim: &Context<SmStats>,
+    ) -> IssueSlot {
         let place = self.warps.cta_slot(slot);
         let Some(cta) = &self.ctas[place] else { return IssueSlot::Used };
         let missing = self.load_store.missing_pages(&self.scratch, cta.launch.id, &sim.stats.tlb);
         let access = std::mem::replace(&mut self.scratch, self.load_store.empty_access());
-        let held = Held { access, lanes, missing };
+        let held = HeldAccess { access, lanes, missing };
         if held.missing.is_empty() {
             return self.issue_granted(slot, held, sim);
         }
@@ -48,7 +45,7 @@ impl Sm {
 
     /// Issues an access that has waited for pages, which are all granted now.
     #[cold]
-    pub(super) fn issue_held(&mut self, slot: u32, sim: &Context<SmStats>) -> IssueSlot {
+    pub(in crate::gpu::sm) fn issue_held(&mut self, slot: u32, sim: &Context<SmStats>) -> IssueSlot {
         self.warps.held &= !(1 << slot);
         match self.held.remove(&slot) {
             Some(held) => self.issue_granted(slot, held, sim),
@@ -57,8 +54,8 @@ impl Sm {
     }
 
     /// Issues an access whose pages are all granted.
-    fn issue_granted(&mut self, slot: u32, held: Held, sim: &Context<SmStats>) -> IssueSlot {
-        let Held { access, lanes, .. } = held;
+    fn issue_granted(&mut self, slot: u32, held: HeldAccess, sim: &Context<SmStats>) -> IssueSlot {
+        let HeldAccess { access, lanes, .. } = held;
         let place = self.warps.cta_slot(slot);
         let Some(cta) = &self.ctas[place] else { return IssueSlot::Used };
         if let Some(log) = &self.page_log {
@@ -78,38 +75,8 @@ impl Sm {
         IssueSlot::Used
     }
 
-    /// An answer of the authority.
-    #[inline]
-    pub(super) fn hear(&mut self, news: Option<PageNews>) {
-        match news {
-            Some(PageNews::Granted(page)) => self.granted(page),
-            Some(PageNews::Claimed(place)) => {
-                if let Some(cta) = &mut self.ctas[place] {
-                    cta.outstanding -= 1;
-                    self.ended |= 1 << place;
-                }
-            }
-            None => {}
-        }
-    }
-
-    /// Lets the warps go on that have waited for a page and wait for no other.
-    fn granted(&mut self, page: u64) {
-        let mut rest = self.at_page;
-        while rest != 0 {
-            let slot = rest.trailing_zeros();
-            rest &= rest - 1;
-            let Some(held) = self.held.get_mut(&slot) else { continue };
-            held.missing.retain(|&missing| missing != page);
-            if held.missing.is_empty() {
-                self.at_page &= !(1 << slot);
-                self.resume(1 << slot);
-            }
-        }
-    }
-
     /// A device function claims a range for a block, or releases it.
-    pub(super) fn claim_range(
+    pub(in crate::gpu::sm) fn claim_range(
         &mut self,
         place: usize,
         action: RangeAction,
@@ -142,15 +109,5 @@ impl Sm {
             self.load_store.claim_range(claim);
         }
         Ok(())
-    }
-
-    /// Sends the releases of a block that has ended, whose stores have been acknowledged; false if it has none.
-    pub(super) fn release_ranges(&mut self, place: usize) -> bool {
-        let Some(cta) = &mut self.ctas[place] else { return false };
-        let releases = std::mem::take(&mut cta.releases);
-        cta.outstanding += releases.len() as u32;
-        let any = !releases.is_empty();
-        releases.into_iter().for_each(|claim| self.load_store.claim_range(claim));
-        any
     }
 }
