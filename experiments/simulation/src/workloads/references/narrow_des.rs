@@ -3,7 +3,7 @@
 use counterpoint_framework::topology::expression::random;
 
 use super::{ReferenceInput, bytes_of_u32s};
-use crate::des::{Rounds, pass};
+use crate::workloads::des::{Rounds, pass};
 
 /// The reference as applications name it: parameters `distinct`, `unit` and `seed`, input buffers `packets` and `keys`. Packets
 /// stand 32 units apart; what is behind the end of each stays zero.
@@ -42,7 +42,7 @@ fn passes(words: &[u32]) -> Vec<Rounds> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::des::rounds_of;
+    use crate::workloads::des::rounds_of;
 
     #[test]
     fn the_example_of_the_standard() {

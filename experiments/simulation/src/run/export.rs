@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_the_table_is_registered() {
-        let registry = crate::registry();
+        let registry = crate::registry::registry();
         for (kind, _) in CLASSES {
             assert!(registry.catalogue.get(kind).is_some(), "{kind}");
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use crate::element::{Element, Value};
+use crate::workloads::element::{Element, Value};
 
 /// How far a value may be from the expected one; zeros mean equal bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

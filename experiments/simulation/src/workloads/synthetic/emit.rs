@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::plan::{Access, Plan, Row};
 use super::{Class, Synthetic, Walk};
-use crate::generate::SplitMix;
+use crate::workloads::generate::SplitMix;
 
 /// Multiplier and increment of the generator that draws lines (Numerical Recipes, section 7.1).
 const DRAW: (u32, u32) = (1_664_525, 1_013_904_223);

@@ -6,8 +6,8 @@ use counterpoint_framework::telemetry::Span;
 use counterpoint_framework::time::SimTime;
 use csv::Writer;
 
-use crate::critical_path::{PathStep, critical_path};
-use crate::exposure::{Activity, Exposure};
+use crate::results::critical_path::{PathStep, critical_path};
+use crate::results::exposure::{Activity, Exposure};
 
 /// Waits of a run.
 #[derive(Clone, Debug, Default)]

@@ -4,8 +4,8 @@ use super::*;
 use counterpoint_framework::kernel::Outcome;
 use counterpoint_framework::telemetry::{Level, Trace};
 
-use crate::launches::SCHEDULER;
-use crate::summary::tests::{instance, machine, span};
+use crate::results::launches::SCHEDULER;
+use crate::results::summary::tests::{instance, machine, span};
 
 const L2: &str = "memory/l2-slice";
 const DRAM: &str = "memory/dram-controller";

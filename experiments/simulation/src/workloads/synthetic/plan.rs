@@ -1,7 +1,7 @@
 //! Work of a strand in a round: its instructions in order, counted by class.
 
 use super::{Class, Counts, Refusal, Stride, Synthetic, Walk};
-use crate::generate::SplitMix;
+use crate::workloads::generate::SplitMix;
 
 /// An instruction of a strand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

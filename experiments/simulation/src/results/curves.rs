@@ -7,7 +7,7 @@ use counterpoint_framework::telemetry::{Curve, Series};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::Machine;
 
-use crate::summary::SM;
+use crate::results::summary::SM;
 
 /// How the increases of two sets of counters become a value.
 #[derive(Clone, Copy)]

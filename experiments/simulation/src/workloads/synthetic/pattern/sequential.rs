@@ -5,7 +5,7 @@ use counterpoint_framework::model::Variant;
 use super::{Pattern, Stride, Walk};
 
 /// The pattern `sequential`.
-pub(in crate::synthetic) struct Sequential;
+pub(in crate::workloads::synthetic) struct Sequential;
 
 impl Variant<dyn Pattern> for Sequential {
     const NAME: &'static str = "sequential";

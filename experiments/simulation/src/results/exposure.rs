@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use counterpoint_framework::telemetry::{Level, Span};
 use counterpoint_framework::time::SimTime;
 
-use crate::launches::is_launch;
+use crate::results::launches::is_launch;
 
 /// Activities, in the order in which a moment belongs to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,7 +138,7 @@ impl Exposure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::tests::span;
+    use crate::results::summary::tests::span;
 
     #[test]
     fn exposed_times_and_the_rest_are_the_whole_run() {

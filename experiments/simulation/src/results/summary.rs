@@ -7,8 +7,10 @@ use counterpoint_framework::telemetry::{Level, Span, SpanId};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::{Machine, RunReport};
 
-use crate::launches::{attribute, is_launch, is_several, kernel_time, length, period, schedulers, union};
-use crate::totals::cycles;
+use crate::results::launches::{
+    attribute, is_launch, is_several, kernel_time, length, period, schedulers, union,
+};
+use crate::results::totals::cycles;
 
 /// A phase of the run, or what happened several times within one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -307,7 +309,7 @@ impl Figures {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::launches::SCHEDULER;
+    use crate::results::launches::SCHEDULER;
     use counterpoint_framework::kernel::Outcome;
     use counterpoint_framework::model::{Node, StatLabel};
     use counterpoint_framework::telemetry::{Attribute, Lane};

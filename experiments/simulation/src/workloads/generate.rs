@@ -4,9 +4,9 @@
 //! what a rule yields would change every result that was published with it, so a rule never changes; a better one gets a
 //! name of its own.
 
-use crate::des;
-use crate::element::Element;
-use crate::suffix_tree::{self, WORDS};
+use crate::workloads::des;
+use crate::workloads::element::Element;
+use crate::workloads::suffix_tree::{self, WORDS};
 
 /// The longest text that a suffix tree is made of.
 const LONGEST_TEXT: f64 = (1 << 24) as f64;

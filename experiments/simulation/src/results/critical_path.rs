@@ -7,7 +7,7 @@
 use counterpoint_framework::telemetry::Span;
 use counterpoint_framework::time::SimTime;
 
-use crate::exposure::Activity;
+use crate::results::exposure::Activity;
 
 /// A step of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub fn critical_path(spans: &[Span], end: SimTime) -> Vec<PathStep> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::tests::span;
+    use crate::results::summary::tests::span;
     use counterpoint_framework::telemetry::Level;
 
     #[test]

@@ -99,7 +99,7 @@ fn words(nodes: &[SuffixNode]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::SplitMix;
+    use crate::workloads::generate::SplitMix;
 
     /// Follows bases from the root: the node at or before which they end, if they occur in the text.
     fn find<'a>(table: &'a [[u32; WORDS]], text: &[u8], bases: &[u8]) -> Option<&'a [u32; WORDS]> {

@@ -11,8 +11,8 @@ use counterpoint_framework::telemetry::Span;
 use counterpoint_framework::time::{Hertz, SimTime};
 use counterpoint_framework::topology::{Instance, Machine, RunReport};
 
-use crate::launches::{kernel_time, schedulers};
-use crate::summary::SMS;
+use crate::results::launches::{kernel_time, schedulers};
+use crate::results::summary::SMS;
 
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 

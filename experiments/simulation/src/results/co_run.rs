@@ -14,7 +14,7 @@ use counterpoint_framework::telemetry::{Level, Span, SpanId};
 use counterpoint_framework::time::SimTime;
 use counterpoint_host_model::program::{Application, Member, Step};
 
-use crate::launches::{Periods, attribute, is_launch, is_several, length, period, union};
+use crate::results::launches::{Periods, attribute, is_launch, is_several, length, period, union};
 
 /// Applications that ran together.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,7 +143,7 @@ mod tests {
     use counterpoint_framework::telemetry::Attribute;
 
     use super::*;
-    use crate::summary::tests::span;
+    use crate::results::summary::tests::span;
 
     #[test]
     fn periods_are_joined_cut_and_measured() {

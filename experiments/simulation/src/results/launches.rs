@@ -121,7 +121,7 @@ pub fn launches(machine: &Machine, spans: &[Span]) -> Vec<LaunchTime> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::tests::{instance, machine, span};
+    use crate::results::summary::tests::{instance, machine, span};
     use counterpoint_framework::model::StatLabel;
 
     #[test]
