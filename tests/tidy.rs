@@ -255,7 +255,7 @@ struct House {
     few: usize,
 }
 
-const HOUSES: [House; 7] = [
+const HOUSES: [House; 8] = [
     House {
         source: "framework/kernel/src/",
         name: "counterpoint_kernel",
@@ -285,6 +285,22 @@ const HOUSES: [House; 7] = [
             &["guide"],
         ],
         few: 50,
+    },
+    House {
+        source: "framework/src/",
+        name: "counterpoint_framework",
+        inside: &["topology"],
+        storeys: &[
+            &["explain", "keys", "machine", "number", "overrides", "parameter_types", "source"],
+            &["expression", "faults", "module", "picture", "resolve", "schema"],
+            &["build", "language", "overlay"],
+            &["patch"],
+            &["flat", "settable"],
+            &["check", "clocks", "layers", "medium"],
+            &["remarks", "wire"],
+            &["expand"],
+        ],
+        few: 25,
     },
     House {
         source: "components/ptx/frontend/src/",
