@@ -255,7 +255,7 @@ struct House {
     few: usize,
 }
 
-const HOUSES: [House; 8] = [
+const HOUSES: [House; 9] = [
     House {
         source: "framework/kernel/src/",
         name: "counterpoint_kernel",
@@ -367,6 +367,24 @@ const HOUSES: [House; 8] = [
             &["load", "pipelines"],
         ],
         few: 30,
+    },
+    House {
+        source: "tools/cuda/runtime/src/",
+        name: "counterpoint_cuda_runtime",
+        inside: &[],
+        storeys: &[
+            &["errors", "fatbin", "limits", "page", "recorder"],
+            &["foreign", "places"],
+            &["channel", "graphs", "settings", "words"],
+            &["device", "made", "pages"],
+            &["modules", "shared"],
+            &["state"],
+            &["reset", "residency", "sharing"],
+            &["api"],
+            &["session"],
+            &["server"],
+        ],
+        few: 40,
     },
 ];
 

@@ -83,11 +83,14 @@ pub struct Sm {
 }
 
 impl Sm {
+    /// Whether a block is on the SM.
+    #[inline]
     pub(super) fn resident(&self) -> bool {
         self.occupied != 0
     }
 
     /// The load-store unit, and what it reaches beside itself.
+    #[inline]
     pub(super) fn load_store<'a>(
         &'a mut self,
         sim: &'a Context<SmStats>,

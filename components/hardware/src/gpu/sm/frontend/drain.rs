@@ -33,11 +33,13 @@ impl Drain {
     }
 
     /// A warp waits for all that is in flight now.
+    #[inline]
     pub(in crate::gpu::sm) fn wait(&mut self, slot: u32) {
         self.next |= 1 << slot;
     }
 
     /// Whether a warp waits still.
+    #[inline]
     pub(in crate::gpu::sm) fn holds(&mut self, slot: u32) -> bool {
         // Ends epochs as far as nothing of them is in flight.
         while self.in_flight[usize::from(self.epoch ^ 1)] == 0 && (self.waiting | self.next) != 0 {
