@@ -3,7 +3,7 @@
 //! Every wait here is exact to the receiver's clock edge. A blocking operation (`recv`, `send`, `reserve`) may run
 //! ahead of the executor while nothing else happens in the island; that presumes that the component awaits one thing
 //! at a time. A component that awaits several things at once with its own combinators does so inside
-//! [`concurrently`](super::concurrently); [`first`], [`any`] and [`Process::wait`] need no such care.
+//! [`concurrently`](crate::Process::concurrently); [`first`], [`any`] and [`Process::wait`] need no such care.
 
 use std::future::{Future, poll_fn};
 use std::hash::Hash;

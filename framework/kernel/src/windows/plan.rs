@@ -25,7 +25,7 @@ pub(crate) struct Plan {
     pub(crate) figures: Vec<Figures>,
     pub(crate) paths: Vec<String>,
     pub(crate) partition: Partition,
-    /// See [`ProcessNetwork::grace`].
+    /// See [`ProcessNetwork::grace`](crate::machine::ProcessNetwork::grace).
     pub(crate) grace: u64,
     /// From thread i to thread j at i·threads + j.
     pub(crate) notices: Vec<Notice>,
