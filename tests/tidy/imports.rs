@@ -1,44 +1,64 @@
-//! Imports of a crate's file from the crate's root, read from its tokens: by `use`, and by paths in
-//! expressions and macros.
+//! Imports of a file from its own crate, read from its tokens: by `use`, and by paths in expressions and macros.
 //!
 //! Comments are no tokens, so documentation may point to whatever it likes.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// The beginning of a path: the module of the file, and the name that the crate has for itself besides
-/// `crate`.
-#[derive(Clone, Copy)]
+/// A place in a crate: the modules that lead to it, and the name that the crate has for itself besides `crate`.
+#[derive(Clone)]
 pub(super) struct Origin<'a> {
-    /// Modules between the crate's root and the file's own code: 0 in `lib.rs`, 2 in `program/decode.rs`.
-    pub(super) depth: usize,
+    pub(super) modules: Vec<String>,
     pub(super) name: &'a str,
 }
 
-/// The depth of a file of a crate, from its path below `src`.
-pub(super) fn depth(place: &str) -> usize {
+/// The modules of a file of a crate, from its path below `src`: `program` and `decode` of `program/decode.rs`.
+pub(super) fn modules(place: &str) -> Vec<String> {
     let modules = place.trim_end_matches(".rs").split('/');
-    modules.filter(|module| !matches!(*module, "mod" | "lib" | "main")).count()
+    modules.filter(|module| !matches!(*module, "mod" | "lib" | "main")).map(ToOwned::to_owned).collect()
 }
 
-/// The names that a text takes from the root: `program` of `crate::program::decode`. `*` is all of it, `self` the root by another name.
-pub(super) fn from_root(text: &str, origin: Origin<'_>) -> Vec<String> {
-    let mut found = Vec::new();
+/// The names that a text takes from a module of its own crate, the root where `inside` has none: `decode` of
+/// `crate::program::decode::call`, if `inside` is `program`. `*` is all of the module, `self` the module by another name.
+pub(super) fn names_of(inside: &[&str], text: &str, origin: &Origin<'_>) -> Vec<String> {
+    let mut paths = Vec::new();
     let tokens: TokenStream = text.parse().expect("Rust that was compiled");
-    walk(tokens, origin, &mut found);
-    found
+    walk(tokens, origin, &mut paths);
+    paths.iter().filter_map(|path| head(inside, path)).collect()
 }
 
-fn walk(tokens: TokenStream, origin: Origin<'_>, found: &mut Vec<String>) {
+/// The first name of a path behind a module.
+fn head(inside: &[&str], path: &[String]) -> Option<String> {
+    let mut rest = path.iter();
+    for module in inside {
+        match rest.next().map(String::as_str) {
+            Some(name) if name == *module => {}
+            // Everything around the module, and so the module itself.
+            None | Some("*" | "self") => return Some("self".to_owned()),
+            Some(_) => return None,
+        }
+    }
+    Some(rest.next().map_or("self", String::as_str).to_owned())
+}
+
+/// All paths from the crate's root.
+fn walk(tokens: TokenStream, origin: &Origin<'_>, found: &mut Vec<Vec<String>>) {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
+    // A visibility names modules and takes nothing of them: `pub(in crate::program)`.
+    if is_word(trees.first(), "in") {
+        return;
+    }
     for (at, tree) in trees.iter().enumerate() {
         match tree {
             TokenTree::Group(group) => {
-                let inner = at >= 2 && is_word(trees.get(at - 2), "mod") && is_brace(group.delimiter());
-                walk(group.stream(), Origin { depth: origin.depth + usize::from(inner), ..origin }, found);
+                let mut inner = origin.clone();
+                if at >= 2 && is_word(trees.get(at - 2), "mod") && is_brace(group.delimiter()) {
+                    inner.modules.push(trees[at - 1].to_string());
+                }
+                walk(group.stream(), &inner, found);
             }
-            TokenTree::Ident(_) => {
-                if let Some(length) = root(&trees[at..], origin) {
-                    heads(&trees[at + length..], found);
+            TokenTree::Ident(_) if at < 2 || !is_path(&trees[at - 2..]) => {
+                if let Some((base, length)) = root(&trees[at..], origin) {
+                    extend(base, &trees[at + length..], found);
                 }
             }
             _ => {}
@@ -46,34 +66,48 @@ fn walk(tokens: TokenStream, origin: Origin<'_>, found: &mut Vec<String>) {
     }
 }
 
-/// The number of tokens that lead to the root, if these do.
-fn root(trees: &[TokenTree], Origin { depth, name }: Origin<'_>) -> Option<usize> {
-    if is_word(trees.first(), "crate") || is_word(trees.first(), name) {
-        return Some(1);
+/// The module at which a path begins, and the number of tokens that name it.
+fn root(trees: &[TokenTree], origin: &Origin<'_>) -> Option<(Vec<String>, usize)> {
+    if is_word(trees.first(), "crate") || is_word(trees.first(), origin.name) {
+        return Some((Vec::new(), 1));
     }
     let supers = (0..).take_while(|step| {
         let at = 3 * step;
         is_word(trees.get(at), "super") && (at == 0 || is_path(&trees[at - 2..]))
     });
     let supers = supers.count();
-    (supers > 0 && supers == depth).then(|| 3 * supers - 2)
+    let left = origin.modules.len().checked_sub(supers)?;
+    (supers > 0).then(|| (origin.modules[..left].to_vec(), 3 * supers - 2))
 }
 
-/// The names behind the root.
-fn heads(trees: &[TokenTree], found: &mut Vec<String>) {
+/// Adds the paths that go on from `base`.
+fn extend(base: Vec<String>, trees: &[TokenTree], found: &mut Vec<Vec<String>>) {
     if is_word(trees.first(), "as") {
-        found.push("self".to_owned());
-    }
-    if !is_path(trees) {
+        found.push(base);
         return;
     }
-    match trees.get(2) {
+    if is_path(trees) {
+        names(base, &trees[2..], found);
+    }
+}
+
+/// Adds the paths of a name behind `base`, or of a list of names.
+fn names(mut base: Vec<String>, trees: &[TokenTree], found: &mut Vec<Vec<String>>) {
+    match trees.first() {
         Some(TokenTree::Group(group)) if is_brace(group.delimiter()) => {
             let inner: Vec<TokenTree> = group.stream().into_iter().collect();
-            let items = inner.split(|tree| is_mark(Some(tree), ','));
-            found.extend(items.filter_map(|item| item.first().map(ToString::to_string)));
+            for item in inner.split(|tree| is_mark(Some(tree), ',')) {
+                names(base.clone(), item, found);
+            }
         }
-        head => found.extend(head.map(ToString::to_string)),
+        Some(name @ (TokenTree::Ident(_) | TokenTree::Punct(_))) => {
+            base.push(name.to_string());
+            match is_path(&trees[1..]) {
+                true => names(base, &trees[3..], found),
+                false => found.push(base),
+            }
+        }
+        _ => {}
     }
 }
 
@@ -95,8 +129,13 @@ fn is_brace(delimiter: Delimiter) -> bool {
 
 #[test]
 fn every_way_to_the_root_is_seen() {
-    let found = |depth, text| from_root(text, Origin { depth, name: "own" });
-    assert_eq!([depth("lib.rs"), depth("program/mod.rs"), depth("program/decode/call.rs")], [0, 1, 3]);
+    let found = |modules: &[&str], text| {
+        let modules = modules.iter().map(ToString::to_string).collect();
+        names_of(&[], text, &Origin { modules, name: "own" })
+    };
+    assert_eq!(modules("lib.rs"), [""; 0]);
+    assert_eq!(modules("program/mod.rs"), ["program"]);
+    assert_eq!(modules("program/decode/call.rs"), ["program", "decode", "call"]);
     for text in [
         "use crate::functional::run;",
         "use crate::{functional::{run, Grid}};",
@@ -107,16 +146,35 @@ fn every_way_to_the_root_is_seen() {
         "mod tests { use super::super::super::functional::run; }",
         "use own::functional::run;",
     ] {
-        assert_eq!(found(2, text), ["functional"], "{text}");
+        let mut names = found(&["program", "decode"], text);
+        names.dedup();
+        assert_eq!(names, ["functional"], "{text}");
     }
-    assert_eq!(found(2, "use crate::{isa, program::{Row, Symbol}, Warp};"), ["isa", "program", "Warp"]);
-    assert_eq!(found(1, "use super::*; use crate as root; use crate::*;"), ["*", "self", "*"]);
+    let names = found(&["program"], "use crate::{isa, program::{Row, Symbol}, Warp};");
+    assert_eq!(names, ["isa", "program", "program", "Warp"]);
+    assert_eq!(found(&["program"], "use super::*; use crate as root; use crate::*;"), ["*", "self", "*"]);
     for text in [
-        "use super::functional::run;",
-        "mod tests { use super::super::functional; }",
         "// crate::functional::run\n/// [`run`](crate::functional::run)\npub(crate) fn f() { \"crate::functional\"; }",
         "use self::functional::run; use other::functional;",
+        "pub(in crate::functional) fn f() {}",
     ] {
-        assert!(found(2, text).is_empty(), "{text}");
+        assert!(found(&["program", "decode"], text).is_empty(), "{text}");
     }
+}
+
+#[test]
+fn names_of_an_inner_module_are_seen() {
+    let found = |text| {
+        let modules = vec!["gpu".to_owned(), "sm".to_owned(), "issue".to_owned(), "order".to_owned()];
+        names_of(&["gpu", "sm"], text, &Origin { modules, name: "own" })
+    };
+    assert_eq!(found("use crate::gpu::sm::retire::Writeback;"), ["retire"]);
+    assert_eq!(
+        found("use super::super::{retire::Writeback, Sm}; use super::gate;"),
+        ["retire", "Sm", "issue"]
+    );
+    assert_eq!(found("use crate::{gpu::{mmu, sm::{facts, issue::gate}}, memory};"), ["facts", "issue"]);
+    assert_eq!(found("use crate::gpu::sm; use super::super::*;"), ["self", "*"]);
+    assert_eq!(found("use crate::gpu::*;"), ["self"]);
+    assert!(found("use crate::gpu::mmu::authority; use crate::memory; use crate::gpu::Kind;").is_empty());
 }

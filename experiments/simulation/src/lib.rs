@@ -7,43 +7,16 @@
 //! versioning; the rest may change with any version.
 
 pub mod application;
-pub mod co_run;
-pub mod cost;
-pub mod cpu_time;
-pub mod critical_path;
-pub mod curves;
-mod des;
-pub mod element;
-#[cfg(feature = "otlp")]
-pub mod export;
-pub mod exposure;
 pub mod find;
-pub mod generate;
-pub mod hashes;
-pub mod launches;
 pub mod output;
-pub mod references;
+mod registry;
+mod results;
 pub mod run;
-pub mod run_value;
-mod suffix_tree;
-pub mod summary;
-pub mod synthetic;
-pub mod totals;
-pub mod verify;
-pub mod waits;
+mod workloads;
 
-use counterpoint_framework::model::{Extension, Registry};
-
-/// The generic components, policies and runtimes.
-pub fn registry() -> Registry {
-    registry_with(&[])
-}
-
-/// The same with what extensions bring along.
-pub fn registry_with(extensions: &[Extension]) -> Registry {
-    let mut registry = Registry::default();
-    counterpoint_hardware::register(&mut registry);
-    counterpoint_host_model::register(&mut registry);
-    extensions.iter().for_each(|register| register(&mut registry));
-    registry
-}
+pub use registry::{registry, registry_with};
+pub use results::{co_run, cost, critical_path, curves, exposure, hashes, launches, summary, totals, waits};
+#[cfg(feature = "otlp")]
+pub use run::export;
+pub use run::{cpu_time, run_value};
+pub use workloads::{element, generate, references, synthetic, verify};

@@ -6,7 +6,10 @@
 mod choices;
 mod conclude;
 mod context;
+pub mod cpu_time;
 mod errors;
+#[cfg(feature = "otlp")]
+pub mod export;
 mod feasible;
 mod forecast;
 mod functional;
@@ -19,6 +22,7 @@ mod page_races;
 mod progress;
 mod record;
 mod request;
+pub mod run_value;
 mod simulation;
 
 use std::collections::BTreeMap;
@@ -37,13 +41,13 @@ use counterpoint_host_model::functional::{Found, Launched};
 use counterpoint_protocols::write_log::Written;
 use counterpoint_ptx::functional::Options;
 
-use crate::co_run::CoRun;
-use crate::hashes::Hashes;
-use crate::launches::LaunchTime;
 use crate::output::WriteError;
-use crate::summary::{Figures, Phase};
-use crate::verify::Verdict;
-use crate::waits::Waits;
+use crate::results::co_run::CoRun;
+use crate::results::hashes::Hashes;
+use crate::results::launches::LaunchTime;
+use crate::results::summary::{Figures, Phase};
+use crate::results::waits::Waits;
+use crate::workloads::verify::Verdict;
 
 use context::weigh;
 pub use errors::{Cause, CausePlace, RunError, RunErrors};
@@ -124,7 +128,7 @@ pub struct RunSummary {
     pub threads: Option<String>,
     /// Wall-clock time of the simulation alone.
     pub wall: Duration,
-    /// Processor seconds of the simulation alone, of all threads, in the ticks of [`cpu_seconds`](crate::cpu_time::cpu_seconds).
+    /// Processor seconds of the simulation alone, of all threads, in the ticks of [`cpu_seconds`](crate::run::cpu_time::cpu_seconds).
     pub cpu_seconds: f64,
 }
 

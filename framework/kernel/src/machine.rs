@@ -1,65 +1,38 @@
 //! A machine as the kernel takes it: processes that can be started on any thread, and the links between them.
 
+use std::any::Any;
 use std::future::Future;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::pin::Pin;
 
-use super::inspect::Viewer;
-use super::island::{Body, Cost, SPAN};
-use super::link::LinkOptions;
-use super::outcome::Fault;
-use super::partition::{Cut, Partition};
-use super::samples::Sampler;
-use super::simulation::{RunOptions, Sharing};
-use super::wiring::Wiring;
+use crate::channel::ends::LinkSpec;
+use crate::channel::wiring::{Figures, Wiring};
+use crate::process::fault::Fault;
 use crate::time::{Clock, Latency, SimTime};
 
 /// A microsecond: a machine that is one island, or has short links only, need not look up more often.
-pub(super) const LEAST_GRACE: u64 = 1 << 20;
+pub(crate) const LEAST_GRACE: u64 = 1 << 20;
+
+/// Gives the numbers that a process has counted up to a time, always as many and in the same order.
+pub type Sampler = Box<dyn Fn(SimTime, &mut Vec<u64>)>;
+
+/// State that a process shows while the run is held: the type is that of its model.
+pub type Shown = Box<dyn Any + Send>;
+
+/// Gives what a process shows.
+pub type Viewer = Box<dyn Fn() -> Shown>;
+
+/// The body of a process, with its result.
+pub type Body = Pin<Box<dyn Future<Output = Result<(), Fault>>>>;
 
 /// The weight of a process that says nothing of it, in nanoseconds per cycle: a switch or a queue.
 pub const DEFAULT_WEIGHT: u32 = 20;
-
-/// One end of a link: a port of a process, with the index if the port is an array.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Endpoint {
-    /// Position of the process in the machine.
-    pub process: usize,
-    /// The port's name.
-    pub port: String,
-    /// Which element of an array of ports.
-    pub index: Option<u32>,
-}
-
-impl Endpoint {
-    /// The port with its index, such as `out[2]`.
-    pub fn name(&self) -> String {
-        match self.index {
-            Some(index) => format!("{}[{index}]", self.port),
-            None => self.port.clone(),
-        }
-    }
-}
-
-/// A directed link.
-#[derive(Clone, Debug)]
-pub struct LinkSpec {
-    /// The output.
-    pub from: Endpoint,
-    /// The input.
-    pub to: Endpoint,
-    /// Place among the senders of this input, from 0 without gaps; decides between simultaneous arrivals.
-    pub sender: u32,
-    /// Latency, capacity, bandwidth.
-    pub options: LinkOptions,
-}
 
 /// A process that its thread has started.
 pub struct Started {
     /// Body of the process.
     pub body: Body,
     /// Called when the run is over, on the thread that ran the process last: what it leaves behind.
-    pub finish: Box<dyn FnOnce() -> Box<dyn std::any::Any + Send>>,
+    pub finish: Box<dyn FnOnce() -> Box<dyn Any + Send>>,
     /// Its statistics, for samples of the run.
     pub sampler: Option<Sampler>,
     /// Its state, for views of a held run.
@@ -118,35 +91,8 @@ pub struct ProcessNetwork {
 }
 
 impl ProcessNetwork {
-    /// How a run with these options cuts the machine where there are cores enough. A run makes this cut by itself; this
-    /// tells people.
-    pub fn cut(&mut self, options: &RunOptions) -> Cut {
-        self.weigh(options.weights.as_deref());
-        let (threads, always) = (options.threads, options.sharing != Sharing::WhereFaster);
-        let (partition, fewer) = Partition::for_run(self, threads, usize::MAX, always, options.islands);
-        partition.describe(self, options.islands, fewer)
-    }
-
-    /// Runs the machine up to `until` to see what its processes weigh: nanoseconds of computing per cycle,
-    /// for [`RunOptions::weights`] of the runs that count. Only the time in which a process has something to
-    /// do counts: a phase in which it rests makes it no lighter, and a process that rests all the time has
-    /// its declared weight. These are measured times and differ from call to call; no result depends on them.
-    /// `interrupt` ends it early.
-    pub fn warm_up(self, until: SimTime, interrupt: Arc<AtomicBool>) -> Arc<[u32]> {
-        let cycles = |process: &ProcessSpec| process.clock.index(SimTime::from_ps(SPAN)).max(1);
-        let declared: Vec<(u32, u64)> =
-            self.declared().zip(&self.processes).map(|(weight, process)| (weight, cycles(process))).collect();
-        let options = RunOptions { measure: true, stop_at: Some(until), interrupt, ..RunOptions::default() };
-        let costs = self.run(&options).costs;
-        let weight = |cost: &Cost, (declared, cycles): (u32, u64)| match cost.spans {
-            0 => declared,
-            spans => cost.nanos.div_ceil(spans * cycles).clamp(1, u64::from(u32::MAX)) as u32,
-        };
-        costs.iter().zip(declared).map(|(cost, declared)| weight(cost, declared)).collect()
-    }
-
     /// Declared weight of each process, with its links.
-    fn declared(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn declared(&self) -> impl Iterator<Item = u32> {
         let mut links = vec![0_u32; self.processes.len()];
         for link in &self.links {
             links[link.from.process] += 1;
@@ -175,6 +121,11 @@ impl ProcessNetwork {
             Latency::Cycles(cycles) => self.processes[link.from.process].clock.cycles(cycles).floor().as_ps(),
             Latency::Time(time) => time.as_ps(),
         }
+    }
+
+    /// The numbers of a link that both of its ends need.
+    pub(crate) fn figures(&self, link: &LinkSpec) -> Figures {
+        Figures { latency: self.latency(link), credits: self.credits(link), sender: link.sender }
     }
 
     /// The credits of a link: the receiver's buffer, and what is on its way there and back at one message a cycle.

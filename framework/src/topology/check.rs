@@ -11,11 +11,10 @@ use crate::model::{
 };
 use crate::time::Hertz;
 
-use super::expand::{Flat, FlatInstance};
 use super::faults;
+use super::flat::{Flat, FlatInstance, Leaf, Wire};
 use super::machine::{Endpoint, Instance, Link, Machine, Origin, port_path};
 use super::patch::caused;
-use super::wire::{Leaf, Wire};
 use crate::telemetry::natural;
 
 /// The clock of a component that names none.

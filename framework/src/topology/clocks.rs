@@ -5,24 +5,10 @@ use std::collections::BTreeMap;
 use crate::model::{Bounds, Diagnostic, Diagnostics, Families, Node, Parameter, Reader, Span};
 use crate::time::Hertz;
 
-use super::expand::{Environment, join};
 use super::expression;
+use super::flat::{ClockUse, Clocks, Environment, join};
 use super::module::Module;
 use super::overrides::{Override, open};
-
-/// A clock in the flat machine.
-#[derive(Clone, Debug)]
-pub(super) struct ClockUse {
-    /// Path of the clock.
-    pub path: String,
-    /// Frequency of the clock.
-    pub frequency: Hertz,
-    /// The text that set the frequency from outside the module, if any did.
-    pub overridden: Option<Span>,
-}
-
-/// The clocks of a module by name; nothing where the frequency is faulty.
-pub(super) type Clocks = BTreeMap<String, Option<ClockUse>>;
 
 /// The clocks of a module at a path, with the settings of them. `outer` are those of the module that it is
 /// part of.

@@ -1,145 +1,28 @@
 //! Fourth pass: modules unfolded. Binds parameters, evaluates `${…}`, makes arrays, carries every setting to its place,
 //! and leaves a flat list of component instances and of joined ports.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::model::ports::PortInfo;
-use crate::model::{Catalogue, Diagnostic, Diagnostics, Key, Node, Parameter, Reader, Span};
-use crate::time::Bytes;
+use crate::model::{Catalogue, Diagnostic, Diagnostics, Node, Parameter, Reader, Span};
 
-use super::clocks::{self, ClockUse, Clocks};
-use super::expression::{self, Names, Number};
+use super::clocks;
+use super::expression;
+use super::flat::{Clocks, Element, Environment, Flat, FlatInstance, Scope, UnfoldedEntry, join};
 use super::layers::Layers;
-use super::machine::{Follows, Origin};
+use super::machine::Origin;
 use super::module::{self, Body, ComponentEntry, Module, ParameterEntry};
-use super::overrides::{Declared, Overridden, Override, Setter, open};
+use super::overrides::{Declared, Override, Setter, open};
 use super::parameter_types::{ANY, TYPES, check_of};
-use super::patch::{Parts, is_below};
+use super::patch::Parts;
 use super::settable;
-use super::wire::{self, Wire};
+use super::wire;
 
 /// More instances than this are taken for a mistake.
 const MOST_INSTANCES: usize = 1 << 14;
 
 /// Deeper nesting of modules is refused, so that unfolding cannot exhaust the stack.
 const DEEPEST: usize = 64;
-
-/// A machine without modules, not yet checked.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Flat {
-    /// The machine's name.
-    pub name: String,
-    /// Its description of itself.
-    pub description: Option<String>,
-    /// The source that it follows.
-    pub follows: Option<Follows>,
-    /// Components of the machine.
-    pub instances: Vec<FlatInstance>,
-    /// The links between them.
-    pub wires: Vec<Wire>,
-    /// Faults on them: the machine's entries, then those of the overlays.
-    pub faults: Vec<Node>,
-    /// Ports that a faulty link names: whether they are connected cannot be said.
-    pub doubtful: Vec<(usize, String)>,
-    /// Messages for missing names, each with the path that was written, unless it is for an overlay whose own
-    /// place is missing.
-    pub missing: Vec<(String, Diagnostic)>,
-    /// The places where overlays put components that do not suit a link: their ports are not called
-    /// unconnected.
-    pub unsuited: BTreeSet<Span>,
-}
-
-/// A component of the flat machine.
-#[derive(Clone, Debug)]
-pub(super) struct FlatInstance {
-    /// Path of the component.
-    pub path: String,
-    /// The name of its kind.
-    pub kind: String,
-    /// The place of the kind's name.
-    pub kind_span: Span,
-    /// The place of the component's name.
-    pub span: Span,
-    /// Author of the component.
-    pub origin: Origin,
-    /// Clock of the component.
-    pub clock: Option<ClockUse>,
-    /// Parameters of the component.
-    pub parameters: Node,
-    /// Whether the arithmetic of a parameter failed, so that it is missing.
-    pub incomplete: bool,
-    /// Parameters that were set from elsewhere.
-    pub overridden: Vec<Overridden>,
-    /// Ports of the component.
-    pub ports: Vec<PortInfo>,
-}
-
-/// The parts of one unfolded module, by name.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Scope {
-    /// The parts.
-    pub parts: BTreeMap<String, UnfoldedEntry>,
-    /// The exports: the text of the port, under the name it is exported by.
-    pub exports: BTreeMap<String, module::Text>,
-    /// The parameters.
-    pub environment: Environment,
-    /// Moved names, each with a sentence about the new place.
-    pub moved: Vec<(Key, String)>,
-}
-
-impl Scope {
-    /// The place where an overlay put a component in the place of the one that an end of a link names, if one
-    /// did.
-    pub(super) fn replaced(&self, end: &module::Text) -> Option<Span> {
-        let named = self.parts.iter().filter(|(name, _)| is_below(&end.text, name));
-        named.max_by_key(|(name, _)| name.len())?.1.replaced
-    }
-}
-
-/// An entry of `components:`, unfolded.
-#[derive(Clone, Debug)]
-pub(super) struct UnfoldedEntry {
-    /// Whether it has a `count`.
-    pub array: bool,
-    /// Elements of the entry: one if it is no array.
-    pub elements: Vec<Element>,
-    /// Whether something about it is wrong, so that its length is not known.
-    pub faulty: bool,
-    /// The place where an overlay put it in the place of another, if one did.
-    pub replaced: Option<Span>,
-}
-
-#[derive(Clone, Debug)]
-pub(super) enum Element {
-    /// The index of a component instance.
-    Component(usize),
-    /// A sub-machine.
-    Module(Box<Scope>),
-}
-
-/// The values of a module's parameters.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Environment {
-    values: BTreeMap<String, Node>,
-}
-
-impl Names for Environment {
-    fn value(&self, name: &str) -> Option<Number> {
-        let text = self.values.get(name)?.as_scalar()?;
-        let bytes = || text.parse::<Bytes>().ok().and_then(|size| i64::try_from(size.get()).ok());
-        Number::parse(text).or_else(|| bytes().map(Number::whole))
-    }
-
-    fn names(&self) -> Vec<&str> {
-        self.values.keys().map(String::as_str).collect()
-    }
-}
-
-impl expression::Scope for Environment {
-    fn node(&self, name: &str) -> Option<&Node> {
-        self.values.get(name)
-    }
-}
 
 /// Unfolds a machine.
 pub(super) fn expand(parts: &Parts, catalogue: &Catalogue, diagnostics: &mut Diagnostics) -> Flat {
@@ -579,13 +462,10 @@ struct Settings {
     parts: BTreeMap<String, Vec<Override>>,
 }
 
-pub(super) fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Key;
 
     #[test]
     fn a_path_splits_at_dots_outside_brackets() {

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use crate::model::{Diagnostic, Diagnostics, Key, Span};
 
-use super::expand::{Environment, join};
 use super::expression;
+use super::flat::{Environment, join};
 use super::module::Module;
 use super::overlay::{Overlay, Patch};
 use super::overrides::Override;

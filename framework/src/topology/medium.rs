@@ -3,10 +3,9 @@
 use crate::model::{Catalogue, Diagnostic, Diagnostics, Node, Parameter, Reader, Span};
 use crate::time::{BytesPerSecond, Latency};
 
-use super::expand::Scope;
 use super::expression;
+use super::flat::{Leaf, Scope, Wire};
 use super::module::LinkEntry;
-use super::wire::{Leaf, Wire};
 
 /// Properties of a link beside its ends.
 pub(super) struct Medium {

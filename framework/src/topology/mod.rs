@@ -1,7 +1,7 @@
 //! From YAML to a machine, one pass a file, each with one input and one output:
 //! `source` (files to trees), `module` and `overlay` (trees to parts), `patch` (additions and replacements of
 //! overlays, into the others), `expand` with `layers` (overlays of single parts), `overrides`, `clocks`, `wire` and
-//! `medium` (parts to a flat list), `check` with `faults` (a flat list to a [`Machine`]), `build` (a machine to one
+//! `medium` (parts to the list of `flat`), `check` with `faults` (a flat list to a [`Machine`]), `build` (a machine to one
 //! that runs); `remarks` looks for overlays that overwrite others; `resolve`, `explain`, `language` and `schema` print,
 //! from `keys`. Every pass reports all it finds; only a load without a problem is a machine.
 
@@ -12,6 +12,7 @@ mod expand;
 mod explain;
 pub mod expression;
 mod faults;
+mod flat;
 mod keys;
 mod language;
 mod layers;

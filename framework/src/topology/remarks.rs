@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{Key, Node, SourceMap, Span};
 
-use super::expand::join;
+use super::flat::join;
 use super::layers::within;
 use super::module::{Body, Module};
 use super::overrides::Override;

@@ -8,50 +8,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Catalogue, Diagnostic, Diagnostics, Lacking, Span};
-use crate::time::{BytesPerSecond, Latency};
 
-use super::expand::{Element, Environment, Flat, FlatInstance, Scope, UnfoldedEntry};
 use super::expression::{self, Expression, Names, Number};
+use super::flat::{Element, Environment, Flat, FlatInstance, Leaf, Scope, UnfoldedEntry};
 use super::medium::{self, Medium};
 use super::module::{self, LinkEntry, Text};
 use super::patch::caused;
 
 /// More links than this from one line are taken for a mistake.
 const MOST_LINKS: u64 = 1 << 20;
-
-/// Two joined ports.
-#[derive(Clone, Debug)]
-pub(super) struct Wire {
-    /// The left end.
-    pub from: Leaf,
-    /// The right end.
-    pub to: Leaf,
-    /// The time a message takes.
-    pub latency: Latency,
-    /// The time of the other direction of a socket, if the link gives one, and where.
-    pub back: Option<(Latency, Span)>,
-    /// The receiver's buffer, in messages.
-    pub capacity: Option<u32>,
-    /// The rate at which bytes pass.
-    pub bandwidth: Option<BytesPerSecond>,
-    /// The line that says so.
-    pub span: Span,
-    /// Whether an overlay added the line.
-    pub added: bool,
-}
-
-/// A port of a component instance.
-#[derive(Clone, Debug)]
-pub(super) struct Leaf {
-    /// Index of the instance.
-    pub instance: usize,
-    /// Name of the port.
-    pub port: String,
-    /// Index in an array of ports.
-    pub index: Option<u32>,
-    /// The text that names it.
-    pub span: Span,
-}
 
 /// One end of a link as it was written.
 struct Pattern<'s> {

@@ -17,16 +17,9 @@ const PROGRAMS: [&str; 3] = ["reference-vecadd", "reference-matmul", "reference-
 
 /// Groups, and the prefixes of their files' paths; a file belongs to the first that names it.
 const GROUPS: [(&str, &[&str]); 19] = [
-    ("SM: issue", &["components/hardware/src/gpu/sm/issue.rs"]),
+    ("SM: issue", &["components/hardware/src/gpu/sm/issue/"]),
     ("SM: steps and sleep", &["components/hardware/src/gpu/sm/mod.rs"]),
-    (
-        "SM: operands, units, results",
-        &[
-            "components/hardware/src/gpu/sm/operands.rs",
-            "components/hardware/src/gpu/sm/units.rs",
-            "components/hardware/src/gpu/sm/writeback.rs",
-        ],
-    ),
+    ("SM: operands, units, results", &["components/hardware/src/gpu/sm/operands/"]),
     ("SM: load-store unit, L1, shared memory", &["components/hardware/src/gpu/sm/load_store/"]),
     ("SM: warps, schedulers, fetch, blocks", &["components/hardware/src/gpu/sm/"]),
     ("PTX: execution", &["components/ptx/src/execute", "components/ptx/frontend/src/isa"]),
@@ -39,10 +32,7 @@ const GROUPS: [(&str, &[&str]); 19] = [
     ),
     ("DRAM", &["components/hardware/src/memory/dram/"]),
     ("other components, protocols, host", &["components/", "host-model/"]),
-    (
-        "kernel: links and ports",
-        &["framework/kernel/src/link.rs", "framework/kernel/src/port.rs", "framework/kernel/src/ring.rs"],
-    ),
+    ("kernel: links and ports", &["framework/kernel/src/channel/"]),
     ("kernel: processes, queues, time", &["framework/kernel/src/", "framework/src/model/component.rs"]),
     ("around the run: files, machine, statistics, comparison", &["framework/", "experiments/", "tools/"]),
     ("copies of messages and memory", &["./string/"]),
@@ -153,8 +143,11 @@ mod tests {
             of("components/hardware/src/gpu/sm/load_store/l1.rs"),
             "SM: load-store unit, L1, shared memory"
         );
-        assert_eq!(of("components/hardware/src/gpu/sm/issue.rs"), "SM: issue");
-        assert_eq!(of("components/hardware/src/gpu/sm/warp.rs"), "SM: warps, schedulers, fetch, blocks");
+        assert_eq!(of("components/hardware/src/gpu/sm/issue/schedule.rs"), "SM: issue");
+        assert_eq!(
+            of("components/hardware/src/gpu/sm/frontend/warp.rs"),
+            "SM: warps, schedulers, fetch, blocks"
+        );
         assert_eq!(of("components/protocols/src/memory.rs"), "other components, protocols, host");
         assert_eq!(of("./string/memmove.S"), "copies of messages and memory");
         assert_eq!(of("/home/somebody/crate.rs"), "other libraries");

@@ -9,7 +9,7 @@ use counterpoint_ptx::{Kernel, Symbol};
 
 use super::code::Codes;
 use super::reader::Reader;
-use crate::element::Element;
+use crate::workloads::element::Element;
 
 /// The lowest address that can be fixed: below it a null pointer with a small offset is caught.
 const LOWEST: u64 = 1 << 16;

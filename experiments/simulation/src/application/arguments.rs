@@ -5,10 +5,10 @@ use counterpoint_framework::topology::expression::Number;
 use counterpoint_host_model::program::{Argument, BufferId};
 use counterpoint_ptx::{Kernel, Param};
 
-use super::expressions::{is_special, parse_float};
 use super::keys::ELEMENT;
+use super::parameters::{is_special, parse_float};
 use super::reader::Reader;
-use crate::element::Element;
+use crate::workloads::element::Element;
 
 impl Reader<'_> {
     pub(super) fn arguments(

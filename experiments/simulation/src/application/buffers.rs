@@ -8,7 +8,7 @@ use counterpoint_host_model::program::{Buffer, BufferId, BufferPlace};
 use super::code::Codes;
 use super::keys::BUFFER;
 use super::reader::Reader;
-use crate::element::Element;
+use crate::workloads::element::Element;
 
 /// More bytes than any device has; keeps sums of sizes far from overflow.
 const MOST_BYTES: u64 = 1 << 44;

@@ -19,8 +19,9 @@ use counterpoint_ptx::StackSize;
 
 use super::addresses::overlaps;
 use super::keys::MEMBER;
+use super::loaded::{CoRunPart, Expectation, LoadedApplication};
+use super::parameters::SETTING_PREFIX;
 use super::reader::Reader;
-use super::{CoRunPart, Expectation, LoadedApplication, SETTING_PREFIX};
 use crate::find::Sort;
 
 /// Separator between the names of applications that run together.

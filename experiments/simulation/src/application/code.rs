@@ -9,10 +9,12 @@ use counterpoint_ptx::{Kernel, PtxError, parser};
 
 use super::assembler;
 use super::keys::CODE;
-use super::launches::MOST_REGISTERS;
 use super::reader::Reader;
 use crate::find::Sort;
-use crate::synthetic::{self, Synthetic};
+use crate::workloads::synthetic::{self, Synthetic};
+
+/// Registers of a thread at most (CUDA C programming guide, technical specifications, compute capability 3.5).
+const MOST_REGISTERS: u64 = 255;
 
 /// A PTX file, or the text made from a description.
 struct Code {

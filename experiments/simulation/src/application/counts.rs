@@ -7,41 +7,9 @@ use counterpoint_framework::model::{Diagnostic, Node};
 use counterpoint_host_model::program::Step;
 
 use super::keys::{COUNT, TOTAL};
+use super::loaded::{Counts, PerLaunch};
+use super::parameters::DEFAULT;
 use super::reader::Reader;
-
-/// The size that is not chosen by `--set app.size=name`.
-pub(super) const DEFAULT: &str = "default";
-
-/// Counts of the launches of one kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counts {
-    /// Thread blocks.
-    pub ctas: PerLaunch,
-    /// Instructions, counted once for a warp, with the code that the application names.
-    pub warp_insn: PerLaunch,
-}
-
-/// Statements of the launches of a kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PerLaunch {
-    /// The same number for all of them.
-    Each(u64),
-    /// One for each, in the order of the launches.
-    Listed(Vec<u64>),
-    /// The sum over all of them.
-    Total(u64),
-}
-
-impl PerLaunch {
-    /// Whether this is what launches came to, in their order.
-    pub fn agrees(&self, found: &[u64]) -> bool {
-        match self {
-            PerLaunch::Each(number) => found.iter().all(|found| found == number),
-            PerLaunch::Listed(numbers) => numbers == found,
-            PerLaunch::Total(total) => *total == found.iter().sum::<u64>(),
-        }
-    }
-}
 
 impl Reader<'_> {
     /// Reads `counts:`; gives those of the size that applies, by kernel.

@@ -7,13 +7,14 @@ use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_host_model::program::{Application, BufferId, HostStep, Moved, Range, Step};
 use counterpoint_protocols::bus::Direction;
 
+use super::input::InputFile;
 use super::keys::{EXPECTATION, LOAD};
-use super::reader::{Reader, reason};
-use super::{Against, Expectation, Found, InputFile};
-use crate::find::{CACHE_VARIABLE, Sort};
-use crate::generate::{GENERATORS, Generator};
-use crate::references::{self, Reference};
-use crate::verify::Tolerance;
+use super::loaded::{Against, Expectation};
+use super::reader::Reader;
+use crate::find::{CACHE_VARIABLE, Found, Sort, reason};
+use crate::workloads::generate::{GENERATORS, Generator};
+use crate::workloads::references::{self, Reference};
+use crate::workloads::verify::Tolerance;
 
 /// The bytes that a file must have.
 #[derive(Clone, Copy)]

@@ -1,18 +1,17 @@
 //! Steps of the host: files that are read and written, and what the CPU computes; in `prelude:` and `postlude:`, and among those
 //! of `kernels:`.
 
-use std::ops::Range as Between;
-
 use bytes::Bytes;
-use counterpoint_framework::model::{Diagnostic, Node, Span};
+use counterpoint_framework::model::{Diagnostic, Node};
 use counterpoint_framework::time::{BytesPerSecond, SimTime};
 use counterpoint_host_model::program::{BufferId, Computed, HostStep, Pace, Range, Step, Transfer};
 use counterpoint_protocols::host::FileIndex;
 
 use super::files::Wanted;
+use super::input::InputFile;
 use super::keys::{COMPUTE, COMPUTE_STEP, READ, READ_STEP, Section, WRITE, WRITE_STEP};
-use super::reader::Reader;
-use super::{Found, InputFile};
+use super::reader::{Reader, Written};
+use crate::find::Found;
 use crate::output::RESERVED;
 
 /// Offsets in files at most; keeps sums far from overflow.
@@ -20,13 +19,6 @@ const MOST_OFFSET: u64 = 1 << 60;
 
 /// The number of the first output while the inputs are not all known.
 const OUTPUTS: u32 = 1 << 31;
-
-/// A part of an output that a step writes.
-pub(super) struct Written {
-    output: u32,
-    bytes: Between<u64>,
-    span: Span,
-}
 
 /// Phase of a program to which steps of the host belong.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use counterpoint_hardware::io::storage::Stored;
 
-use crate::element::Element;
-use crate::generate::Generator;
-use crate::verify::Fnv64;
+use crate::find::Found;
+use crate::workloads::element::Element;
+use crate::workloads::generate::Generator;
+use crate::workloads::verify::Fnv64;
 
 /// An input file.
 #[derive(Clone, Debug)]
@@ -34,25 +35,6 @@ enum Origin {
     Disk,
     /// The rule, where it is not on disk.
     Rule(Generator, Element),
-}
-
-/// A file that somebody may read.
-#[derive(Clone, Debug)]
-pub enum Found {
-    /// In memory.
-    Held(Bytes),
-    /// On disk, with its length.
-    Disk(u64),
-}
-
-impl Found {
-    /// Length of the file.
-    pub fn bytes(&self) -> u64 {
-        match self {
-            Found::Held(bytes) => bytes.len() as u64,
-            Found::Disk(bytes) => *bytes,
-        }
-    }
 }
 
 impl InputFile {

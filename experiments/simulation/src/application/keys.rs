@@ -426,7 +426,7 @@ pub fn explain() -> String {
         }
     }
     out.push_str("\ngenerators\n");
-    for info in crate::generate::GENERATORS {
+    for info in crate::workloads::generate::GENERATORS {
         let parameters: Vec<String> = info
             .parameters
             .iter()

@@ -7,7 +7,6 @@ use counterpoint_host_model::program::{LaunchStep, Step};
 use counterpoint_protocols::bus::Direction;
 use counterpoint_ptx::Kernel;
 
-use super::Launched;
 use super::buffers::LAST_DEVICE;
 use super::code::Codes;
 use super::host::HostPhase;
@@ -15,6 +14,7 @@ use super::keys::{
     COMPUTE_STEP, COPY, COPY_IN, COPY_OUT, FREE, LAUNCH, LOOP, MEMSET, PIPELINE, READ_STEP, RECORD, REPEAT,
     SWAP, SYNCHRONIZE, Section, TASKS, WAIT, WRITE_STEP,
 };
+use super::loaded::Launched;
 use super::reader::Reader;
 
 /// Threads of a block, and its extents, at most (CUDA C programming guide, technical specifications).
@@ -26,9 +26,6 @@ const LARGEST_GRID: [u64; 3] = [i32::MAX as u64, 65535, 65535];
 const MOST_SHARED: u64 = 1 << 20;
 /// Rounds of a repetition with an index at most: each has steps of its own.
 pub(super) const MOST_INDEXED: u64 = 1 << 16;
-/// Registers of a thread at most (same table, compute capability 3.5).
-pub(super) const MOST_REGISTERS: u64 = 255;
-
 /// Reads a step whose keys are known.
 type Read = fn(&mut Reader<'_>, &Node, &mut Codes) -> Option<Step>;
 

@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
 
-use super::Found;
 use super::reader::Reader;
+use crate::find::Found;
 
 /// The end of the name of a packed file.
 const PACKED: &str = ".gz";

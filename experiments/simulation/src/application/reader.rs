@@ -1,22 +1,28 @@
-//! The reader that all parts of the loader share: texts, problems, and small steps such as "a map with these keys".
+//! The state of the loader that all of its parts share: texts, problems, and small steps such as "a map with these keys".
 
 use std::collections::BTreeMap;
+use std::ops::Range as Between;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use counterpoint_framework::model::{Diagnostic, Diagnostics, FileId, Key, Node, Registry, SourceMap, Span};
-use counterpoint_host_model::modules::Module;
-use counterpoint_host_model::program::{Application, BufferId, Step};
-
+use counterpoint_host_model::program::{Application, BufferId};
 use counterpoint_ptx::Kernel;
 
-use super::expressions::Parameters;
-use super::host::Written;
-use super::keys::{APPLICATION, Section};
-use super::streams::StreamNames;
-use super::{Expectation, Files, InputFile, Launched, LoadedApplication};
-use crate::element::Element;
-use crate::find::Sort;
+use super::input::InputFile;
+use super::keys::Section;
+use super::loaded::{Expectation, Launched};
+use super::parameters::Parameters;
+use super::stream_names::StreamNames;
+use crate::find::{Files, Sort, reason};
+use crate::workloads::element::Element;
+
+/// A part of an output that a step writes.
+pub(super) struct Written {
+    pub(super) output: u32,
+    pub(super) bytes: Between<u64>,
+    pub(super) span: Span,
+}
 
 /// An application on its way from YAML.
 pub(super) struct Reader<'a> {
@@ -85,25 +91,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the file and everything that it names.
-    pub(super) fn application(&mut self, path: &str, sets: &[String]) -> Option<LoadedApplication> {
-        let root = self.tree(path, None, &mut Vec::new())?;
-        if self.has_former_key(&root) {
-            return None;
-        }
-        let Some(co_run) = root.get("co_run") else { return self.of_tree(&root, sets) };
-        let name = self.text(root.get("application")?)?;
-        self.keys(
-            &root,
-            &["counterpoint", "application", "description", "co_run"],
-            "a co-run of applications",
-        );
-        let guests = self.guests(co_run);
-        let description = root.get("description").and_then(|node| self.text(node));
-        let loaded = self.co_run(&name, &guests, sets)?;
-        Some(LoadedApplication { description, ..loaded })
-    }
-
     /// Reports the former name of `co_run`, if a file has it.
     pub(super) fn has_former_key(&mut self, root: &Node) -> bool {
         let mut keys = root.as_map().into_iter().flatten().map(|(key, _)| key);
@@ -111,59 +98,6 @@ impl<'a> Reader<'a> {
         let diagnostic = Diagnostic::new(former.span, "`together` has moved").help("it is now `co_run`");
         self.diagnostics.report(diagnostic);
         true
-    }
-
-    /// Reads everything that the tree of a file names.
-    pub(super) fn of_tree(&mut self, root: &Node, sets: &[String]) -> Option<LoadedApplication> {
-        self.application.name = self.text(root.get("application")?)?;
-        self.section(root, &APPLICATION);
-        self.read_parameters(root.get("parameters"), root.get("sizes"), sets);
-        self.read_library(root);
-        let mut codes = self.read_code(root.get("code"));
-        self.read_buffers(root.get("buffers"), &mut codes);
-        self.read_textures(root.get("textures"));
-        self.read_surfaces(root.get("surfaces"));
-        self.read_prelude(root.get("prelude"));
-        self.application.copy_in = self.buffer_list(root.get("copy_in"));
-        self.application.steps = self.read_steps(root.get("kernels"), &mut codes);
-        self.check_streams(root.get("non_blocking"));
-        self.application.copy_out = self.buffer_list(root.get("copy_out"));
-        self.check_releases(root.get("copy_out"));
-        let launched = std::mem::take(&mut self.launched);
-        self.read_preload(root.get("preload"), &mut codes);
-        self.gather_modules();
-        self.place_modules(&codes);
-        self.read_postlude(root.get("postlude"));
-        self.number_outputs();
-        self.read_expectations(root.get("expect"));
-        let counts = self.read_counts(root.get("counts"), root.get("sizes"));
-        let description = root.get("description").and_then(|node| self.text(node));
-
-        // Reported only now, so that a file with other problems has all of them listed.
-        Some(LoadedApplication {
-            application: std::mem::take(&mut self.application),
-            description,
-            parameters: self.parameters.as_floats(),
-            elements: std::mem::take(&mut self.elements),
-            inputs: std::mem::take(&mut self.inputs),
-            preloaded: std::mem::take(&mut self.preloaded),
-            outputs: std::mem::take(&mut self.outputs),
-            expectations: std::mem::take(&mut self.expectations),
-            synthetic: std::mem::take(&mut self.synthetic),
-            texts: self.sources.texts().map(str::to_owned).collect(),
-            counts,
-            launched,
-            sources: self.sources.clone(),
-            parts: Vec::new(),
-            remarks: codes.remarks().collect(),
-        })
-    }
-
-    /// The modules that launches before the run and in it need.
-    fn gather_modules(&mut self) {
-        let Application { preload, steps, .. } = &self.application;
-        let launches = [preload, steps].into_iter().flat_map(|steps| Step::launches(steps));
-        self.application.modules = Module::of(launches);
     }
 
     /// Whether a file says that it is an application; what is missing is reported.
@@ -269,19 +203,5 @@ impl<'a> Reader<'a> {
             self.diagnostics.report(diagnostic.suggest(&name, names));
         }
         found.map(|index| BufferId(index as u32))
-    }
-
-    fn buffer_list(&mut self, node: Option<&Node>) -> Vec<BufferId> {
-        let nodes = self.list(node, "buffers");
-        nodes.iter().filter_map(|node| self.buffer(node)).collect()
-    }
-}
-
-/// An error of the operating system without its number, which tells a user nothing.
-pub(crate) fn reason(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "no such file".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        _ => error.to_string(),
     }
 }

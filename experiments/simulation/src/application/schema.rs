@@ -69,7 +69,8 @@ fn shape(shape: &Shape) -> Value {
             let field = |field: counterpoint_framework::model::Field| {
                 (field.name.to_owned(), json!({ "description": field.doc }))
             };
-            let fields = <crate::synthetic::Synthetic as counterpoint_framework::model::Params>::fields();
+            let fields =
+                <crate::workloads::synthetic::Synthetic as counterpoint_framework::model::Params>::fields();
             let fields: Map<String, Value> = fields.into_iter().map(field).collect();
             json!({ "type": "object", "additionalProperties": false, "properties": fields })
         }
@@ -91,7 +92,7 @@ fn shape(shape: &Shape) -> Value {
             list(&json!({ "anyOf": sections }))
         }
         Generator => {
-            let one = |info: &crate::generate::GeneratorInfo| {
+            let one = |info: &crate::workloads::generate::GeneratorInfo| {
                 let parameters = info.parameters.iter().map(|(name, _)| ((*name).to_owned(), single()));
                 let parameters: Map<String, Value> = parameters.collect();
                 let map = json!({
@@ -100,7 +101,8 @@ fn shape(shape: &Shape) -> Value {
                 });
                 (info.name.to_owned(), map)
             };
-            let generators: Map<String, Value> = crate::generate::GENERATORS.iter().map(one).collect();
+            let generators: Map<String, Value> =
+                crate::workloads::generate::GENERATORS.iter().map(one).collect();
             json!({ "type": "object", "additionalProperties": false, "properties": generators })
         }
     }

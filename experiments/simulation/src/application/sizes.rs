@@ -3,7 +3,7 @@
 use counterpoint_framework::model::{Diagnostic, Key, Node};
 use counterpoint_framework::topology::COMMAND_LINE;
 
-use super::SETTING_PREFIX;
+use super::parameters::SETTING_PREFIX;
 use super::reader::Reader;
 
 /// The word behind `app.` that chooses a size.

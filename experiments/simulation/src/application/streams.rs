@@ -11,62 +11,10 @@ use counterpoint_host_model::program::{Awaited, DEFAULT_STREAM, EventId, Step, S
 
 use super::keys::EVENT;
 use super::reader::Reader;
+use super::stream_names::{EventUse, StreamNames, StreamUse, Wait};
 
 /// Value of `synchronize` for all streams.
 const ALL: &str = "all";
-
-/// A stream that the file mentions.
-struct StreamUse {
-    name: String,
-    /// The device of what runs on it; none if nothing does.
-    device: Option<u32>,
-    mentioned: Span,
-}
-
-/// An event that the file mentions.
-struct EventUse {
-    name: String,
-    /// Where it is recorded, and on which stream.
-    recorded: Vec<(Span, u32)>,
-}
-
-/// Somebody waits for an event.
-struct Wait {
-    span: Span,
-    event: EventId,
-    /// The stream that waits, or the host.
-    stream: Option<u32>,
-    /// It may be reached after a record that stands behind it.
-    again: bool,
-}
-
-/// The streams and events that the steps name.
-#[derive(Default)]
-pub(super) struct StreamNames {
-    streams: Vec<StreamUse>,
-    events: Vec<EventUse>,
-    waits: Vec<Wait>,
-}
-
-impl StreamNames {
-    fn event(&mut self, name: String) -> EventId {
-        let known = self.events.iter().position(|event| event.name == name);
-        let index = known.unwrap_or_else(|| {
-            self.events.push(EventUse { name, recorded: Vec::new() });
-            self.events.len() - 1
-        });
-        EventId(index as u32)
-    }
-
-    fn named(&mut self, number: u32) -> Option<&mut StreamUse> {
-        (number as usize).checked_sub(1).and_then(|index| self.streams.get_mut(index))
-    }
-
-    fn device_of(&self, number: u32) -> u32 {
-        let named = (number as usize).checked_sub(1).and_then(|index| self.streams[index].device);
-        named.unwrap_or(0)
-    }
-}
 
 impl Reader<'_> {
     /// The number of the stream on which a step runs something on a device.

@@ -7,7 +7,7 @@ use counterpoint_ptx::{Kernel, Param, ParamField};
 use super::arguments::number_bytes;
 use super::keys::{ELEMENT, TYPED};
 use super::reader::Reader;
-use crate::element::Element;
+use crate::workloads::element::Element;
 
 /// Bytes of an address.
 const ADDRESS: u32 = 8;
@@ -256,7 +256,7 @@ impl Reader<'_> {
                 return Some(Some(Member::Bytes(handle.to_le_bytes().to_vec())));
             }
             let is_name = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-            if !is_name || super::expressions::is_special(text) && !known(text) {
+            if !is_name || super::parameters::is_special(text) && !known(text) {
                 return None;
             }
         }

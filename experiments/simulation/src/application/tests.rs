@@ -7,8 +7,8 @@ use counterpoint_host_model::program::BufferId;
 use counterpoint_host_model::program::{Argument, HostStep, Step};
 
 use super::*;
-use crate::element::Element;
-use crate::references::ReferenceInput;
+use crate::workloads::element::Element;
+use crate::workloads::references::{Reference, ReferenceInput};
 
 mod addresses;
 mod host_steps;

@@ -6,7 +6,7 @@ use counterpoint_ptx::texture::{AddressMode, Channel, Texture};
 
 use super::keys::{Section, TEXTURE};
 use super::reader::Reader;
-use crate::element::Element;
+use crate::workloads::element::Element;
 
 /// Texels of a texture and elements of a surface along an axis at most: those of a texture of two dimensions, and along x those of one of memory without
 /// rows (CUDA C programming guide, "Technical Specifications per Compute Capability").

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use etcetera::BaseStrategy;
 
-use crate::verify::Fnv64;
+use crate::workloads::verify::Fnv64;
 
 /// The environment variable that names the folder of caches; `~/.cache` if it is not set.
 pub const CACHE_VARIABLE: &str = "XDG_CACHE_HOME";

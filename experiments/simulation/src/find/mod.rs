@@ -8,6 +8,7 @@
 mod built_in;
 mod cache;
 mod explain;
+mod files;
 mod head;
 mod project;
 mod sort;
@@ -15,6 +16,8 @@ mod sort;
 pub use built_in::{BUILT_IN, BuiltIn};
 pub use cache::CACHE_VARIABLE;
 pub use explain::explain;
+pub(crate) use files::reason;
+pub use files::{Files, Found, RealFiles};
 pub use head::Head;
 pub use project::{PATH_VARIABLE, ProjectFiles};
 pub use sort::Sort;

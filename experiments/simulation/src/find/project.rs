@@ -9,8 +9,7 @@ use counterpoint_framework::model::diagnostics::nearest;
 use counterpoint_framework::topology::{self, Missing, beside};
 
 use super::built_in::{self, BUILT_IN, BuiltIn, joined};
-use super::{Head, Sort, cache};
-use crate::application::{self, Found, RealFiles};
+use super::{Files, Found, Head, RealFiles, Sort, cache, reason};
 
 /// The environment variable that names more folders to look into, separated as those of `PATH`.
 pub const PATH_VARIABLE: &str = "COUNTERPOINT_PATH";
@@ -84,7 +83,7 @@ impl<'a> ProjectFiles<'a> {
     /// # Errors
     /// Why it cannot be read, as a sentence.
     pub fn text(&self, path: &str) -> Result<String, String> {
-        let contents = self.contents(path).map_err(|error| application::reason(&error))?;
+        let contents = self.contents(path).map_err(|error| reason(&error))?;
         String::from_utf8(contents).map_err(|_| "it is not UTF-8 text".to_owned())
     }
 
@@ -199,7 +198,7 @@ impl topology::Files for ProjectFiles<'_> {
     }
 }
 
-impl application::Files for ProjectFiles<'_> {
+impl Files for ProjectFiles<'_> {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         self.contents(path)
     }

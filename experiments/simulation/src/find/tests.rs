@@ -6,7 +6,6 @@ use counterpoint_framework::model::Registry;
 use counterpoint_framework::topology;
 
 use super::*;
-use crate::application::{self, Files as _};
 
 /// Files of an extension, and files that belong to nobody, as build scripts pack them.
 fn registry(root: &Path) -> Registry {
@@ -97,7 +96,7 @@ fn files_name_what_is_beside_them_and_what_has_a_name() {
     assert_eq!(missing.message, "no such file: `../../../../gpu.yaml` (module)");
     assert_eq!(missing.help[0], "did you mean `gpu`?");
     let heat = "built-in:experiments/applications/heat/heat.yaml";
-    let code = application::Files::locate(&files, heat, Sort::Code, "kernel.ptx").unwrap();
+    let code = Files::locate(&files, heat, Sort::Code, "kernel.ptx").unwrap();
     assert_eq!(files.contents(&code).unwrap(), b"its code");
 }
 

@@ -7,14 +7,14 @@ use counterpoint_framework::time::Hertz;
 
 use super::simulation::{Course, Simulation};
 use super::{RunSummary, functional, page_races, record};
-use crate::co_run::CoRun;
-use crate::cpu_time::cpu_seconds;
-use crate::curves::curves;
-use crate::hashes::{Hashed, Hashes};
-use crate::launches::launches;
 use crate::output::RECORDS;
-use crate::summary::{Figures, phases};
-use crate::waits::Waits;
+use crate::results::co_run::CoRun;
+use crate::results::curves::curves;
+use crate::results::hashes::{Hashed, Hashes};
+use crate::results::launches::launches;
+use crate::results::summary::{Figures, phases};
+use crate::results::waits::Waits;
+use crate::run::cpu_time::cpu_seconds;
 
 impl Simulation {
     /// The summary of a run that has ended, or that runs without time.

@@ -18,7 +18,7 @@ use counterpoint_protocols::preload::Contents;
 use counterpoint_ptx::functional::Options;
 
 use crate::application::{InputFile, LoadedApplication};
-use crate::summary::Figures;
+use crate::results::summary::Figures;
 
 /// Contents of memory that nobody has written; the machines' memories begin with zeros, too.
 const UNWRITTEN: u8 = 0;

@@ -20,10 +20,10 @@ use super::manifest::manifest;
 use super::{Check, RunRequest};
 use crate::application::{Against, Expectation, InputFile, LoadedApplication};
 use crate::output::{Folder, MACHINE, MANIFEST, PRINTF, WRITES, WriteError};
-use crate::references::ReferenceInput;
-use crate::totals::totals;
-use crate::verify::{Verdict, compare, compare_hash};
-use crate::waits::Waits;
+use crate::results::totals::totals;
+use crate::results::waits::Waits;
+use crate::workloads::references::ReferenceInput;
+use crate::workloads::verify::{Verdict, compare, compare_hash};
 
 /// Compares what the buffers hold with what is expected.
 pub(super) fn checks(

@@ -23,8 +23,8 @@ use super::loading::load;
 use super::progress::{Progress, Watching};
 use super::{RunRequest, RunSummary, feasible, functional, manifest, memory};
 use crate::application::LoadedApplication;
-use crate::cpu_time::cpu_seconds;
 use crate::output::Folder;
+use crate::run::cpu_time::cpu_seconds;
 
 /// A simulation that advances on request, and stands still in between: its threads then compute nothing.
 ///

@@ -11,7 +11,6 @@ use counterpoint_ptx::texture::Textures;
 use counterpoint_ptx::{Kernel, StackSize, VariableBases, Windows};
 
 use crate::errors::{Error, Result};
-use crate::modules::Modules;
 
 /// The first address that is given.
 const FIRST: u64 = 1 << 16;
@@ -39,7 +38,7 @@ pub(crate) struct Launch<'a> {
 
 /// A GPU without time.
 pub(crate) struct Device {
-    memory: FlatMemory,
+    pub(crate) memory: FlatMemory,
     live: BTreeMap<u64, Allocation>,
     /// By size the places that were freed: the next allocation of this size takes the last one, as a loop of a program expects.
     freed: BTreeMap<u64, Vec<u64>>,
@@ -55,7 +54,7 @@ pub(crate) struct Device {
     seen: BTreeSet<(String, u32)>,
     found: Vec<String>,
     /// Bytes of text that were lost.
-    lost: u64,
+    pub(crate) lost: u64,
 }
 
 impl Device {
@@ -190,27 +189,6 @@ impl Device {
             }
         }
         Ok(bases)
-    }
-
-    /// Gives kernels a new heap of this size.
-    pub(crate) fn renew_heap(&mut self, bytes: u64, modules: &mut Modules) {
-        self.memory.resize_heap(bytes);
-        self.point(modules);
-    }
-
-    /// Gives kernels new memory of this size for what they print; all of that has been taken.
-    pub(crate) fn renew_printf(&mut self, bytes: u64, modules: &mut Modules) {
-        self.memory.resize_printf(bytes);
-        self.lost = 0;
-        self.point(modules);
-    }
-
-    fn point(&mut self, modules: &mut Modules) {
-        for module in modules.loaded() {
-            if let Some(kernel) = module.any() {
-                module.bases = self.memory.point(&kernel, module.bases);
-            }
-        }
     }
 
     /// Frees all that the program has been given; the result is their addresses.

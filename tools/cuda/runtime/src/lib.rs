@@ -5,7 +5,7 @@
 //! written to a record, from which the command makes an application.
 //!
 //! [`Server`] takes programs in, and [`serve`] takes one; each has a `state`, and a `channel` to it. `api` has the functions that programs call, each
-//! short: what they do is in `state`, `device` and `modules`.
+//! short: what they do is in `state`, `device` and `modules`. What a program has made is in `made`.
 #![cfg(target_os = "linux")]
 
 mod api;
@@ -16,16 +16,19 @@ mod fatbin;
 mod foreign;
 mod graphs;
 mod limits;
+mod made;
 mod modules;
 mod page;
 mod pages;
 mod places;
 mod recorder;
 mod reset;
+mod residency;
 mod server;
 mod session;
 mod settings;
 mod shared;
+mod sharing;
 mod state;
 mod words;
 

@@ -210,6 +210,29 @@ fn no_ptx(machine_code: &[u32]) -> String {
     )
 }
 
+impl Device {
+    /// Gives kernels a new heap of this size.
+    pub(crate) fn renew_heap(&mut self, bytes: u64, modules: &mut Modules) {
+        self.memory.resize_heap(bytes);
+        self.point(modules);
+    }
+
+    /// Gives kernels new memory of this size for what they print; all of that has been taken.
+    pub(crate) fn renew_printf(&mut self, bytes: u64, modules: &mut Modules) {
+        self.memory.resize_printf(bytes);
+        self.lost = 0;
+        self.point(modules);
+    }
+
+    fn point(&mut self, modules: &mut Modules) {
+        for module in modules.loaded() {
+            if let Some(kernel) = module.any() {
+                module.bases = self.memory.point(&kernel, module.bases);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use counterpoint_cuda_capture::{Entry, Region, Way};
 
-use crate::api::streams::Made;
 use crate::errors::Result;
+use crate::made::Made;
 use crate::modules::{Module, Placed};
 use crate::state::State;
 

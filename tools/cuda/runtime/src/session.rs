@@ -7,16 +7,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use counterpoint_cuda_capture::Entry;
 
-use crate::api::{Body, Function, functions};
+use crate::api::{Body, Function, PER_THREAD, functions};
 use crate::channel::{Call, Channel};
 use crate::errors::{Error, Result};
 use crate::page::{CALL, DONE, RETURNED};
 use crate::settings::Settings;
 use crate::state::State;
 use crate::words::Words;
-
-/// Ends of the names of functions whose default stream is the thread's own: without a stream among their arguments, and with one.
-pub(crate) const PER_THREAD: [&str; 2] = ["_ptds", "_ptsz"];
 
 /// Serves a program until it has gone.
 pub(crate) fn run(program: UnixStream, settings: Settings) -> io::Result<()> {

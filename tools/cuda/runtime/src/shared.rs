@@ -1,49 +1,34 @@
 //! Memory that host and device both reach: pages of the process at the address that they have on the device.
-//!
-//! The device has its own copy, as it has of everything. Bytes that the host has changed are copied to it before a launch, and back
-//! after it: that is what a program sees of such memory, and it is recorded as these copies.
 
 use std::collections::BTreeMap;
 use std::ffi::c_uint;
 
-use counterpoint_cuda_capture::{Entry, Region, Way};
-
 use crate::errors::{Error, Result};
-use crate::foreign::put;
-use crate::modules::Placed;
-use crate::pages::{PAGE, Pages};
-use crate::state::State;
-
-/// Attempts to find addresses that are free in the process.
-const ATTEMPTS: u32 = 64;
-
-/// Said once.
-const COPIED: &str =
-    "memory that host and device share is copied to the device before a launch, and back after it";
+use crate::pages::Pages;
 
 /// Pages of the host at addresses of the device.
 #[derive(Default)]
 pub(crate) struct SharedMemory {
     /// For each address the bytes, and whether kernels reach them.
-    blocks: BTreeMap<u64, Block>,
+    pub(crate) blocks: BTreeMap<u64, Block>,
     /// Managed variables whose addresses the program does not have yet.
-    waiting: Vec<Managed>,
-    pages: Pages,
+    pub(crate) waiting: Vec<Managed>,
+    pub(crate) pages: Pages,
 }
 
 #[derive(Clone, Copy)]
-struct Block {
-    bytes: u64,
+pub(crate) struct Block {
+    pub(crate) bytes: u64,
     /// It is on the device, too.
-    on_device: bool,
+    pub(crate) on_device: bool,
     /// It comes from `cudaMallocManaged`.
-    managed: bool,
+    pub(crate) managed: bool,
     /// Whether the device has never had its bytes.
-    fresh: bool,
+    pub(crate) fresh: bool,
     /// It is a variable of a module, which is never freed.
-    variable: bool,
+    pub(crate) variable: bool,
     /// Those of `cudaHostAlloc`.
-    flags: c_uint,
+    pub(crate) flags: c_uint,
 }
 
 /// A `__managed__` variable, as it is registered.
@@ -56,7 +41,7 @@ pub(crate) struct Managed {
 
 impl SharedMemory {
     /// The block that begins at an address: its bytes, and whether kernels reach it.
-    fn block(&self, address: u64) -> Result<Block> {
+    pub(crate) fn block(&self, address: u64) -> Result<Block> {
         self.blocks.get(&address).copied().ok_or(Error::INVALID_VALUE)
     }
 
@@ -65,7 +50,7 @@ impl SharedMemory {
     }
 
     /// The block in which an address is, and where it begins.
-    fn at(&self, address: u64) -> Option<(u64, Block)> {
+    pub(crate) fn at(&self, address: u64) -> Option<(u64, Block)> {
         let (&start, &block) = self.blocks.range(..=address).next_back()?;
         (address - start < block.bytes).then_some((start, block))
     }
@@ -107,169 +92,5 @@ impl SharedMemory {
     pub(crate) fn overlaps(&self, address: u64, bytes: u64) -> bool {
         let before = self.blocks.range(..address.saturating_add(bytes)).next_back();
         before.is_some_and(|(start, block)| start + block.bytes > address)
-    }
-}
-
-impl State {
-    /// Allocates pages of the host; `on_device` has kernels reach them.
-    pub(crate) fn allocate_shared(&mut self, bytes: u64, on_device: bool) -> Result<u64> {
-        let length =
-            bytes.max(1).checked_next_multiple_of(PAGE).filter(|length| *length <= self.device.room().1);
-        let length = length.ok_or(Error::MEMORY_ALLOCATION)?;
-        for _ in 0..ATTEMPTS {
-            // Whole pages, whatever lies before.
-            let start = self.device.place(length + PAGE)?.next_multiple_of(PAGE);
-            if self.shared.pages.map(start, length, &self.channel)? {
-                self.shared.blocks.insert(
-                    start,
-                    Block {
-                        bytes: bytes.max(1),
-                        on_device: false,
-                        managed: false,
-                        fresh: true,
-                        variable: false,
-                        flags: 0,
-                    },
-                );
-                if on_device {
-                    self.put_on_device(start)?;
-                }
-                return Ok(start);
-            }
-        }
-        Err(Error::MEMORY_ALLOCATION)
-    }
-
-    /// Allocates memory of the host with flags, or nothing.
-    pub(crate) fn allocate_pinned(&mut self, bytes: u64, flags: c_uint, on_device: bool) -> Result<u64> {
-        if bytes == 0 {
-            return Ok(0);
-        }
-        let address = self.allocate_shared(bytes, on_device)?;
-        let block = self.shared.block(address)?;
-        self.shared.blocks.insert(address, Block { flags, ..block });
-        Ok(address)
-    }
-
-    /// Allocates memory that host and device reach by the same pointer.
-    pub(crate) fn allocate_managed(&mut self, bytes: u64) -> Result<u64> {
-        let address = self.allocate_shared(bytes, true)?;
-        let block = self.shared.block(address)?;
-        self.shared.blocks.insert(address, Block { managed: true, ..block });
-        Ok(address)
-    }
-
-    /// Gives the program the addresses of a binary's managed variables: pages of the host over the variables of its module.
-    pub(crate) fn give_managed(&mut self, binary: usize) -> Result {
-        let (mine, others): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.shared.waiting).into_iter().partition(|it| it.binary == binary);
-        self.shared.waiting = others;
-        if mine.is_empty() {
-            return Ok(());
-        }
-        self.device.begin_page(PAGE);
-        let loaded = self.load(binary);
-        self.device.begin_page(PAGE);
-        loaded?;
-        let module = self.modules.module(binary).ok_or(Error::NO_KERNEL_IMAGE)?;
-        let (start, bytes) = module.globals();
-        let variables: Option<Vec<_>> =
-            mine.iter().map(|it| Some((it.host, module.variable(&it.name)?))).collect();
-        let variables = variables.ok_or(Error::INVALID_SYMBOL)?;
-        let first = start / PAGE * PAGE;
-        let length = (start + bytes).next_multiple_of(PAGE) - first;
-        if !self.shared.pages.map(first, length, &self.channel)? {
-            return Err(Error::MEMORY_ALLOCATION);
-        }
-        let values = self.device.read(Region::line(start, bytes))?;
-        self.shared.pages.at(start, bytes)?.copy_from_slice(&values);
-        for (host, placed) in &variables {
-            put(std::ptr::without_provenance_mut(*host as usize), placed.address)?;
-        }
-        for (_, Placed { address, bytes }) in variables {
-            let block =
-                Block { bytes, on_device: true, managed: true, fresh: false, variable: true, flags: 0 };
-            self.shared.blocks.insert(address, block);
-        }
-        self.say_once(COPIED);
-        Ok(())
-    }
-
-    /// Has kernels reach a block from now on.
-    pub(crate) fn put_on_device(&mut self, address: u64) -> Result {
-        let block = self.shared.block(address)?;
-        if !block.on_device {
-            self.device.allocate_at(address, block.bytes)?;
-            self.shared.blocks.insert(address, Block { on_device: true, ..block });
-            self.recorder.write(&Entry::Allocate { address, bytes: block.bytes });
-            self.say_once(COPIED);
-        }
-        Ok(())
-    }
-
-    /// Has kernels reach the blocks of the host whose addresses are among the arguments of a launch: with one space of addresses, they may use those of
-    /// any memory that CUDA has given for copies.
-    pub(crate) fn put_arguments_on_device(&mut self, parameters: &[u8]) -> Result {
-        for word in parameters.as_chunks().0 {
-            if let Some((start, Block { on_device: false, .. })) = self.shared.at(u64::from_le_bytes(*word)) {
-                self.put_on_device(start)?;
-            }
-        }
-        Ok(())
-    }
-
-    pub(crate) fn free_shared(&mut self, address: u64) -> Result {
-        let block = self.shared.block(address)?;
-        if block.variable {
-            return Err(Error::INVALID_VALUE);
-        }
-        self.shared.blocks.remove(&address);
-        if block.on_device {
-            self.device.retire(address)?;
-            self.recorder.write(&Entry::Free { address });
-        }
-        self.shared.pages.unmap(address, &self.channel)
-    }
-
-    /// Frees all but variables.
-    pub(crate) fn free_all_shared(&mut self) -> Result {
-        let blocks = self.shared.blocks.iter().filter(|(_, block)| !block.variable);
-        let blocks: Vec<u64> = blocks.map(|(address, _)| *address).collect();
-        blocks.into_iter().try_for_each(|address| self.free_shared(address))
-    }
-
-    /// The device gets what the host has changed, on the stream that needs it.
-    pub(crate) fn share(&mut self, stream: u32) -> Result {
-        for (address, region) in self.on_device() {
-            let block = self.shared.block(address)?;
-            let bytes = self.device.read(region)?;
-            let host = self.shared.pages.at(address, region.width)?;
-            // Whatever the device's memory holds at first, here and on a machine.
-            if block.fresh || bytes != host {
-                let host = host.to_vec();
-                self.device.write(region, &host)?;
-                self.note_copy(Way::In, region, &host, stream, true);
-                self.shared.blocks.insert(address, Block { fresh: false, ..block });
-            }
-        }
-        Ok(())
-    }
-
-    /// The host gets what kernels have changed, on the stream that did.
-    pub(crate) fn unshare(&mut self, stream: u32) -> Result {
-        for (address, region) in self.on_device() {
-            let bytes = self.device.read(region)?;
-            let host = self.shared.pages.at(address, region.width)?;
-            if bytes != host {
-                host.copy_from_slice(&bytes);
-                self.note_copy(Way::Out, region, &bytes, stream, true);
-            }
-        }
-        Ok(())
-    }
-
-    fn on_device(&self) -> Vec<(u64, Region)> {
-        let blocks = self.shared.blocks.iter().filter(|(_, block)| block.on_device);
-        blocks.map(|(&address, block)| (address, Region::line(address, block.bytes))).collect()
     }
 }

@@ -7,20 +7,16 @@ use std::sync::Arc;
 use counterpoint_cuda_capture::{Entry, Module as ModuleEntry};
 use counterpoint_ptx::texture::Textures;
 
-use crate::api::arrays::Array;
-use crate::api::device_limits::DeviceLimits;
-use crate::api::events::Known;
-use crate::api::functions::FunctionSettings;
-use crate::api::graphs::Graphs;
-use crate::api::host_memory::Registered;
-use crate::api::launches::Configuration;
-use crate::api::pools::{GraphMemory, PoolAttributes};
-use crate::api::results::Texts;
-use crate::api::streams::Made;
 use crate::channel::Channel;
 use crate::device::Device;
 use crate::errors::{Error, Result};
 use crate::graphs::{HostCall, Operation};
+use crate::made::arrays::Array;
+use crate::made::device_limits::DeviceLimits;
+use crate::made::graphs::Graphs;
+use crate::made::{
+    Configuration, FunctionSettings, GraphMemory, Known, Made, PoolAttributes, Registered, Texts,
+};
 use crate::modules::{Modules, Unusable};
 use crate::recorder::{Recorder, say};
 use crate::settings::{Settings, arguments, taken_addresses};

@@ -3,7 +3,6 @@
 //! Numbers and addresses have a word each. A structure of up to 16 bytes has the words of its bytes, all in registers or all on the stack; a larger one
 //! is on the stack, or on Arm in memory that a word has the address of.
 
-use crate::api::Dim3;
 use crate::errors::Result;
 use crate::page::WORDS;
 
@@ -60,6 +59,23 @@ impl Words {
             return Ok(all);
         }
         Ok(std::array::from_fn(|_| self.on_stack()))
+    }
+}
+
+/// Three sizes as CUDA passes them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Dim3 {
+    pub(crate) x: u32,
+    pub(crate) y: u32,
+    pub(crate) z: u32,
+}
+
+crate::foreign::plain!(Dim3);
+
+impl Dim3 {
+    pub(crate) fn sizes(self) -> [u32; 3] {
+        [self.x, self.y, self.z]
     }
 }
 

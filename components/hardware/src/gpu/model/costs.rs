@@ -7,8 +7,8 @@ use counterpoint_ptx::Access;
 
 use super::demands::{RESOURCES, Resource, Turns};
 use crate::gpu::sm::load_store::conflict_degree;
+use crate::gpu::sm::operands::units::Units;
 use crate::gpu::sm::params::{GlobalLoads, SmParams};
-use crate::gpu::sm::units::Units;
 use crate::memory::address_map::{AddressMap, AddressMapParams};
 
 /// Latencies of the pipeline beyond an SM's parameters, and those of memory.

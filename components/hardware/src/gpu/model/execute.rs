@@ -9,7 +9,7 @@ use counterpoint_ptx::functional::{Grid, Options};
 
 use super::GpuContext;
 use super::isolated::{Isolated, IsolatedInstruction, Warp};
-use crate::gpu::sm::cta::WINDOWS;
+use crate::gpu::sm::frontend::cta::WINDOWS;
 
 /// A grid that is executed on behalf of a launch: with its memory, variables and textures.
 pub struct Code<'a> {

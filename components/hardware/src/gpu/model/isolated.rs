@@ -10,8 +10,8 @@ use counterpoint_ptx::{Access, AccessKind, Instruction, Issue, Issued, Kernel, R
 
 use super::costs::Costs;
 use super::demands::{Demands, Resource};
-use crate::gpu::sm::fetch::FETCHED;
-use crate::gpu::sm::units::{MEMORY, PATHS};
+use crate::gpu::sm::frontend::fetch::FETCHED;
+use crate::gpu::sm::operands::units::{MEMORY, PATHS};
 
 /// Named barriers of a block (PTX ISA, bar).
 const BARRIERS: usize = 16;

@@ -1,65 +1,46 @@
 //! A streaming multiprocessor: warps, their schedulers, execution units, load-store unit with L1, shared memory.
 //!
-//! One process with a plain step from cycle to cycle; its parts are structs in this folder. A step takes an
+//! One process with a plain step from cycle to cycle; its stages are folders here, and what they read and change is in `state.rs`. A step takes an
 //! answer of memory, makes a memory transaction and a lookup in the L1, takes results, issues, fetches, and
 //! starts a block: the stages of a pipeline from its end to its beginning, as GPGPU-Sim has them. Values are
 //! computed at issue; a load's values reach the registers when memory answers. The next step follows from the
 //! work that was not ready in this one: an SM that only waits costs nothing.
 
 mod answer;
-mod blocks;
-mod copies;
-pub(super) mod cta;
-mod endless;
-mod facts;
-pub(super) mod fetch;
-mod gate;
+pub(super) mod frontend;
 mod issue;
 pub(super) mod load_store;
 mod mix;
-mod operands;
-mod order;
+pub(super) mod operands;
 pub(crate) mod params;
-mod pipeline_path;
-mod pipeline_slots;
 mod read_cache;
+mod retire;
 pub(crate) mod scheduler;
-mod spans;
-mod stalls;
-pub(super) mod units;
-mod warp;
-mod writeback;
+mod state;
+mod stats;
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
-use std::sync::Arc;
 
-use counterpoint_framework::kernel::{Fault, HangReason, Source};
-use counterpoint_framework::model::{
-    Component, Context, Counter, Distribution, Invalid, PartStats, Ports, Ratio, Slot, Stats,
-};
+use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::model::{Component, Context, Invalid, Ports};
 use counterpoint_framework::time::SimTime;
-use counterpoint_protocols::launch::{LaunchId, SmEvent, SmResources, SmServer};
+use counterpoint_protocols::launch::{SmEvent, SmServer};
 use counterpoint_protocols::memory::{MemResult, MemoryClient};
-use counterpoint_protocols::page_log::PageLog;
 use counterpoint_protocols::translation::TranslationClient;
-use counterpoint_ptx::Access;
 
-use super::issue_slots::IssueSlots;
 use answer::Answer;
-use cta::Cta;
-use fetch::Fetch;
-use gate::Held;
-use load_store::{LoadStore, SmContext, TlbStats};
-use mix::InstructionMix;
-use operands::{OperandCollector, RegisterFile};
-use params::{Pairing, SmParams};
-use read_cache::ReadCacheStats;
+use frontend::fetch::Fetch;
+use frontend::warp::Warps;
+use load_store::LoadStore;
+use operands::collector::{OperandCollector, RegisterFile};
+use operands::units::{MEMORY, PATHS, Units};
+use operands::writeback::WritebackRing;
+use params::SmParams;
 pub use scheduler::{View, WarpPolicy};
-use units::{MEMORY, PATHS, Units};
-use warp::Warps;
-use writeback::WritebackRing;
+use state::Scheduler;
+pub use state::Sm;
+pub use stats::SmStats;
 
 /// The ports of an SM.
 #[derive(Ports)]
@@ -72,159 +53,7 @@ pub struct SmPorts {
     translation: Option<TranslationClient>,
 }
 
-/// Statistics of an SM.
-#[derive(Default, Stats)]
-pub struct SmStats {
-    /// Cycles during which a block was on the SM.
-    #[stat(name = "active_cycles", unit = "cycles")]
-    active: Counter,
-    /// Issue slots by what became of them.
-    issue_slots: PartStats<IssueSlots>,
-    /// Warp instructions issued, those without an active lane included.
-    #[stat(unit = "instructions")]
-    warp_insn: Counter,
-    /// Thread instructions executed; lanes whose guard is false do not count.
-    #[stat(name = "gpu_sim_insn", unit = "instructions")]
-    thread_insn: Counter,
-    /// Warp instructions by class.
-    #[stat(unit = "instructions")]
-    mix: InstructionMix,
-    /// Blocks that have ended.
-    #[stat(unit = "CTAs")]
-    ctas: Counter,
-    /// Cycles of the warps of blocks that have ended, summed up.
-    #[stat(unit = "cycles")]
-    warp_cycles: Counter,
-    /// Cycles of warp slots while these blocks were there.
-    #[stat(unit = "cycles")]
-    warp_slots: Counter,
-    /// Warps that were there, of the SM's warp slots.
-    #[stat(name = "gpu_occupancy", unit = "of 1", part = "warp_cycles", whole = "warp_slots")]
-    occupancy: Ratio,
-    /// Load transactions that looked into the L1.
-    #[stat(name = "L1D_total_cache_accesses", unit = "transactions")]
-    l1_accesses: Counter,
-    /// Load transactions that missed in the L1.
-    #[stat(name = "L1D_total_cache_misses", unit = "transactions")]
-    l1_misses: Counter,
-    /// The share of the misses.
-    #[stat(name = "L1D_total_cache_miss_rate", unit = "of 1", part = "l1_misses", whole = "l1_accesses")]
-    l1_miss_rate: Ratio,
-    /// Load transactions that joined a miss of the L1 under way.
-    #[stat(name = "L1D_total_cache_pending_hits", unit = "transactions")]
-    l1_pending_hits: Counter,
-    /// Store transactions.
-    #[stat(name = "L1D_writes", unit = "transactions")]
-    l1_writes: Counter,
-    /// Times that everything was invalidated because another launch began.
-    #[stat(name = "L1D_flushes", unit = "times")]
-    l1_flushes: Counter,
-    /// Lines of local memory that were written back.
-    #[stat(name = "L1D_write_backs", unit = "lines")]
-    l1_write_backs: Counter,
-    /// Load transactions that passed the L1 by.
-    #[stat(name = "L1D_bypasses", unit = "transactions")]
-    l1_bypasses: Counter,
-    /// Atomic transactions.
-    #[stat(unit = "transactions")]
-    atomics: Counter,
-    /// Shared-memory instructions.
-    #[stat(unit = "instructions")]
-    shared_accesses: Counter,
-    /// Cycles lost to bank conflicts.
-    #[stat(name = "gpgpu_n_shmem_bkconflict", unit = "cycles")]
-    shared_conflicts: Counter,
-    /// Cycles in which the load-store unit waited for credit, for an entry of a cache, or for a page.
-    #[stat(unit = "cycles")]
-    lsu_stalls: Counter,
-    /// Cycles from the issue of a global load or atomic to its last value.
-    #[stat(unit = "cycles")]
-    load_latency: Distribution,
-    /// Warps that arrived at barriers.
-    #[stat(unit = "warps")]
-    barriers: Counter,
-    /// The instruction cache.
-    #[stat(name = "L1I")]
-    l1i: PartStats<ReadCacheStats>,
-    /// The cache of constants and kernel parameters.
-    #[stat(name = "L1C")]
-    l1c: PartStats<ReadCacheStats>,
-    /// The texture cache.
-    #[stat(name = "L1T")]
-    l1t: PartStats<ReadCacheStats>,
-    /// The TLB.
-    #[stat(name = "TLB")]
-    tlb: PartStats<TlbStats>,
-}
-
-/// A warp scheduler with its share of the warps.
-struct Scheduler {
-    policy: Box<dyn WarpPolicy>,
-    share: u64,
-    /// Its part of the SM: 0 but for sub-cores.
-    core: usize,
-}
-
-/// A streaming multiprocessor.
-pub struct Sm {
-    resources: SmResources,
-    warps: Warps,
-    ctas: Vec<Option<Cta>>,
-    warp_scheduler: Slot<dyn WarpPolicy>,
-    /// Per warp scheduler its warps and its part of the SM, from which `schedulers` are built when the SM runs.
-    shares: Vec<(u64, usize)>,
-    schedulers: Vec<Scheduler>,
-    issue_width: u32,
-    pairing: Pairing,
-    /// The paths of instructions, and per part of the SM its register file.
-    collectors: OperandCollector,
-    registers: Vec<RegisterFile>,
-    fetch: Fetch,
-    /// No limit is `u64::MAX`.
-    instruction_limit: u64,
-    remember_polls: bool,
-    ring: WritebackRing,
-    load_store: LoadStore,
-    scratch: Box<Access>,
-    events: VecDeque<SmEvent>,
-    /// Places of blocks that are occupied, and of those that may have ended: bits.
-    occupied: u32,
-    ended: u32,
-    /// Warps that wait at a fence, a release or an acquire, and those that wait for pages.
-    fenced: u64,
-    at_page: u64,
-    /// For each slot, accesses that have had to wait for pages.
-    held: BTreeMap<u32, Held>,
-    /// Warps that have come back to a state in which they were, without an effect since; whether all have, or wait at barriers; and
-    /// where each of them goes round.
-    repeating: u64,
-    in_vain: bool,
-    told: Rc<RefCell<BTreeMap<u32, HangReason>>>,
-    /// Blocks release their pages behind their stores.
-    release_behind_stores: bool,
-    /// Observer of accesses to pages and of ends of blocks.
-    page_log: Option<Arc<PageLog>>,
-    /// The launch whose data the L1 holds.
-    launch: Option<LaunchId>,
-    /// Up to which cycle `active` and the issue slots have been counted.
-    counted: u64,
-}
-
 impl Sm {
-    fn resident(&self) -> bool {
-        self.occupied != 0
-    }
-
-    /// The load-store unit, and what it reaches beside itself.
-    fn load_store<'a>(
-        &'a mut self,
-        sim: &'a Context<SmStats>,
-        cycle: u64,
-    ) -> (&'a mut LoadStore, SmContext<'a>) {
-        let Sm { load_store, warps, ctas, registers, collectors, ring, ended, .. } = self;
-        (load_store, SmContext { warps, ctas, registers, collectors, ring, ended, sim, cycle })
-    }
-
     /// Everything that happens in one cycle.
     fn step(&mut self, cycle: u64, io: &mut SmPorts, sim: &Context<SmStats>) -> Result<(), Fault> {
         let mut fetched = None;

@@ -6,7 +6,7 @@ use counterpoint_framework::model::Registry;
 use counterpoint_host_model::program::{BufferPlace, Variable};
 
 use super::super::{LoadedApplication, load};
-use crate::element::Element;
+use crate::workloads::element::Element;
 
 const PTX: &str = ".version 7.8
 .target sm_35

@@ -2,117 +2,18 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use counterpoint_ptx::texture::Channel;
-
 use super::entries;
-use super::streams::Stream;
-use super::volumes::Extent;
 use crate::errors::{Error, Result};
-use crate::foreign::{get, plain, put};
+use crate::foreign::{get, put};
+use crate::made::Stream;
+use crate::made::arrays::{Array, CUBE, ChannelDescription, Extent, GATHER, LAYERED, SURFACE};
 use crate::places::{PitchedAddress, Shape, flat, line, pitched, plane};
 use crate::state::State;
 
-/// Bits of each channel, and the kind of their numbers.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ChannelDescription {
-    bits: [c_int; 4],
-    kind: c_int,
-}
-
-/// Kinds of numbers: with a sign, without, with a fraction.
-const SIGNED: c_int = 0;
-const UNSIGNED: c_int = 1;
-const FLOAT: c_int = 2;
-
-impl ChannelDescription {
-    /// The type of a channel, and the number of channels.
-    pub(super) fn channels(self) -> Option<(Channel, u32)> {
-        let count = self.bits.iter().take_while(|bits| **bits != 0).count();
-        let alike = self.bits[..count].iter().all(|bits| *bits == self.bits[0]);
-        let channel = match (self.kind, self.bits[0]) {
-            (FLOAT, 32) => Channel::F32,
-            (SIGNED, 32) => Channel::S32,
-            (SIGNED, 16) => Channel::S16,
-            (SIGNED, 8) => Channel::S8,
-            (UNSIGNED, 32) => Channel::U32,
-            (UNSIGNED, 16) => Channel::U16,
-            (UNSIGNED, 8) => Channel::U8,
-            _ => return None,
-        };
-        (alike && matches!(count, 1 | 2 | 4)).then_some((channel, count as u32))
-    }
-
-    /// Bytes of a texel.
-    pub(super) fn bytes(self) -> u64 {
-        self.bits.iter().map(|bits| (*bits).max(0) as u64 / 8).sum()
-    }
-}
-
-/// Flags of arrays: the third dimension is one of layers; surfaces write it; six layers are a cube; gathers read it.
-const LAYERED: c_uint = 1;
-const SURFACE: c_uint = 2;
-const CUBE: c_uint = 4;
-const GATHER: c_uint = 8;
+/// Layers of a cube.
 const FACES: usize = 6;
 /// Texels in each dimension at most (CUDA C Programming Guide, technical specifications).
 const LARGEST: [usize; 3] = [131_072, 65536, 16384];
-
-/// Texels in device memory, x fastest.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Array {
-    pub(super) address: u64,
-    pub(super) description: ChannelDescription,
-    /// Texels in x, y and z; 1 where it has no such dimension.
-    pub(super) size: [u32; 3],
-    pub(super) layers: Option<u32>,
-    /// Its size and flags as the program gave them.
-    extent: Extent,
-    flags: c_uint,
-}
-
-impl Array {
-    /// Its dimensions, without that of layers.
-    pub(super) fn dimensions(&self) -> usize {
-        match self.extent {
-            Extent { depth: 1.., .. } if self.layers.is_none() => 3,
-            Extent { height: 0, .. } => 1,
-            _ => 2,
-        }
-    }
-
-    pub(super) fn is_for_surfaces(&self) -> bool {
-        self.flags & SURFACE != 0
-    }
-
-    fn row(&self) -> u64 {
-        u64::from(self.size[0]) * self.description.bytes()
-    }
-
-    /// A place in it, by bytes and rows.
-    fn place(&self, x: usize, y: usize) -> Result<PitchedAddress> {
-        let before = (y as u64).checked_mul(self.row()).and_then(|bytes| bytes.checked_add(x as u64));
-        let first = PitchedAddress { address: self.address, pitch: self.row() };
-        first.later(before.ok_or(Error::INVALID_VALUE)?)
-    }
-
-    /// A place in it by texels, rows and planes, if a block of this size is within it; and the bytes from a plane to the next.
-    pub(super) fn block(&self, at: Extent, block: Extent) -> Result<(PitchedAddress, u64)> {
-        let [width, height, depth] = self.size.map(|size| size as usize);
-        let fits = |at: usize, count: usize, size| at.checked_add(count).is_some_and(|end| end <= size);
-        let planes = depth.max(self.layers.unwrap_or(1) as usize);
-        if !(fits(at.width, block.width, width)
-            && fits(at.height, block.height, height)
-            && fits(at.depth, block.depth, planes))
-        {
-            return Err(Error::INVALID_VALUE);
-        }
-        let plane = self.row() * height as u64;
-        let x = at.width as u64 * self.description.bytes();
-        let address = self.address + at.depth as u64 * plane + at.height as u64 * self.row() + x;
-        Ok((PitchedAddress { address, pitch: self.row() }, plane))
-    }
-}
 
 pub(super) type Handle = *mut c_void;
 
@@ -175,8 +76,6 @@ impl State {
         self.copy(places, shape, kind, stream, waits)
     }
 }
-
-plain!(ChannelDescription);
 
 entries! {
     fn cudaMallocArray(

@@ -6,10 +6,10 @@ use counterpoint_cuda_capture::{Entry, Region, Way};
 
 use super::devices::check_device;
 use super::entries;
-use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::{read, read_to, write};
 use crate::graphs::Operation;
+use crate::made::Stream;
 use crate::places::{PitchedAddress, Planes, Shape, flat, line, pitched, plane};
 use crate::state::State;
 

@@ -1,27 +1,16 @@
 //! Limits that a program sets for its kernels (`cudaLimit`): how far each may go, and what the device makes of it. Bounds and roundings are those
 //! that CUDA 13.0 has on an H200.
 
-use std::collections::BTreeMap;
 use std::ffi::c_int;
 
 use counterpoint_cuda_capture::Entry;
-use counterpoint_ptx::printf::Ring;
 use counterpoint_ptx::{Heap, Kernel, StackSize};
 
 use super::entries;
 use crate::errors::{Error, Result};
 use crate::foreign::put;
+use crate::made::device_limits::{DEPTH, DeviceLimits, FETCH, HEAP, LibraryBytes, PENDING, PRINTF, STACK};
 use crate::state::State;
-
-const STACK: c_int = 0;
-const PRINTF: c_int = 1;
-const HEAP: c_int = 2;
-/// How deep kernels wait for kernels, and how many of them wait. No kernel launches one.
-const DEPTH: c_int = 3;
-const PENDING: c_int = 4;
-/// The portion in which the L2 fetches, and its bytes that stay. No value depends on them.
-const FETCH: c_int = 5;
-const PERSISTING: c_int = 6;
 
 const LARGEST_STACK: u64 = 256 << 10;
 /// The ring's positions are words of 32 bits, so that it ends at half of CUDA's bound.
@@ -32,48 +21,6 @@ const PENDING_LAUNCHES: std::ops::RangeInclusive<u64> = 32..=599_186;
 const FETCH_BYTES: std::ops::RangeInclusive<u64> = 0..=128;
 /// Generations from this one on have no kernels that wait for those that they launch.
 const NO_DEPTH: u32 = 90;
-
-/// Limits of the device, by CUDA's numbers, and what has used them.
-#[derive(Default)]
-pub(crate) struct DeviceLimits {
-    set: BTreeMap<c_int, u64>,
-    /// A kernel has printed, or allocated: its memory has a size that stays.
-    has_printed: bool,
-    has_allocated: bool,
-    /// The sizes of memory that kernels have.
-    noted: LibraryBytes,
-}
-
-/// Bytes of the heap, and of the ring of what kernels print; and the stack of a thread, which is no smaller than an application's, though CUDA's limit
-/// begins with 1 KiB: a program that sets none has frames that fit there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct LibraryBytes {
-    heap: u64,
-    printf: u64,
-    stack: StackSize,
-}
-
-impl Default for LibraryBytes {
-    fn default() -> Self {
-        LibraryBytes { heap: Heap::DEFAULT_BYTES, printf: Ring::DEFAULT_BYTES, stack: StackSize::default() }
-    }
-}
-
-impl DeviceLimits {
-    fn value(&self, limit: c_int) -> Option<u64> {
-        let default = match limit {
-            STACK => 1 << 10,
-            PRINTF => Ring::DEFAULT_BYTES,
-            HEAP => Heap::DEFAULT_BYTES,
-            DEPTH => 2,
-            PENDING => 2048,
-            FETCH => 64,
-            PERSISTING => 0,
-            _ => return None,
-        };
-        Some(self.set.get(&limit).copied().unwrap_or(default))
-    }
-}
 
 impl State {
     fn limit(&self, limit: c_int) -> Result<u64> {

@@ -5,10 +5,10 @@ use std::ffi::{c_uint, c_void};
 use counterpoint_cuda_capture::Entry;
 
 use super::entries;
-use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::put;
 use crate::graphs::Operation;
+use crate::made::{Known, Stream};
 use crate::state::State;
 
 /// Flags of events: the host sleeps while it waits, they have no time, and other processes see them.
@@ -21,13 +21,6 @@ const EXTERNAL: c_uint = 1;
 
 /// Handle of an event: its number.
 pub(super) type Event = *mut c_void;
-
-/// An event that exists.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Known {
-    has_no_time: bool,
-    is_recorded: bool,
-}
 
 pub(crate) fn event_number(state: &State, handle: Event) -> Result<u32> {
     let number = u32::try_from(handle.addr()).ok().filter(|number| state.events.contains_key(number));

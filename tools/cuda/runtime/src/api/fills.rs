@@ -6,10 +6,11 @@ use counterpoint_cuda_capture::Entry;
 
 use super::copies::write_rows;
 use super::entries;
-use super::streams::Stream;
-use super::volumes::{Extent, PitchedPointer};
+use super::volumes::PitchedPointer;
 use crate::errors::{Error, Result};
 use crate::graphs::Operation;
+use crate::made::Stream;
+use crate::made::arrays::Extent;
 use crate::places::{PitchedAddress, Shape, flat, line, pitched, plane};
 use crate::state::State;
 

@@ -42,14 +42,6 @@ static REFUSED: [&str; 7] = [
     "cudaFuncAttributeSharedMemoryMode",
 ];
 
-/// What a program has set for a kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FunctionSettings {
-    /// Dynamic shared memory at most.
-    pub(super) dynamic_shared: Option<u32>,
-    carveout: Option<c_int>,
-}
-
 /// Flag of a question for blocks: without the caches that some devices give up.
 const NO_CACHES: c_uint = 1;
 

@@ -2,16 +2,17 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
+use super::entries;
 use super::events::{Event, event_number};
-use super::graphs::{Handle, handle, number};
-use super::launches::Configuration;
 use super::volumes::{Copy3D, planes};
-use super::{Dim3, entries};
 use crate::errors::{Error, Result};
 use crate::foreign::{get, plain, put};
 use crate::graphs::{HostCall, Operation};
+use crate::made::Configuration;
+use crate::made::graphs::{Handle, handle, number};
 use crate::places::{Planes, Shape, flat, line, pitched};
 use crate::state::State;
+use crate::words::Dim3;
 
 /// A launch, as CUDA describes it.
 #[repr(C)]

@@ -2,98 +2,19 @@
 //!
 //! A launch does the operations of a graph at once and notes them as those of streams: the lanes of its plan.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 use counterpoint_cuda_capture::Entry;
 
 use super::entries;
-use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::{plain, put};
-use crate::graphs::{Capture, Graph, Operation, Plan};
+use crate::graphs::{Graph, Operation};
+use crate::made::Stream;
+use crate::made::graphs::{Handle, Mark, Ready, handle, number};
 use crate::settings::version;
 use crate::state::State;
-
-/// Handles of graphs, of their nodes, and of those that can be launched: numbers, each given once.
-pub(super) type Handle = *mut c_void;
-
-pub(super) fn number(handle: Handle) -> u64 {
-    handle.addr() as u64
-}
-
-pub(super) fn handle(number: u64) -> Handle {
-    std::ptr::without_provenance_mut(number as usize)
-}
-
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Ready {
-    pub(super) plan: Plan,
-    /// The streams of lanes behind the first one, for a launch on a stream that blocks and for one on a stream that does not, and the events that hold
-    /// lanes together: every launch uses them again.
-    streams: [Vec<u32>; 2],
-    events: BTreeMap<Mark, u32>,
-}
-
-/// A place in a launch that has an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Mark {
-    Begin,
-    Step(usize),
-}
-
-/// All graphs of the program.
-#[derive(Default)]
-pub(crate) struct Graphs {
-    last: u64,
-    pub(super) graphs: BTreeMap<u64, Graph>,
-    pub(super) ready: BTreeMap<u64, Ready>,
-    /// By clone and node of the original the node of the clone.
-    pub(super) clones: BTreeMap<(u64, u64), u64>,
-    /// Those that are being made by watching streams.
-    pub(super) captures: BTreeMap<u64, Capture>,
-    /// For each event, recorded on a stream that is watched, which capture watches it and the nodes before it.
-    pub(super) watched_events: BTreeMap<u32, (u64, BTreeSet<u64>)>,
-    /// Addresses that graphs allocate when they are launched.
-    promised: BTreeSet<u64>,
-}
-
-impl Graphs {
-    /// A number that no handle has.
-    pub(super) fn next(&mut self) -> u64 {
-        self.last += 1;
-        self.last
-    }
-
-    pub(super) fn graph(&mut self, graph: Handle) -> Result<&mut Graph> {
-        self.graphs.get_mut(&number(graph)).ok_or(Error::INVALID_VALUE)
-    }
-
-    pub(super) fn ready(&mut self, ready: Handle) -> Result<&mut Ready> {
-        self.ready.get_mut(&number(ready)).ok_or(Error::INVALID_VALUE)
-    }
-
-    pub(super) fn operation(&mut self, node: Handle) -> Result<&mut Operation> {
-        let node = self.graphs.values_mut().find_map(|graph| graph.node(number(node)).ok());
-        node.map(|node| &mut node.operation).ok_or(Error::INVALID_VALUE)
-    }
-
-    pub(super) fn keep(&mut self, graph: Graph) -> Handle {
-        let number = self.next();
-        self.graphs.insert(number, graph);
-        handle(number)
-    }
-
-    /// Forgets all but the last number.
-    pub(crate) fn clear(&mut self) {
-        *self = Graphs { last: self.last, ..Graphs::default() };
-    }
-
-    /// Whether graphs allocate memory at an address.
-    pub(crate) fn has_promised(&self, address: u64) -> bool {
-        self.promised.contains(&address)
-    }
-}
 
 impl State {
     /// An address for memory that a graph allocates when it is launched.

@@ -5,6 +5,7 @@ use std::ffi::c_uint;
 use super::entries;
 use crate::errors::{Error, Result};
 use crate::foreign::{put, read};
+use crate::made::Registered;
 use crate::state::State;
 
 /// Flags of memory of the host: for all devices, reached by kernels, written past the caches.
@@ -13,13 +14,6 @@ const MAPPED: c_uint = 2;
 const WRITE_COMBINED: c_uint = 4;
 /// Flags of memory that is registered: two of those, of a device, only read.
 const REGISTERED: c_uint = PORTABLE | MAPPED | 4 | 8;
-
-/// Memory that the program has registered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Registered {
-    bytes: u64,
-    flags: c_uint,
-}
 
 impl State {
     /// The beginning of the memory that the program has registered in which an address is, and what it is.

@@ -8,22 +8,14 @@ use counterpoint_cuda_capture::Entry;
 use counterpoint_ptx::Kernel;
 
 use super::attributes::{self, Attribute, check_carveout, check_cluster};
-use super::streams::Stream;
-use super::{Dim3, entries};
+use super::entries;
 use crate::device::Launch;
 use crate::errors::{Error, Result};
 use crate::foreign::{get, plain, put, read};
 use crate::graphs::{KernelCall, Operation};
+use crate::made::{Configuration, Stream};
 use crate::state::State;
-
-/// Sizes of a launch between `<<<` and `>>>`.
-#[derive(Clone, Copy)]
-pub(crate) struct Configuration {
-    pub(super) grid: Dim3,
-    pub(super) block: Dim3,
-    pub(super) shared: usize,
-    pub(super) stream: Stream,
-}
+use crate::words::Dim3;
 
 /// Blocks and threads at most (CUDA C Programming Guide, technical specifications).
 const LARGEST_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];

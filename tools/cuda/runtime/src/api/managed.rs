@@ -4,9 +4,9 @@ use std::ffi::{c_int, c_uint};
 
 use super::devices::check_device;
 use super::entries;
-use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::put;
+use crate::made::Stream;
 use crate::settings::version;
 use crate::state::State;
 use crate::words::{Argument, Words};

@@ -5,10 +5,10 @@ use std::ffi::c_int;
 use counterpoint_cuda_capture::Entry;
 
 use super::entries;
-use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::{plain, put};
 use crate::graphs::Operation;
+use crate::made::Stream;
 use crate::state::State;
 
 /// Bytes between rows of memory that has rows are a multiple of it.

@@ -1,25 +1,25 @@
 //! The functions that programs call, by subject.
 
-pub(crate) mod arrays;
+mod arrays;
 mod attributes;
 mod copies;
-pub(crate) mod device_limits;
+mod device_limits;
 mod devices;
-pub(crate) mod events;
+mod events;
 mod fills;
-pub(crate) mod functions;
+mod functions;
 mod graph_nodes;
-pub(crate) mod graphs;
-pub(crate) mod host_memory;
-pub(crate) mod launches;
+mod graphs;
+mod host_memory;
+mod launches;
 mod managed;
 mod memory;
-pub(crate) mod pools;
+mod pools;
 mod properties;
 mod registration;
-pub(crate) mod results;
+mod results;
 mod stream_capture;
-pub(crate) mod streams;
+mod streams;
 mod surfaces;
 mod symbols;
 mod textures;
@@ -28,6 +28,9 @@ mod volumes;
 use crate::errors::Result;
 use crate::state::State;
 use crate::words::Words;
+
+/// Ends of the names of functions whose default stream is the thread's own: without a stream among their arguments, and with one.
+pub(crate) const PER_THREAD: [&str; 2] = ["_ptds", "_ptsz"];
 
 /// The handler of a function, which takes the words of a call.
 #[derive(Clone, Copy)]
@@ -97,29 +100,11 @@ macro_rules! entries {
 }
 pub(crate) use entries;
 
-/// Three sizes as CUDA passes them.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Dim3 {
-    pub(crate) x: u32,
-    pub(crate) y: u32,
-    pub(crate) z: u32,
-}
-
-crate::foreign::plain!(Dim3);
-
-impl Dim3 {
-    pub(crate) fn sizes(self) -> [u32; 3] {
-        [self.x, self.y, self.z]
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::functions;
-    use crate::session::PER_THREAD;
+    use super::{PER_THREAD, functions};
 
     #[test]
     fn the_library_has_every_function_once() {

@@ -1,14 +1,13 @@
 //! Memory that streams and graphs allocate. There is one pool, of which all of the device's memory is.
 
-use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 
 use super::devices::check_device;
 use super::entries;
 use super::memory::allocate_in_stream;
-use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::{get, put};
+use crate::made::Stream;
 
 const POOL: usize = 1;
 
@@ -22,28 +21,6 @@ fn check_pool(pool: Pool) -> Result {
 /// keeps, of 8. Nothing here depends on them.
 const REUSE: std::ops::RangeInclusive<c_int> = 1..=3;
 const KEPT: c_int = 4;
-
-/// Values of attributes that a program has set.
-#[derive(Default)]
-pub(crate) struct PoolAttributes(BTreeMap<c_int, u64>);
-
-/// Memory of graphs: bytes now, and at most.
-#[derive(Default)]
-pub(crate) struct GraphMemory {
-    used: u64,
-    most: u64,
-}
-
-impl GraphMemory {
-    pub(super) fn take(&mut self, bytes: u64) {
-        self.used += bytes;
-        self.most = self.most.max(self.used);
-    }
-
-    pub(super) fn give_back(&mut self, bytes: u64) {
-        self.used = self.used.saturating_sub(bytes);
-    }
-}
 
 entries! {
     fn cudaDeviceGetDefaultMemPool(pool: *mut Pool, device: c_int) |_state| {

@@ -1,6 +1,5 @@
 //! Errors and versions.
 
-use std::collections::BTreeMap;
 use std::ffi::{CStr, c_int};
 
 use super::entries;
@@ -8,10 +7,6 @@ use crate::errors::{Error, Result};
 use crate::foreign::{put, write};
 use crate::settings::version;
 use crate::state::State;
-
-/// Where the program finds names and texts of errors.
-#[derive(Default)]
-pub(crate) struct Texts(BTreeMap<&'static CStr, u64>);
 
 impl State {
     /// The address of a text in the program's memory, which gets all of them when it wants the first one.

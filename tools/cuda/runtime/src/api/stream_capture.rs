@@ -4,11 +4,11 @@
 use std::ffi::c_int;
 
 use super::entries;
-use super::graphs::{Graphs, Handle};
-use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::{get, put};
 use crate::graphs::{Capture, Operation};
+use crate::made::Stream;
+use crate::made::graphs::{Graphs, Handle};
 use crate::state::State;
 
 /// Whether a stream is watched, by CUDA's numbers.

@@ -12,6 +12,7 @@ use super::events::{check_flags, event_number};
 use crate::errors::{Error, Result};
 use crate::foreign::{get, put};
 use crate::graphs::{HostCall, Operation};
+use crate::made::{Made, NON_BLOCKING, Stream};
 use crate::state::State;
 
 /// Handles below it are CUDA's own names for default streams: the one that a call means, the legacy one, and that of the thread.
@@ -20,27 +21,8 @@ const DEFAULT: usize = 0;
 const LEGACY: usize = 1;
 const PER_THREAD: usize = 2;
 
-/// Flag of a stream that the legacy default stream does not wait for, and that does not wait for it.
-const NON_BLOCKING: c_uint = 1;
-
 /// Priorities, from the least to the greatest.
 const PRIORITIES: [c_int; 2] = [0, -5];
-
-/// Handle of a stream: its number, behind CUDA's own.
-pub(crate) type Stream = *mut c_void;
-
-/// A stream as the program has made it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Made {
-    flags: c_uint,
-    priority: c_int,
-}
-
-impl Made {
-    pub(super) fn is_non_blocking(self) -> bool {
-        self.flags & NON_BLOCKING != 0
-    }
-}
 
 impl State {
     /// The stream of a handle; the default streams of threads are made when they are first used.

@@ -4,9 +4,9 @@ use std::ffi::c_void;
 
 use super::copies::{DEFAULT, Kind, ON_DEVICE, TO_DEVICE, TO_HOST};
 use super::entries;
-use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::put;
+use crate::made::Stream;
 use crate::modules::Placed;
 use crate::places::{PitchedAddress, flat, line};
 use crate::state::State;

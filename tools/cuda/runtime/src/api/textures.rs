@@ -6,10 +6,10 @@ use std::sync::Arc;
 use counterpoint_cuda_capture::{Elements, Entry, Texels};
 use counterpoint_ptx::texture::{AddressMode, Texture};
 
-use super::arrays::ChannelDescription;
 use super::entries;
 use crate::errors::{Error, Result};
 use crate::foreign::{get, plain, put};
+use crate::made::arrays::ChannelDescription;
 use crate::state::State;
 
 /// The memory behind a texture, as CUDA describes it: its kind, then fields by kind.

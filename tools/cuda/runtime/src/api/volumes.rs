@@ -2,12 +2,12 @@
 
 use std::ffi::c_void;
 
-use super::arrays::Array;
 use super::copies::Kind;
 use super::entries;
-use super::streams::Stream;
 use crate::errors::{Error, Result};
 use crate::foreign::{get, plain, put};
+use crate::made::Stream;
+use crate::made::arrays::{Array, Extent};
 use crate::places::{PitchedAddress, Planes, Shape, plane};
 use crate::state::State;
 use crate::words::{Argument, Words};
@@ -47,21 +47,6 @@ impl PitchedPointer {
         let is_within = (rows == 1 || fits(at.width, block.width, self.pitch))
             && (block.depth == 1 || fits(at.height, block.height, self.height));
         if is_within { Ok(()) } else { Err(Error::INVALID_VALUE) }
-    }
-}
-
-/// Sizes in bytes, or elements of an array, in rows and in planes.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Extent {
-    pub(super) width: usize,
-    pub(super) height: usize,
-    pub(super) depth: usize,
-}
-
-impl Extent {
-    pub(super) fn is_empty(self) -> bool {
-        self.width == 0 || self.height == 0 || self.depth == 0
     }
 }
 
@@ -106,19 +91,12 @@ pub(super) fn planes(state: &State, copy: Copy3D) -> Result<(Planes, Shape)> {
     Ok((Planes { to, from, steps: [to_plane, from_plane], count }, plane(width, copy.extent.height)))
 }
 
-plain!(PitchedPointer, Extent, Copy3D);
+plain!(PitchedPointer, Copy3D);
 
 impl Argument for PitchedPointer {
     fn take(words: &mut Words) -> Result<Self> {
         let [address, pitch, width, height] = words.many()?;
         Ok(PitchedPointer { address, pitch: pitch as usize, width: width as usize, height: height as usize })
-    }
-}
-
-impl Argument for Extent {
-    fn take(words: &mut Words) -> Result<Self> {
-        let [width, height, depth] = words.many::<3>()?.map(|word| word as usize);
-        Ok(Extent { width, height, depth })
     }
 }
 

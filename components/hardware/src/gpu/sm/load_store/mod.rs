@@ -27,10 +27,11 @@ use counterpoint_protocols::memory::{MemReply, MemRequest, MemResult, SECTOR_BYT
 use counterpoint_protocols::translation::{MmuReply, MmuRequest, RangeClaim};
 use counterpoint_ptx::{Access, Row, Space};
 
-use super::answer::Answer;
-use super::operands::Operands;
-use super::params::{Coalescing, SharedAtomics, SmParams};
-use super::read_cache::ReadCache;
+use crate::gpu::sm::answer::Answer;
+use crate::gpu::sm::operands::collector::Operands;
+use crate::gpu::sm::params::{Coalescing, SharedAtomics, SmParams};
+use crate::gpu::sm::read_cache::ReadCache;
+use crate::gpu::sm::stats::TlbStats;
 use crate::memory::table::Table;
 use in_flight::{InFlight, Waiter};
 use l1::L1;
@@ -41,7 +42,6 @@ pub(in crate::gpu) use shared_memory::conflict_degree;
 pub(super) use shared_memory::{access as shared_access, word as shared_word};
 pub(super) use sm_context::SmContext;
 use tlb::Tlb;
-pub(super) use tlb::TlbStats;
 
 /// From the arrival of a load's last value to its register.
 const TO_REGISTER: u64 = 2;

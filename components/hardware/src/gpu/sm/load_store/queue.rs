@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 
 use counterpoint_ptx::Access;
 
-use crate::gpu::sm::operands::{OperandCollector, Operands, RegisterFile};
+use crate::gpu::sm::operands::collector::{OperandCollector, Operands, RegisterFile};
+use crate::gpu::sm::operands::pipeline_slots::{NEVER, PipelineSlots};
 use crate::gpu::sm::params::SmParams;
-use crate::gpu::sm::pipeline_slots::{NEVER, PipelineSlots};
 
 /// Work of the unit for an instruction.
 pub(super) enum Work {

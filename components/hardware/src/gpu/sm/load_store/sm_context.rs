@@ -4,12 +4,12 @@ use counterpoint_framework::model::Context;
 use counterpoint_protocols::memory::Label;
 use counterpoint_ptx::{Access, Reach, Row};
 
-use crate::gpu::sm::SmStats;
-use crate::gpu::sm::cta::Cta;
-use crate::gpu::sm::facts::Fact;
-use crate::gpu::sm::operands::{OperandCollector, RegisterFile};
-use crate::gpu::sm::warp::Warps;
-use crate::gpu::sm::writeback::{Writeback, WritebackRing};
+use crate::gpu::sm::frontend::cta::Cta;
+use crate::gpu::sm::frontend::warp::Warps;
+use crate::gpu::sm::operands::collector::{OperandCollector, RegisterFile};
+use crate::gpu::sm::operands::facts::Fact;
+use crate::gpu::sm::operands::writeback::{Writeback, WritebackRing};
+use crate::gpu::sm::stats::SmStats;
 
 /// The parts of its SM that the unit uses.
 pub(in crate::gpu::sm) struct SmContext<'a> {

@@ -9,7 +9,7 @@ use counterpoint_ptx::{Access, ExecError, Failure, Row};
 use super::in_flight::{InFlight, Waiter};
 use super::queue::Work;
 use super::{LoadStore, SmContext, Taken};
-use crate::gpu::sm::operands::Operands;
+use crate::gpu::sm::operands::collector::Operands;
 use crate::gpu::sm::read_cache::Lookup;
 
 /// Result of a warp's fetch, with texels read by `read`.

@@ -5,27 +5,14 @@
 use std::collections::VecDeque;
 
 use counterpoint_framework::kernel::Out;
-use counterpoint_framework::model::{Counter, Invalid, Stats};
+use counterpoint_framework::model::Invalid;
 use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::translation::{MmuRequest, RangeClaim};
 use counterpoint_ptx::Access;
 
 use crate::gpu::pages::Pages;
 use crate::gpu::sm::params::TlbParams;
-
-/// Statistics of a TLB.
-#[derive(Default, Stats)]
-pub(in crate::gpu::sm) struct TlbStats {
-    /// Transactions whose page was looked up.
-    #[stat(unit = "accesses")]
-    accesses: Counter,
-    /// Lookups whose page was not in this TLB.
-    #[stat(unit = "accesses")]
-    misses: Counter,
-    /// Pages asked for.
-    #[stat(unit = "requests")]
-    requests: Counter,
-}
+use crate::gpu::sm::stats::TlbStats;
 
 pub(super) struct Tlb {
     pages: Pages,

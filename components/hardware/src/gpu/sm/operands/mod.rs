@@ -1,0 +1,10 @@
+//! The way of an instruction from its issue to its result: register files, operand collectors, units, and the write-back.
+//!
+//! Nothing here is stepped. An instruction reserves its whole path when it is issued.
+
+pub(super) mod collector;
+pub(super) mod facts;
+mod pipeline_path;
+pub(super) mod pipeline_slots;
+pub(in crate::gpu) mod units;
+pub(super) mod writeback;

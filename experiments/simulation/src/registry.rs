@@ -1,0 +1,17 @@
+//! What machines and applications can be made of.
+
+use counterpoint_framework::model::{Extension, Registry};
+
+/// The generic components, policies and runtimes.
+pub fn registry() -> Registry {
+    registry_with(&[])
+}
+
+/// The same with what extensions bring along.
+pub fn registry_with(extensions: &[Extension]) -> Registry {
+    let mut registry = Registry::default();
+    counterpoint_hardware::register(&mut registry);
+    counterpoint_host_model::register(&mut registry);
+    extensions.iter().for_each(|register| register(&mut registry));
+    registry
+}

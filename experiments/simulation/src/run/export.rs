@@ -1,0 +1,171 @@
+//! The spans of a run on their way to Jaeger and its like: which service a component is part of, and what becomes of the
+//! spans that no server takes.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use counterpoint_framework::telemetry::sinks::otlp::{
+    Endpoint, Exported, Identity, Options, Outbox, RunTrace, Saved, Scale, Service, Setting, Unshowable,
+    save, send,
+};
+
+use crate::output::{UNSENT, WriteError, write_whole};
+use crate::run::RunSummary;
+
+/// Where to send spans, and how they look there.
+#[derive(Clone, Debug)]
+pub struct Export {
+    /// The server.
+    pub endpoint: Endpoint,
+    /// How much longer spans are shown.
+    pub scale: Scale,
+    /// Identity of the trace.
+    pub identity: Identity,
+    /// How patient to be.
+    pub options: Options,
+}
+
+/// Result of an export.
+#[derive(Clone, Debug)]
+pub struct RunExport {
+    /// Spans that arrived, and those that did not.
+    pub exported: Exported,
+    /// Where those are that did not, if the run has a folder.
+    pub saved: Option<PathBuf>,
+}
+
+/// Why nothing could be sent, or what was left could not be saved.
+#[derive(Debug)]
+pub enum ExportError {
+    /// The spans do not fit on a calendar.
+    Unshowable(Unshowable),
+    /// The file for the rest could not be written.
+    Write(WriteError),
+}
+
+impl std::fmt::Display for ExportError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ExportError::Unshowable(error) => error.fmt(f),
+            ExportError::Write(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ExportError {}
+
+/// Sends a run's spans. Those that do not arrive are saved in the run's folder.
+///
+/// # Errors
+/// When they cannot be shown, or not be saved. An unreachable server is no error: the result contains it.
+pub fn export(summary: &RunSummary, export: &Export) -> Result<RunExport, ExportError> {
+    let facts = [("sim.machine", &summary.machine), ("sim.application", &summary.application)];
+    let setting = Setting {
+        identity: export.identity,
+        scale: export.scale,
+        facts: facts.into_iter().map(|(key, value)| (key, value.clone())).collect(),
+    };
+    let of_path = |path: &str| service(path, &summary.kinds);
+    let trace =
+        RunTrace::new(&summary.report.trace.spans, &setting, &of_path).map_err(ExportError::Unshowable)?;
+    let exported = send(&trace, &export.endpoint, &export.options);
+    let saved = match &summary.folder {
+        Some(folder) if exported.failed > 0 => {
+            keep(&trace, &exported, folder.join(UNSENT)).map(Some).map_err(ExportError::Write)?
+        }
+        _ => None,
+    };
+    Ok(RunExport { exported, saved })
+}
+
+/// Sends spans that were saved. If only a part of them arrives, the file holds the others then.
+///
+/// # Errors
+/// When the file could not be written.
+pub fn export_saved(
+    saved: &Saved,
+    path: PathBuf,
+    endpoint: &Endpoint,
+    options: &Options,
+) -> Result<Exported, WriteError> {
+    let exported = send(saved, endpoint, options);
+    if exported.batches > 0 && exported.failed > 0 {
+        keep(saved, &exported, path)?;
+    }
+    Ok(exported)
+}
+
+/// Saves what has not arrived. Reading from the very file is all right: it keeps its name until the new one is whole.
+fn keep(outbox: &dyn Outbox, exported: &Exported, path: PathBuf) -> Result<PathBuf, WriteError> {
+    let written = write_whole(&path, |out| save(outbox, exported.batches, out));
+    written.map_err(|error| WriteError { path: path.clone(), error })?;
+    Ok(path)
+}
+
+/// Kinds whose first part does not say where a reader of the trace would look for them.
+const CLASSES: [(&str, &str); 4] = [
+    ("io/pcie-link", "pcie"),
+    ("io/storage", "storage"),
+    // The engine of the device: what it does is the device's part of a copy.
+    ("io/copy-engine", "gpu"),
+    ("interconnect/crossbar", "network"),
+];
+
+/// The service of a component: its class, and which part of the machine it is in.
+fn service(path: &str, kinds: &BTreeMap<String, String>) -> Service {
+    let part = path.split('.').next().unwrap_or(path);
+    let name = match kinds.get(path) {
+        Some(kind) => CLASSES
+            .iter()
+            .find(|(known, _)| known == kind)
+            .map_or_else(|| kind.split('/').next().unwrap_or(kind), |(_, class)| class),
+        None => part,
+    };
+    let instance = if part == name { name.to_owned() } else { format!("{part}.{name}") };
+    Service { name: name.to_owned(), instance }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_are_where_a_reader_looks_for_them() {
+        let kinds = [
+            ("host.cpu", "host/cpu"),
+            ("host.memory", "host/memory"),
+            ("host.input", "io/storage"),
+            ("pcie", "io/pcie-link"),
+            ("gpu.copy", "io/copy-engine"),
+            ("gpu.sm[3]", "gpu/sm"),
+            ("gpu.dram[0]", "memory/dram-controller"),
+            ("cards[1].gpu.network", "interconnect/crossbar"),
+            ("probe", "mine"),
+        ];
+        let kinds: BTreeMap<_, _> =
+            kinds.into_iter().map(|(path, kind)| (path.to_owned(), kind.to_owned())).collect();
+        let named = |path: &str| {
+            let Service { name, instance } = service(path, &kinds);
+            format!("{name} {instance}")
+        };
+        assert_eq!(named("host.cpu"), "host host");
+        assert_eq!(named("host.memory"), "host host");
+        assert_eq!(named("host.input"), "storage host.storage");
+        assert_eq!(named("pcie"), "pcie pcie");
+        assert_eq!(named("gpu.copy"), "gpu gpu");
+        assert_eq!(named("gpu.sm[3]"), "gpu gpu");
+        assert_eq!(named("gpu.dram[0]"), "memory gpu.memory");
+        assert_eq!(named("cards[1].gpu.network"), "network cards[1].network");
+        assert_eq!(named("probe"), "mine probe.mine");
+        // A link's fault injector has no kind.
+        assert_eq!(named("gpu.front.bus!fault"), "gpu gpu");
+    }
+
+    #[test]
+    fn every_kind_of_the_table_is_registered() {
+        let registry = crate::registry::registry();
+        for (kind, _) in CLASSES {
+            assert!(registry.catalogue.get(kind).is_some(), "{kind}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The part of an island that its processes and ports reach: its window, and when it is called upon next.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::hang_reasons::Places;
+use super::local::Local;
+use super::queue::{NEVER, Queue, Slot};
+
+/// When the islands of one thread have something to do.
+pub(crate) type Agenda = Local<Queue>;
+
+/// The part of an island that its processes and ports reach.
+pub(crate) struct IslandState {
+    /// End of the current window: nothing here may happen at or after it.
+    limit: Cell<u64>,
+    /// A time before which no other process of the island wakes.
+    next: Cell<u64>,
+    agenda: Rc<Agenda>,
+    /// The island's number in the agenda.
+    number: Slot,
+    /// When the agenda will call upon this island; zero while it runs.
+    called: Cell<u64>,
+    pub(crate) places: Arc<Places>,
+}
+
+impl IslandState {
+    pub(crate) fn new(agenda: Rc<Agenda>, number: Slot, places: Arc<Places>) -> Rc<Self> {
+        Rc::new(IslandState {
+            limit: Cell::new(0),
+            next: Cell::new(0),
+            agenda,
+            number,
+            called: Cell::new(NEVER),
+            places,
+        })
+    }
+
+    /// A process of the island wakes at `time`.
+    #[inline]
+    pub(crate) fn note(&self, time: u64) {
+        if time < self.next.get() {
+            self.next.set(time);
+        }
+        if time < self.called.get() {
+            self.call(time);
+        }
+    }
+
+    /// A window begins that ends at `limit`.
+    #[inline]
+    pub(crate) fn begin_window(&self, limit: u64) {
+        self.limit.set(limit);
+        self.called.set(0);
+    }
+
+    /// The window is over; the next process of the island wakes at `due`.
+    #[inline]
+    pub(crate) fn end_window(&self, due: u64) {
+        self.called.set(NEVER);
+        if due != NEVER {
+            self.call(due);
+        }
+    }
+
+    /// End of the current window.
+    #[inline(always)]
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit.get()
+    }
+
+    /// The running process may go on until `time`, when another one wakes.
+    #[inline(always)]
+    pub(crate) fn set_next(&self, time: u64) {
+        self.next.set(time);
+    }
+
+    fn call(&self, time: u64) {
+        self.called.set(time);
+        self.agenda.with(|agenda| agenda.schedule(self.number, time));
+    }
+
+    /// Keeps the running process from going ahead of the executor until its next poll.
+    #[inline(always)]
+    pub(crate) fn hold(&self) {
+        self.next.set(0);
+    }
+
+    /// Lets the running process go on at `time` if nothing else happens before then inside the window.
+    ///
+    /// Whatever happens *at* `time` may come later: processes cannot affect each other within an instant.
+    #[inline]
+    pub(crate) fn try_advance(&self, time: u64) -> bool {
+        time <= self.next.get() && time < self.limit.get()
+    }
+}

@@ -1,0 +1,87 @@
+//! Graphs that a program has made, and those that can be launched.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::c_void;
+
+use crate::errors::{Error, Result};
+use crate::graphs::{Capture, Graph, Operation, Plan};
+
+/// Handles of graphs, of their nodes, and of those that can be launched: numbers, each given once.
+pub(crate) type Handle = *mut c_void;
+
+pub(crate) fn number(handle: Handle) -> u64 {
+    handle.addr() as u64
+}
+
+pub(crate) fn handle(number: u64) -> Handle {
+    std::ptr::without_provenance_mut(number as usize)
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ready {
+    pub(crate) plan: Plan,
+    /// The streams of lanes behind the first one, for a launch on a stream that blocks and for one on a stream that does not, and the events that hold
+    /// lanes together: every launch uses them again.
+    pub(crate) streams: [Vec<u32>; 2],
+    pub(crate) events: BTreeMap<Mark, u32>,
+}
+
+/// A place in a launch that has an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mark {
+    Begin,
+    Step(usize),
+}
+
+/// All graphs of the program.
+#[derive(Default)]
+pub(crate) struct Graphs {
+    pub(crate) last: u64,
+    pub(crate) graphs: BTreeMap<u64, Graph>,
+    pub(crate) ready: BTreeMap<u64, Ready>,
+    /// By clone and node of the original the node of the clone.
+    pub(crate) clones: BTreeMap<(u64, u64), u64>,
+    /// Those that are being made by watching streams.
+    pub(crate) captures: BTreeMap<u64, Capture>,
+    /// For each event, recorded on a stream that is watched, which capture watches it and the nodes before it.
+    pub(crate) watched_events: BTreeMap<u32, (u64, BTreeSet<u64>)>,
+    /// Addresses that graphs allocate when they are launched.
+    pub(crate) promised: BTreeSet<u64>,
+}
+
+impl Graphs {
+    /// A number that no handle has.
+    pub(crate) fn next(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    pub(crate) fn graph(&mut self, graph: Handle) -> Result<&mut Graph> {
+        self.graphs.get_mut(&number(graph)).ok_or(Error::INVALID_VALUE)
+    }
+
+    pub(crate) fn ready(&mut self, ready: Handle) -> Result<&mut Ready> {
+        self.ready.get_mut(&number(ready)).ok_or(Error::INVALID_VALUE)
+    }
+
+    pub(crate) fn operation(&mut self, node: Handle) -> Result<&mut Operation> {
+        let node = self.graphs.values_mut().find_map(|graph| graph.node(number(node)).ok());
+        node.map(|node| &mut node.operation).ok_or(Error::INVALID_VALUE)
+    }
+
+    pub(crate) fn keep(&mut self, graph: Graph) -> Handle {
+        let number = self.next();
+        self.graphs.insert(number, graph);
+        handle(number)
+    }
+
+    /// Forgets all but the last number.
+    pub(crate) fn clear(&mut self) {
+        *self = Graphs { last: self.last, ..Graphs::default() };
+    }
+
+    /// Whether graphs allocate memory at an address.
+    pub(crate) fn has_promised(&self, address: u64) -> bool {
+        self.promised.contains(&address)
+    }
+}
