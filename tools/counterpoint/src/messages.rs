@@ -1,4 +1,7 @@
 //! Messages that components exchange, by the place where they travel. They have no behaviour.
+//!
+//! A component that receives a message decides about each of its variants, so a new variant changes the version. `BusMessage` alone may
+//! get new ones, as most of its receivers pass it on.
 
 /// Between host and device: commands, completions, and the device's accesses to host memory.
 pub mod bus {

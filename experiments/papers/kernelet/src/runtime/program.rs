@@ -119,7 +119,7 @@ fn twin_of(launch: &LaunchStep) -> Result<Kernel, Fault> {
     if let Some(refused) =
         sliced.kernels.iter().find_map(|it| it.refused.as_ref().filter(|_| it.name == name))
     {
-        let slice::Refusal { line, instruction, reason } = refused;
+        let slice::Refusal { line, instruction, reason, .. } = refused;
         return Err(Fault::new(format!(
             "{origin}:{line}: {name} cannot be sliced: `{instruction}`: {reason}"
         )));
