@@ -1,6 +1,6 @@
 //! The host: runtimes, which do the steps of an application, and the driver, through which they reach the devices.
 //!
-//! A [`Runtime`] is `async` and a trait object: its implementations bear [`async_trait`].
+//! A [`Runtime`] is `async` and a trait object: its implementations bear [`macro@async_trait`].
 
 #[doc(inline)]
 pub use async_trait::async_trait;
