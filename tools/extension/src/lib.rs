@@ -10,11 +10,11 @@ pub mod governor;
 mod stepwise;
 mod youngest;
 
-use counterpoint_simulation::built_in;
-use counterpoint_framework::model::Registry;
-use counterpoint_hardware::gpu::cta_scheduler::CtaPolicy;
-use counterpoint_hardware::gpu::sm::WarpPolicy;
-use counterpoint_host_model::runtimes::Runtime;
+use counterpoint::application::built_in;
+use counterpoint::component::Registry;
+use counterpoint::gpu::cta_scheduler::CtaPolicy;
+use counterpoint::gpu::warp_scheduler::WarpPolicy;
+use counterpoint::host::Runtime;
 
 /// Registers all of it.
 pub fn register(registry: &mut Registry) {

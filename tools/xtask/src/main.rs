@@ -24,6 +24,7 @@ mod ptx;
 mod ptxas;
 mod quick;
 mod random_programs;
+mod semver;
 mod slow;
 mod speeds;
 mod starter;
@@ -78,6 +79,8 @@ enum Chore {
     /// Counts lines of Rust by crate: product, comments, tests.
     Lines,
     Quick(quick::Quick),
+    /// Compares what the library promises with the last version. Installs cargo-semver-checks.
+    Semver,
     Slow(slow::Slow),
     Speeds(speeds::Speeds),
     /// Times every test, and writes the table of the slowest fifty.
@@ -108,6 +111,7 @@ fn main() -> ExitCode {
         Chore::Faults(chore) => chore.run(),
         Chore::Lines => lines::run(),
         Chore::Quick(chore) => chore.run(),
+        Chore::Semver => semver::run(),
         Chore::Slow(chore) => chore.run(),
         Chore::Speeds(chore) => chore.run(),
         Chore::Tests => test_times::run(),
