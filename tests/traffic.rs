@@ -354,12 +354,19 @@ fn every_policy_of_a_cache() {
 
 #[test]
 fn caches_of_other_levels() {
-    const LEVEL: &str = "type: memory/cache, clock: slow, cache: { capacity: 1 KiB, ways: 2, mshrs: 3, merges: 3 }";
+    const LEVEL: &str =
+        "type: memory/cache, clock: slow, cache: { capacity: 1 KiB, ways: 2, mshrs: 3, merges: 3 }";
     // Two private ones in front of a shared L2, and one behind it.
     for (near, far) in [
         ("write: through", "replacement: srrip"),
-        ("write: { through: { allocate: on } }, prefetcher: next-line", "prefetcher: next-line, write: through"),
-        ("write: around, bypass: { fraction: { one_in: 2 } }", "write: { back: { allocate: off } }, bypass: all"),
+        (
+            "write: { through: { allocate: on } }, prefetcher: next-line",
+            "prefetcher: next-line, write: through",
+        ),
+        (
+            "write: around, bypass: { fraction: { one_in: 2 } }",
+            "write: { back: { allocate: off } }, bypass: all",
+        ),
     ] {
         let mut components = String::new();
         let mut links = String::new();

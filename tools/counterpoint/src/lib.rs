@@ -79,6 +79,7 @@ pub mod gpu;
 pub mod host;
 pub mod kernel;
 pub mod machine;
+pub mod memory;
 pub mod messages;
 pub mod ptx;
 pub mod run;

@@ -2,11 +2,15 @@
 //!
 //! A governor (`governor`) says how many SMs may have blocks. The CTA policy `governed` listens to it through a port of its own, and
 //! `overlays/governed.yaml` brings both into any machine with a GPU. `youngest` is a warp scheduler, `stepwise` a runtime,
-//! `available_sms` a value of studies.
+//! `available_sms` a value of studies. `reads-first` is a DRAM scheduler, `most-recent` a replacement policy and `buddy` a prefetcher of caches;
+//! `overlays/memory.yaml` chooses them.
 
 mod available;
+mod buddy;
 pub mod governed;
 pub mod governor;
+mod most_recent;
+mod reads_first;
 mod stepwise;
 mod youngest;
 
@@ -15,6 +19,8 @@ use counterpoint::component::Registry;
 use counterpoint::gpu::cta_scheduler::CtaPolicy;
 use counterpoint::gpu::warp_scheduler::WarpPolicy;
 use counterpoint::host::Runtime;
+use counterpoint::memory::cache::{Prefetcher, Replacement};
+use counterpoint::memory::dram::DramScheduler;
 
 /// Registers all of it.
 pub fn register(registry: &mut Registry) {
@@ -22,6 +28,9 @@ pub fn register(registry: &mut Registry) {
     registry.equipped::<dyn CtaPolicy, governed::Governed>();
     registry.variant::<dyn WarpPolicy, youngest::Youngest>();
     registry.variant::<dyn Runtime, stepwise::Stepwise>();
+    registry.variant::<dyn DramScheduler, reads_first::ReadsFirst>();
+    registry.variant::<dyn Replacement, most_recent::MostRecent>();
+    registry.variant::<dyn Prefetcher, buddy::Buddy>();
     registry.add(available::AVAILABLE);
     registry.add(built_in!("example-extension"));
 }
