@@ -16,10 +16,9 @@ use std::io;
 
 use counterpoint_framework::model::{StatRow, StatValue};
 use counterpoint_framework::topology::Machine;
+use counterpoint_simulation::roles;
 use serde::Serialize;
 
-/// The kind whose statistics tell of launches.
-const SCHEDULER: &str = "gpu/cta-scheduler";
 /// The kind of SMs that are not stepped.
 const MODEL: &str = "gpu/throughput-model";
 
@@ -91,12 +90,12 @@ pub fn unmeasured(machine: &Machine) -> Option<&str> {
     machine.instances.iter().find(|one| one.kind == MODEL).map(|one| one.path.as_str())
 }
 
-/// The kernels of a run whose launches all have rows of their own, in the order of their first launches; `kinds` are those of the
+/// The kernels of a run whose launches all have rows of their own, in the order of their first launches; `roles` are those of the
 /// components by path.
-pub fn kernels(kinds: &BTreeMap<String, String>, stats: &[StatRow], threshold: f64) -> Vec<Character> {
+pub fn kernels(roles: &BTreeMap<String, &'static str>, stats: &[StatRow], threshold: f64) -> Vec<Character> {
     let mut launches: BTreeMap<(u64, &str), Launch<'_>> = BTreeMap::new();
     for row in stats {
-        let Some((path, kernel, number)) = launch_of(&row.path, kinds) else { continue };
+        let Some((path, kernel, number)) = launch_of(&row.path, roles) else { continue };
         let launch = launches.entry((number, path)).or_default();
         launch.kernel = kernel;
         if let StatValue::Count(count) = row.value {
@@ -136,10 +135,10 @@ impl Launch<'_> {
 }
 
 /// The scheduler, the kernel and the number of the launch to which a path belongs: `gpu.scheduler.kernels[step#3]`.
-fn launch_of<'a>(path: &'a str, kinds: &BTreeMap<String, String>) -> Option<(&'a str, &'a str, u64)> {
+fn launch_of<'a>(path: &'a str, roles: &BTreeMap<String, &'static str>) -> Option<(&'a str, &'a str, u64)> {
     let (component, launch) = path.split_once(".kernels[")?;
     let (kernel, number) = launch.strip_suffix(']')?.rsplit_once('#')?;
-    let is_scheduler = kinds.get(component).is_some_and(|kind| kind == SCHEDULER);
+    let is_scheduler = roles.get(component) == Some(&roles::CTA_SCHEDULER);
     is_scheduler.then_some((component, kernel, number.parse().ok()?))
 }
 
@@ -219,12 +218,12 @@ mod tests {
 
     #[test]
     fn launches_of_a_kernel_are_added_up_over_all_devices() {
-        let kinds = [
-            ("gpu[0].scheduler", SCHEDULER),
-            ("gpu[1].scheduler", SCHEDULER),
-            ("gpu[0].l2", "memory/l2-slice"),
+        let parts = [
+            ("gpu[0].scheduler", roles::CTA_SCHEDULER),
+            ("gpu[1].scheduler", roles::CTA_SCHEDULER),
+            ("gpu[0].l2", roles::L2),
         ];
-        let kinds = kinds.map(|(path, kind)| (path.to_owned(), kind.to_owned())).into();
+        let parts = parts.map(|(path, role)| (path.to_owned(), role)).into();
         let launch = |path: &str, threads, fit| {
             let counts = [
                 ("ctas", 2),
@@ -247,7 +246,7 @@ mod tests {
             &[row("gpu[0].l2.kernels[c#3]", "reads", 1)],
             &[row("gpu[0].scheduler.kernels[others]", "ctas", 1)],
         ];
-        let found = kernels(&kinds, &stats.concat(), 9.0);
+        let found = kernels(&parts, &stats.concat(), 9.0);
         let b = Character {
             kernel: "b".into(),
             launches: 2,

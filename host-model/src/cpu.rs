@@ -7,6 +7,7 @@ use counterpoint_framework::model::{
 use counterpoint_framework::telemetry::Level;
 use counterpoint_framework::time::Bytes;
 use counterpoint_protocols::host::{DeviceSocket, HostMemoryClient, StorageClient};
+use counterpoint_protocols::roles;
 
 use crate::calls::CallParams;
 use crate::cores::CoreParams;
@@ -89,6 +90,7 @@ impl Component for Cpu {
     const KIND: &'static str = "host/cpu";
     const DOC: &'static str =
         "The CPU: executes the application's steps, from prelude to postlude, under a runtime.";
+    const ROLE: &'static str = roles::HOST;
     type Params = CpuParams;
     type Ports = CpuPorts;
     type Stats = CpuStats;

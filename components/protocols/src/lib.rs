@@ -15,6 +15,7 @@ pub mod memory;
 pub mod page_log;
 pub mod pages;
 pub mod preload;
+pub mod roles;
 pub mod translation;
 pub mod values;
 pub mod write_log;

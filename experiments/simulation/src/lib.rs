@@ -13,6 +13,7 @@ mod results;
 pub mod run;
 mod workloads;
 
+pub use counterpoint_protocols::roles;
 pub use registry::{registry, registry_with};
 pub use results::{co_run, cost, critical_path, curves, exposure, hashes, launches, summary, totals, waits};
 #[cfg(feature = "otlp")]

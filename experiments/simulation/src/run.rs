@@ -82,6 +82,8 @@ pub struct RunSummary {
     pub application: String,
     /// The kind of each component, by path.
     pub kinds: BTreeMap<String, String>,
+    /// Roles of the components that have one, by path.
+    pub roles: BTreeMap<String, &'static str>,
     /// Statistics, spans, how it ended.
     pub report: RunReport,
     /// Whether the run ended before everything was done.

@@ -8,6 +8,7 @@ use counterpoint_framework::model::{Registry, StatRow, StatValue};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::Machine;
 use counterpoint_simulation::launches::{attribute, is_launch};
+use counterpoint_simulation::roles;
 use counterpoint_simulation::run::{Progress, RunErrors, RunSummary, load_machine, run};
 use serde::Deserialize;
 
@@ -40,25 +41,25 @@ pub struct Kernel {
 pub struct Quantity {
     /// Its name in the file of figures.
     pub name: &'static str,
-    kind: &'static str,
+    role: &'static str,
     statistics: &'static [&'static str],
 }
 
-const fn quantity(name: &'static str, kind: &'static str, statistics: &'static [&'static str]) -> Quantity {
-    Quantity { name, kind, statistics }
+const fn quantity(name: &'static str, role: &'static str, statistics: &'static [&'static str]) -> Quantity {
+    Quantity { name, role, statistics }
 }
 
 /// The counts in the order in which they are shown.
 pub static QUANTITIES: [Quantity; 9] = [
-    quantity("warp_insn", "gpu/sm", &["warp_insn"]),
-    quantity("gpu_sim_insn", "gpu/sm", &["gpu_sim_insn"]),
-    quantity("l1_accesses", "gpu/sm", &["L1D_total_cache_accesses", "L1D_writes"]),
-    quantity("l1_misses", "gpu/sm", &["L1D_total_cache_misses"]),
-    quantity("l2_accesses", "memory/l2-slice", &["L2_total_cache_accesses"]),
-    quantity("l2_misses", "memory/l2-slice", &["L2_total_cache_misses"]),
-    quantity("dram_reads", "memory/dram-controller", &["n_rd"]),
-    quantity("dram_writes", "memory/dram-controller", &["n_wr"]),
-    quantity("dram_activates", "memory/dram-controller", &["n_act"]),
+    quantity("warp_insn", roles::SM, &["warp_insn"]),
+    quantity("gpu_sim_insn", roles::SM, &["gpu_sim_insn"]),
+    quantity("l1_accesses", roles::SM, &["L1D_total_cache_accesses", "L1D_writes"]),
+    quantity("l1_misses", roles::SM, &["L1D_total_cache_misses"]),
+    quantity("l2_accesses", roles::L2, &["L2_total_cache_accesses"]),
+    quantity("l2_misses", roles::L2, &["L2_total_cache_misses"]),
+    quantity("dram_reads", roles::DRAM, &["n_rd"]),
+    quantity("dram_writes", roles::DRAM, &["n_wr"]),
+    quantity("dram_activates", roles::DRAM, &["n_act"]),
 ];
 
 /// Result of a run of a kernel.
@@ -140,13 +141,13 @@ fn cycles(machine: &Machine, summary: &RunSummary, warm: usize) -> u64 {
     measured.filter_map(|span| attribute(span, "cycles")).map(|cycles| cycles + latency.unwrap_or(0)).sum()
 }
 
-/// The sums of the statistics over the components of a kind.
+/// The sums of the statistics over the components of a role.
 fn counts(machine: &Machine, rows: &[StatRow]) -> BTreeMap<&'static str, u64> {
-    let kinds: BTreeMap<&str, &str> =
-        machine.instances.iter().map(|one| (one.path.as_str(), one.kind.as_str())).collect();
+    let roles: BTreeMap<&str, &str> =
+        machine.instances.iter().map(|one| (one.path.as_str(), one.role)).collect();
     let sum = |quantity: &Quantity| -> u64 {
         let own = |row: &&StatRow| {
-            kinds.get(row.path.as_str()) == Some(&quantity.kind)
+            roles.get(row.path.as_str()) == Some(&quantity.role)
                 && quantity.statistics.contains(&row.label.name)
         };
         rows.iter().filter(own).map(count).sum()

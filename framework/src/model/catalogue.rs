@@ -16,6 +16,8 @@ pub struct KindInfo {
     pub name: &'static str,
     /// The model that it is.
     pub doc: &'static str,
+    /// Its role in a machine; empty: none.
+    pub role: &'static str,
     /// Its parameters.
     pub fields: fn() -> Vec<Field>,
     /// The names that parameters had before.

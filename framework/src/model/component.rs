@@ -43,6 +43,9 @@ pub trait Component: Sized + 'static {
     /// Additional weight per link that begins or ends at it: for a component that looks at all its ports in
     /// every cycle.
     const LINK_WEIGHT: u32 = 0;
+    /// Role in a machine, by which others find the component whatever its kind; empty: none. Whoever looks for a role says what its
+    /// components count.
+    const ROLE: &'static str = "";
     /// Parameters: a struct with `derive(Params)`, or `()`.
     type Params: Params;
     /// Ports: a struct with `derive(Ports)`.

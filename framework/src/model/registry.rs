@@ -55,6 +55,7 @@ impl Registry {
         self.catalogue.add(KindInfo {
             name: C::KIND,
             doc: C::DOC,
+            role: C::ROLE,
             fields: C::Params::fields,
             moved: C::Params::moved(),
             check: |node, reader| {

@@ -96,6 +96,7 @@ fn instance(flat: &FlatInstance, catalogue: &Catalogue, diagnostics: &mut Diagno
     Instance {
         path: flat.path.clone(),
         kind: flat.kind.clone(),
+        role: catalogue.get(&flat.kind).map_or("", |kind| kind.role),
         clock_name: flat.clock.as_ref().map(|clock| clock.path.clone()),
         clock: flat.clock.as_ref().map_or(DEFAULT_CLOCK, |clock| clock.frequency),
         clock_overridden: flat.clock.as_ref().and_then(|clock| clock.overridden),

@@ -62,6 +62,8 @@ pub struct Instance {
     pub path: String,
     /// The name of its kind.
     pub kind: String,
+    /// The role of its kind; empty: none.
+    pub role: &'static str,
     /// The path of its clock, unless it has the default clock.
     pub clock_name: Option<String>,
     /// The frequency of its clock.

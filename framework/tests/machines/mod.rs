@@ -168,7 +168,7 @@ fn read<P: Params>(node: &Node, reader: &mut Reader<'_>) {
 }
 
 fn kind<P: Params>(name: &'static str, doc: &'static str, ports: fn() -> Vec<PortInfo>) -> KindInfo {
-    KindInfo { name, doc, fields: P::fields, moved: P::moved(), check: read::<P>, ports }
+    KindInfo { name, doc, role: "", fields: P::fields, moved: P::moved(), check: read::<P>, ports }
 }
 
 /// The kinds of the tests.

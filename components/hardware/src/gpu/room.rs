@@ -5,6 +5,7 @@ use counterpoint_framework::topology::{Instance, Machine};
 use counterpoint_protocols::bus::Description;
 use counterpoint_protocols::launch::SmResources;
 use counterpoint_protocols::local::Capacity;
+use counterpoint_protocols::roles;
 use counterpoint_ptx::{Kernel, Unit};
 
 use super::cta_scheduler::Occupancy;
@@ -25,7 +26,7 @@ pub struct Room {
 impl Room {
     /// The rooms of a machine's GPUs, in the order of its devices.
     pub fn of(machine: &Machine, families: &Families) -> Vec<Room> {
-        let schedulers = machine.instances.iter().filter(|one| one.kind == "gpu/cta-scheduler");
+        let schedulers = machine.instances.iter().filter(|one| one.role == roles::CTA_SCHEDULER);
         schedulers.filter_map(|scheduler| Room::beside(scheduler, machine, families)).collect()
     }
 

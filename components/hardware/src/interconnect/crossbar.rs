@@ -9,6 +9,7 @@ use counterpoint_framework::kernel::{Fault, Source, Watch, Words};
 use counterpoint_framework::model::{Component, Context, Invalid, Params, PartStats, Ports, Stats};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemoryClient, MemoryServer};
+use counterpoint_protocols::roles;
 
 use super::lane::{Lane, LaneStats, PacketParams};
 use crate::memory::address_map::{AddressMap, AddressMapParams};
@@ -57,6 +58,7 @@ impl Component for Crossbar {
                                and one for replies.";
     const DAEMON: bool = true;
     const LINK_WEIGHT: u32 = 10;
+    const ROLE: &'static str = roles::NETWORK;
     type Params = CrossbarParams;
     type Ports = CrossbarPorts;
     type Stats = CrossbarStats;

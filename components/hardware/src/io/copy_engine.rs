@@ -23,6 +23,7 @@ use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::memory::{
     ByteMask, LINE_BYTES, Label, MemAccess, MemReply, MemRequest, MemResult, MemoryClient, Tag, line_of,
 };
+use counterpoint_protocols::roles;
 use counterpoint_protocols::values::Values;
 
 /// How a copy engine works.
@@ -463,6 +464,7 @@ impl Component for CopyEngine {
     const DOC: &'static str = "A device's copy engine (DMA): moves data between host memory and device memory, through \
                                the L2.";
     const DAEMON: bool = true;
+    const ROLE: &'static str = roles::COPY_ENGINE;
     type Params = CopyEngineParams;
     type Ports = CopyEnginePorts;
     type Stats = CopyEngineStats;

@@ -8,6 +8,7 @@ use counterpoint_framework::model::{BusyTime, Component, Context, Counter, Inval
 use counterpoint_framework::telemetry::BusyTrack;
 use counterpoint_framework::time::{Bytes, BytesPerSecond, SimTime, Wire};
 use counterpoint_protocols::bus::{BusMessage, BusSocket};
+use counterpoint_protocols::roles;
 use futures::future::join;
 
 /// Speed and framing of a link.
@@ -150,6 +151,7 @@ impl Component for PcieLink {
     const DOC: &'static str =
         "A PCI Express link: two directions, each with bandwidth, latency and packet headers.";
     const DAEMON: bool = true;
+    const ROLE: &'static str = roles::PCIE;
     type Params = PcieParams;
     type Ports = PciePorts;
     type Stats = PcieStats;

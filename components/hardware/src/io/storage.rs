@@ -12,6 +12,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{BusyTime, Component, Context, Counter, Invalid, Params, Ports, Stats};
 use counterpoint_framework::time::{BytesPerSecond, SimTime, Wire};
 use counterpoint_protocols::host::{FileIndex, StorageReply, StorageRequest, StorageServer};
+use counterpoint_protocols::roles;
 
 /// The files of a run: those that it reads, and those that it writes.
 #[derive(Default)]
@@ -192,6 +193,7 @@ impl Component for Storage {
     const KIND: &'static str = "io/storage";
     const DOC: &'static str = "A storage device with a bandwidth each way, a latency and a cost per request.";
     const DAEMON: bool = true;
+    const ROLE: &'static str = roles::STORAGE;
     type Params = StorageParams;
     type Ports = StoragePorts;
     type Stats = StorageStats;

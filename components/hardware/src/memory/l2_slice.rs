@@ -7,6 +7,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Component, Context, Invalid, Params, Slot, Variant};
 use counterpoint_framework::time::{Bytes, Cycles};
 use counterpoint_protocols::preload::Preloaded;
+use counterpoint_protocols::roles;
 
 use super::address_map::{AddressMap, AddressMapParams};
 use super::atomic_unit::{AtomicParams, AtomicUnit};
@@ -78,6 +79,7 @@ impl Component for L2Slice {
         "One slice of the L2 cache: write-back, write-allocate, sectored; atomics are executed here.";
     const DAEMON: bool = true;
     const WEIGHT: u32 = 60;
+    const ROLE: &'static str = roles::L2;
     type Params = L2Params;
     type Ports = CachePorts;
     type Stats = L2Stats;

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use counterpoint_framework::telemetry::{Curve, Series};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::Machine;
-
-use crate::results::summary::SM;
+use counterpoint_protocols::roles;
 
 /// How the increases of two sets of counters become a value.
 #[derive(Clone, Copy)]
@@ -26,7 +25,7 @@ enum Rate {
 struct Source {
     name: &'static str,
     unit: &'static str,
-    kind: &'static str,
+    role: &'static str,
     counters: [&'static [&'static str]; 2],
     rate: Rate,
 }
@@ -34,62 +33,62 @@ struct Source {
 const fn source(
     name: &'static str,
     unit: &'static str,
-    kind: &'static str,
+    role: &'static str,
     counters: [&'static [&'static str]; 2],
     rate: Rate,
 ) -> Source {
-    Source { name, unit, kind, counters, rate }
+    Source { name, unit, role, counters, rate }
 }
 
 /// In the order in which they are shown.
 const SOURCES: [Source; 8] = [
-    source("IPC", "warp instructions/cycle", SM, [&["warp_insn"], &[]], Rate::PerCycle),
-    source("thread IPC", "instructions/cycle", SM, [&["gpu_sim_insn"], &[]], Rate::PerCycle),
+    source("IPC", "warp instructions/cycle", roles::SM, [&["warp_insn"], &[]], Rate::PerCycle),
+    source("thread IPC", "instructions/cycle", roles::SM, [&["gpu_sim_insn"], &[]], Rate::PerCycle),
     source(
         "L1 hit rate",
         "of 1",
-        SM,
+        roles::SM,
         [&["L1D_total_cache_misses"], &["L1D_total_cache_accesses"]],
         Rate::NotOf,
     ),
     source(
         "L2 hit rate",
         "of 1",
-        "memory/l2-slice",
+        roles::L2,
         [&["L2_total_cache_misses"], &["L2_total_cache_accesses"]],
         Rate::NotOf,
     ),
-    source("DRAM bandwidth", "GB/s", "memory/dram-controller", [&["bytes"], &[]], Rate::PerNanosecond),
-    source("PCIe to device", "GB/s", "io/pcie-link", [&["downstream_bytes"], &[]], Rate::PerNanosecond),
-    source("PCIe to host", "GB/s", "io/pcie-link", [&["upstream_bytes"], &[]], Rate::PerNanosecond),
-    source("storage busy", "%", "io/storage", [&["busy"], &[]], Rate::Busy),
+    source("DRAM bandwidth", "GB/s", roles::DRAM, [&["bytes"], &[]], Rate::PerNanosecond),
+    source("PCIe to device", "GB/s", roles::PCIE, [&["downstream_bytes"], &[]], Rate::PerNanosecond),
+    source("PCIe to host", "GB/s", roles::PCIE, [&["upstream_bytes"], &[]], Rate::PerNanosecond),
+    source("storage busy", "%", roles::STORAGE, [&["busy"], &[]], Rate::Busy),
 ];
 
 /// The curves of a run that ended at `end`: those whose counters the machine has. A rate of nothing at all has no point.
 pub fn curves(machine: &Machine, series: &Series, end: SimTime) -> Vec<Curve> {
-    let kinds: BTreeMap<&str, &str> =
-        machine.instances.iter().map(|one| (one.path.as_str(), one.kind.as_str())).collect();
-    let clock = machine.instances.iter().filter(|one| one.kind == SM).map(|one| one.clock.get()).max();
+    let roles: BTreeMap<&str, &str> =
+        machine.instances.iter().map(|one| (one.path.as_str(), one.role)).collect();
+    let clock = machine.instances.iter().filter(|one| one.role == roles::SM).map(|one| one.clock.get()).max();
     let every = series.every.as_ps().max(1);
     let intervals = end.as_ps().div_ceil(every) as usize;
     let of = |source: &Source| {
-        let role = |counter: &counterpoint_framework::model::CounterName| {
-            let own = kinds.get(counter.path.as_str()) == Some(&source.kind);
+        let part = |counter: &counterpoint_framework::model::CounterName| {
+            let own = roles.get(counter.path.as_str()) == Some(&source.role);
             source.counters.iter().position(|names| own && names.contains(&counter.label.name))
         };
-        let roles: Vec<Option<usize>> = series.counters.iter().map(role).collect();
-        if !roles.contains(&Some(0)) {
+        let counted: Vec<Option<usize>> = series.counters.iter().map(part).collect();
+        if !counted.contains(&Some(0)) {
             return None;
         }
         let mut sums = vec![[0_u64; 2]; intervals];
         for point in series.points() {
-            if let Some(role) = roles[point.counter]
+            if let Some(part) = counted[point.counter]
                 && let Some(sums) = sums.get_mut((point.time.as_ps().div_ceil(every) as usize).max(1) - 1)
             {
-                sums[role] += point.increase;
+                sums[part] += point.increase;
             }
         }
-        let components = kinds.values().filter(|kind| **kind == source.kind).count() as f64;
+        let components = roles.values().filter(|role| **role == source.role).count() as f64;
         let value = |(index, [part, whole]): (usize, [u64; 2])| {
             let start = index as u64 * every;
             let length = every.min(end.as_ps() - start) as f64;

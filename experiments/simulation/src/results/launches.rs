@@ -10,11 +10,10 @@ use counterpoint_framework::model::{StatRow, StatValue};
 use counterpoint_framework::telemetry::{Attribute, Level, Span};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::{Instance, Machine};
+use counterpoint_protocols::roles;
 
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
-/// The kind whose spans tell of launches.
-pub(crate) const SCHEDULER: &str = "gpu/cta-scheduler";
 /// Counter of the cycles of a launch that has ended.
 const ACTIVE: &str = "active_cycles";
 
@@ -68,7 +67,7 @@ pub(crate) fn length(periods: &Periods) -> u64 {
 }
 
 pub(crate) fn schedulers(machine: &Machine) -> Vec<&Instance> {
-    machine.instances.iter().filter(|one| one.kind == SCHEDULER).collect()
+    machine.instances.iter().filter(|one| one.role == roles::CTA_SCHEDULER).collect()
 }
 
 /// Whether a span is that of a launch, whose name is its kernel's with its number: `step#3`.
@@ -127,7 +126,8 @@ mod tests {
 
     #[test]
     fn launches_are_in_the_order_of_their_numbers() {
-        let machine = machine(vec![instance("gpu.scheduler", SCHEDULER), instance("other", "gpu/sm")]);
+        let machine =
+            machine(vec![instance("gpu.scheduler", roles::CTA_SCHEDULER), instance("other", roles::SM)]);
         let launch = |path: &str, name: &'static str, number: u64, cycles: u64| Span {
             path: path.into(),
             attributes: vec![("launch", Attribute::Number(number)), (ACTIVE, Attribute::Amount(cycles))],
@@ -155,8 +155,10 @@ mod tests {
 
     #[test]
     fn the_time_of_launches_without_spans_is_that_of_the_busiest_device() {
-        let machine =
-            machine(vec![instance("gpu[0].scheduler", SCHEDULER), instance("gpu[1].scheduler", SCHEDULER)]);
+        let machine = machine(vec![
+            instance("gpu[0].scheduler", roles::CTA_SCHEDULER),
+            instance("gpu[1].scheduler", roles::CTA_SCHEDULER),
+        ]);
         let row = |device: u64, cycles| StatRow {
             path: format!("gpu[{device}].scheduler"),
             label: StatLabel { name: BUSY, unit: "", doc: "" },

@@ -6,6 +6,7 @@ use counterpoint_framework::model::{StatRow, StatValue};
 use counterpoint_framework::telemetry::{Level, Span, SpanId};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::{Machine, RunReport};
+use counterpoint_protocols::roles;
 
 use crate::results::launches::{
     attribute, is_launch, is_several, kernel_time, length, period, schedulers, union,
@@ -134,12 +135,10 @@ fn collect(
     }
 }
 
-/// SMs that are stepped.
-pub(crate) const SM: &str = "gpu/sm";
-/// The kinds whose clock counts a machine's cycles.
-pub(crate) const SMS: &[&str] = &[SM, "gpu/throughput-model"];
+/// The roles whose clock counts a machine's cycles.
+pub(crate) const SMS: &[&str] = &[roles::SM, roles::THROUGHPUT_MODEL];
 
-const DRAM: &[&str] = &["memory/dram-controller"];
+const DRAM: &[&str] = &[roles::DRAM];
 
 /// How the values of several components become one.
 #[derive(Clone, Copy)]
@@ -148,21 +147,21 @@ enum Join {
     Largest,
 }
 
-/// A statistic that is shown: its name here, its kinds of components, and its names there.
+/// A statistic that is shown: its name here, the roles of its components, and its names there.
 struct Source {
     name: &'static str,
-    kinds: &'static [&'static str],
+    roles: &'static [&'static str],
     statistics: &'static [&'static str],
     join: Join,
 }
 
 const fn source(
     name: &'static str,
-    kinds: &'static [&'static str],
+    roles: &'static [&'static str],
     statistics: &'static [&'static str],
     join: Join,
 ) -> Source {
-    Source { name, kinds, statistics, join }
+    Source { name, roles, statistics, join }
 }
 
 /// In the order in which they are shown.
@@ -170,11 +169,11 @@ const SOURCES: [Source; 12] = [
     source("active cycles", SMS, &["active_cycles"], Join::Largest),
     source("warp instructions", SMS, &["warp_insn"], Join::Sum),
     source("thread instructions", SMS, &["gpu_sim_insn"], Join::Sum),
-    source("CTAs", &["gpu/cta-scheduler"], &["ctas"], Join::Sum),
+    source("CTAs", &[roles::CTA_SCHEDULER], &["ctas"], Join::Sum),
     source("L1 accesses", SMS, &["L1D_total_cache_accesses"], Join::Sum),
     source("L1 misses", SMS, &["L1D_total_cache_misses"], Join::Sum),
-    source("L2 accesses", &["memory/l2-slice"], &["L2_total_cache_accesses"], Join::Sum),
-    source("L2 misses", &["memory/l2-slice"], &["L2_total_cache_misses"], Join::Sum),
+    source("L2 accesses", &[roles::L2], &["L2_total_cache_accesses"], Join::Sum),
+    source("L2 misses", &[roles::L2], &["L2_total_cache_misses"], Join::Sum),
     source("DRAM reads", DRAM, &["total_dram_reads"], Join::Sum),
     source("DRAM writes", DRAM, &["total_dram_writes"], Join::Sum),
     source("row hits", DRAM, &["row_hits"], Join::Sum),
@@ -223,7 +222,7 @@ pub struct Mean {
     pub of: u64,
 }
 
-const TASK_LATENCY: (&[&str], &str) = (&["host/cpu"], "task_latency");
+const TASK_LATENCY: (&[&str], &str) = (&[roles::HOST], "task_latency");
 
 impl Mean {
     /// Of all values of the distributions, in nanoseconds.
@@ -242,19 +241,19 @@ impl Figures {
     /// Adds up the statistics of a run.
     pub fn new(machine: &Machine, report: &RunReport) -> Self {
         let (rows, end) = (report.stats.as_slice(), report.outcome.time());
-        let kinds: BTreeMap<&str, &str> =
-            machine.instances.iter().map(|one| (one.path.as_str(), one.kind.as_str())).collect();
+        let roles: BTreeMap<&str, &str> =
+            machine.instances.iter().map(|one| (one.path.as_str(), one.role)).collect();
         let is_of = |row: &StatRow, wanted: &[&str]| {
-            kinds.get(row.path.as_str()).is_some_and(|kind| wanted.contains(kind))
+            roles.get(row.path.as_str()).is_some_and(|role| wanted.contains(role))
         };
         let mut counts = Vec::new();
-        let sms = machine.instances.iter().filter(|one| SMS.contains(&one.kind.as_str()));
+        let sms = machine.instances.iter().filter(|one| SMS.contains(&one.role));
         let clock = sms.map(|one| one.clock).max();
         counts.extend(clock.map(|clock| ("cycles", cycles(end, clock))));
         for source in &SOURCES {
             let values: Vec<u64> = rows
                 .iter()
-                .filter(|row| is_of(row, source.kinds))
+                .filter(|row| is_of(row, source.roles))
                 .filter(|row| source.statistics.contains(&row.label.name))
                 .filter_map(|row| match row.value {
                     StatValue::Count(count) => Some(count),
@@ -311,7 +310,6 @@ impl Figures {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::results::launches::SCHEDULER;
     use counterpoint_framework::kernel::Outcome;
     use counterpoint_framework::model::{Node, StatLabel};
     use counterpoint_framework::telemetry::{Attribute, Lane};
@@ -341,11 +339,12 @@ pub(crate) mod tests {
         }
     }
 
-    /// A component at 700 MHz for tests.
-    pub(crate) fn instance(path: &str, kind: &str) -> Instance {
+    /// A component of a role at 700 MHz for tests.
+    pub(crate) fn instance(path: &str, role: &'static str) -> Instance {
         Instance {
             path: path.into(),
-            kind: kind.into(),
+            kind: "some/kind".into(),
+            role,
             clock_name: None,
             clock: Hertz::from_base(700_000_000),
             clock_overridden: None,
@@ -403,7 +402,8 @@ pub(crate) mod tests {
 
     #[test]
     fn rates_are_those_of_the_time_in_which_kernels_run() {
-        let instances = vec![instance("x", SM), instance("dram", DRAM[0]), instance("host", SCHEDULER)];
+        let instances =
+            vec![instance("x", roles::SM), instance("dram", DRAM[0]), instance("host", roles::CTA_SCHEDULER)];
         let count = |path: &str, name, count| StatRow {
             path: path.into(),
             label: StatLabel { name, unit: "", doc: "" },
@@ -489,12 +489,9 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn figures_add_up_components_of_a_kind() {
-        let instances = vec![
-            instance("l2[0]", "memory/l2-slice"),
-            instance("l2[1]", "memory/l2-slice"),
-            instance("x", SM),
-        ];
+    fn figures_add_up_components_of_a_role() {
+        let instances =
+            vec![instance("l2[0]", roles::L2), instance("l2[1]", roles::L2), instance("x", roles::SM)];
         let machine = machine(instances);
         let row = |path: &str, name, count| StatRow {
             path: path.into(),
@@ -515,7 +512,7 @@ pub(crate) mod tests {
 
     #[test]
     fn tasks_of_all_hosts_have_one_mean_latency() {
-        let hosts = ["host[0]/cpu", "host[1]/cpu"].map(|path| instance(path, "host/cpu"));
+        let hosts = ["host[0]/cpu", "host[1]/cpu"].map(|path| instance(path, roles::HOST));
         let row = |path: &str, count, sum| StatRow {
             path: path.into(),
             label: StatLabel { name: "task_latency", unit: "ns", doc: "" },

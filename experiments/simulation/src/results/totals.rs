@@ -10,17 +10,18 @@ use counterpoint_framework::model::{StatLabel, StatRow, StatValue};
 use counterpoint_framework::telemetry::Span;
 use counterpoint_framework::time::{Hertz, SimTime};
 use counterpoint_framework::topology::{Instance, Machine, RunReport};
+use counterpoint_protocols::roles;
 
 use crate::results::launches::{kernel_time, schedulers};
 use crate::results::summary::SMS;
 
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
-/// A sort of component that is summed up: the name of the sum over a machine, and the kinds.
+/// A sort of component that is summed up: the name of the sum over a machine, and the roles.
 const SORTS: [(Sort, &str, &[&str]); 3] = [
     (Sort::Sms, "machine.sms", SMS),
-    (Sort::L2, "machine.l2", &["memory/l2-slice"]),
-    (Sort::Dram, "machine.dram", &["memory/dram-controller"]),
+    (Sort::L2, "machine.l2", &[roles::L2]),
+    (Sort::Dram, "machine.dram", &[roles::DRAM]),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,9 +41,8 @@ pub fn totals(machine: &Machine, report: &RunReport) -> Vec<StatRow> {
         time: report.outcome.time(),
     };
     let mut rows = run.times();
-    for (sort, name, kinds) in SORTS {
-        let all: Vec<&Instance> =
-            machine.instances.iter().filter(|one| kinds.contains(&one.kind.as_str())).collect();
+    for (sort, name, roles) in SORTS {
+        let all: Vec<&Instance> = machine.instances.iter().filter(|one| roles.contains(&one.role)).collect();
         if all.is_empty() {
             continue;
         }

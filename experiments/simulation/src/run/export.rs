@@ -8,6 +8,7 @@ use counterpoint_framework::telemetry::sinks::otlp::{
     Endpoint, Exported, Identity, Options, Outbox, RunTrace, Saved, Scale, Service, Setting, Unshowable,
     save, send,
 };
+use counterpoint_protocols::roles;
 
 use crate::output::{UNSENT, WriteError, write_whole};
 use crate::run::RunSummary;
@@ -65,7 +66,7 @@ pub fn export(summary: &RunSummary, export: &Export) -> Result<RunExport, Export
         scale: export.scale,
         facts: facts.into_iter().map(|(key, value)| (key, value.clone())).collect(),
     };
-    let of_path = |path: &str| service(path, &summary.kinds);
+    let of_path = |path: &str| service(path, &summary.kinds, &summary.roles);
     let trace =
         RunTrace::new(&summary.report.trace.spans, &setting, &of_path).map_err(ExportError::Unshowable)?;
     let exported = send(&trace, &export.endpoint, &export.options);
@@ -102,24 +103,23 @@ fn keep(outbox: &dyn Outbox, exported: &Exported, path: PathBuf) -> Result<PathB
     Ok(path)
 }
 
-/// Kinds whose first part does not say where a reader of the trace would look for them.
+/// Roles of components whose kind does not say where a reader of the trace would look for them.
 const CLASSES: [(&str, &str); 4] = [
-    ("io/pcie-link", "pcie"),
-    ("io/storage", "storage"),
+    (roles::PCIE, "pcie"),
+    (roles::STORAGE, "storage"),
     // The engine of the device: what it does is the device's part of a copy.
-    ("io/copy-engine", "gpu"),
-    ("interconnect/crossbar", "network"),
+    (roles::COPY_ENGINE, "gpu"),
+    (roles::NETWORK, "network"),
 ];
 
-/// The service of a component: its class, and which part of the machine it is in.
-fn service(path: &str, kinds: &BTreeMap<String, String>) -> Service {
+/// The service of a component: its class by its role, otherwise by the first part of its kind, and which part of the machine it is in.
+fn service(path: &str, kinds: &BTreeMap<String, String>, roles: &BTreeMap<String, &'static str>) -> Service {
     let part = path.split('.').next().unwrap_or(path);
-    let name = match kinds.get(path) {
-        Some(kind) => CLASSES
-            .iter()
-            .find(|(known, _)| known == kind)
-            .map_or_else(|| kind.split('/').next().unwrap_or(kind), |(_, class)| class),
-        None => part,
+    let class = roles.get(path).and_then(|role| CLASSES.iter().find(|(known, _)| known == role));
+    let name = match (class, kinds.get(path)) {
+        (Some((_, class)), _) => class,
+        (None, Some(kind)) => kind.split('/').next().unwrap_or(kind),
+        (None, None) => part,
     };
     let instance = if part == name { name.to_owned() } else { format!("{part}.{name}") };
     Service { name: name.to_owned(), instance }
@@ -134,18 +134,25 @@ mod tests {
         let kinds = [
             ("host.cpu", "host/cpu"),
             ("host.memory", "host/memory"),
-            ("host.input", "io/storage"),
-            ("pcie", "io/pcie-link"),
-            ("gpu.copy", "io/copy-engine"),
+            ("host.input", "mine/disk"),
+            ("pcie", "mine/link"),
+            ("gpu.copy", "mine/engine"),
             ("gpu.sm[3]", "gpu/sm"),
             ("gpu.dram[0]", "memory/dram-controller"),
-            ("cards[1].gpu.network", "interconnect/crossbar"),
+            ("cards[1].gpu.network", "mine/network"),
             ("probe", "mine"),
         ];
         let kinds: BTreeMap<_, _> =
             kinds.into_iter().map(|(path, kind)| (path.to_owned(), kind.to_owned())).collect();
+        let roles = [
+            ("host.input", roles::STORAGE),
+            ("pcie", roles::PCIE),
+            ("gpu.copy", roles::COPY_ENGINE),
+            ("cards[1].gpu.network", roles::NETWORK),
+        ];
+        let roles: BTreeMap<_, _> = roles.into_iter().map(|(path, role)| (path.to_owned(), role)).collect();
         let named = |path: &str| {
-            let Service { name, instance } = service(path, &kinds);
+            let Service { name, instance } = service(path, &kinds, &roles);
             format!("{name} {instance}")
         };
         assert_eq!(named("host.cpu"), "host host");

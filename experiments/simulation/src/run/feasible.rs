@@ -13,6 +13,7 @@ use counterpoint_host_model::cpu::CpuParams;
 use counterpoint_host_model::program::Application;
 use counterpoint_protocols::bus::Description;
 use counterpoint_protocols::local::Capacity;
+use counterpoint_protocols::roles;
 
 use super::{RunError, RunErrors, RunRequest};
 use crate::application::{Launched, LoadedApplication};
@@ -105,7 +106,7 @@ fn infeasible(Launched { span, launch, cooperative, .. }: &Launched, rooms: &[Ro
 }
 
 fn cpu(machine: &Machine, registry: &Registry) -> Option<CpuParams> {
-    let cpu = machine.instances.iter().find(|one| one.kind == "host/cpu")?;
+    let cpu = machine.instances.iter().find(|one| one.role == roles::HOST)?;
     CpuParams::read(&cpu.params, &mut Reader::new(registry.families(), &mut Diagnostics::default()))
 }
 

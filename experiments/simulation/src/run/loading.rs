@@ -5,6 +5,7 @@ use std::path::Path;
 
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::topology::{self, Loaded};
+use counterpoint_protocols::roles;
 
 use super::{RunError, RunErrors, RunRequest};
 use crate::application::{self, LoadedApplication, SEPARATOR, SETTING_PREFIX};
@@ -27,24 +28,22 @@ fn machine_for(request: &RunRequest, co_run: bool, registry: &Registry) -> Resul
     let load = |sets: &[String]| topology::load(&path, &overlays, sets, &registry.catalogue, &files);
     let loaded = load(&own)?;
     let shorthands =
-        [(&request.runtime, "host/cpu", "runtime"), (&request.policy, "gpu/cta-scheduler", "policy")];
+        [(&request.runtime, roles::HOST, "runtime"), (&request.policy, roles::CTA_SCHEDULER, "policy")];
     let (mut sets, mut names) = (Vec::new(), BTreeMap::new());
     if co_run && request.runtime.is_none() {
-        let hosts = loaded.machine.instances.iter().filter(|one| one.kind == "host/cpu");
+        let hosts = loaded.machine.instances.iter().filter(|one| one.role == roles::HOST);
         let serial =
             hosts.filter(|one| one.params.get("runtime").is_none_or(|it| it.as_scalar() == Some("serial")));
         sets.extend(serial.map(|host| format!("{}.runtime=streams", host.path)));
     }
-    for (value, kind, parameter) in shorthands {
+    for (value, role, parameter) in shorthands {
         let Some(value) = value else { continue };
-        let places = loaded.machine.instances.iter().filter(|instance| instance.kind == kind);
+        let places = loaded.machine.instances.iter().filter(|instance| instance.role == role);
         let before = sets.len();
         sets.extend(places.map(|instance| format!("{}.{parameter}={value}", instance.path)));
         names.extend(sets[before..].iter().map(|set| (set.clone(), format!("--{parameter} {value}"))));
         if sets.len() == before {
-            return Err(RunError::Usage(format!(
-                "--{parameter}: the machine has no component of kind {kind}"
-            )));
+            return Err(RunError::Usage(format!("--{parameter}: the machine has no {role}")));
         }
     }
     if sets.is_empty() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::topology::{Instance, Machine};
+use counterpoint_simulation::roles;
 use counterpoint_simulation::run::RunErrors;
 
 use super::super::{request, verified};
@@ -85,9 +86,9 @@ struct Sizes {
 impl Sizes {
     /// Blocks for all SMs, and streams that no L2 holds.
     fn of(machine: &Machine, extent: Extent) -> Self {
-        let of = |kind: &'static str| machine.instances.iter().filter(move |one| one.kind == kind);
-        let sms = of("gpu/sm").count().max(1) as u64;
-        let held: u64 = of("memory/l2-slice").map(|slice| bytes(slice, "cache.capacity")).sum();
+        let of = |role: &'static str| machine.instances.iter().filter(move |one| one.role == role);
+        let sms = of(roles::SM).count().max(1) as u64;
+        let held: u64 = of(roles::L2).map(|slice| bytes(slice, "cache.capacity")).sum();
         let blocks = if extent == Extent::All { 4 * sms } else { 4 };
         let round = blocks * ROUND;
         let stream = (2 * held).max(STREAM).div_ceil(round) * round;
@@ -145,7 +146,7 @@ pub(super) fn rates(
 ) -> Result<Vec<(&'static str, f64)>, RunErrors> {
     let sizes = Sizes::of(machine, extent);
     let summary = verified(&request(name, "probe-rates", &sizes.settings(), folder), registry)?;
-    let scheduler = machine.instances.iter().find(|one| one.kind == "gpu/cta-scheduler");
+    let scheduler = machine.instances.iter().find(|one| one.role == roles::CTA_SCHEDULER);
     let hertz = scheduler.map_or(1, |scheduler| scheduler.clock.get()) as f64;
     let mut rates = Vec::new();
     for (place, quantity) in QUANTITIES.iter().filter(|one| one.is_rate()).enumerate() {

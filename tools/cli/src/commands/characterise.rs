@@ -83,7 +83,7 @@ impl Characterise {
         if status != SUCCESS {
             return Ok(status);
         }
-        let kernels = kernels(&summary.kinds, &summary.report.stats, self.threshold);
+        let kernels = kernels(&summary.roles, &summary.report.stats, self.threshold);
         if kernels.is_empty() {
             let message = format!("`{}` launches no kernel on `{}`", summary.application, summary.machine);
             return fail(&[RunError::Usage(message)], console);

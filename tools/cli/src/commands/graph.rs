@@ -11,6 +11,7 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::Machine;
 use counterpoint_framework::topology::picture::{self as drawing, Arrays};
 use counterpoint_simulation::output::WriteError;
+use counterpoint_simulation::roles;
 use counterpoint_simulation::run::{RunRequest, cut};
 
 use super::machine::MachineOptions;
@@ -67,7 +68,7 @@ impl Graph {
             Ok(found) => found,
             Err(errors) => return fail(&errors, console),
         };
-        let graph = |arrays| drawing::Graph::new(&machine, arrays, |instance| instance.kind == HOST);
+        let graph = |arrays| drawing::Graph::new(&machine, arrays, |instance| instance.role == roles::HOST);
         let mut text = Vec::new();
         match (self.svg, self.dot, self.islands) {
             (true, ..) => text.write_all(picture::svg(&graph(Arrays::Together)).as_bytes())?,
@@ -90,9 +91,6 @@ impl Graph {
         Ok(SUCCESS)
     }
 }
-
-/// Where a picture begins.
-const HOST: &str = "host/cpu";
 
 /// A line per link, by sender.
 fn links(machine: &Machine, out: &mut dyn Write) -> io::Result<()> {

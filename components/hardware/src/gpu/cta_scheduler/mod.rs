@@ -31,6 +31,7 @@ use counterpoint_protocols::launch::{
 };
 use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_protocols::page_log::PageLog;
+use counterpoint_protocols::roles;
 
 pub use occupancy::Occupancy;
 pub use policy::{CtaPolicy, Placement, Turn, View, check, neighbours};
@@ -367,6 +368,7 @@ impl Component for CtaScheduler {
     const KIND: &'static str = "gpu/cta-scheduler";
     const DOC: &'static str = "Gives thread blocks to SMs as its policy says.";
     const DAEMON: bool = true;
+    const ROLE: &'static str = roles::CTA_SCHEDULER;
     type Params = CtaSchedulerParams;
     type Ports = CtaSchedulerPorts;
     type Stats = CtaSchedulerStats;

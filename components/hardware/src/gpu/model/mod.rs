@@ -32,6 +32,7 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{RunCta, SmEvent, SmResources, SmServer};
 use counterpoint_protocols::memory::{MemAccess, MemoryServer};
 use counterpoint_protocols::preload::Preloaded;
+use counterpoint_protocols::roles;
 
 use super::sm::params::SmParams;
 use crate::memory::address_map::AddressMapParams;
@@ -232,6 +233,7 @@ impl Component for ThroughputModel {
                                what an SM has.";
     const DAEMON: bool = true;
     const WEIGHT: u32 = 1000;
+    const ROLE: &'static str = roles::THROUGHPUT_MODEL;
     type Params = ThroughputModelParams;
     type Ports = ThroughputModelPorts;
     type Stats = ThroughputModelStats;

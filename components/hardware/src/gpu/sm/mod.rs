@@ -27,6 +27,7 @@ use counterpoint_framework::model::{Component, Context, Invalid, Ports};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{SmEvent, SmServer};
 use counterpoint_protocols::memory::{MemResult, MemoryClient};
+use counterpoint_protocols::roles;
 use counterpoint_protocols::translation::TranslationClient;
 
 use answer::Answer;
@@ -165,6 +166,7 @@ impl Component for Sm {
                                its warp and leaves the L1 as it is, which may hold what others have changed since.";
     const DAEMON: bool = true;
     const WEIGHT: u32 = 250;
+    const ROLE: &'static str = roles::SM;
     type Params = SmParams;
     type Ports = SmPorts;
     type Stats = SmStats;

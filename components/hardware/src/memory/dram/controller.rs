@@ -18,6 +18,7 @@ use counterpoint_protocols::memory::{
     ByteMask, LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult, MemoryServer, line_of, sectors, word_of,
 };
 use counterpoint_protocols::preload::Preloaded;
+use counterpoint_protocols::roles;
 
 use super::backing::Backing;
 use super::bank::Command;
@@ -346,6 +347,7 @@ impl Component for DramController {
         "A DRAM channel with its controller: banks, rows, a scheduler, refresh, and the bytes themselves.";
     const DAEMON: bool = true;
     const WEIGHT: u32 = 35;
+    const ROLE: &'static str = roles::DRAM;
     type Params = DramParams;
     type Ports = DramPorts;
     type Stats = DramStats;

@@ -4,6 +4,7 @@
 use counterpoint_framework::model::{Node, Registry};
 use counterpoint_framework::time::Bytes;
 use counterpoint_framework::topology::{Instance, Machine};
+use counterpoint_protocols::roles;
 
 /// Cost of a mechanism in a machine.
 #[derive(Clone, Copy, Debug)]
@@ -65,12 +66,17 @@ pub fn of_kind<'m>(machine: &'m Machine, kind: &'m str) -> impl Iterator<Item = 
     machine.instances.iter().filter(move |one| one.kind == kind)
 }
 
+/// The components of a role.
+pub fn of_role<'m>(machine: &'m Machine, role: &'m str) -> impl Iterator<Item = &'m Instance> {
+    machine.instances.iter().filter(move |one| one.role == role)
+}
+
 /// The parameters of the first component of a kind, on a machine with one GPU.
 ///
 /// # Errors
 /// If the machine has none, or several GPUs.
 pub fn one<'m>(machine: &'m Machine, kind: &'m str) -> Result<&'m Node, String> {
-    if of_kind(machine, "gpu/cta-scheduler").count() > 1 {
+    if of_role(machine, roles::CTA_SCHEDULER).count() > 1 {
         return Err("the machine has several GPUs: what each costs depends on it alone".to_owned());
     }
     let found = of_kind(machine, kind).next().map(|one| &one.params);
@@ -82,7 +88,7 @@ pub fn one<'m>(machine: &'m Machine, kind: &'m str) -> Result<&'m Node, String> 
 /// # Errors
 /// If a slice does not say how many it has.
 pub fn l2(machine: &Machine) -> Result<u64, String> {
-    of_kind(machine, "memory/l2-slice").map(|slice| size(&slice.params, "cache.capacity")).sum()
+    of_role(machine, roles::L2).map(|slice| size(&slice.params, "cache.capacity")).sum()
 }
 
 /// A parameter by its path, read as what it is.

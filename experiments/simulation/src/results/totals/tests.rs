@@ -3,12 +3,9 @@
 use super::*;
 use counterpoint_framework::kernel::Outcome;
 use counterpoint_framework::telemetry::Level;
+use counterpoint_protocols::roles;
 
-use crate::results::launches::SCHEDULER;
 use crate::results::summary::tests::{instance, machine, span};
-
-const L2: &str = "memory/l2-slice";
-const DRAM: &str = "memory/dram-controller";
 
 fn count(path: &str, name: &'static str, value: u64) -> StatRow {
     row(path, (name, "", ""), value)
@@ -32,18 +29,18 @@ fn found(rows: &[StatRow], path: &str, name: &str) -> Option<String> {
 /// from 20 to 60 ns on the second.
 fn two_devices(stats: Vec<StatRow>) -> Vec<StatRow> {
     let parts = [
-        ("gpu[0].scheduler", SCHEDULER),
-        ("gpu[0].sm[0]", "gpu/sm"),
-        ("gpu[0].sm[1]", "gpu/sm"),
-        ("gpu[0].l2[0]", L2),
-        ("gpu[0].l2[1]", L2),
-        ("gpu[0].dram[0]", DRAM),
-        ("gpu[0].dram[1]", DRAM),
-        ("gpu[1].scheduler", SCHEDULER),
-        ("gpu[1].l2", L2),
-        ("gpu[1].dram[0]", DRAM),
+        ("gpu[0].scheduler", roles::CTA_SCHEDULER),
+        ("gpu[0].sm[0]", roles::SM),
+        ("gpu[0].sm[1]", roles::SM),
+        ("gpu[0].l2[0]", roles::L2),
+        ("gpu[0].l2[1]", roles::L2),
+        ("gpu[0].dram[0]", roles::DRAM),
+        ("gpu[0].dram[1]", roles::DRAM),
+        ("gpu[1].scheduler", roles::CTA_SCHEDULER),
+        ("gpu[1].l2", roles::L2),
+        ("gpu[1].dram[0]", roles::DRAM),
     ];
-    let machine = machine(parts.map(|(path, kind)| instance(path, kind)).into());
+    let machine = machine(parts.map(|(path, role)| instance(path, role)).into());
     let spans = vec![
         launch(1, "gpu[0].scheduler", "a#1", 10_000, 30_000),
         launch(2, "gpu[1].scheduler", "b#2", 20_000, 60_000),

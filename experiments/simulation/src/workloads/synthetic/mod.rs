@@ -89,6 +89,7 @@ pub fn explain() -> String {
         doc: "A kernel made from a description, under `code` of an application: `NAME: { synthetic: { … } }`. Its \
               arguments are the buffer that it reads, if it loads; the one that it writes, if it stores; and one \
               with a u32 a thread, which takes a digest of what the thread computed.",
+        role: "",
         fields: Synthetic::fields,
         moved: Synthetic::moved(),
         check: |_, _| {},
