@@ -19,6 +19,9 @@ pub const CTA_SCHEDULER: &str = "cta-scheduler";
 /// A part of the L2, which all SMs share: `L2_total_cache_accesses`, `L2_total_cache_misses`. Its parameter `cache.capacity` is its size.
 pub const L2: &str = "l2";
 
+/// A cache of another level: `cache_accesses`, `cache_misses`.
+pub const CACHE: &str = "cache";
+
 /// A DRAM channel: `total_dram_reads`, `total_dram_writes`, `n_rd`, `n_wr`, `n_act`, `row_hits`, `row_misses`, `row_conflicts`, `bytes`.
 pub const DRAM: &str = "dram";
 

@@ -4,6 +4,7 @@
 //! between; its end gives the same [`RunSummary`].
 
 mod choices;
+mod coherence;
 mod conclude;
 mod context;
 pub mod cpu_time;

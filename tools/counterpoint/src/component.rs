@@ -14,9 +14,5 @@ pub use counterpoint_framework::model::{
 pub use counterpoint_framework::variants;
 
 /// Roles by which summaries, totals and curves find components, with the statistics that they read of each.
-pub mod roles {
-    #[doc(inline)]
-    pub use counterpoint_protocols::roles::{
-        COPY_ENGINE, CTA_SCHEDULER, DRAM, HOST, L2, NETWORK, PCIE, SM, STORAGE, THROUGHPUT_MODEL,
-    };
-}
+#[doc(inline)]
+pub use counterpoint_protocols::roles;

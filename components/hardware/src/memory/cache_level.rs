@@ -8,6 +8,8 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Component, Context, Invalid, Params, Slot};
 use counterpoint_framework::time::{Bytes, Cycles};
 
+use counterpoint_protocols::roles;
+
 use super::address_map::{AddressMap, AddressMapParams};
 use super::cache::bypass::Bypass;
 use super::cache::prefetch::Prefetcher;
@@ -58,6 +60,7 @@ impl Component for CacheLevel {
     const DOC: &'static str = "A cache between its clients and memory; atomics are executed behind it.";
     const DAEMON: bool = true;
     const WEIGHT: u32 = 60;
+    const ROLE: &'static str = roles::CACHE;
     type Params = CacheLevelParams;
     type Ports = CachePorts;
     type Stats = LevelStats;

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use counterpoint_framework::model::Registry;
+use counterpoint_framework::model::{Registry, Report};
 use counterpoint_framework::topology::{self, Loaded};
 use counterpoint_protocols::roles;
 
+use super::coherence;
 use super::{RunError, RunErrors, RunRequest};
 use crate::application::{self, LoadedApplication, SEPARATOR, SETTING_PREFIX};
 use crate::find::{ProjectFiles, Sort};
@@ -25,7 +26,11 @@ fn machine_for(request: &RunRequest, co_run: bool, registry: &Registry) -> Resul
     let overlays: Vec<String> =
         request.overlays.iter().map(|overlay| find(Sort::Overlay, overlay)).collect::<Result<_, _>>()?;
     let (own, _) = split(&request.sets);
-    let load = |sets: &[String]| topology::load(&path, &overlays, sets, &registry.catalogue, &files);
+    let load = |sets: &[String]| {
+        let mut loaded = topology::load(&path, &overlays, sets, &registry.catalogue, &files)?;
+        loaded.remarks.extend(coherence::remarks(&loaded.machine));
+        Ok::<_, Report>(loaded)
+    };
     let loaded = load(&own)?;
     let shorthands =
         [(&request.runtime, roles::HOST, "runtime"), (&request.policy, roles::CTA_SCHEDULER, "policy")];

@@ -200,6 +200,7 @@ impl Component for Sm {
             warps: Warps::new(slots, cores as usize, Units::new(&params)),
             ctas: (0..params.ctas).map(|_| None).collect(),
             warp_scheduler: params.warp_scheduler.clone(),
+            l1_policies: (params.l1d.replacement.clone(), params.l1d.prefetcher.clone()),
             shares: (0..count).map(|index| (share(index), index % cores as usize)).collect(),
             schedulers: Vec::new(),
             issue_width: params.issue_width,
@@ -235,6 +236,8 @@ impl Component for Sm {
         for &(share, core) in &self.shares {
             self.schedulers.push(Scheduler { policy: self.warp_scheduler.build(sim)?, share, core });
         }
+        let (replacement, prefetcher) = &self.l1_policies;
+        self.load_store.equip(replacement.build(sim)?, prefetcher.build(sim)?);
         self.events = VecDeque::from([SmEvent::Resources(self.resources)]);
         self.page_log = sim.resource();
         self.explain(sim);

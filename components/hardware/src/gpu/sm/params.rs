@@ -8,6 +8,8 @@ use counterpoint_ptx::Latency;
 use super::scheduler::WarpPolicy;
 use super::scheduler::gto::GreedyThenOldest;
 use crate::memory::cache::SetIndex;
+use crate::memory::cache::prefetch::Prefetcher;
+use crate::memory::cache::replacement::Replacement;
 
 /// When an SM invalidates its L1 data cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -78,6 +80,12 @@ pub struct L1Params {
     /// When everything is invalidated.
     #[param(default = "launch-change")]
     pub flush: L1Flush,
+    /// Which line of a set makes room for another.
+    #[param(default = "lru")]
+    pub replacement: Slot<dyn Replacement>,
+    /// Which lines are fetched before a load of global memory asks for them.
+    #[param(default = "none")]
+    pub prefetcher: Slot<dyn Prefetcher>,
 }
 
 /// A cache that is only read. Lines have 128 bytes.

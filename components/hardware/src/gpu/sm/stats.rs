@@ -50,6 +50,9 @@ pub struct SmStats {
     /// Store transactions.
     #[stat(name = "L1D_writes", unit = "transactions")]
     pub(super) l1_writes: Counter,
+    /// Lines fetched before a load asked for them.
+    #[stat(name = "L1D_prefetches", unit = "lines")]
+    pub(super) l1_prefetches: Counter,
     /// Times that everything was invalidated because another launch began.
     #[stat(name = "L1D_flushes", unit = "times")]
     pub(super) l1_flushes: Counter,

@@ -19,9 +19,12 @@ use counterpoint_ptx::{Access, AccessKind, CacheOperator, Row, Space};
 
 use super::in_flight::Waiter;
 use super::local;
+use super::prefetch::Prefetches;
 use crate::gpu::sm::answer::Answer;
 use crate::gpu::sm::params::{GlobalLoads, L1Flush, L1Params, LocalStores};
-use crate::memory::cache::{Cache, CacheParams, Found, WayId};
+use crate::memory::cache::prefetch::{LookedUp, Prefetcher};
+use crate::memory::cache::replacement::Replacement;
+use crate::memory::cache::{Cache, CacheParams, Evicted, Found, WayId};
 use crate::memory::table::Table;
 
 /// The part of an instruction that touches one line.
@@ -102,6 +105,7 @@ pub(super) struct L1 {
     evicted: Option<MemRequest>,
     /// When each way was filled.
     filled: Vec<SimTime>,
+    prefetches: Option<Prefetches>,
 }
 
 impl L1 {
@@ -127,7 +131,44 @@ impl L1 {
             is_stale: false,
             stuck: Stuck::No,
             evicted: None,
+            prefetches: None,
         })
+    }
+
+    /// Sets the policies.
+    pub(super) fn equip(&mut self, replacement: Box<dyn Replacement>, prefetcher: Box<dyn Prefetcher>) {
+        self.cache.replace_by(replacement);
+        self.prefetches = Prefetches::new(prefetcher);
+    }
+
+    /// Whether loads are to be noted for a prefetcher.
+    #[inline]
+    pub(super) fn has_prefetcher(&self) -> bool {
+        self.prefetches.is_some()
+    }
+
+    /// Notes a load of global memory, and fetches a line that the prefetcher wants, if there is room and credit. Returns whether it
+    /// did.
+    #[cold]
+    pub(super) fn prefetch(&mut self, read: &LookedUp, memory: &mut Out<MemRequest>) -> bool {
+        let Some(prefetches) = &mut self.prefetches else { return false };
+        prefetches.note(read);
+        if self.evicted.is_some() || !self.cache.has_free_miss() {
+            return false;
+        }
+        let cache = &self.cache;
+        let Some(line) = prefetches.next(|line| cache.find(line, line / LINE_BYTES).is_some()) else {
+            return false;
+        };
+        let Some(permit) = memory.try_reserve() else { return false };
+        let Some((way, evicted)) = self.cache.allocate_prefetched(line, line / LINE_BYTES) else {
+            return false;
+        };
+        self.evicted = evicted.map(|evicted| written_back(evicted, read.label));
+        let miss = self.cache.begin_prefetch(way);
+        self.has_read = true;
+        send(permit, (line, read.label, self.fresh), Answer::Miss(miss), MemAccess::Read(ByteMask::MAX));
+        true
     }
 
     /// Another launch begins here; returns whether the lines that the last one read are invalidated. Lines of
@@ -346,14 +387,7 @@ impl L1 {
     /// credit.
     fn allocate(&mut self, line: u64, label: Label) -> Option<WayId> {
         let (way, evicted) = self.cache.allocate(line, line / LINE_BYTES)?;
-        self.evicted = evicted.map(|evicted| MemRequest {
-            line: evicted.line,
-            tag: Answer::WriteBack.tag(),
-            client: 0,
-            label,
-            fresh: SimTime::ZERO,
-            access: MemAccess::Write(evicted.dirty, evicted.data),
-        });
+        self.evicted = evicted.map(|evicted| written_back(evicted, label));
         Some(way)
     }
 
@@ -417,6 +451,18 @@ impl L1 {
     /// Takes back the list of those that waited, for another miss.
     pub(super) fn give_back(&mut self, list: Vec<Waiter>) {
         self.cache.give_back(list);
+    }
+}
+
+/// Request that writes an evicted line of local memory.
+fn written_back(evicted: Evicted, label: Label) -> MemRequest {
+    MemRequest {
+        line: evicted.line,
+        tag: Answer::WriteBack.tag(),
+        client: 0,
+        label,
+        fresh: SimTime::ZERO,
+        access: MemAccess::Write(evicted.dirty, evicted.data),
     }
 }
 

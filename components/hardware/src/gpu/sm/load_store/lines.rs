@@ -11,6 +11,7 @@ use super::l1::Outcome;
 use super::queue::Work;
 use super::tlb::Tlb;
 use super::{Answer, LoadStore, SmContext, Taken, local};
+use crate::memory::cache::prefetch::LookedUp;
 
 impl LoadStore {
     /// Makes the next transaction of an instruction: word `part` of the first of those lanes, and of all that are in its
@@ -65,6 +66,14 @@ impl LoadStore {
         let context = (store, label, sm.sim.now());
         let outcome = self.l1.look_up(&mut instruction.access, context, memory, &mut self.bypasses, words);
         sm.sim.trace(|| format!("L1: {} {:#x} of warp slot {warp}", outcome.name(), transaction.line));
+        if self.l1.has_prefetcher()
+            && !is_local
+            && matches!(outcome, Outcome::Hit | Outcome::Joined | Outcome::Missed)
+        {
+            let hit = !matches!(outcome, Outcome::Missed);
+            let read = LookedUp { line: transaction.line, hit, label, client: warp };
+            sm.sim.stats.l1_prefetches.add(u64::from(self.l1.prefetch(&read, memory)));
+        }
         match outcome {
             Outcome::Blocked => {
                 self.blocked = true;

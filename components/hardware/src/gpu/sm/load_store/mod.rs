@@ -13,6 +13,7 @@ mod l1;
 mod lines;
 mod local;
 mod peek;
+mod prefetch;
 mod queue;
 mod shared_memory;
 mod sm_context;
@@ -32,6 +33,8 @@ use crate::gpu::sm::operands::collector::Operands;
 use crate::gpu::sm::params::{Coalescing, SharedAtomics, SmParams};
 use crate::gpu::sm::read_cache::ReadCache;
 use crate::gpu::sm::stats::TlbStats;
+use crate::memory::cache::prefetch::Prefetcher;
+use crate::memory::cache::replacement::Replacement;
 use crate::memory::table::Table;
 use in_flight::{InFlight, Waiter};
 use l1::L1;
@@ -204,6 +207,15 @@ impl LoadStore {
         if let Some(tlb) = &mut self.tlb {
             tlb.send(mmu);
         }
+    }
+
+    /// Sets the policies of the L1 data cache.
+    pub(in crate::gpu::sm) fn equip(
+        &mut self,
+        replacement: Box<dyn Replacement>,
+        prefetcher: Box<dyn Prefetcher>,
+    ) {
+        self.l1.equip(replacement, prefetcher);
     }
 
     /// Another launch begins here; gives whether the L1 has invalidated everything for it.

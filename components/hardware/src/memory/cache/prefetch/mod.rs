@@ -39,7 +39,7 @@ pub trait Prefetcher {
 }
 
 /// Whether two lines lie in one page of 4 KiB: others may not be in memory at all.
-pub(in crate::memory) fn in_one_page(one: u64, other: u64) -> bool {
+pub(crate) fn in_one_page(one: u64, other: u64) -> bool {
     one >> 12 == other >> 12
 }
 
