@@ -15,6 +15,7 @@ mod latencies;
 mod library;
 mod mix;
 mod model;
+mod network;
 mod order;
 mod programs;
 mod scheduling;
