@@ -2,7 +2,7 @@
 //! load.
 
 use counterpoint_hardware::memory::address_map::{AddressMap, AddressMapParams};
-use counterpoint_hardware::memory::dram::place::{DramAddress, Layout};
+use counterpoint_hardware::memory::dram::mapping::{DramAddress, Layout};
 use counterpoint_hardware::memory::dram::timing::Timing;
 
 use counterpoint_tests::probe::{Configured, Probe, lines};
