@@ -2,6 +2,7 @@
 
 mod fabric;
 mod lane;
+pub mod load;
 pub mod topology;
 
 counterpoint_framework::components! {
@@ -10,4 +11,5 @@ counterpoint_framework::components! {
 
     pub mod crossbar::Crossbar;
     pub mod network::Network;
+    pub mod traffic::Traffic;
 }

@@ -99,6 +99,11 @@ pub struct Network {
 }
 
 impl NetworkParams {
+    /// The slot of the topology.
+    pub fn topology(&self) -> &Slot<dyn Topology> {
+        &self.topology
+    }
+
     /// The shape of both networks with a topology of this number of classes.
     fn shape(&self, classes: u32) -> Result<FabricShape, String> {
         let channels = self.virtual_channels;

@@ -18,6 +18,7 @@ mod model;
 mod network;
 mod order;
 mod programs;
+mod saturation;
 mod scheduling;
 mod sm;
 mod spaces;

@@ -44,6 +44,7 @@ impl Fabric {
             outputs: Vec::new(),
             credits: Vec::new(),
             taken: Vec::new(),
+            head_turns: Vec::new(),
             returns: VecDeque::new(),
             exits: vec![(NONE, NONE); takers.len()],
             passages: Vec::<Passage>::new(),
@@ -72,7 +73,7 @@ impl Fabric {
             let inputs = fabric.feeders.len() - input;
             let new_output = |exit| {
                 let wanted = Inputs::none(inputs * virtual_channels);
-                Output { exit, wanted, turn: 0, lane_turn: 0 }
+                Output { exit, wanted, turn: 0, heads: 0, lane_turn: 0 }
             };
             for (end, _) in takers.iter().enumerate().filter(|(_, at)| **at == router) {
                 fabric.exits[end] = (place, fabric.outputs.len());
@@ -110,6 +111,7 @@ impl Fabric {
         fabric.turns = vec![0; fabric.feeders.len()];
         fabric.credits = vec![shape.buffer; fabric.outputs.len() * virtual_channels];
         fabric.taken = vec![false; fabric.credits.len()];
+        fabric.head_turns = vec![0; fabric.credits.len()];
         Ok(fabric)
     }
 

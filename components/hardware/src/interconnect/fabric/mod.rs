@@ -2,19 +2,21 @@
 //!
 //! An end sends the packets of a message one after the other, a flit a cycle, into a virtual channel of its router's input. A
 //! flit can leave the router `router` cycles later, and is at the next one `link` cycles after it has left. Inputs and outputs
-//! of a router pass a flit a cycle each. An input has a queue for each virtual channel. The head of a packet takes a
-//! virtual channel of the link, which is its own up to the tail; packets that pass a link side by side share its
-//! cycles. A flit needs room in the queue that it goes to, which a credit stands for; the credit is back `link` cycles after the
-//! flit has left the queue.
+//! of a router pass a flit a cycle each. An input has a queue for each virtual channel. A packet has a virtual channel of a link to itself
+//! from its head to its tail; packets that pass a link side by side share its cycles. A flit needs room in the queue that it
+//! goes to, which a credit stands for; the credit is back `link` cycles after the flit has left the queue.
 //!
-//! Each cycle an output grants one of the virtual channels that want it, and an input that several outputs grant accepts
-//! one of them; both go round (iSLIP with one iteration). A virtual channel of a link is given together with the first
-//! grant, without a stage of its own.
+//! Each cycle a free virtual channel with a credit goes to one of the heads that want it. Then an output grants one of the
+//! queues whose front flit can pass, and an input that several outputs grant accepts one of them. All three go round (the last two
+//! are iSLIP with one iteration). A virtual channel has a turn of its own, because with a common one a steady
+//! packet in another virtual channel can put the same head behind another one forever.
 //!
 //! The outcome does not depend on the order in which routers are served, as nothing passes between them within a cycle.
 
 mod construction;
 mod ports;
+#[cfg(test)]
+mod reference;
 
 use std::collections::VecDeque;
 
@@ -22,7 +24,7 @@ use counterpoint_framework::kernel::{Inputs, members};
 
 use super::lane::Cut;
 use super::topology::{Hop, Topology};
-use ports::{Exit, Flit, Injector, InputChannel, NONE, Output, Passage, Router};
+use ports::{Exit, Flit, Injector, InputChannel, NONE, Output, Passage, Router, find_from};
 
 /// Sizes and latencies of all routers of a network.
 #[derive(Clone, Copy, Debug)]
@@ -68,8 +70,9 @@ pub(super) struct Fabric {
     outputs: Vec<Output>,
     /// Credits of each output's virtual channels.
     credits: Vec<usize>,
-    /// Whether a packet has one of these.
+    /// Whether a packet has one of these, and the queue whose turn it is to have it, counted within the router.
     taken: Vec<bool>,
+    head_turns: Vec<usize>,
     /// Credits on their way back: when, and of which virtual channel of an output.
     returns: VecDeque<(u64, usize)>,
     /// Per end that takes messages, its router and output.
@@ -88,8 +91,6 @@ pub(super) struct Fabric {
 struct Grant {
     output: usize,
     channel: usize,
-    /// The virtual channel of the link behind the output.
-    next: usize,
 }
 
 impl Fabric {
@@ -228,39 +229,63 @@ impl Fabric {
         };
         let queue = &mut self.channels[channel];
         (queue.output, queue.class, queue.next) = (output, class, NONE);
-        self.outputs[output].wanted.insert(channel - self.routers[router].channel);
+        let place = &mut self.outputs[output];
+        place.wanted.insert(channel - self.routers[router].channel);
+        place.heads += usize::from(target != router);
         Ok(())
     }
 
-    /// Every output of a router grants a virtual channel, and every input accepts an output. Returns the next cycle in which
-    /// this may come out differently, unless a flit comes.
+    /// Gives the free virtual channels of a link to heads that want them.
+    fn allocate(&mut self, output: usize, first: usize, cycle: u64) {
+        let (virtual_channels, lanes) = (self.virtual_channels(), self.shape.lanes);
+        let begin = self.outputs[output].lane_turn;
+        for next in (begin..begin + virtual_channels).map(|next| next % virtual_channels) {
+            let link_channel = output * virtual_channels + next;
+            if self.taken[link_channel] || self.credits[link_channel] == 0 {
+                continue;
+            }
+            let Output { wanted, heads, .. } = &self.outputs[output];
+            if *heads == 0 {
+                break;
+            }
+            let fits = |local: usize| {
+                let (queue, flit) = (&self.channels[first + local], self.front(first + local));
+                let is_head = queue.next == NONE && queue.class == next / lanes;
+                let is_there = is_head && queue.length > 0 && flit.ready <= cycle;
+                is_there && (!self.shape.ordered || self.lane_of(flit.slot) == next % lanes)
+            };
+            let Some(local) = find_from(wanted, self.head_turns[link_channel], fits) else { continue };
+            self.head_turns[link_channel] = local + 1;
+            self.taken[link_channel] = true;
+            self.channels[first + local].next = next;
+            let place = &mut self.outputs[output];
+            place.heads -= 1;
+            place.lane_turn = (next + 1) % virtual_channels;
+        }
+    }
+
+    /// Every output of a router grants a queue, and every input accepts an output. Returns the next cycle in which this may come
+    /// out differently, unless a flit comes.
     fn grant(&mut self, router: usize, cycle: u64, exits: &impl Exits) -> u64 {
         let mut next = u64::MAX;
         self.grants.clear();
         let first = self.routers[router].channel;
         for output in self.routers[router].outputs.clone() {
-            let wanted = &self.outputs[output].wanted;
-            let turn = self.outputs[output].turn;
-            let (mut place, mut wrapped) = (turn, false);
-            while let Some(local) = wanted.turn(place) {
-                let goes_round = local < place;
-                if goes_round && wrapped || (goes_round || wrapped) && local >= turn {
-                    break;
-                }
-                (place, wrapped) = (local + 1, wrapped || goes_round);
+            if self.outputs[output].heads > 0 {
+                self.allocate(output, first, cycle);
+            }
+            let Output { wanted, turn, .. } = &self.outputs[output];
+            let passes = |local: usize| {
                 let channel = first + local;
                 if self.channels[channel].length == 0 {
-                    continue;
+                    return false;
                 }
                 let ready = self.front(channel).ready;
                 next = next.min(ready.max(cycle + 1));
-                if ready > cycle {
-                    continue;
-                }
-                if let Some(link_channel) = self.next_channel(output, channel, exits) {
-                    self.grants.push(Grant { output, channel, next: link_channel });
-                    break;
-                }
+                ready <= cycle && self.can_pass(output, channel, exits)
+            };
+            if let Some(local) = find_from(wanted, *turn, passes) {
+                self.grants.push(Grant { output, channel: first + local });
             }
         }
         let outputs = self.routers[router].outputs.clone();
@@ -277,30 +302,22 @@ impl Fabric {
         next
     }
 
-    /// The virtual channel behind an output to which the front flit of a queue can pass now.
-    fn next_channel(&self, output: usize, channel: usize, exits: &impl Exits) -> Option<usize> {
-        let Output { exit, lane_turn, .. } = &self.outputs[output];
-        if let Exit::End(end) = exit {
-            return exits.is_open(*end).then_some(0);
+    /// Whether there is room behind an output for the front flit of a queue.
+    fn can_pass(&self, output: usize, channel: usize, exits: &impl Exits) -> bool {
+        match self.outputs[output].exit {
+            Exit::End(end) => exits.is_open(end),
+            Exit::Link { .. } => {
+                let next = self.channels[channel].next;
+                next != NONE && self.credits[output * self.virtual_channels() + next] > 0
+            }
         }
-        let (queue, first) = (&self.channels[channel], output * self.virtual_channels());
-        if queue.next != NONE {
-            return (self.credits[first + queue.next] > 0).then_some(queue.next);
-        }
-        let lanes = self.shape.lanes;
-        let is_free = |next: &usize| !self.taken[first + next] && self.credits[first + next] > 0;
-        let of_class = |lane: usize| queue.class * lanes + lane % lanes;
-        if self.shape.ordered {
-            return Some(of_class(self.lane_of(self.front(channel).slot))).filter(is_free);
-        }
-        (*lane_turn..lane_turn + lanes).map(of_class).find(is_free)
     }
 
     /// A flit passes a router. Returns whether it has left the network.
     fn pass(
         &mut self,
         router: usize,
-        Grant { output, channel, next }: Grant,
+        Grant { output, channel }: Grant,
         cycle: u64,
         topology: &dyn Topology,
         exits: &mut impl Exits,
@@ -333,9 +350,8 @@ impl Fabric {
                 true
             }
             Exit::Link { router: to, input } => {
-                place.lane_turn = (next + 1) % self.shape.lanes;
+                let next = self.channels[channel].next;
                 let link_channel = output * virtual_channels + next;
-                self.channels[channel].next = next;
                 self.credits[link_channel] -= 1;
                 self.taken[link_channel] = !flit.is_tail;
                 let ready = cycle + self.shape.link + self.shape.router;

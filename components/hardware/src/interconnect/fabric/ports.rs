@@ -73,8 +73,29 @@ pub(super) struct Output {
     /// The virtual channels of the router that want it, counted within the router, and whose turn it is.
     pub(super) wanted: Inputs<Box<[u64]>>,
     pub(super) turn: usize,
-    /// The virtual channel of a class whose turn it is to be given.
+    /// Those of them that need a virtual channel of the link, and the one of these whose turn it is to be given.
+    pub(super) heads: usize,
     pub(super) lane_turn: usize,
+}
+
+/// The first member of a set that fits, from the one whose turn it is on and round.
+pub(super) fn find_from(
+    set: &Inputs<Box<[u64]>>,
+    turn: usize,
+    mut fits: impl FnMut(usize) -> bool,
+) -> Option<usize> {
+    let (mut place, mut wrapped) = (turn, false);
+    loop {
+        let member = set.turn(place)?;
+        let goes_round = member < place;
+        if goes_round && wrapped || (goes_round || wrapped) && member >= turn {
+            return None;
+        }
+        if fits(member) {
+            return Some(member);
+        }
+        (place, wrapped) = (member + 1, wrapped || goes_round);
+    }
 }
 
 /// A message on its way.
