@@ -11,7 +11,7 @@ use crate::speeds::output;
 const PAGE: &str = "experiments/validation/NETWORKS.md";
 
 /// Loads in flits per cycle and source. The last one is beyond every saturation but that of permutations.
-const LOADS: [&str; 5] = ["0.05", "0.15", "0.25", "0.35", "1"];
+const LOADS: [&str; 5] = ["0.05", "0.15", "0.25", "0.35", "1.0"];
 
 /// A network under a pattern.
 struct Case {
@@ -89,7 +89,7 @@ const CASES: [Case; 15] = [
 
 /// Routers of BookSim with the stages of ours: three cycles in all, and four virtual channels of eight flits.
 const PEER: &str = "routing_delay=0 vc_alloc_delay=1 sw_alloc_delay=1 num_vcs=4 vc_buf_size=8 injection_rate_uses_flits=1 \
-                    latency_thres=100000";
+                    latency_thres=100000.0";
 
 /// Loads networks up to saturation and prints what they accept, with which latency.
 #[derive(clap::Args)]
@@ -151,7 +151,7 @@ fn number(text: Option<&str>, what: &str) -> Result<f64, String> {
 /// Runs all loads of a case with the example of the hardware crate.
 fn ours(case: &Case, root: &Path) -> Result<Vec<Figures>, String> {
     let mut command = Command::new(env!("CARGO"));
-    command.current_dir(root).args(["run", "--quiet", "--release", "-p", "counterpoint-hardware"]);
+    command.current_dir(root).args(["run", "--quiet", "-p", "counterpoint-hardware"]);
     command.args(["--example", "network_load", "--", case.network, &case.ends.to_string(), case.pattern]);
     let text = output(command.arg(case.flits.to_string()).args(LOADS))?;
     let figures = |line: &str| {
@@ -172,7 +172,7 @@ fn theirs(case: &Case, network: &str, load: &str, folder: &Path) -> Result<Figur
     let place = tempfile::tempdir().map_err(|error| format!("a folder for BookSim: {error}"))?;
     let file = place.path().join("network.cfg");
     // Beyond saturation BookSim measures throughput alone.
-    let kind = if load == "1" { "throughput" } else { "latency" };
+    let kind = if load == "1.0" { "throughput" } else { "latency" };
     let settings = format!(
         "{network} {PEER} traffic={} packet_size={} injection_rate={load} sim_type={kind}",
         case.pattern, case.flits
@@ -186,7 +186,7 @@ fn theirs(case: &Case, network: &str, load: &str, folder: &Path) -> Result<Figur
     let lines: Vec<&str> = text.lines().collect();
     let value = |line: Option<&&str>, what: &str| {
         let words = line.and_then(|line| line.split_once('=')?.1.split_whitespace().next());
-        number(words, what)
+        number(words, what).map_err(|error| format!("{error}: {}", lines.last().unwrap_or(&"no output")))
     };
     let find = |name: &str| lines.iter().rposition(|line| line.starts_with(name)).unwrap_or(lines.len());
     // Sinks take what sources inject; only the latter is by source.
@@ -214,8 +214,7 @@ fn page_begin() -> String {
          flits per cycle and source: the load that is offered, what of it arrives, and that of the sources that fare worst and best. The\n\
          latency is the mean number of cycles from a message being made to it being taken; beyond saturation it grows without end, and `–`\n\
          stands for it. Routers take 3 cycles and links 1, and an input has 4 virtual channels of 8 flits.\n\n\
-         What differs: BookSim gives a packet its virtual channel a cycle before its switch, ours both at once, so ours saturates later with\n\
-         packets of one flit. BookSim's ejection takes a cycle more. `ordered` keeps the packets of two ends in one virtual channel, as memory\n\
+         A message needs a cycle more in BookSim to leave the network. `ordered` keeps the packets of two ends in one virtual channel, as memory\n\
          needs it; BookSim has no such order. Its least and most rates are those at which sources inject.\n\n",
     );
     let ours = ["accepted", "least", "most", "latency"];

@@ -103,12 +103,13 @@ fn keep(outbox: &dyn Outbox, exported: &Exported, path: PathBuf) -> Result<PathB
 }
 
 /// Kinds whose first part does not say where a reader of the trace would look for them.
-const CLASSES: [(&str, &str); 4] = [
+const CLASSES: [(&str, &str); 5] = [
     ("io/pcie-link", "pcie"),
     ("io/storage", "storage"),
     // The engine of the device: what it does is the device's part of a copy.
     ("io/copy-engine", "gpu"),
     ("interconnect/crossbar", "network"),
+    ("interconnect/network", "network"),
 ];
 
 /// The service of a component: its class, and which part of the machine it is in.
