@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use counterpoint::{FAILURE, NOT_VERIFIED, SUCCESS};
+use counterpoint_cli::{FAILURE, NOT_VERIFIED, SUCCESS};
 
 use crate::cli::{Called, application, call, tiny};
 use crate::support::{refusal, request, root};

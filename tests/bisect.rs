@@ -1,7 +1,7 @@
 //! `counterpoint bisect`: equal runs are reported as equal, and a difference is found where the runs
 //! themselves show it.
 
-use counterpoint::{FAILURE, NOT_VERIFIED, SUCCESS};
+use counterpoint_cli::{FAILURE, NOT_VERIFIED, SUCCESS};
 use counterpoint_framework::time::{Quantity, SimTime};
 use counterpoint_simulation::run::RunRequest;
 

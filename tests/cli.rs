@@ -1,6 +1,6 @@
 //! The `counterpoint` command, called in process: its output, its files, its exit status.
 
-use counterpoint::{FAILURE, INTERRUPTED, NOT_VERIFIED, SUCCESS};
+use counterpoint_cli::{FAILURE, INTERRUPTED, NOT_VERIFIED, SUCCESS};
 
 pub(crate) use crate::command::{Called, call, call_with};
 pub(crate) use crate::support::application;

@@ -1,6 +1,6 @@
 //! Applications that run together on one machine.
 
-use counterpoint::{FAILURE, SUCCESS};
+use counterpoint_cli::{FAILURE, SUCCESS};
 use counterpoint_tests::points::table;
 
 use crate::cli::call;

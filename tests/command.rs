@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use counterpoint::{Console, PAPERS, main_with};
+use counterpoint_cli::{Console, PAPERS, main_with};
 use counterpoint_framework::model::Extension;
 
 /// Result of a call.

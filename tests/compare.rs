@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use counterpoint::{FAILURE, NOT_VERIFIED, SUCCESS};
+use counterpoint_cli::{FAILURE, NOT_VERIFIED, SUCCESS};
 
 use crate::cli::{Called, call};
 

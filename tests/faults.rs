@@ -1,6 +1,6 @@
 //! Faults on the links of a real machine: each is noticed, and the report leads to it.
 
-use counterpoint::{FAILURE, NOT_VERIFIED, SUCCESS};
+use counterpoint_cli::{FAILURE, NOT_VERIFIED, SUCCESS};
 use counterpoint_framework::kernel::Outcome;
 use counterpoint_framework::model::StatValue;
 use counterpoint_simulation::run::{RunRequest, RunSummary};

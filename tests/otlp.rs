@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use counterpoint::{FAILURE, NOT_VERIFIED, SUCCESS};
+use counterpoint_cli::{FAILURE, NOT_VERIFIED, SUCCESS};
 use opentelemetry_proto::tonic::common::v1::any_value::Value::BoolValue;
 use opentelemetry_proto::tonic::trace::v1::Span;
 

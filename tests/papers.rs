@@ -1,6 +1,6 @@
 //! Papers together: one program under every runtime that can take it, and overlays of several papers on one machine.
 
-use counterpoint::{FAILURE, SUCCESS};
+use counterpoint_cli::{FAILURE, SUCCESS};
 use counterpoint_tests::command::call_extended;
 use counterpoint_tests::points::{Sound, assert_sound, assert_sound_on_four_sms, table};
 use counterpoint_tests::support::kernels;

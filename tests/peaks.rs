@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use counterpoint::{FAILURE, SUCCESS};
+use counterpoint_cli::{FAILURE, SUCCESS};
 use counterpoint_experiments::validation::peaks::{Extent, Peak, QUANTITIES, Stated, Verdict, peaks};
 use counterpoint_simulation::find::ProjectFiles;
 use counterpoint_simulation::registry;

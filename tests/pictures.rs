@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use counterpoint::{FAILURE, SUCCESS};
+use counterpoint_cli::{FAILURE, SUCCESS};
 use counterpoint_framework::topology::Machine;
 use counterpoint_framework::topology::picture::{Arrays, Graph, Layout, Metrics, Rect};
 use counterpoint_simulation::find::{Sort, list};

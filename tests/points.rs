@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use counterpoint::SUCCESS;
+use counterpoint_cli::SUCCESS;
 
 use crate::command::call;
 use crate::support::root;

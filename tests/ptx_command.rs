@@ -1,6 +1,6 @@
 //! `counterpoint ptx`: its view of a kernel, and its errors.
 
-use counterpoint::{FAILURE, SUCCESS};
+use counterpoint_cli::{FAILURE, SUCCESS};
 
 use crate::cli::call;
 use crate::support::root;

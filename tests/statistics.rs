@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use counterpoint::SUCCESS;
+use counterpoint_cli::SUCCESS;
 use counterpoint_framework::model::StatValue;
 use counterpoint_simulation::run::{RunRequest, RunSummary};
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use counterpoint::{FAILURE, SUCCESS};
+use counterpoint_cli::{FAILURE, SUCCESS};
 use counterpoint_tests::points::table;
 
 use crate::cli::{Called, application, call, tiny};

@@ -92,30 +92,6 @@ fn the_command_would_say_what_the_page_says() {
 }
 
 #[test]
-fn the_crates_say_what_is_stable_as_the_page_does() {
-    let page = text("components/TUTORIAL.md");
-    let crates = [
-        ("framework", "framework"),
-        ("protocols", "components/protocols"),
-        ("hardware", "components/hardware"),
-        ("host-model", "host-model"),
-        ("ptx", "components/ptx"),
-        ("simulation", "experiments/simulation"),
-    ];
-    for (name, folder) in crates {
-        let source = text(&format!("{folder}/src/lib.rs"));
-        let head: String = source.lines().filter_map(|line| line.strip_prefix("//!")).collect();
-        let (_, promise) = head.split_once("version 0.2 on").unwrap_or_else(|| panic!("{folder}: {head}"));
-        let row = page.lines().find(|line| line.starts_with(&format!("| `counterpoint-{name}` |"))).unwrap();
-        let code = row.split('`').skip(3).step_by(2);
-        let words = code.flat_map(|code| code.split(|c: char| !c.is_alphanumeric() && c != '_'));
-        for word in words.filter(|word| !word.is_empty()) {
-            assert!(promise.contains(word), "the head of {folder} does not say that {word} is stable");
-        }
-    }
-}
-
-#[test]
 fn the_machine_computes_the_same_in_the_time_that_the_page_says() {
     let total = |machine: &str, sets: &[&str]| {
         let ps = run(machine, sets).report.outcome.time().as_ps();

@@ -1,6 +1,6 @@
 //! `counterpoint validate`: the table, the page, and its message where nothing was measured.
 
-use counterpoint::{FAILURE, SUCCESS};
+use counterpoint_cli::{FAILURE, SUCCESS};
 
 use crate::cli::call;
 

@@ -1,7 +1,7 @@
 //! Values travel with messages: a machine that is wrong computes wrong values, and the run says so.
 
 use async_trait::async_trait;
-use counterpoint::NOT_VERIFIED;
+use counterpoint_cli::NOT_VERIFIED;
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Variant;
 use counterpoint_framework::telemetry::SpanId;

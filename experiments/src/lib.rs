@@ -1,4 +1,6 @@
 //! Experiments: many runs and their joint results, or results beside a paper, a card or another simulator.
+//!
+//! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 
 pub mod bisect;
 pub mod characterise;

@@ -36,9 +36,7 @@
 //!
 //! The [`guide`] goes on from here: eight short chapters for who writes components.
 //!
-//! From version 0.2 on, [`kernel`], [`model`], [`time`], [`telemetry`], [`testing`], and [`topology::load()`], [`topology::run`] and
-//! [`topology::Machine`] follow semantic versioning. All else is public because other crates of the repository need it, and may
-//! change with any version.
+//! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 
 // The derives name this crate by its full name, also from within.
 extern crate self as counterpoint_framework;

@@ -1,7 +1,6 @@
 //! The host: CPU, memory, the way to the devices, and the runtimes under which an application runs.
 //!
-//! From version 0.2 on, [`runtimes`], [`program`] and [`Driver`] follow semantic versioning. All else is public because other
-//! crates of the repository need it, and may change with any version.
+//! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 //!
 //! A crate adds a runtime by the trait [`runtimes::Runtime`] and what a [`Driver`] can do for it. Those of papers
 //! (`experiments/papers/`) bring these:

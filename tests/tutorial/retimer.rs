@@ -1,9 +1,9 @@
 //! A PCI Express retimer: passes every message on, each direction for itself, a little later.
 
-use counterpoint_framework::kernel::{Fault, In, Out};
-use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
-use counterpoint_framework::time::SimTime;
-use counterpoint_protocols::bus::{BusMessage, BusSocket};
+use counterpoint::component::{Component, Context, Counter, Invalid, Params, Ports, Stats};
+use counterpoint::kernel::{Fault, In, Out};
+use counterpoint::messages::bus::{BusMessage, BusSocket};
+use counterpoint::time::SimTime;
 
 /// Parameters of a retimer.
 #[derive(Clone, Debug, Params)]
@@ -59,10 +59,10 @@ impl Component for Retimer {
 
 #[cfg(test)]
 mod tests {
-    use counterpoint_framework::model::Environment;
-    use counterpoint_framework::testing::Bench;
-    use counterpoint_framework::time::Hertz;
-    use counterpoint_protocols::bus::CommandId;
+    use counterpoint::component::Environment;
+    use counterpoint::messages::bus::CommandId;
+    use counterpoint::testing::Bench;
+    use counterpoint::time::Hertz;
 
     use super::*;
 

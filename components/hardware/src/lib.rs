@@ -1,8 +1,6 @@
 //! Hardware components: one file each, one list per folder.
 //!
-//! From version 0.2 on, [`gpu::cta_scheduler`] ([`CtaPolicy`](gpu::cta_scheduler::CtaPolicy) and what it sees),
-//! [`gpu::sm::View`], [`gpu::sm::WarpPolicy`], [`memory::line_rule`] and [`testing`] follow semantic versioning. All else is
-//! public because other crates of the repository need it, and may change with any version.
+//! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 //!
 //! Crates of papers (`experiments/papers/`) bring further kinds and variants:
 //!

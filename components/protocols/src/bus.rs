@@ -167,6 +167,7 @@ pub struct Description {
 
 /// A message on the bus.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum BusMessage {
     /// Host to device.
     Command(Command),

@@ -3,8 +3,7 @@
 //! Hardware and host never name each other; they meet here. A role is a socket type: the two ends of a link line take
 //! the two sides of one.
 //!
-//! From version 0.2 on, all messages and sockets, and [`extra`], follow semantic versioning. All else is public because other
-//! crates of the repository need it, and may change with any version.
+//! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 
 pub mod bus;
 pub mod extra;

@@ -14,8 +14,7 @@
 //! - `execute`: a warp, its accesses, and reports on one that cannot continue.
 //! - [`functional`]: whole launches on a flat memory.
 //!
-//! This crate makes no promise from version 0.2 on: all of it is public because other crates of the repository need it, and may
-//! change with any version.
+//! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 //!
 //! ```
 //! use counterpoint_ptx::Kernel;

@@ -2,6 +2,8 @@
 //! the figures that validation compares with.
 //!
 //! Only programs with users depend on this crate, so that a changed file builds nothing else again. Papers carry their own files.
+//!
+//! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 
 use counterpoint_framework::model::Registry;
 use counterpoint_simulation::built_in;

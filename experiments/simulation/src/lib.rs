@@ -3,8 +3,7 @@
 //! Here meet the framework, which knows no hardware, the components, and the files that users write. Studies, comparisons and reports
 //! stand on it.
 //!
-//! From version 0.2 on [`built_in!`], [`cost::CostReport`], [`run_value::RunValue`], [`references`], [`run`] and [`registry_with`] follow semantic
-//! versioning; the rest may change with any version.
+//! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 
 pub mod application;
 pub mod find;

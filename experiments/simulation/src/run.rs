@@ -63,6 +63,7 @@ pub use simulation::{Simulation, start, start_watched};
 
 /// A buffer that was looked at.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Check {
     /// The buffer.
     pub buffer: String,
@@ -73,6 +74,7 @@ pub struct Check {
 }
 
 /// Result of a run.
+#[non_exhaustive]
 pub struct RunSummary {
     /// Name of the machine.
     pub machine: String,

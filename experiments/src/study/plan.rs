@@ -21,6 +21,7 @@ use super::values::KnownValues;
 
 /// A study that is sound.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Study {
     /// Name of the study.
     pub name: String,
@@ -52,6 +53,7 @@ pub struct Study {
 
 /// A run of a study.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Point {
     /// Its label in each dimension.
     pub labels: Vec<String>,

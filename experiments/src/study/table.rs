@@ -15,6 +15,7 @@ use crate::recorded::statistics;
 
 /// The points that are finished.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Results {
     /// The names of the dimensions.
     pub dimensions: Vec<String>,

@@ -4,6 +4,8 @@
 //! A [`ProcessNetwork`] is cut into islands; each runs on its own through a window of simulated time no longer than the
 //! shortest latency between islands, so nothing that happens elsewhere can reach it meanwhile. Windows, islands and
 //! threads change how fast a machine runs and nothing else.
+//!
+//! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 
 mod channel;
 mod control;

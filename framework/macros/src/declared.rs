@@ -5,6 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Attribute, Error, Expr, ExprLit, ExprUnary, Lit, LitStr, Result};
 
+use crate::root::model;
 use crate::written::Written;
 
 /// Declaration of a parameter or of a choice.
@@ -28,8 +29,8 @@ impl Text {
     /// The value as a tree, for a constant.
     pub(crate) fn written(&self) -> Result<TokenStream> {
         let Some(literal) = &self.literal else {
-            let value = &self.value;
-            return Ok(quote!(::counterpoint_framework::model::form::Written::Scalar(#value)));
+            let (value, model) = (&self.value, model());
+            return Ok(quote!(#model::form::Written::Scalar(#value)));
         };
         match Written::parse(literal) {
             Ok(written) => Ok(written.tokens()),

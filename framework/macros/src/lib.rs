@@ -1,5 +1,7 @@
 //! The four derives of the framework. Each takes a plain struct or enum whose doc comments, types and attributes are
 //! the single declaration of a component's parameters, of a parameter's choices, of its ports or of its statistics.
+//!
+//! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 
 use proc_macro::TokenStream;
 
@@ -7,6 +9,7 @@ mod declared;
 mod fields;
 mod params;
 mod ports;
+mod root;
 mod stats;
 mod written;
 

@@ -7,6 +7,7 @@ use syn::{Attribute, Data, DeriveInput, Error, Fields, Ident, LitStr, Result, To
 
 use crate::declared::{Declared, Text, declared};
 use crate::fields::doc;
+use crate::root::model;
 
 pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
     let Data::Struct(data) = &input.data else {
@@ -19,7 +20,7 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
     };
     let (mut specs, mut described, mut read, mut names) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut locals, mut forms, mut checks) = (Vec::new(), Vec::new(), Vec::new());
-    let model = quote!(::counterpoint_framework::model);
+    let model = model();
     for field in fields {
         let Some(ident) = &field.ident else { continue };
         let declared = declared(&field.attrs)?;
@@ -116,7 +117,7 @@ pub(crate) fn derive_choice(input: DeriveInput) -> Result<TokenStream> {
         variants.push(&variant.ident);
     }
     let ident = &input.ident;
-    let model = quote!(::counterpoint_framework::model);
+    let model = model();
     Ok(quote! {
         impl #ident {
             /// The name by which YAML chooses it.
@@ -160,8 +161,9 @@ fn name(declared: &Declared, ident: &Ident) -> Result<String> {
 
 /// What the compiler computes of a declaration: each ends with a panic at the attribute that is wrong.
 fn checks_of(declared: &Declared, ty: &Type, bounds: &TokenStream) -> Result<Vec<TokenStream>> {
-    let form = quote!(::counterpoint_framework::model::form);
-    let of = quote!(&<#ty as ::counterpoint_framework::model::Parameter>::FORM);
+    let model = model();
+    let form = quote!(#model::form);
+    let of = quote!(&<#ty as #model::Parameter>::FORM);
     let mut checks = Vec::new();
     for text in [&declared.min, &declared.max].into_iter().flatten() {
         let value = &text.value;
@@ -204,7 +206,8 @@ fn moved(attributes: &[Attribute], names: &[String]) -> Result<Vec<TokenStream>>
                 return Err(Error::new(name.span(), "this name has moved already"));
             }
             former.push(name.value());
-            moved.push(quote!(::counterpoint_framework::model::Moved { name: #name, hint: #hint }));
+            let model = model();
+            moved.push(quote!(#model::Moved { name: #name, hint: #hint }));
             Ok(())
         })?;
     }

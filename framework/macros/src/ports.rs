@@ -4,17 +4,16 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::fields::{doc, named};
+use crate::root::framework;
 
 pub(crate) fn derive(input: syn::DeriveInput) -> syn::Result<TokenStream> {
-    let name = &input.ident;
+    let (name, framework) = (&input.ident, framework());
     let (mut info, mut wire) = (Vec::new(), Vec::new());
     for field in named(&input)? {
         let (ident, kind, doc) = (&field.ident, &field.ty, doc(&field.attrs));
         let text = ident.as_ref().map(ToString::to_string).unwrap_or_default();
-        info.push(quote! { <#kind as ::counterpoint_framework::model::PortField>::info(#text, #doc) });
-        wire.push(
-            quote! { #ident: <#kind as ::counterpoint_framework::model::PortField>::wire(wiring, #text) },
-        );
+        info.push(quote! { <#kind as #framework::model::PortField>::info(#text, #doc) });
+        wire.push(quote! { #ident: <#kind as #framework::model::PortField>::wire(wiring, #text) });
     }
     let none = info.is_empty().then(|| {
         quote! {
@@ -24,14 +23,14 @@ pub(crate) fn derive(input: syn::DeriveInput) -> syn::Result<TokenStream> {
         }
     });
     Ok(quote! {
-        impl ::counterpoint_framework::model::Ports for #name {
+        impl #framework::model::Ports for #name {
             #none
 
-            fn info() -> ::std::vec::Vec<::counterpoint_framework::model::PortInfo> {
+            fn info() -> ::std::vec::Vec<#framework::model::PortInfo> {
                 ::std::vec![#(#info),*]
             }
 
-            fn wire(wiring: &mut ::counterpoint_framework::kernel::Wiring<'_>) -> Self {
+            fn wire(wiring: &mut #framework::kernel::Wiring<'_>) -> Self {
                 let _ = &wiring;
                 Self { #(#wire),* }
             }

@@ -5,9 +5,10 @@ use quote::quote;
 use syn::{Error, Ident};
 
 use crate::fields::{doc, named};
+use crate::root::model;
 
 pub(crate) fn derive(input: syn::DeriveInput) -> syn::Result<TokenStream> {
-    let name = &input.ident;
+    let (name, model) = (&input.ident, model());
     let (mut visits, mut sums, mut names) = (Vec::new(), Vec::new(), Vec::new());
     for field in named(&input)? {
         let (ident, doc) = (&field.ident, doc(&field.attrs));
@@ -34,18 +35,17 @@ pub(crate) fn derive(input: syn::DeriveInput) -> syn::Result<TokenStream> {
             return Err(Error::new_spanned(ident, format!("another statistic has the name `{text}`")));
         }
         names.push(text.clone());
-        let label =
-            quote!(::counterpoint_framework::model::StatLabel { name: #text, unit: #unit, doc: #doc });
+        let label = quote!(#model::StatLabel { name: #text, unit: #unit, doc: #doc });
         if let (Some(part), Some(whole)) = (part, whole) {
             visits.push(quote!(self.#ident.visit_of(#label, &self.#part, &self.#whole, visitor);));
             continue;
         }
-        visits.push(quote!(::counterpoint_framework::model::Stat::visit(&self.#ident, #label, visitor);));
-        sums.push(quote!(::counterpoint_framework::model::Stat::absorb(&self.#ident, &other.#ident);));
+        visits.push(quote!(#model::Stat::visit(&self.#ident, #label, visitor);));
+        sums.push(quote!(#model::Stat::absorb(&self.#ident, &other.#ident);));
     }
     Ok(quote! {
-        impl ::counterpoint_framework::model::Stats for #name {
-            fn visit(&self, visitor: &mut dyn ::counterpoint_framework::model::StatVisitor) {
+        impl #model::Stats for #name {
+            fn visit(&self, visitor: &mut dyn #model::StatVisitor) {
                 let _ = &visitor;
                 #(#visits)*
             }

@@ -3,6 +3,8 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use crate::root::model;
+
 /// A value in YAML's flow style.
 pub(crate) enum Written {
     Null,
@@ -27,7 +29,8 @@ impl Written {
 
     /// The constant that it is.
     pub(crate) fn tokens(&self) -> TokenStream {
-        let written = quote!(::counterpoint_framework::model::form::Written);
+        let model = model();
+        let written = quote!(#model::form::Written);
         match self {
             Written::Null => quote!(#written::Null),
             Written::Scalar(text) => quote!(#written::Scalar(#text)),

@@ -12,6 +12,9 @@
 //! 7. [`hangs`]: the report of a run that cannot go on.
 //! 8. [`scaling`]: how far threads help, measured and predicted.
 //!
+//! The examples import from this crate. A crate of a user imports the same names from `counterpoint`: [`model`](crate::model) is
+//! `component` there, [`topology`](crate::topology) is `machine`, and the others keep their names.
+//!
 //! The words: a *component* is an independent process with parameters, ports and statistics. A *link* joins an output
 //! to an input and takes time. *Simulated time* is a whole number of picoseconds ([`SimTime`](crate::time::SimTime));
 //! it has nothing to do with how long the simulation takes. A component's *clock* has an *edge* at time zero and then

@@ -13,6 +13,7 @@ pub(super) const FOR_SUMS: usize = 10;
 
 /// The spans of a run, by start.
 #[derive(Default)]
+#[non_exhaustive]
 pub struct Trace {
     /// The spans: parents before their parts, which lie within them.
     pub spans: Vec<Span>,

@@ -17,6 +17,7 @@ use crate::time::{Clock, Latency, SimTime};
 const DEFAULT_CAPACITY: u32 = 4;
 
 /// Report of a run.
+#[non_exhaustive]
 pub struct RunReport {
     /// Its outcome.
     pub outcome: Outcome,

@@ -45,6 +45,7 @@ use crate::model::{Catalogue, Diagnostics, Report, SourceMap};
 
 /// A machine with the texts that it was read from, which later problems may want to point into.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Loaded {
     /// The machine.
     pub machine: Machine,

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    counterpoint::main(counterpoint::PAPERS)
+    counterpoint_cli::main(counterpoint_cli::PAPERS)
 }

@@ -16,7 +16,7 @@ use crate::{Console, INTERRUPTED, main_with};
 ///
 /// ```no_run
 /// fn main() -> std::process::ExitCode {
-///     counterpoint::main(&[])
+///     counterpoint_cli::main(&[])
 /// }
 /// ```
 pub fn main(extensions: &[Extension]) -> ExitCode {

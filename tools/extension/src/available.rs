@@ -1,7 +1,6 @@
 //! A value of studies: the number of SMs that the governor has made available.
-use counterpoint_framework::model::StatValue;
-use counterpoint_simulation::run::RunSummary;
-use counterpoint_simulation::run_value::RunValue;
+use counterpoint::component::StatValue;
+use counterpoint::run::{RunSummary, RunValue};
 
 pub const AVAILABLE: RunValue = RunValue { name: "available_sms", unit: "SMs", of: available };
 

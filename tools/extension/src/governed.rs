@@ -1,8 +1,8 @@
 //! Kernels one after another, on the SMs that the governor has made available.
 
-use counterpoint_framework::kernel::{Fault, In, Source};
-use counterpoint_framework::model::{Equipped, Ports, Site};
-use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, Placement, Turn, View};
+use counterpoint::component::{Equipped, Ports, Site};
+use counterpoint::gpu::cta_scheduler::{CtaPolicy, Placement, Turn, View};
+use counterpoint::kernel::{Fault, In, Source};
 
 use crate::governor::Limit;
 

@@ -1,7 +1,7 @@
 //! Makes SMs available one after another.
-use counterpoint_framework::kernel::{Fault, Message, Out};
-use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
-use counterpoint_framework::time::Cycles;
+use counterpoint::component::{Component, Context, Counter, Invalid, Params, Ports, Stats};
+use counterpoint::kernel::{Fault, Message, Out};
+use counterpoint::time::Cycles;
 
 /// From the governor: the number of SMs that may have blocks.
 #[derive(Clone, Debug, Hash)]

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    counterpoint::main(&[example_extension::register])
+    counterpoint_cli::main(&[example_extension::register])
 }

@@ -1,7 +1,7 @@
 //! A ring of routers whose links lead in one direction.
 
-use counterpoint_framework::model::{Params, Variant};
-use counterpoint_hardware::interconnect::topology::{Ends, Hop, Route, RouterLink, Topology, Wiring};
+use counterpoint::component::{Params, Variant};
+use counterpoint::network::{Ends, Hop, Route, RouterLink, Topology, Wiring};
 
 /// Size of the ring.
 #[derive(Clone, Debug, Params)]
@@ -31,7 +31,8 @@ impl Topology for OneWay {
 
     fn wire(&mut self, ends: Ends) -> Result<Wiring, String> {
         let mut wiring = ends.spread(self.0);
-        wiring.links = (0..self.0).map(|from| RouterLink { from, port: 0, to: (from + 1) % self.0 }).collect();
+        wiring.links =
+            (0..self.0).map(|from| RouterLink { from, port: 0, to: (from + 1) % self.0 }).collect();
         Ok(wiring)
     }
 

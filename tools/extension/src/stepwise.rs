@@ -1,12 +1,10 @@
 //! The host waits for every kernel before it goes on, as if each launch were followed by `cudaDeviceSynchronize`.
-use async_trait::async_trait;
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::Variant;
-use counterpoint_framework::telemetry::SpanId;
-use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::{Condition, LaunchStep, Range, Step};
-use counterpoint_host_model::runtimes::{Runtime, Sender, Sends, Walks, phases};
-use counterpoint_protocols::bus::Direction;
+use counterpoint::component::Variant;
+use counterpoint::host::program::{Condition, LaunchStep, Range, Step};
+use counterpoint::host::{Driver, Runtime, Sender, Sends, Walks, async_trait, phases};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::bus::Direction;
+use counterpoint::telemetry::SpanId;
 
 type Done = Result<(), Fault>;
 /// The runtime.

@@ -1,7 +1,7 @@
 //! The youngest ready warp first.
 
-use counterpoint_framework::model::Variant;
-use counterpoint_hardware::gpu::sm::{View, WarpPolicy};
+use counterpoint::component::Variant;
+use counterpoint::gpu::warp_scheduler::{View, WarpPolicy};
 
 /// The warp scheduler `youngest`.
 pub struct Youngest;

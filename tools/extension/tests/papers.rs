@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use counterpoint::{Console, PAPERS, SUCCESS, main_with};
-use counterpoint_framework::model::Extension;
+use counterpoint::component::Extension;
+use counterpoint_cli::{Console, PAPERS, SUCCESS, main_with};
 
 /// Calls the command with extensions, and returns its exit status and output.
 fn call(extensions: &[Extension], arguments: &[&str]) -> (u8, String) {

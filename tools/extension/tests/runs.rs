@@ -34,6 +34,10 @@ fn the_command_knows_what_the_extension_brings_along() {
         ("runtimes", "stepwise"),
         ("machines", "eight"),
         ("overlays", "governed"),
+        ("policies", "reads-first"),
+        ("policies", "most-recent"),
+        ("policies", "buddy"),
+        ("policies", "one-way-ring"),
         ("studies", "governors"),
     ] {
         assert!(call(&["list", what]).contains(name), "{name}");
@@ -53,6 +57,26 @@ fn its_parts_run_in_machines_of_the_tree_and_of_its_own() {
     let out = tempfile::tempdir().unwrap_or_else(|error| panic!("no folder: {error}"));
     let out = out.path().display().to_string();
     call(&["run", "gtx480", "vecadd", "--with", "governed", "--set", "app.n=1000", "--out", &out]);
+}
+
+#[test]
+fn its_memory_policies_are_right_and_give_one_hash_on_one_thread_and_two() {
+    let hash = |more: &[&str]| {
+        let out = tempfile::tempdir().unwrap_or_else(|error| panic!("no folder: {error}"));
+        let folder = out.path().display().to_string();
+        let run = ["run", "eight", "hotspot", "--set", "app.size=small", "--hash", "--out", &folder];
+        let printed = call(&[&run, more].concat());
+        let line = printed.lines().find(|line| line.trim_start().to_lowercase().starts_with("hash"));
+        line.unwrap_or_else(|| panic!("no hash in {printed}")).to_owned()
+    };
+    let with = hash(&["--with", "memory", "--with", "governed"]);
+    assert_ne!(with, hash(&["--with", "governed"]), "the policies change the run");
+    assert_eq!(with, hash(&["--with", "memory", "--with", "governed", "--threads", "2", "--force-threads"]));
+}
+
+#[test]
+fn its_topology_carries_a_run() {
+    assert_ne!(time(&["--with", "one-way"]), time(&[]));
 }
 
 #[test]

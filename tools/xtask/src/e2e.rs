@@ -13,7 +13,7 @@ const PICTURES: &str = "target/e2e/pictures";
 pub(crate) fn run(counterpoint: Option<&str>) -> Result<(), String> {
     let root = crate::tree::root()?;
     if counterpoint.is_none() {
-        cargo(&root, &["build", "--package", "counterpoint"])?;
+        cargo(&root, &["build", "--package", "counterpoint-cli"])?;
     }
     let counterpoint = counterpoint.unwrap_or("target/debug/counterpoint");
     let e2e = ["--manifest-path", "tools/e2e/Cargo.toml", "--target-dir", "target/e2e"];

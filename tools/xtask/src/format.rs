@@ -10,7 +10,11 @@ use std::process::Command;
 const EDITION: &str = "2024";
 
 /// The macros whose lines declare modules, `pub mod file::Kind;`.
-const LISTS: [&str; 2] = ["counterpoint_framework::components! {", "counterpoint_framework::variants! {"];
+const LISTS: [&str; 3] = [
+    "counterpoint_framework::components! {",
+    "counterpoint_framework::variants! {",
+    "counterpoint::component::variants! {",
+];
 
 /// Sources that a build script compiles, which are part of no crate.
 const ALONE: [&str; 1] = ["tools/cuda/runtime/library/lib.rs"];
@@ -82,11 +86,12 @@ mod tests {
 
     #[test]
     fn the_lines_of_lists_are_found() {
-        let [components, variants] = LISTS;
+        let [components, variants, exported] = LISTS;
         let text = format!(
             "mod lane;\n\n{components}\n    /// Registers.\n    fn register;\n\n    pub mod pcie::PcieLink;\n    \
-             mod storage::Storage;\n}}\n\nmod other;\n\n{variants}\n    fn register, of dyn Policy;\n    mod a::B;\n}}\n"
+             mod storage::Storage;\n}}\n\nmod other;\n\n{variants}\n    fn register, of dyn Policy;\n    mod a::B;\n}}\n\n\
+             {exported}\n    mod c::D;\n}}\n"
         );
-        assert_eq!(modules(&text).collect::<Vec<_>>(), ["pcie", "storage", "a"]);
+        assert_eq!(modules(&text).collect::<Vec<_>>(), ["pcie", "storage", "a", "c"]);
     }
 }

@@ -25,6 +25,7 @@ mod ptx;
 mod ptxas;
 mod quick;
 mod random_programs;
+mod semver;
 mod slow;
 mod speeds;
 mod starter;
@@ -80,6 +81,8 @@ enum Chore {
     Lines,
     Network(network::NetworkLoads),
     Quick(quick::Quick),
+    /// Compares what the library promises with the last version. Installs cargo-semver-checks.
+    Semver,
     Slow(slow::Slow),
     Speeds(speeds::Speeds),
     /// Times every test, and writes the table of the slowest fifty.
@@ -111,6 +114,7 @@ fn main() -> ExitCode {
         Chore::Lines => lines::run(),
         Chore::Network(chore) => chore.run(),
         Chore::Quick(chore) => chore.run(),
+        Chore::Semver => semver::run(),
         Chore::Slow(chore) => chore.run(),
         Chore::Speeds(chore) => chore.run(),
         Chore::Tests => test_times::run(),

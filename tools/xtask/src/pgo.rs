@@ -85,7 +85,7 @@ fn build(root: &Path, folder: &Path, compiler: &Compiler, flags: &str) -> Result
         "dist",
         "--locked",
         "--package",
-        "counterpoint",
+        "counterpoint-cli",
         "--target",
     ]);
     cargo.arg(&compiler.host).arg("--target-dir").arg(folder).env("RUSTFLAGS", flags);

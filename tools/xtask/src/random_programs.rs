@@ -16,7 +16,7 @@ pub(crate) struct RandomPrograms {
 impl RandomPrograms {
     pub(crate) fn run(self) -> Result<(), String> {
         let mut command = Command::new(env!("CARGO"));
-        command.args(["test", "-p", "counterpoint", "--test", "command", "--", "--ignored", "--exact"]);
+        command.args(["test", "-p", "counterpoint-cli", "--test", "command", "--", "--ignored", "--exact"]);
         command.arg("real::random_programs::slow::hundreds_of_programs_are_right_under_every_runtime");
         command.env("COUNTERPOINT_SEEDS", format!("{}..{}", self.seed, self.seed.saturating_add(self.count)));
         let status = command.status().map_err(|error| format!("cargo: {error}"))?;

@@ -102,7 +102,11 @@ mod tests {
         assert_eq!(owner("framework/src/lib.rs"), Some("counterpoint-framework"));
         assert_eq!(owner("README.md"), None);
         let users = with_users(&crates, &names(&["counterpoint-hardware"]));
-        assert!(users.is_superset(&names(&["counterpoint", "counterpoint-crcs", "counterpoint-simulation"])));
+        assert!(users.is_superset(&names(&[
+            "counterpoint-cli",
+            "counterpoint-crcs",
+            "counterpoint-simulation"
+        ])));
         assert!(!users.contains("counterpoint-ptx") && !users.contains("xtask"));
     }
 }

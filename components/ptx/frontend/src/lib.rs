@@ -8,6 +8,8 @@
 //! - [`instrument`]: modules whose kernels report the bytes that their blocks may touch.
 //! - [`mod@slice`]: kernels that run a part of a grid.
 //! - [`program`]: decoding, and kernels as it leaves them.
+//!
+//! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 #![allow(missing_docs, reason = "what people use is documented, and exported by `counterpoint-ptx`")]
 
 pub mod analysis;

@@ -60,6 +60,7 @@ impl std::error::Error for ExecError {}
 
 /// A block of a launch that cannot go on, and where: the same words at every level of detail.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Failure {
     /// `%ctaid` of the block.
     pub ctaid: [u32; 3],

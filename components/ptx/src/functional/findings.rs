@@ -7,6 +7,7 @@ use crate::program::Kernel;
 
 /// A sort of mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Check {
     /// A load of bytes that nobody has written.
     Unwritten,
@@ -25,6 +26,7 @@ impl std::fmt::Display for Check {
 
 /// A mistake that one instruction makes, or two make together.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
     /// The sort of mistake.
     pub check: Check,

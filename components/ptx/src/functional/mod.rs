@@ -81,6 +81,7 @@ impl Default for Options {
 
 /// Statistics of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Statistics {
     /// Instructions, counted once for a warp.
     pub warp_instructions: u64,

@@ -6,10 +6,10 @@
 //! the share of 0.77 % is of a GPU with 32 KB and 48 KB. The ready bit of each entry of the instruction buffers is not in that
 //! share, and is not here.
 
-use counterpoint_framework::model::Node;
-use counterpoint_framework::topology::Machine;
+use counterpoint::component::Node;
+use counterpoint::machine::Machine;
 
-use counterpoint_simulation::cost::{
+use counterpoint::cost::{
     CostReport, FieldBits, Table, bits, l2, named, of_kind, one, parameter, size, width,
 };
 
@@ -174,7 +174,7 @@ impl Cost {
 
 #[cfg(test)]
 mod tests {
-    use counterpoint_simulation::registry_with;
+    use counterpoint::run::registry_with;
     use counterpoint_tests::support;
 
     use super::*;

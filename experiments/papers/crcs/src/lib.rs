@@ -24,8 +24,8 @@ mod policy;
 mod runtime;
 mod values;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_simulation::built_in;
+use counterpoint::application::built_in;
+use counterpoint::component::Registry;
 
 /// Registers all of it.
 pub fn register(registry: &mut Registry) {

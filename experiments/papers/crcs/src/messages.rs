@@ -2,9 +2,9 @@
 
 use std::hash::{Hash, Hasher};
 
-use counterpoint_framework::kernel::Message;
-use counterpoint_protocols::extra::Payload;
-use counterpoint_protocols::launch::{Launch, LaunchId};
+use counterpoint::kernel::Message;
+use counterpoint::messages::extra::Payload;
+use counterpoint::messages::launch::{Launch, LaunchId};
 
 /// From the MMU to the CTA scheduler: an available page has another owner. Pages are available when the
 /// host's copies have arrived, and if the host copies nothing there, when their first owner has handed them

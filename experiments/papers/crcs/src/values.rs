@@ -1,8 +1,7 @@
 //! The value that studies have of runs with profilers.
 
-use counterpoint_ptx::instrument::is_pre_profiler;
-use counterpoint_simulation::run::RunSummary;
-use counterpoint_simulation::run_value::RunValue;
+use counterpoint::ptx::instrument::is_pre_profiler;
+use counterpoint::run::{RunSummary, RunValue};
 
 /// The time of all pre-profilers together, each from the placement of its first block to the end of its last one.
 pub(crate) const PROFILERS: RunValue = RunValue { name: "profilers", unit: "s", of: profilers };

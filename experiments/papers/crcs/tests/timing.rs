@@ -3,28 +3,28 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use counterpoint_crcs::messages::{Irregular, PageMoved, Progress};
-use counterpoint_framework::kernel::Socket;
-use counterpoint_framework::testing::{BenchReport, Probe};
-use counterpoint_hardware::gpu::cta_scheduler::CtaScheduler;
-use counterpoint_hardware::gpu::mmu::Mmu;
-use counterpoint_hardware::testing::{self, assert_finished, bench_with, fault};
-use counterpoint_protocols::bus::{Copy, Direction};
-use counterpoint_protocols::extra::{Extra, LineTag, Note};
-use counterpoint_protocols::launch::{
+use counterpoint::gpu::cta_scheduler::CtaScheduler;
+use counterpoint::gpu::mmu::Mmu;
+use counterpoint::kernel::Socket;
+use counterpoint::messages::bus::{Copy, Direction};
+use counterpoint::messages::extra::{Extra, LineTag, Note};
+use counterpoint::messages::launch::{
     CtaCounts, Launch, LaunchEvent, LaunchId, Precedence, RunCta, SmEvent, SmResources, ToScheduler,
 };
-use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult};
-use counterpoint_protocols::pages::{PageCommand, PageEvent};
-use counterpoint_protocols::translation::{Change, MmuReply, MmuRequest, RangeClaim};
+use counterpoint::messages::memory::{ByteMask, LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult};
+use counterpoint::messages::pages::{PageCommand, PageEvent};
+use counterpoint::messages::translation::{Change, MmuReply, MmuRequest, RangeClaim};
+use counterpoint::testing::gpu::{assert_finished, bench_with, fault};
+use counterpoint::testing::{BenchReport, Probe, gpu};
+use counterpoint_crcs::messages::{Irregular, PageMoved, Progress};
 
 fn tracked(id: u32, precedence: Precedence, source: &str, grid: u32) -> Arc<Launch> {
-    let launch = testing::launch(id, source, grid, 32);
+    let launch = gpu::launch(id, source, grid, 32);
     Arc::new(Launch { precedence, ..Launch::clone(&launch) })
 }
 
 fn kernel(id: u32, grid: u32) -> Arc<Launch> {
-    tracked(id, Precedence::Gated, &testing::kernel("st.shared.u32 [scratch], %r1;"), grid)
+    tracked(id, Precedence::Gated, &gpu::kernel("st.shared.u32 [scratch], %r1;"), grid)
 }
 
 fn note(progress: Progress) -> ToScheduler {
@@ -178,7 +178,7 @@ fn the_guard_keeps_the_last_sm_for_the_oldest_kernel() {
 
 #[test]
 fn a_kernel_waits_for_its_pre_profiler_and_an_irregular_one_for_all_before_it() {
-    let profiler = tracked(1, Precedence::Helper(LaunchId(2)), &testing::kernel(""), 2);
+    let profiler = tracked(1, Precedence::Helper(LaunchId(2)), &gpu::kernel(""), 2);
     let irregular =
         Arc::new(Launch { extra: Extra::new(Irregular, LineTag::NONE), ..Launch::clone(&kernel(3, 1)) });
     let all = [profiler, kernel(2, 2), irregular, kernel(4, 1)];
@@ -193,7 +193,7 @@ fn a_kernel_waits_for_its_pre_profiler_and_an_irregular_one_for_all_before_it() 
 
 #[test]
 fn a_pre_profiler_of_another_grid_is_a_fault() {
-    let profiler = tracked(1, Precedence::Helper(LaunchId(2)), &testing::kernel(""), 3);
+    let profiler = tracked(1, Precedence::Helper(LaunchId(2)), &gpu::kernel(""), 3);
     let script = [profiler, kernel(2, 4)].map(|launch| (5, ToScheduler::Start(launch))).into();
     let (_, report) = schedule("crcs-fifo", 1, script, vec![], |_, _| 100);
     let message = "k#1 counts the blocks of k#2 in a grid of [3, 1, 1], and k#2 has one of [4, 1, 1]";

@@ -4,12 +4,10 @@
 //! Two things of the paper's sum do not hold here. Its 12 K lines of 768 KB have 64 bytes; lines have 128 bytes here. And its labels
 //! begin as -1, for which eight kernels and 32 streams leave no room in eight bits: a ninth says whether a label means anything.
 
-use counterpoint_framework::model::Component;
-use counterpoint_framework::topology::Machine;
-use counterpoint_protocols::memory::LINE_BYTES;
-use counterpoint_simulation::cost::{
-    CostReport, FieldBits, Table, bits, l2, named, of_kind, one, parameter, width,
-};
+use counterpoint::component::Component;
+use counterpoint::cost::{CostReport, FieldBits, Table, bits, l2, named, of_kind, one, parameter, width};
+use counterpoint::machine::Machine;
+use counterpoint::messages::memory::LINE_BYTES;
 
 use crate::allocator::Allocator;
 use crate::labels::TaskLabel;
@@ -114,7 +112,7 @@ impl Cost {
 
 #[cfg(test)]
 mod tests {
-    use counterpoint_simulation::registry_with;
+    use counterpoint::run::registry_with;
     use counterpoint_tests::support;
 
     use super::*;

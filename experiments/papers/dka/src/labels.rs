@@ -5,10 +5,10 @@
 //! nobody reads lines with the label of the kernel before any more, and these are written back and dropped.
 //! Until then lines may be kept longer.
 
-use counterpoint_framework::kernel::{Fault, In, Message, Source};
-use counterpoint_framework::model::{Choice, Equipped, Params, Ports, Registry, Site};
-use counterpoint_hardware::memory::line_rule::LineRule;
-use counterpoint_protocols::extra::LineTag;
+use counterpoint::component::{Choice, Equipped, Params, Ports, Registry, Site};
+use counterpoint::gpu::l2::LineRule;
+use counterpoint::kernel::{Fault, In, Message, Source};
+use counterpoint::messages::extra::LineTag;
 
 pub(crate) fn register(registry: &mut Registry) {
     registry.equipped::<dyn LineRule, Labels>();

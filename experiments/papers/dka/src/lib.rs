@@ -23,8 +23,8 @@ pub mod pipeline;
 mod policy;
 mod runtime;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_simulation::built_in;
+use counterpoint::application::built_in;
+use counterpoint::component::Registry;
 
 /// Registers all of it.
 pub fn register(registry: &mut Registry) {

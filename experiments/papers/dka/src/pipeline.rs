@@ -2,9 +2,9 @@
 
 use std::hash::{Hash, Hasher};
 
-use counterpoint_framework::kernel::{Message, Socket};
-use counterpoint_framework::telemetry::{Attribute, Attributes};
-use counterpoint_protocols::extra::Payload;
+use counterpoint::kernel::{Message, Socket};
+use counterpoint::messages::extra::Payload;
+use counterpoint::telemetry::{Attribute, Attributes};
 
 use crate::labels::TaskLabel;
 

@@ -1,10 +1,10 @@
 //! L2 lines with the labels of task pipelines: the last writer, and the lines written back, dropped and kept.
 
+use counterpoint::gpu::l2::L2Slice;
+use counterpoint::messages::memory::{Label, MemAccess, MemReply, MemRequest};
+use counterpoint::testing::BenchReport;
+use counterpoint::testing::gpu::*;
 use counterpoint_dka::labels::{Flush, TaskLabel};
-use counterpoint_framework::testing::BenchReport;
-use counterpoint_hardware::memory::l2_slice::L2Slice;
-use counterpoint_hardware::testing::*;
-use counterpoint_protocols::memory::{Label, MemAccess, MemReply, MemRequest};
 
 /// Eight lines in four sets of two.
 const CACHE: &str = "cache: { capacity: 1 KiB, ways: 2, mshrs: 4, merges: 4 }, hit_latency: 10 cycles";

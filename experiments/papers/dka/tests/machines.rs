@@ -3,13 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use counterpoint::FAILURE;
+use counterpoint::component::StatValue;
+use counterpoint::run::{RunRequest, RunSummary, registry_with};
+use counterpoint::telemetry::{Attribute, Level};
+use counterpoint::time::SimTime;
+use counterpoint_cli::FAILURE;
 use counterpoint_dka::allocator::Table;
-use counterpoint_framework::model::StatValue;
-use counterpoint_framework::telemetry::{Attribute, Level};
-use counterpoint_framework::time::SimTime;
-use counterpoint_simulation::registry_with;
-use counterpoint_simulation::run::{RunRequest, RunSummary};
 use counterpoint_tests::command::call;
 use counterpoint_tests::observed::{blocks, of_blocks, phase, total};
 use counterpoint_tests::support::{assert_verified, request, root, run_with};

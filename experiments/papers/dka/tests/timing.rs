@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
+use counterpoint::gpu::cta_scheduler::CtaScheduler;
+use counterpoint::messages::extra::Extra;
+use counterpoint::messages::launch::{CtaCounts, Launch, LaunchEvent, SmResources, ToScheduler};
+use counterpoint::testing::gpu::*;
+use counterpoint::testing::{BenchReport, Probe, gpu};
 use counterpoint_dka::allocator::Allocator;
 use counterpoint_dka::labels::{Flush, TaskLabel};
 use counterpoint_dka::pipeline::{Allotted, Measured, Round, Task};
-use counterpoint_framework::testing::{BenchReport, Probe};
-use counterpoint_hardware::gpu::cta_scheduler::CtaScheduler;
-use counterpoint_hardware::testing::{self, *};
-use counterpoint_protocols::extra::Extra;
-use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchEvent, SmResources, ToScheduler};
 
 /// Room for one block of 32 threads.
 const ONE: SmResources = SmResources { threads: 32, ctas: 1, registers: 1 << 20, shared: 1 << 20 };
@@ -51,7 +51,7 @@ fn run(params: &str, sms: u32, split: Option<u32>, launches: Vec<(u64, Arc<Launc
     let count = launches.len() + 1;
     let script = launches.into_iter().map(|(cycle, launch)| (cycle, ToScheduler::Start(launch))).collect();
     bench.client::<ToScheduler, LaunchEvent>("launches", None, script, count);
-    let logs = testing::sms(&mut bench, &vec![ONE; sms as usize], duration, CtaCounts::default());
+    let logs = gpu::sms(&mut bench, &vec![ONE; sms as usize], duration, CtaCounts::default());
     let asked = split.map(|split| {
         bench.server("allocator", None, move |round: Round| {
             Some((2, Allotted { table: round.table, sms: split }))

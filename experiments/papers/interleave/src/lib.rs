@@ -12,8 +12,8 @@
 pub mod policy;
 mod references;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_simulation::built_in;
+use counterpoint::application::built_in;
+use counterpoint::component::Registry;
 
 /// Registers all of it.
 pub fn register(registry: &mut Registry) {

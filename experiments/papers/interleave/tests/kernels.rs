@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_ptx::functional::{FlatMemory, Grid, Observer, Options, ctas};
-use counterpoint_ptx::{Access, Class, Instruction, Issued};
-use counterpoint_simulation::application::{RealFiles, load};
-use counterpoint_simulation::registry_with;
-use counterpoint_simulation::run::RunRequest;
+use counterpoint::application::{RealFiles, load};
+use counterpoint::component::Registry;
+use counterpoint::ptx::functional::{FlatMemory, Grid, Observer, Options, ctas};
+use counterpoint::ptx::{Access, Class, Instruction, Issued};
+use counterpoint::run::{RunRequest, registry_with};
 use counterpoint_tests::launches::Device;
 use counterpoint_tests::support::{assert_verified, request, root, run_with};
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::Outcome;
-use counterpoint_framework::testing::{BenchReport, Probe};
-use counterpoint_hardware::gpu::cta_scheduler::CtaScheduler;
-use counterpoint_hardware::testing::{self, *};
-use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchEvent, SmResources, ToScheduler};
+use counterpoint::gpu::cta_scheduler::CtaScheduler;
+use counterpoint::kernel::Outcome;
+use counterpoint::messages::launch::{CtaCounts, Launch, LaunchEvent, SmResources, ToScheduler};
+use counterpoint::testing::gpu::*;
+use counterpoint::testing::{BenchReport, Probe, gpu};
 
 /// Room for four blocks of 32 threads.
 const FOUR: SmResources = SmResources { threads: 128, ctas: 8, registers: 1 << 20, shared: 1 << 20 };
@@ -27,7 +27,7 @@ fn run(policy: &str, sms: u32, launches: &[(u64, Arc<Launch>)]) -> (Vec<Vec<Plac
     let script = launches.iter().map(start).collect();
     bench.client::<ToScheduler, LaunchEvent>("launches", None, script, launches.len() + 1);
     let offers = vec![FOUR; sms as usize];
-    let logs = testing::sms(&mut bench, &offers, |launch| 100 * u64::from(launch), CtaCounts::default());
+    let logs = gpu::sms(&mut bench, &offers, |launch| 100 * u64::from(launch), CtaCounts::default());
     let report = bench.run();
     let placed = |log: &Probe<(u32, u32)>| {
         log.take().into_iter().map(|(cycle, (launch, index))| (cycle, launch, index)).collect()

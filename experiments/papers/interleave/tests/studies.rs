@@ -1,6 +1,6 @@
 //! The studies at their smallest scale, and pairs of kernels on one machine.
 
-use counterpoint::SUCCESS;
+use counterpoint_cli::SUCCESS;
 use counterpoint_tests::command::call;
 use counterpoint_tests::points::assert_sound;
 

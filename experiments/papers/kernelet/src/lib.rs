@@ -22,8 +22,8 @@ mod runtime;
 pub mod schedule;
 mod values;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_simulation::built_in;
+use counterpoint::application::built_in;
+use counterpoint::component::Registry;
 
 /// Registers all of it.
 pub fn register(registry: &mut Registry) {

@@ -1,10 +1,8 @@
 //! Values of studies from runs with a queue: decisions and profiles from their spans, and the rates of two
 //! kernels while both ran.
 
-use counterpoint_framework::telemetry::{Attribute, Level, Span};
-use counterpoint_simulation::launches::is_launch;
-use counterpoint_simulation::run::RunSummary;
-use counterpoint_simulation::run_value::RunValue;
+use counterpoint::run::{RunSummary, RunValue, is_launch};
+use counterpoint::telemetry::{Attribute, Level, Span};
 
 use crate::runtime::{CO_SCHEDULE, PROFILES, QUEUE};
 use crate::schedule::Card;

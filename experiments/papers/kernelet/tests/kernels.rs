@@ -2,17 +2,16 @@
 
 use std::path::PathBuf;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_host_model::program::{LaunchStep, Step};
+use counterpoint::application::{LoadedApplication, RealFiles, load};
+use counterpoint::component::Registry;
+use counterpoint::host::program::{LaunchStep, Step};
+use counterpoint::messages::launch::SmResources;
+use counterpoint::ptx::functional::{FlatMemory, Grid, Options, ctas};
+use counterpoint::run::{RunRequest, registry_with};
 use counterpoint_kernelet::model::Memory;
 use counterpoint_kernelet::paper;
 use counterpoint_kernelet::schedule::GpuDescription;
 use counterpoint_kernelet::schedule::slices::most;
-use counterpoint_protocols::launch::SmResources;
-use counterpoint_ptx::functional::{FlatMemory, Grid, Options, ctas};
-use counterpoint_simulation::application::{LoadedApplication, RealFiles, load};
-use counterpoint_simulation::registry_with;
-use counterpoint_simulation::run::RunRequest;
 use counterpoint_tests::launches::Device;
 use counterpoint_tests::support::{assert_verified, request, root, run_with};
 

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_framework::telemetry::{Span, StatValue};
-use counterpoint_framework::time::SimTime;
+use counterpoint::component::Registry;
+use counterpoint::ptx::slice::sliced;
+use counterpoint::run::{RunRequest, RunSummary, attribute, is_launch, registry_with};
+use counterpoint::telemetry::{Span, StatValue};
+use counterpoint::time::SimTime;
 use counterpoint_kernelet::replay::Queue;
-use counterpoint_ptx::slice::sliced;
-use counterpoint_simulation::launches::{attribute, is_launch};
-use counterpoint_simulation::registry_with;
-use counterpoint_simulation::run::{RunRequest, RunSummary};
 use counterpoint_tests::support::{assert_verified, attempt_with, request, run_with};
 
 /// Blocks of an instance of each kernel, by the kernel's name.

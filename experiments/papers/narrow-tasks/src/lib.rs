@@ -35,8 +35,8 @@ pub mod model;
 pub mod runtimes;
 pub mod task_entry;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_simulation::built_in;
+use counterpoint::application::built_in;
+use counterpoint::component::Registry;
 
 /// Registers all of it.
 pub fn register(registry: &mut Registry) {

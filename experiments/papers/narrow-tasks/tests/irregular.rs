@@ -1,9 +1,9 @@
 //! Narrow tasks whose inputs have random sizes, and tasks that share their places in memory.
 
-use counterpoint_framework::model::Registry;
-use counterpoint_host_model::program::{Step, Task};
-use counterpoint_simulation::application::{LoadedApplication, RealFiles, load};
-use counterpoint_simulation::run::RunRequest;
+use counterpoint::application::{LoadedApplication, RealFiles, load};
+use counterpoint::component::Registry;
+use counterpoint::host::program::{Step, Task};
+use counterpoint::run::RunRequest;
 
 use counterpoint_tests::support::{assert_verified, request, root};
 

@@ -17,9 +17,8 @@ mod task_table;
 mod throughput_model;
 mod trends;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_simulation::registry_with;
-use counterpoint_simulation::run::{RunRequest, RunSummary};
+use counterpoint::component::Registry;
+use counterpoint::run::{RunRequest, RunSummary, registry_with};
 use counterpoint_tests::support::{attempt_with, run_with};
 
 /// The common registry, and this crate.

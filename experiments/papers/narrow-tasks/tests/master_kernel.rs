@@ -1,9 +1,9 @@
 //! The MasterKernel without time and without a host: one block of it, and a table that is full when it begins.
 
+use counterpoint::ptx::Kernel;
+use counterpoint::ptx::functional::{FlatMemory, Grid, Options};
 use counterpoint_narrow_tasks::runtimes::pagoda::entry;
 use counterpoint_narrow_tasks::task_entry::{self, Demand, ENABLED, FREE, PRESENT, Parameters, Shape, State};
-use counterpoint_ptx::Kernel;
-use counterpoint_ptx::functional::{FlatMemory, Grid, Options};
 use counterpoint_tests::support::kernels;
 
 /// The dialect beside the application, then those of the corpus.

@@ -1,9 +1,9 @@
 //! Pagoda on whole machines (Yeh et al., PPoPP 2017), by the facts that the paper states. How its tables and its allocator keep their
-//! rules, step by step, is in the tests of `counterpoint-host-model`.
+//! rules, step by step, is in the tests of `host-model`.
 
-use counterpoint_framework::time::SimTime;
-use counterpoint_protocols::write_log::Written;
-use counterpoint_simulation::run::{RunRequest, RunSummary};
+use counterpoint::messages::memory::Written;
+use counterpoint::run::{RunRequest, RunSummary};
+use counterpoint::time::SimTime;
 
 use counterpoint_tests::observed::{blocks, of_blocks, phase, total};
 use counterpoint_tests::support::{assert_verified, assert_wrong, in_dialect, request, root};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use counterpoint::FAILURE;
+use counterpoint_cli::FAILURE;
 use counterpoint_tests::command::call;
 
 #[test]

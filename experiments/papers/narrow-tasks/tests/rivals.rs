@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use counterpoint_framework::model::StatValue;
-use counterpoint_framework::time::SimTime;
-use counterpoint_simulation::run::{RunRequest, RunSummary};
+use counterpoint::component::StatValue;
+use counterpoint::run::{RunRequest, RunSummary};
+use counterpoint::time::SimTime;
 
 use counterpoint_tests::observed::{blocks, mean, of_blocks, total};
 use counterpoint_tests::support::{assert_verified, in_dialect, request, root};

@@ -1,6 +1,6 @@
 //! Tasks as kernels in streams.
 
-use counterpoint_simulation::run::RunRequest;
+use counterpoint::run::RunRequest;
 use counterpoint_tests::quarters::Quarters;
 use counterpoint_tests::support::assert_verified;
 

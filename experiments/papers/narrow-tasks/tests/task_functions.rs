@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use counterpoint_host_model::program::{LaunchStep, Step, Task};
-use counterpoint_ptx::Kernel;
-use counterpoint_ptx::functional::{Grid, Options, ctas};
-use counterpoint_simulation::application::LoadedApplication;
+use counterpoint::application::LoadedApplication;
+use counterpoint::host::program::{LaunchStep, Step, Task};
+use counterpoint::ptx::Kernel;
+use counterpoint::ptx::functional::{Grid, Options, ctas};
 
 use counterpoint_tests::launches::{DIALECTS, Device, load_in_dialect};
 use counterpoint_tests::support::root;

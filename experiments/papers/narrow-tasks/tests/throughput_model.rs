@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use counterpoint_simulation::run::{RunRequest, RunSummary};
+use counterpoint::run::{RunRequest, RunSummary};
 
 use counterpoint_tests::observed::{phase, total};
 use counterpoint_tests::support::{assert_verified, request, root};

@@ -1,7 +1,7 @@
 //! Trends in Pagoda's figures (Yeh et al., PPoPP 2017, section 6), on the model of throughput and with fewer
 //! tasks than the studies have: `README.md` has these.
 
-use counterpoint_simulation::run::{RunRequest, RunSummary};
+use counterpoint::run::{RunRequest, RunSummary};
 
 use counterpoint_tests::observed::{mean, phase};
 use counterpoint_tests::support::{assert_verified, request};

@@ -16,6 +16,7 @@ use crate::workloads::verify::Tolerance;
 
 /// A comparison that the application asks for.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Expectation {
     /// The buffer to look at when all is done, and which part of it.
     pub part: Range,
@@ -54,6 +55,7 @@ impl std::fmt::Display for Against {
 
 /// An application that is sound.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct LoadedApplication {
     /// The program of the host. Its files are the inputs and then the outputs, in their order.
     pub application: Application,

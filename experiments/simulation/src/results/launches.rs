@@ -88,6 +88,7 @@ pub fn attribute(span: &Span, name: &str) -> Option<u64> {
 
 /// A launch that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LaunchTime {
     /// Kernel of the launch.
     pub kernel: String,

@@ -61,13 +61,13 @@ mod tests {
 
         let root = tempfile::tempdir().unwrap();
         let folder = Folder::create(root.path(), &[]).unwrap();
-        let report = RunReport::of(Outcome::Finished(SimTime::ZERO));
+        let mut report = RunReport::of(Outcome::Finished(SimTime::ZERO));
         let statistics = Statistics::default();
         assert!(folder.write_statistics(&statistics, Shown::All, None).is_empty());
         assert!(folder.write_records(&report, &[], &Waits::default()).is_empty());
         let there = || [STATS_PARQUET, SERIES_PARQUET].map(|name| root.path().join(name).is_file());
         assert_eq!(there(), [true, false]);
-        let report = RunReport { series: Some(Series::default()), ..report };
+        report.series = Some(Series::default());
         assert!(folder.write_records(&report, &[], &Waits::default()).is_empty());
         assert_eq!(there(), [true, true]);
         let written = std::fs::read(root.path().join(STATS_PARQUET)).unwrap();

@@ -14,6 +14,7 @@ use crate::results::totals::cycles;
 
 /// A phase of the run, or what happened several times within one.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Phase {
     /// Name of the phase.
     pub name: String,
@@ -190,6 +191,7 @@ const RATES: [(&str, &str, &str, bool); 3] = [
 
 /// Numbers of the whole machine.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Figures {
     /// Counts, in the order in which they are shown; those that the machine does not count are missing.
     pub counts: Vec<(&'static str, u64)>,
@@ -360,7 +362,9 @@ pub(crate) mod tests {
 
     /// Report of a run of `ns` nanoseconds.
     fn report(stats: Vec<StatRow>, ns: u64) -> RunReport {
-        RunReport { stats, ..RunReport::of(Outcome::Finished(SimTime::from_ns(ns))) }
+        let mut report = RunReport::of(Outcome::Finished(SimTime::from_ns(ns)));
+        report.stats = stats;
+        report
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::output::WriteError;
 
 /// One reason.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum RunError {
     /// A name, or a combination of options.
     Usage(String),
@@ -48,6 +49,7 @@ pub struct RunErrors(Vec<RunError>);
 
 /// One problem with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Cause {
     /// The mistake, in a sentence without the place.
     pub message: String,

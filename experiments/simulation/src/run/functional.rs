@@ -101,7 +101,9 @@ pub(super) fn run(
 
 /// The report of a run without time.
 pub(super) fn report(outcome: Outcome, stats: Vec<StatRow>) -> RunReport {
-    RunReport { stats, ..RunReport::of(outcome) }
+    let mut report = RunReport::of(outcome);
+    report.stats = stats;
+    report
 }
 
 /// The counts of launches as statistics: those up to a number under their names, the others in one.

@@ -357,10 +357,8 @@ impl Simulation {
         let fault = Fault::new(format!(
             "has not come back for {seconds:.1} s of real time; the run was interrupted and left it behind"
         ));
-        RunReport {
-            islands: cut.islands.len(),
-            lookahead: cut.lookahead,
-            ..RunReport::of(Outcome::Failed { time, path, fault })
-        }
+        let mut report = RunReport::of(Outcome::Failed { time, path, fault });
+        (report.islands, report.lookahead) = (cut.islands.len(), cut.lookahead);
+        report
     }
 }

@@ -84,6 +84,7 @@ impl Board {
 
 /// A point that could not be finished.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Failure {
     /// Name of the point.
     pub point: String,
@@ -95,6 +96,7 @@ pub struct Failure {
 
 /// Result of a study.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Ran {
     /// Points that were there.
     pub stored: usize,

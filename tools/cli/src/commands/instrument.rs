@@ -79,7 +79,7 @@ impl Instrument {
 
 /// Explanation of a kernel's arrays, or the reason for none.
 fn explain(kernel: &InstrumentedKernel) -> Vec<String> {
-    let InstrumentedKernel { name, pre, class, irregular, arrays } = kernel;
+    let InstrumentedKernel { name, pre, class, irregular, arrays, .. } = kernel;
     let mut lines = Vec::new();
     if let Some(pre) = pre {
         lines.push(format!("kernel {name}: {class}, pre-profiler {pre}"));

@@ -133,7 +133,7 @@ fn fail(errors: &[RunError], console: &mut Console<'_>) -> io::Result<u8> {
                 write!(console.err, "{}", report.render_fancy())?;
             }
             RunError::Input(report) => writeln!(console.err, "{}", report.render().trim_end())?,
-            RunError::Usage(_) | RunError::Write(_) => writeln!(console.err, "{error}")?,
+            _ => writeln!(console.err, "{error}")?,
         }
     }
     Ok(FAILURE)

@@ -49,7 +49,7 @@ fn a_component_is_a_crate_with_a_machine() {
     let read = |file: &str| std::fs::read_to_string(place.path("my-part").join(file)).unwrap();
     let manifest = read("Cargo.toml");
     // The checkout that the command was built from.
-    assert!(manifest.contains("\ncounterpoint = { path = \"/"), "{manifest}");
+    assert!(manifest.contains("\ncounterpoint-cli = { path = \"/"), "{manifest}");
     assert!(manifest.contains("/tools/cli\", default-features = false }\n"), "{manifest}");
     assert!(read("src/main.rs").contains("my_part::register"));
     let texts =
@@ -59,10 +59,11 @@ fn a_component_is_a_crate_with_a_machine() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     place.works(&["new", "component", "other", "--checkout", root]);
     let manifest = std::fs::read_to_string(place.path("other/Cargo.toml")).unwrap();
-    assert!(manifest.contains("/framework\" }\n"), "{manifest}");
+    assert!(manifest.contains("/tools/counterpoint\" }\n"), "{manifest}");
     place.works(&["new", "component", "third", "--git", "https://example.org/counterpoint"]);
     let manifest = std::fs::read_to_string(place.path("third/Cargo.toml")).unwrap();
-    let line = "counterpoint = { git = \"https://example.org/counterpoint\", default-features = false }\n";
+    let line =
+        "counterpoint-cli = { git = \"https://example.org/counterpoint\", default-features = false }\n";
     assert!(manifest.contains(line), "{manifest}");
 }
 

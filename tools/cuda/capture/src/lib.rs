@@ -3,6 +3,8 @@
 //! The server of `tools/cuda/runtime` writes a record of every call as the program runs: a line of JSON each, beside a file
 //! with the bytes of its copies. So what a program has done is there even where it crashes. When it has ended, the command reads
 //! the record and writes an application.
+//!
+//! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 
 mod application;
 mod bound;

@@ -2,6 +2,8 @@
 //!
 //! [`install`] puts the library where programs find it, [`inspect`] looks at what a program needs, and [`run`] runs one and has its
 //! application written. [`serve`] is for a program that something else has started.
+//!
+//! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 
 mod library;
 mod program;

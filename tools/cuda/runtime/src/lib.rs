@@ -6,6 +6,8 @@
 //!
 //! [`Server`] takes programs in, and [`serve`] takes one; each has a `state`, and a `channel` to it. `api` has the functions that programs call, each
 //! short: what they do is in `state`, `device` and `modules`. What a program has made is in `made`.
+//!
+//! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 #![cfg(target_os = "linux")]
 
 mod api;

@@ -70,6 +70,7 @@ pub struct Placement {
 }
 
 /// View of a policy.
+#[non_exhaustive]
 pub struct View<'a> {
     /// The launches that run, oldest first.
     pub launches: &'a [Running],

@@ -13,6 +13,7 @@ use super::occupancy::blocks;
 use super::stats::{KernelStats, StreamStats, Work};
 
 /// A launch that runs.
+#[non_exhaustive]
 pub struct Running {
     /// The launch.
     pub launch: Arc<Launch>,
@@ -79,6 +80,7 @@ pub(in crate::gpu) fn least<'a>(sms: impl Iterator<Item = &'a SmResources>) -> S
 
 /// An SM.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Sm {
     /// Resources that are free.
     pub free: SmResources,

@@ -51,6 +51,7 @@ pub struct Options {
 
 /// A module with profilers.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Instrumented {
     /// The text of the module.
     pub text: String,
@@ -60,6 +61,7 @@ pub struct Instrumented {
 
 /// A kernel of a module with profilers.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct InstrumentedKernel {
     /// Name of the kernel.
     pub name: String,

@@ -6,28 +6,47 @@ use crate::isa::{Latency, Space};
 /// Classes of the instruction mix. Arithmetic is classed as its latency is; an access of memory by the state space that
 /// the instruction names, and by generic addresses as one of global memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs)]
 pub enum Class {
+    /// Integer arithmetic, moves and logic.
     #[default]
     Integer,
+    /// Floating-point arithmetic of 32 bits and below.
     Single,
+    /// Floating-point arithmetic of 64 bits.
     Double,
+    /// Special functions: reciprocals, roots, sines.
     Special,
+    /// Loads of global memory.
     GlobalLoad,
+    /// Stores to global memory.
     GlobalStore,
+    /// Atomics and reductions on global memory.
     GlobalAtomic,
+    /// Loads of shared memory.
     SharedLoad,
+    /// Stores to shared memory.
     SharedStore,
+    /// Atomics and reductions on shared memory.
     SharedAtomic,
+    /// Loads of local memory.
     LocalLoad,
+    /// Stores to local memory.
     LocalStore,
+    /// Loads of constant memory.
     ConstantLoad,
+    /// Loads of kernel parameters.
     ParameterLoad,
+    /// Texture fetches.
     Texture,
+    /// Branches.
     Branch,
+    /// Barriers.
     Barrier,
+    /// Memory fences.
     Fence,
+    /// Ends of threads.
     Exit,
+    /// Products of matrices.
     Matrix,
 }
 

@@ -264,15 +264,23 @@ impl MemoryForm {
 /// A decoded instruction.
 #[derive(Clone, Debug)]
 pub struct Instruction {
+    /// What it does.
     pub action: Action,
+    /// The operation on lanes, where the action is one.
     pub op: LaneOp,
+    /// Rows of the results, or `NONE`.
     pub destinations: [u16; 4],
+    /// Rows of the operands, or `NONE`.
     pub sources: [u16; 4],
     /// Address register, or `NONE`.
     pub address: u16,
+    /// The predicate that guards it, or `NONE`.
     pub guard: u16,
+    /// Whether it is executed where the guard is false.
     pub guard_negated: bool,
+    /// The access to memory, of a memory instruction.
     pub memory: MemoryForm,
+    /// Bytes that are added to the address, or an index that depends on the action.
     pub offset: i64,
     /// See [`Instruction::drains`].
     pub drains: bool,

@@ -70,34 +70,57 @@ pub struct Origin {
 /// A decoded kernel. It does not change after decoding, so that many SMs can share it.
 #[derive(Clone, Debug)]
 pub struct Kernel {
+    /// Name of the entry.
     pub name: String,
+    /// The text that it comes from.
     pub origin: Origin,
+    /// Parameters, in their order.
     pub params: Vec<Param>,
+    /// Bytes of all parameters.
     pub param_bytes: u32,
+    /// Variables in shared memory.
     pub shared_symbols: Vec<Symbol>,
+    /// Bytes of static shared memory of a CTA.
     pub shared_bytes: u32,
     /// Local memory of a thread, its stack aside.
     pub local_bytes: u32,
     /// Whether the kernel calls a function recursively, or allocates on the stack.
     pub needs_stack: bool,
+    /// Module variables in global memory.
     pub global_symbols: Vec<Symbol>,
+    /// Module variables in constant memory.
     pub constant_symbols: Vec<Symbol>,
+    /// The most 32-bit registers whose values live at once.
     pub live_registers: u32,
+    /// Registers of a thread, as an assembler would allocate them.
     pub registers: ThreadRegisters,
+    /// Instructions that cannot be executed.
     pub unsupported: Vec<PtxError>,
+    /// `.maxntid` or `.reqntid`, in threads by dimension.
     pub max_ntid: Option<[u32; 3]>,
+    /// Whether `max_ntid` is exact.
     pub exact_ntid: bool,
+    /// `.minnctapersm`, in CTAs.
     pub min_ctas_per_sm: Option<u32>,
+    /// Instructions; a pc is an index.
     pub instructions: Vec<Instruction>,
+    /// Calls, by the index that their instructions have.
     pub calls: Vec<CallSite>,
+    /// Products of matrices, by the index that their instructions have.
     pub matrices: Vec<MatrixSite>,
+    /// Functions; the entry is the first.
     pub functions: Vec<Callable>,
+    /// Rows of constants.
     pub constants: Vec<Row>,
+    /// Rows of a warp.
     pub rows: u16,
     /// The row of the stack pointer, if something uses it.
     pub stack: Option<u16>,
+    /// Predicates of a warp.
     pub predicates: u16,
+    /// One more than the largest scoreboard id.
     pub scoreboard_registers: u16,
+    /// Place of each register.
     pub places: Vec<RegisterPlace>,
 }
 

@@ -106,6 +106,7 @@ pub struct Options {
 
 /// A module with slices.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Sliced {
     /// The text of the module.
     pub text: String,
@@ -115,6 +116,7 @@ pub struct Sliced {
 
 /// A kernel of a module with slices.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SlicedKernel {
     /// Name of the kernel.
     pub name: String,
@@ -126,6 +128,7 @@ pub struct SlicedKernel {
 
 /// The reason why a kernel is not sliced.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refusal {
     /// Line of the instruction.
     pub line: u32,

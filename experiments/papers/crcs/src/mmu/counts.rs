@@ -7,9 +7,9 @@
 //! writes them back. It knows all counts by itself, so the bytes need no meaning; the model covers the
 //! traffic, and the time at which a change is done.
 
-use counterpoint_protocols::launch::LaunchId;
-use counterpoint_protocols::memory::line_of;
-use counterpoint_protocols::translation::RangeClaim;
+use counterpoint::messages::launch::LaunchId;
+use counterpoint::messages::memory::line_of;
+use counterpoint::messages::translation::RangeClaim;
 
 /// Bytes of a page's entry in the tables.
 const PAGE_ENTRY: u64 = 8;
@@ -121,7 +121,7 @@ impl Counts {
 
 #[cfg(test)]
 mod tests {
-    use counterpoint_protocols::translation::Change;
+    use counterpoint::messages::translation::Change;
 
     use super::*;
 

@@ -7,16 +7,15 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use counterpoint_framework::kernel::{Fault, Out, Source};
-use counterpoint_framework::model::{Counter, Distribution, Equipped, Params, Ports, Registry, Site, Stats};
-use counterpoint_framework::time::{Bytes, SimTime};
-use counterpoint_hardware::gpu::mmu::authority::{Authority, Outbox, Tables};
-use counterpoint_hardware::memory::table::Table;
-use counterpoint_protocols::launch::LaunchId;
-use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, MemAccess};
-use counterpoint_protocols::pages::{PageCommand, PageEvent, PageServer};
-use counterpoint_protocols::translation::{MmuReply, RangeClaim};
-use counterpoint_protocols::values::Values;
+use counterpoint::component::{Counter, Distribution, Equipped, Params, Ports, Registry, Site, Stats};
+use counterpoint::gpu::Table;
+use counterpoint::gpu::mmu::{Authority, Outbox, Tables};
+use counterpoint::kernel::{Fault, Out, Source};
+use counterpoint::messages::launch::LaunchId;
+use counterpoint::messages::memory::{ByteMask, LINE_BYTES, MemAccess, Values};
+use counterpoint::messages::pages::{PageCommand, PageEvent, PageServer};
+use counterpoint::messages::translation::{MmuReply, RangeClaim};
+use counterpoint::time::{Bytes, SimTime};
 
 use crate::messages::{Irregular, PageMoved, Progress};
 use counts::Counts;

@@ -14,10 +14,10 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
 
-use counterpoint_framework::model::Choice;
-use counterpoint_protocols::bus::{Copy, Direction};
-use counterpoint_protocols::launch::LaunchId;
-use counterpoint_protocols::translation::{Change, RangeClaim};
+use counterpoint::component::Choice;
+use counterpoint::messages::bus::{Copy, Direction};
+use counterpoint::messages::launch::LaunchId;
+use counterpoint::messages::translation::{Change, RangeClaim};
 
 use crate::messages::PageMoved;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use counterpoint_protocols::launch::{Launch, LaunchId, LaunchName, Precedence};
+use counterpoint::messages::launch::{Launch, LaunchId, LaunchName, Precedence};
 
 use crate::messages::{Irregular, PageMoved, Progress};
 

@@ -4,9 +4,9 @@
 //! SM when no older block is left to place and the SM is wholly empty: no SM ever holds blocks of two launches, since L1 caches
 //! are not coherent (section 4.3). Pre-profilers come first, so that the pages of all kernels are known early.
 
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Equipped, Site};
-use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, Placement, Turn, View};
+use counterpoint::component::{Equipped, Site};
+use counterpoint::gpu::cta_scheduler::{CtaPolicy, Placement, Turn, View};
+use counterpoint::kernel::Fault;
 
 use super::owners::{OwnerPorts, Owners, Rule, Tracked};
 

@@ -5,8 +5,8 @@ mod fifo;
 mod owners;
 mod ppcs;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_hardware::gpu::cta_scheduler::CtaPolicy;
+use counterpoint::component::Registry;
+use counterpoint::gpu::cta_scheduler::CtaPolicy;
 
 pub(crate) fn register(registry: &mut Registry) {
     registry.equipped::<dyn CtaPolicy, fifo::CrcsFifo>().equipped::<dyn CtaPolicy, ppcs::Ppcs>();

@@ -1,11 +1,11 @@
 //! The common state of both policies: kernels, owners of pages, and the progress of the host. The placement
 //! of blocks is a [`Rule`] of each.
 
-use counterpoint_framework::kernel::{In, Source};
-use counterpoint_framework::model::Ports;
-use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, Placement, Running, Turn, View};
-use counterpoint_protocols::extra::Note;
-use counterpoint_protocols::launch::Launch;
+use counterpoint::component::Ports;
+use counterpoint::gpu::cta_scheduler::{CtaPolicy, Placement, Running, Turn, View};
+use counterpoint::kernel::{In, Source};
+use counterpoint::messages::extra::Note;
+use counterpoint::messages::launch::Launch;
 
 use super::dependences::Dependences;
 use crate::messages::{PageMoved, Progress};

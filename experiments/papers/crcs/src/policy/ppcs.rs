@@ -12,10 +12,10 @@
 
 use std::rc::Rc;
 
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Counter, Equipped, Params, Site, Stats};
-use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, Placement, Turn, View};
-use counterpoint_protocols::launch::LaunchId;
+use counterpoint::component::{Counter, Equipped, Params, Site, Stats};
+use counterpoint::gpu::cta_scheduler::{CtaPolicy, Placement, Turn, View};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::launch::LaunchId;
 
 use super::owners::{OwnerPorts, Owners, Rule, Tracked, kernels, on_its_own, waiting_profiler};
 

@@ -3,8 +3,8 @@
 mod overlapped;
 mod profiled;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_host_model::runtimes::Runtime;
+use counterpoint::component::Registry;
+use counterpoint::host::Runtime;
 
 pub(crate) fn register(registry: &mut Registry) {
     registry.variant::<dyn Runtime, overlapped::Overlapped>();

@@ -20,20 +20,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Choice, Params, Variant};
-use counterpoint_framework::telemetry::{Level, SpanId};
-use counterpoint_framework::time::{Bytes, SimTime};
-use counterpoint_host_model::Driver;
-use counterpoint_host_model::driver::threads::{Move, Piece, Thread};
-use counterpoint_host_model::program::{
+use counterpoint::component::{Choice, Params, Variant};
+use counterpoint::host::program::{
     Application, BufferId, Condition, DEFAULT_STREAM, HostStep, LaunchStep, Moved, Range, Step, Transfer,
 };
-use counterpoint_host_model::runtimes::{self, Runtime, Sends, Walks, phases};
-use counterpoint_protocols::bus::{Description, Direction};
-use counterpoint_protocols::extra::{Extra, LineTag, Note};
-use counterpoint_protocols::launch::Precedence;
+use counterpoint::host::{self, Driver, Move, Piece, Runtime, Sends, Thread, Walks, async_trait, phases};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::bus::{Description, Direction};
+use counterpoint::messages::extra::{Extra, LineTag, Note};
+use counterpoint::messages::launch::Precedence;
+use counterpoint::telemetry::{Level, SpanId};
+use counterpoint::time::{Bytes, SimTime};
 
 use super::profiled::{Profilers, profiler_of, profilers_of, with_profilers};
 use crate::messages::{Irregular, Progress};
@@ -302,7 +299,7 @@ fn is_plain(application: &Application) -> bool {
 async fn one_after_another(driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
     driver.note(&Note::new(Progress::PreludeEnded), true).await;
     driver.note(&Note::new(Progress::EndOfLaunches), true).await;
-    phases(driver, run, runtimes::Sender::in_one_stream).await
+    phases(driver, run, host::Sender::in_one_stream).await
 }
 
 fn check(application: &Application) -> Result<(), Fault> {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::Fault;
-use counterpoint_host_model::program::{Application, Argument, LaunchStep, Step};
-use counterpoint_ptx::instrument::{self, Options, pre_profiler};
-use counterpoint_ptx::{Kernel, PtxError, parser};
+use counterpoint::host::program::{Application, Argument, LaunchStep, Step};
+use counterpoint::kernel::Fault;
+use counterpoint::ptx::instrument::{self, Options, pre_profiler};
+use counterpoint::ptx::{self, Kernel, PtxError};
 
 use super::overlapped::{Semi, key};
 
@@ -74,7 +74,7 @@ impl Rewritten {
         }
         let wrong = |error: &PtxError| Fault::new(format!("{}: {error}", launch.kernel.origin()));
         let first = |errors: Vec<PtxError>| errors.first().map_or_else(|| Fault::new(key.clone()), wrong);
-        let module = parser::parse(launch.kernel.source()).map_err(first)?;
+        let module = ptx::parse(launch.kernel.source()).map_err(first)?;
         let semi = match semi {
             Semi::Irregular => instrument::Semi::Irregular,
             Semi::Enumerate => instrument::Semi::Enumerate,

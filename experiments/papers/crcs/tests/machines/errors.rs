@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use counterpoint::{FAILURE, SUCCESS};
+use counterpoint_cli::{FAILURE, SUCCESS};
 
 use counterpoint_tests::command::call;
 use counterpoint_tests::support::{application, root};

@@ -10,8 +10,7 @@ mod recorded;
 mod rules;
 mod studies;
 
-use counterpoint_simulation::registry_with;
-use counterpoint_simulation::run::{RunRequest, RunSummary};
+use counterpoint::run::{RunRequest, RunSummary, registry_with};
 use counterpoint_tests::observed::{of_blocks, total};
 use counterpoint_tests::support::{assert_verified, request, run_with};
 

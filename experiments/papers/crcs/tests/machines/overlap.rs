@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use counterpoint_simulation::launches::is_launch;
-use counterpoint_simulation::run::{RunRequest, RunSummary};
+use counterpoint::run::{RunRequest, RunSummary, is_launch};
 
 use super::{FIFO, PPCS, SMALL, assert_right, on_crcs, run_request, with_blocks};
-use counterpoint_framework::time::SimTime;
+use counterpoint::time::SimTime;
 use counterpoint_tests::observed::{Block, blocks, phase, seconds, total};
 use counterpoint_tests::support::{application, assert_verified};
 

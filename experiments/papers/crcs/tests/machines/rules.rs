@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use counterpoint_simulation::run::{RunRequest, RunSummary};
+use counterpoint::run::{RunRequest, RunSummary};
 
 use super::{FIFO, PPCS, SMALL, assert_right, on_crcs, run_request};
 use counterpoint_tests::support::assert_wrong;

@@ -3,16 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use counterpoint::SUCCESS;
-use counterpoint_experiments::study::table::{Results, Row};
-use counterpoint_experiments::study::values::KnownValues;
-use counterpoint_experiments::study::{Chosen, Point, load};
-use counterpoint_framework::model::Registry;
-use counterpoint_framework::time::BytesPerSecond;
-use counterpoint_framework::topology::Disk;
-use counterpoint_simulation::application::{self, RealFiles};
-use counterpoint_simulation::registry_with;
-use counterpoint_simulation::run::{RunRequest, load_machine};
+use counterpoint::application::{self, RealFiles};
+use counterpoint::component::Registry;
+use counterpoint::machine::Disk;
+use counterpoint::run::{RunRequest, load_machine, registry_with};
+use counterpoint::study::{Chosen, KnownValues, Point, Results, Row, load};
+use counterpoint::time::BytesPerSecond;
+use counterpoint_cli::SUCCESS;
 use counterpoint_tests::command::call;
 use counterpoint_tests::points::{assert_sound, table};
 

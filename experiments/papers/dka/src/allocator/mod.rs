@@ -9,11 +9,11 @@ mod table;
 
 use std::collections::BTreeMap;
 
-use counterpoint_framework::kernel::{Fault, Source};
-use counterpoint_framework::model::{
+use counterpoint::component::{
     Choice, Component, Context, Counter, Distribution, Invalid, Keyed, Params, Ports, Stats,
 };
-use counterpoint_framework::time::{Cycles, SimTime};
+use counterpoint::kernel::{Fault, Source};
+use counterpoint::time::{Cycles, SimTime};
 use half::f16;
 
 use crate::pipeline::{AllocatorServer, Allotted, Measured, Round};

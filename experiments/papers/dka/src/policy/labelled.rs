@@ -5,11 +5,11 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use counterpoint_framework::kernel::{Fault, Out, Source};
-use counterpoint_framework::model::{Equipped, Params, Ports, Site, Slot};
-use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, Placement, View};
-use counterpoint_protocols::extra::Note;
-use counterpoint_protocols::launch::Launch;
+use counterpoint::component::{Equipped, Params, Ports, Site, Slot};
+use counterpoint::gpu::cta_scheduler::{CtaPolicy, Placement, View};
+use counterpoint::kernel::{Fault, Out, Source};
+use counterpoint::messages::extra::Note;
+use counterpoint::messages::launch::Launch;
 
 use super::pairs::Pairs;
 use crate::labels::Flush;

@@ -5,8 +5,8 @@ mod pairs;
 mod steps;
 mod task_split;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_hardware::gpu::cta_scheduler::CtaPolicy;
+use counterpoint::component::Registry;
+use counterpoint::gpu::cta_scheduler::CtaPolicy;
 
 pub(crate) fn register(registry: &mut Registry) {
     registry

@@ -8,10 +8,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use counterpoint_framework::kernel::{Fault, Source};
-use counterpoint_framework::model::{Equipped, Ports, Site};
-use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, Placement, View};
-use counterpoint_protocols::launch::Launch;
+use counterpoint::component::{Equipped, Ports, Site};
+use counterpoint::gpu::cta_scheduler::{CtaPolicy, Placement, View};
+use counterpoint::kernel::{Fault, Source};
+use counterpoint::messages::launch::Launch;
 
 use super::steps::Steps;
 use crate::pipeline::{AllocatorClient, Allotted, Measured, Round, Task};

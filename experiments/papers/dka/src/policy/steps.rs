@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use counterpoint_hardware::gpu::cta_scheduler::{Placement, Turn, View};
-use counterpoint_protocols::launch::{Launch, LaunchId};
+use counterpoint::gpu::cta_scheduler::{Placement, Turn, View};
+use counterpoint::messages::launch::{Launch, LaunchId};
 
 use crate::pipeline::Task;
 

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use counterpoint_framework::model::{Params, Variant};
-use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, Placement, View, check, neighbours};
-use counterpoint_protocols::launch::Launch;
+use counterpoint::component::{Params, Variant};
+use counterpoint::gpu::cta_scheduler::{CtaPolicy, Placement, View, check, neighbours};
+use counterpoint::messages::launch::Launch;
 
 use super::steps::Steps;
 use crate::pipeline::Task;

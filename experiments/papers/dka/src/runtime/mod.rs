@@ -5,8 +5,8 @@ mod pipelined;
 mod preemptive;
 mod schedule;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_host_model::runtimes::Runtime;
+use counterpoint::component::Registry;
+use counterpoint::host::Runtime;
 
 pub(crate) fn register(registry: &mut Registry) {
     registry.variant::<dyn Runtime, pairs::Pairs>().variant::<dyn Runtime, preemptive::Preemptive>();

@@ -3,13 +3,11 @@
 //! The first batch goes through all kernels alone, so that the allocator knows how long each takes on all SMs; from then on two
 //! batches are under way. The policy `dka` of the CTA scheduler splits the SMs between them.
 
-use async_trait::async_trait;
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Choice, Params, Variant};
-use counterpoint_framework::telemetry::SpanId;
-use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::Application;
-use counterpoint_host_model::runtimes::Runtime;
+use counterpoint::component::{Choice, Params, Variant};
+use counterpoint::host::program::Application;
+use counterpoint::host::{Driver, Runtime, async_trait};
+use counterpoint::kernel::Fault;
+use counterpoint::telemetry::SpanId;
 
 use super::pipelined::{self, Plan};
 use super::schedule::Width;

@@ -3,14 +3,12 @@
 //! Everything is sent ahead. On the device, events hold each launch until the whole step before it has ended, so that the faster of
 //! two kernels waits for the slower one.
 
-use async_trait::async_trait;
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::telemetry::SpanId;
-use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::{Application, LaunchStep, Step};
-use counterpoint_host_model::runtimes::{Sender, Sends, Walks, as_serial, phases};
-use counterpoint_protocols::bus::CommandId;
-use counterpoint_protocols::extra::Extra;
+use counterpoint::host::program::{Application, LaunchStep, Step};
+use counterpoint::host::{Driver, Sender, Sends, Walks, as_serial, async_trait, phases};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::bus::CommandId;
+use counterpoint::messages::extra::Extra;
+use counterpoint::telemetry::SpanId;
 
 use super::schedule::{self, Width};
 

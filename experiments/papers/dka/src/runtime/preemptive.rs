@@ -2,13 +2,11 @@
 //! first leaves over (Mu et al., IEICE 2013, section 4). Nothing is ever preempted; the name is the paper's.
 //! The CTA scheduler's policy for it is `leftover`.
 
-use async_trait::async_trait;
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Params, Variant};
-use counterpoint_framework::telemetry::SpanId;
-use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::Application;
-use counterpoint_host_model::runtimes::Runtime;
+use counterpoint::component::{Params, Variant};
+use counterpoint::host::program::Application;
+use counterpoint::host::{Driver, Runtime, async_trait};
+use counterpoint::kernel::Fault;
+use counterpoint::telemetry::SpanId;
 
 use super::pipelined::{self, Plan};
 use super::schedule::Width;

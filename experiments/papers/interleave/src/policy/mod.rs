@@ -5,10 +5,10 @@ pub mod tables;
 use std::ops::Range;
 use std::rc::Rc;
 
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Counter, Equipped, Params, Registry, Site, Stats};
-use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, Placement, View};
-use counterpoint_protocols::launch::{Launch, LaunchId, SmResources};
+use counterpoint::component::{Counter, Equipped, Params, Registry, Site, Stats};
+use counterpoint::gpu::cta_scheduler::{CtaPolicy, Placement, View};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::launch::{Launch, LaunchId, SmResources};
 
 use tables::{Mapping, Tables};
 

@@ -4,8 +4,8 @@
 //! The mapping of kernels to cores is computed anew when a kernel comes or ends. Nothing moves: blocks of a kernel that is no longer
 //! assigned to a core end there. The paper has two kernels; the tables have one for each slot.
 
-use counterpoint_hardware::gpu::cta_scheduler::occupancy::blocks;
-use counterpoint_protocols::launch::SmResources;
+use counterpoint::gpu::cta_scheduler::occupancy::blocks;
+use counterpoint::messages::launch::SmResources;
 
 /// The mapping of kernels to cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

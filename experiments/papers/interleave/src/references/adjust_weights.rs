@@ -1,6 +1,6 @@
 //! `rodinia-bp-2`: each weight and its last change, corrected by the unit before it and the error behind it.
 
-use counterpoint_simulation::references::ReferenceInput;
+use counterpoint::application::ReferenceInput;
 
 use super::bytes_of_f32s;
 

@@ -1,6 +1,6 @@
 //! `rodinia-nw`: tiles of an alignment's scores, cell by cell in the order of reading.
 
-use counterpoint_simulation::references::ReferenceInput;
+use counterpoint::application::ReferenceInput;
 
 use super::bytes_of_u32s;
 

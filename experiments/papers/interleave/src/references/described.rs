@@ -4,12 +4,10 @@
 //! more plainly: the same PTX runs on a flat memory, which has no caches, no order of warps and no messages
 //! to be wrong.
 
-use counterpoint_host_model::program::{LaunchStep, Step};
-use counterpoint_ptx::functional::{FlatMemory, Options, run};
-use counterpoint_simulation::application::load;
-use counterpoint_simulation::find::{BUILT_IN, ProjectFiles};
-use counterpoint_simulation::references::{Reference, ReferenceInput};
-use counterpoint_simulation::registry_with;
+use counterpoint::application::{BUILT_IN, ProjectFiles, Reference, ReferenceInput, load};
+use counterpoint::host::program::{LaunchStep, Step};
+use counterpoint::ptx::functional::{FlatMemory, Options, run};
+use counterpoint::run::registry_with;
 
 /// The references of the described kernels, named as their applications.
 pub(super) const REFERENCES: [Reference; 8] = [

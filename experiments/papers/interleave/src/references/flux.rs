@@ -1,7 +1,7 @@
 //! `rodinia-cfd`: the flow into the cells of a mesh through their faces, by Euler's equations, in double
 //! precision.
 
-use counterpoint_simulation::references::ReferenceInput;
+use counterpoint::application::ReferenceInput;
 
 use super::bytes_of_f32s;
 

@@ -2,7 +2,7 @@
 //!
 //! The order of the sums is the kernel's, and so is their precision: the published kernel writes `2.0` among floats.
 
-use counterpoint_simulation::references::ReferenceInput;
+use counterpoint::application::ReferenceInput;
 
 use super::bytes_of_f32s;
 

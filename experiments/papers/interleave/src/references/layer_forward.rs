@@ -1,6 +1,6 @@
 //! `rodinia-bp-1`: weights times inputs, and their sums over 16 input units, added in a tree.
 
-use counterpoint_simulation::references::ReferenceInput;
+use counterpoint::application::ReferenceInput;
 
 use super::bytes_of_f32s;
 

@@ -1,6 +1,6 @@
 //! `rodinia-lud`: the product of the first columns and the first rows of a matrix, taken from the rest of it.
 
-use counterpoint_simulation::references::ReferenceInput;
+use counterpoint::application::ReferenceInput;
 
 use super::bytes_of_f32s;
 

@@ -10,8 +10,8 @@ mod lu_internal;
 mod path;
 mod track;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_simulation::references::Reference;
+use counterpoint::application::Reference;
+use counterpoint::component::Registry;
 
 pub(crate) fn register(registry: &mut Registry) {
     for reference in described::REFERENCES {

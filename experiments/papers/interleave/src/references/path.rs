@@ -1,6 +1,6 @@
 //! `rodinia-path`: the cheapest way to each cell of a row, a row after the other.
 
-use counterpoint_simulation::references::ReferenceInput;
+use counterpoint::application::ReferenceInput;
 
 use super::bytes_of_u32s;
 

@@ -1,6 +1,6 @@
 //! `rodinia-hw`: templates of points correlated with the windows of a frame around them.
 
-use counterpoint_simulation::references::ReferenceInput;
+use counterpoint::application::ReferenceInput;
 
 use super::bytes_of_f32s;
 

@@ -1,6 +1,6 @@
 //! `kernelet-sad`: sums of absolute differences of 4 x 4 pixels of a frame and those of another, at all displacements of a window.
 
-use counterpoint_simulation::references::ReferenceInput;
+use counterpoint::application::ReferenceInput;
 
 /// Pixels of a macroblock, in each direction.
 const MACROBLOCK: usize = 16;

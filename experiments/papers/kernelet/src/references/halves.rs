@@ -1,6 +1,6 @@
 //! `kernelet-sad-16`: sums of absolute differences of halves of macroblocks, and of all of them, from those of quarters.
 
-use counterpoint_simulation::references::ReferenceInput;
+use counterpoint::application::ReferenceInput;
 
 /// The reference as applications name it: parameters `columns`, `rows` (of macroblocks) and `pairs` (displacements by two), input
 /// buffer `quarters`, results `upright`, `flat` and `whole`.

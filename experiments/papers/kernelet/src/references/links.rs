@@ -1,6 +1,6 @@
 //! `kernelet-pc`: the end of a thread that follows links, each read in its own way.
 
-use counterpoint_simulation::references::ReferenceInput;
+use counterpoint::application::ReferenceInput;
 
 const THREADS: u32 = 256;
 /// 2^32 over the golden ratio: spreads the places where threads begin.

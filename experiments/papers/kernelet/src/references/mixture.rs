@@ -1,6 +1,6 @@
 //! `kernelet-test`: sums of vectors of four words after a number of multiply-adds each.
 
-use counterpoint_simulation::references::ReferenceInput;
+use counterpoint::application::ReferenceInput;
 
 const THREADS: usize = 256;
 

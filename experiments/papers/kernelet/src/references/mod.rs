@@ -6,8 +6,8 @@ mod links;
 mod mixture;
 mod voxels;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_simulation::references::Reference;
+use counterpoint::application::Reference;
+use counterpoint::component::Registry;
 
 pub(crate) fn register(registry: &mut Registry) {
     registry.add(Reference { name: "kernelet-mriq", compute: voxels::reference });

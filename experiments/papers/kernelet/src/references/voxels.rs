@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use counterpoint_simulation::references::ReferenceInput;
+use counterpoint::application::ReferenceInput;
 
 /// Threads of a block, and voxels.
 const THREADS: usize = 256;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use counterpoint_framework::model::{Diagnostic, Span};
+use counterpoint::component::{Diagnostic, Span};
 
 use crate::schedule::{Profile, profit};
 

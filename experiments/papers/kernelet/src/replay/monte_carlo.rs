@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use counterpoint_simulation::generate::SplitMix;
+use counterpoint::application::SplitMix;
 
 use super::measured::Measured;
 use super::outcome::Outcome;

@@ -1,6 +1,6 @@
 //! Instances of kernels, and when they arrive.
 
-use counterpoint_simulation::generate::SplitMix;
+use counterpoint::application::SplitMix;
 
 /// An instance of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]

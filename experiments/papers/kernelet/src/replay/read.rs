@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use counterpoint_framework::model::{Diagnostic, Diagnostics, Report, SourceMap, Span};
-use counterpoint_protocols::launch::SmResources;
+use counterpoint::component::{Diagnostic, Diagnostics, Report, SourceMap, Span};
+use counterpoint::messages::launch::SmResources;
 
 use super::measured::{Kernel, Measured, PairRates};
 use super::table::{Numbers, Row, Source, Table};

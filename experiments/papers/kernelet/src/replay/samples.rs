@@ -1,7 +1,7 @@
 //! Tables that tests share.
 
-use counterpoint_framework::model::Report;
-use counterpoint_protocols::launch::SmResources;
+use counterpoint::component::Report;
+use counterpoint::messages::launch::SmResources;
 
 use super::{Arrival, Measured, Policy, Queue, Source};
 use crate::model::Memory;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use counterpoint_framework::model::{Diagnostic, Diagnostics, FileId, SourceMap, Span};
+use counterpoint::component::{Diagnostic, Diagnostics, FileId, SourceMap, Span};
 use csv::StringRecord;
 
 /// A CSV text and the name that errors give it.

@@ -2,11 +2,10 @@
 //! own. The next one gets the room that the one before leaves on the SMs, and there is none before its last
 //! block is placed.
 
-use async_trait::async_trait;
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::Params;
-use counterpoint_framework::telemetry::SpanId;
-use counterpoint_host_model::Driver;
+use counterpoint::component::Params;
+use counterpoint::host::{Driver, async_trait};
+use counterpoint::kernel::Fault;
+use counterpoint::telemetry::SpanId;
 
 use super::executor::{Decision, Scheduler};
 use super::program::Program;

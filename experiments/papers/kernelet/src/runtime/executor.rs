@@ -7,14 +7,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::telemetry::{Attribute, Attributes, Level, SpanId};
-use counterpoint_framework::time::SimTime;
-use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::Application;
-use counterpoint_host_model::runtimes::{postlude, prelude};
-use counterpoint_protocols::bus::{CommandId, Direction};
-use counterpoint_ptx::slice::Slice;
+use counterpoint::host::program::Application;
+use counterpoint::host::{Driver, postlude, prelude};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::bus::{CommandId, Direction};
+use counterpoint::ptx::slice::Slice;
+use counterpoint::telemetry::{Attribute, Attributes, Level, SpanId};
+use counterpoint::time::SimTime;
 
 use super::program::{Program, programs};
 use super::queue::{Instance, Queue, QueueParams};

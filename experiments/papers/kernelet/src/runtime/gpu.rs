@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Choice, Params};
-use counterpoint_framework::time::{Bytes, BytesPerSecond, Hertz};
-use counterpoint_hardware::gpu::cta_scheduler::Occupancy;
-use counterpoint_protocols::bus::Description;
-use counterpoint_protocols::launch::SmResources;
+use counterpoint::component::{Choice, Params};
+use counterpoint::gpu::cta_scheduler::Occupancy;
+use counterpoint::kernel::Fault;
+use counterpoint::messages::bus::Description;
+use counterpoint::messages::launch::SmResources;
+use counterpoint::time::{Bytes, BytesPerSecond, Hertz};
 
 use super::program::Program;
 use crate::model::{Latency, Memory};

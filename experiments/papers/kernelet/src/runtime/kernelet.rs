@@ -1,11 +1,10 @@
 //! Kernelet: profiles of all kernels, and then always the pair that the Markov model says saves most time, in the slices that end
 //! together (Algorithm 1).
 
-use async_trait::async_trait;
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Choice, Params};
-use counterpoint_framework::telemetry::{Attribute, Attributes, Level, SpanId};
-use counterpoint_host_model::Driver;
+use counterpoint::component::{Choice, Params};
+use counterpoint::host::{Driver, async_trait};
+use counterpoint::kernel::Fault;
+use counterpoint::telemetry::{Attribute, Attributes, Level, SpanId};
 
 use super::executor::{Decision, Scheduler, real};
 use super::gpu::GpuParams;

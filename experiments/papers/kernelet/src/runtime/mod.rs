@@ -22,12 +22,12 @@ mod queued;
 mod room;
 mod waiting;
 
-use counterpoint_host_model::runtimes::Runtime;
+use counterpoint::host::Runtime;
 
 pub(crate) use executor::{CO_SCHEDULE, QUEUE};
 pub(crate) use kernelet::PROFILES;
 
-counterpoint_framework::variants! {
+counterpoint::component::variants! {
     pub(crate) fn register, of dyn Runtime;
 
     mod consolidation::Consolidation;

@@ -1,11 +1,10 @@
 //! Random plans, the paper's MC: two random instances of different kernels, in random slices of those that fill the SMs.
 
-use async_trait::async_trait;
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::Params;
-use counterpoint_framework::telemetry::SpanId;
-use counterpoint_host_model::Driver;
-use counterpoint_simulation::generate::SplitMix;
+use counterpoint::application::SplitMix;
+use counterpoint::component::Params;
+use counterpoint::host::{Driver, async_trait};
+use counterpoint::kernel::Fault;
+use counterpoint::telemetry::SpanId;
 
 use super::executor::{Decision, Scheduler};
 use super::gpu::GpuParams;
@@ -75,8 +74,8 @@ impl Scheduler for ByChance {
 mod tests {
     use std::collections::BTreeSet;
 
-    use counterpoint_framework::time::SimTime;
-    use counterpoint_protocols::launch::SmResources;
+    use counterpoint::messages::launch::SmResources;
+    use counterpoint::time::SimTime;
 
     use super::*;
 

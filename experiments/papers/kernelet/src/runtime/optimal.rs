@@ -1,11 +1,10 @@
 //! The paper's OPT: the pair that saves most time, chosen as Kernelet does, but by the measured rates of all
 //! pairs.
 
-use async_trait::async_trait;
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::Params;
-use counterpoint_framework::telemetry::SpanId;
-use counterpoint_host_model::Driver;
+use counterpoint::component::Params;
+use counterpoint::host::{Driver, async_trait};
+use counterpoint::kernel::Fault;
+use counterpoint::telemetry::SpanId;
 
 use super::executor::{Decision, Scheduler};
 use super::gpu::Like;
@@ -123,7 +122,7 @@ impl Scheduler for ByRates {
 
 #[cfg(test)]
 mod tests {
-    use counterpoint_framework::time::SimTime;
+    use counterpoint::time::SimTime;
 
     use super::*;
 

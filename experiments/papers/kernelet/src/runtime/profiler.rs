@@ -4,14 +4,14 @@
 //! Two launches of different length are compared, so that neither the way to the device nor the beginning and the end of a launch
 //! counts.
 
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::Params;
-use counterpoint_framework::telemetry::{Level, SpanId};
-use counterpoint_framework::time::SimTime;
-use counterpoint_host_model::Driver;
-use counterpoint_protocols::extra::{Extra, LineTag};
-use counterpoint_protocols::launch::{Counted, CtaCounts};
-use counterpoint_ptx::slice::Slice;
+use counterpoint::component::Params;
+use counterpoint::host::Driver;
+use counterpoint::kernel::Fault;
+use counterpoint::messages::extra::{Extra, LineTag};
+use counterpoint::messages::launch::{Counted, CtaCounts};
+use counterpoint::ptx::slice::Slice;
+use counterpoint::telemetry::{Level, SpanId};
+use counterpoint::time::SimTime;
 
 use super::gpu::Gpu;
 use super::program::Program;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::Fault;
-use counterpoint_host_model::program::{Application, Argument, BufferId, LaunchStep, Step};
-use counterpoint_ptx::slice::{self, Slice, sliced};
-use counterpoint_ptx::{Kernel, PtxError, parser};
+use counterpoint::host::program::{Application, Argument, BufferId, LaunchStep, Step};
+use counterpoint::kernel::Fault;
+use counterpoint::ptx::slice::{self, Slice, sliced};
+use counterpoint::ptx::{self, Kernel, PtxError};
 
 /// A kernel of the queue.
 pub(super) struct Program {
@@ -109,7 +109,7 @@ fn twin_of(launch: &LaunchStep) -> Result<Kernel, Fault> {
     let (name, origin) = (launch.kernel.name(), launch.kernel.origin());
     let wrong = |error: &PtxError| Fault::new(format!("{origin}: {error}"));
     let first = |errors: Vec<PtxError>| errors.first().map_or_else(|| Fault::new(name), wrong);
-    let module = parser::parse(launch.kernel.source()).map_err(first)?;
+    let module = ptx::parse(launch.kernel.source()).map_err(first)?;
     let options = slice::Options {
         dimensions: slice::Dimensions::of(launch.grid),
         kernel: Some(name.to_owned()),
@@ -119,7 +119,7 @@ fn twin_of(launch: &LaunchStep) -> Result<Kernel, Fault> {
     if let Some(refused) =
         sliced.kernels.iter().find_map(|it| it.refused.as_ref().filter(|_| it.name == name))
     {
-        let slice::Refusal { line, instruction, reason } = refused;
+        let slice::Refusal { line, instruction, reason, .. } = refused;
         return Err(Fault::new(format!(
             "{origin}:{line}: {name} cannot be sliced: `{instruction}`: {reason}"
         )));

@@ -1,7 +1,7 @@
 //! Instances of kernels that wait, and when they come.
 
-use counterpoint_framework::model::Params;
-use counterpoint_framework::time::SimTime;
+use counterpoint::component::Params;
+use counterpoint::time::SimTime;
 
 use crate::replay::{Arrival, Queue as Arrivals};
 

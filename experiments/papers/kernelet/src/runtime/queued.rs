@@ -4,14 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Params, Variant};
-use counterpoint_framework::telemetry::SpanId;
-use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::Application;
-use counterpoint_host_model::runtimes::Runtime;
-use counterpoint_protocols::bus::Description;
+use counterpoint::component::{Params, Variant};
+use counterpoint::host::program::Application;
+use counterpoint::host::{Driver, Runtime, async_trait};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::bus::Description;
+use counterpoint::telemetry::SpanId;
 
 use super::executor::{Scheduler, run};
 use super::program::{Program, programs, with_slices};

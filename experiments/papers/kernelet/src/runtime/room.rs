@@ -1,6 +1,6 @@
 //! Room on SMs.
 
-use counterpoint_protocols::launch::SmResources;
+use counterpoint::messages::launch::SmResources;
 
 use super::gpu::Gpu;
 use super::program::Program;

@@ -1,11 +1,10 @@
 //! Slices of given sizes: the first two kernels that are pending run together, with the blocks on an SM that
 //! the file says. For measurements, and as a scheduler without a model.
 
-use async_trait::async_trait;
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::Params;
-use counterpoint_framework::telemetry::{Attribute, SpanId};
-use counterpoint_host_model::Driver;
+use counterpoint::component::Params;
+use counterpoint::host::{Driver, async_trait};
+use counterpoint::kernel::Fault;
+use counterpoint::telemetry::{Attribute, SpanId};
 
 use super::executor::{Decision, Scheduler, Share};
 use super::gpu::GpuParams;
@@ -112,10 +111,10 @@ impl Scheduler for Given {
 
 #[cfg(test)]
 mod tests {
-    use counterpoint_framework::model::Families;
-    use counterpoint_framework::testing;
-    use counterpoint_framework::time::SimTime;
-    use counterpoint_protocols::launch::SmResources;
+    use counterpoint::component::Families;
+    use counterpoint::messages::launch::SmResources;
+    use counterpoint::testing;
+    use counterpoint::time::SimTime;
 
     use super::*;
 

@@ -33,7 +33,7 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
-    use counterpoint_framework::time::SimTime;
+    use counterpoint::time::SimTime;
 
     use super::*;
 

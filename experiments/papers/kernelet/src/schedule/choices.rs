@@ -79,7 +79,7 @@ impl CoSchedule {
 mod tests {
     use super::*;
     use crate::model::Memory;
-    use counterpoint_protocols::launch::SmResources;
+    use counterpoint::messages::launch::SmResources;
 
     /// Of two kernels with odd numbers, so that sums are rounded.
     fn choices() -> Choices {

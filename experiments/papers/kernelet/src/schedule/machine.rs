@@ -1,6 +1,6 @@
 //! The scheduler's knowledge of a GPU.
 
-use counterpoint_protocols::launch::SmResources;
+use counterpoint::messages::launch::SmResources;
 
 use super::Options;
 use super::prune::{Thresholds, ratio};

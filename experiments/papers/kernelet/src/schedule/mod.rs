@@ -11,7 +11,7 @@ mod machine;
 pub mod prune;
 pub mod slices;
 
-use counterpoint_protocols::launch::SmResources;
+use counterpoint::messages::launch::SmResources;
 
 pub use choices::Choices;
 pub use machine::{Card, GpuDescription};
@@ -97,7 +97,7 @@ pub fn profit<const N: usize>(alone: [f64; N], together: [f64; N]) -> f64 {
 /// ```
 /// use counterpoint_kernelet::model::Memory;
 /// use counterpoint_kernelet::schedule::{Machine, Options, Profile, choose};
-/// use counterpoint_protocols::launch::SmResources;
+/// use counterpoint::messages::launch::SmResources;
 ///
 /// let computes = Profile {
 ///     instructions_per_block: 40_000.0,

@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-use counterpoint_hardware::gpu::cta_scheduler::occupancy;
-use counterpoint_protocols::launch::SmResources;
+use counterpoint::gpu::cta_scheduler::occupancy;
+use counterpoint::messages::launch::SmResources;
 
 /// `p`: the maximum cost of slices, in the time of the kernel as a whole.
 pub const OVERHEAD: f64 = 0.02;

@@ -5,8 +5,8 @@ mod gemtc;
 pub mod pagoda;
 mod task;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_hardware::gpu::model::state_machine::StateMachine;
+use counterpoint::component::Registry;
+use counterpoint::gpu::throughput_model::StateMachine;
 
 /// Registers the state machines.
 pub(crate) fn register(registry: &mut Registry) {

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::Fault;
-use counterpoint_hardware::gpu::model::state_machine::{Code, Device, Warp};
-use counterpoint_protocols::launch::Launch;
-use counterpoint_ptx::Kernel;
+use counterpoint::gpu::throughput_model::{Code, Device, Warp};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::launch::Launch;
+use counterpoint::ptx::Kernel;
 
 use crate::task_entry::{self, ARGUMENTS, Demand, FUNCTIONS};
 

@@ -4,13 +4,11 @@
 //!
 //! Nobody knows that a task has ended before the whole batch has: that is the latency of each.
 
-use async_trait::async_trait;
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::telemetry::{Level, SpanId};
-use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::{BufferId, DEFAULT_STREAM, LaunchStep, Range, Task};
-use counterpoint_host_model::runtimes::{Sender, Sends, Walks, phases};
-use counterpoint_protocols::bus::Direction;
+use counterpoint::host::program::{BufferId, DEFAULT_STREAM, LaunchStep, Range, Task};
+use counterpoint::host::{Driver, Sender, Sends, Walks, async_trait, phases};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::bus::Direction;
+use counterpoint::telemetry::{Level, SpanId};
 
 use super::narrow::{self, Copies, Key, copied, copy_all};
 

@@ -14,16 +14,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::task_entry::{self, Demand};
-use async_trait::async_trait;
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Params, Variant};
-use counterpoint_framework::telemetry::SpanId;
-use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::{
+use counterpoint::component::{Params, Variant};
+use counterpoint::host::program::{
     Application, Argument, Buffer, BufferPlace, DEFAULT_STREAM, LaunchStep, Task,
 };
-use counterpoint_host_model::runtimes::Runtime;
-use counterpoint_protocols::bus::Description;
+use counterpoint::host::{Driver, Runtime, async_trait};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::bus::Description;
+use counterpoint::telemetry::SpanId;
 
 use super::batches::{self, Batch, DoesBatches, divided};
 use super::narrow::{self, Copies, Key, Loads};

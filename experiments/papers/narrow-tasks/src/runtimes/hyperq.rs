@@ -4,14 +4,12 @@
 //! Each task's copies and its kernel go into one stream, streams take turns, and the host waits for nothing before the end of
 //! the step. Everything else is done as the runtime `serial` does it.
 
-use async_trait::async_trait;
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Params, Variant};
-use counterpoint_framework::telemetry::{Level, SpanId};
-use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::{Application, Range, Task};
-use counterpoint_host_model::runtimes::{Runtime, Sender, Sends, Walks, phases};
-use counterpoint_protocols::bus::Direction;
+use counterpoint::component::{Params, Variant};
+use counterpoint::host::program::{Application, Range, Task};
+use counterpoint::host::{Driver, Runtime, Sender, Sends, Walks, async_trait, phases};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::bus::Direction;
+use counterpoint::telemetry::{Level, SpanId};
 
 use super::narrow::{self, Copies, copy_all};
 

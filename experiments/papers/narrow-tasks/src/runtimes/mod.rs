@@ -4,7 +4,7 @@
 mod batches;
 mod narrow;
 
-counterpoint_framework::variants! {
+counterpoint::component::variants! {
     /// Registers the runtimes that count nothing of their own.
     fn register_plain, of dyn Runtime;
 
@@ -16,8 +16,8 @@ counterpoint_framework::variants! {
 
 pub mod pagoda;
 
-use counterpoint_framework::model::Registry;
-use counterpoint_host_model::runtimes::Runtime;
+use counterpoint::component::Registry;
+use counterpoint::host::Runtime;
 
 pub(crate) fn register(registry: &mut Registry) {
     registry.equipped::<dyn Runtime, pagoda::Pagoda>();

@@ -5,20 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::task_entry::{self, Demand, FREE, Parameters};
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::Choice;
-use counterpoint_framework::telemetry::SpanId;
-use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::{
-    Application, BufferId, DEFAULT_STREAM, LaunchStep, Range, Step, Task,
-};
-use counterpoint_host_model::runtimes::as_serial;
-use counterpoint_protocols::bus::Direction;
-use counterpoint_protocols::launch::SmResources;
-use counterpoint_ptx::ast::Module;
-use counterpoint_ptx::parser::parse;
-use counterpoint_ptx::rewrite::loads_past_l1;
-use counterpoint_ptx::{Kernel, PtxError};
+use counterpoint::component::Choice;
+use counterpoint::host::program::{Application, BufferId, DEFAULT_STREAM, LaunchStep, Range, Step, Task};
+use counterpoint::host::{Driver, as_serial};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::bus::Direction;
+use counterpoint::messages::launch::SmResources;
+use counterpoint::ptx::{Kernel, Module, PtxError, loads_past_l1, parse};
+use counterpoint::telemetry::SpanId;
 
 use super::pagoda::entry;
 

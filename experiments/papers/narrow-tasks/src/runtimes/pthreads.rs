@@ -8,20 +8,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Params, Variant};
-use counterpoint_framework::telemetry::{Level, SpanId};
-use counterpoint_framework::time::SimTime;
-use counterpoint_host_model::Driver;
-use counterpoint_host_model::functional::Memories;
-use counterpoint_host_model::program::{
+use counterpoint::component::{Params, Variant};
+use counterpoint::host::program::{
     Application, BufferId, Condition, HostStep, LaunchStep, Moved, Range, Step, Task,
 };
-use counterpoint_host_model::runtimes::{Runtime, Sends, Walks, postlude, prelude};
-use counterpoint_protocols::bus::{Description, Direction};
-use counterpoint_ptx::functional::{Grid, Options, Statistics, ctas};
-use counterpoint_ptx::{VariableBases, Windows};
+use counterpoint::host::{Driver, Memories, Runtime, Sends, Walks, async_trait, postlude, prelude};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::bus::{Description, Direction};
+use counterpoint::ptx::functional::{Grid, Options, Statistics, ctas};
+use counterpoint::ptx::{VariableBases, Windows};
+use counterpoint::telemetry::{Level, SpanId};
+use counterpoint::time::SimTime;
 
 /// Parameters.
 #[derive(Clone, Debug, Params)]

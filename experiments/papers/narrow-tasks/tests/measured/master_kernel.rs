@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use counterpoint_framework::telemetry::Level;
+use counterpoint::messages::memory::WriteTarget;
+use counterpoint::run::RunSummary;
+use counterpoint::telemetry::Level;
 use counterpoint_narrow_tasks::task_entry::{
     self, BYTES, Demand, ENABLED, MASTER_KERNEL, MASTER_KERNEL_BY_LANES, PRESENT, Parameters, Shape, State,
 };
-use counterpoint_protocols::write_log::WriteTarget;
-use counterpoint_simulation::run::RunSummary;
 use counterpoint_tests::observed::total;
 use counterpoint_tests::probe::{Configured, MODEL, STEPPED, cycles};
 

@@ -4,8 +4,8 @@
 mod master_kernel;
 mod super_kernel;
 
-use counterpoint_framework::telemetry::{Attribute, Level, Recording, Span};
-use counterpoint_simulation::run::{RunRequest, RunSummary};
+use counterpoint::run::{RunRequest, RunSummary};
+use counterpoint::telemetry::{Attribute, Level, Recording, Span};
 
 use counterpoint_tests::probe::{Configured, MODEL};
 use counterpoint_tests::support::{request, root};

@@ -4,9 +4,9 @@
 //! The SuperKernel is launched as an ordinary kernel on a queue that is full before it begins. Its tasks do next
 //! to nothing.
 
+use counterpoint::messages::memory::WriteTarget;
+use counterpoint::run::RunSummary;
 use counterpoint_narrow_tasks::task_entry::{self, BYTES, Demand, FREE, Parameters, SUPER_KERNEL};
-use counterpoint_protocols::write_log::WriteTarget;
-use counterpoint_simulation::run::RunSummary;
 use counterpoint_tests::observed::total;
 use counterpoint_tests::probe::{MODEL, STEPPED, cycles};
 

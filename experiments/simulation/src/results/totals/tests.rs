@@ -2,7 +2,7 @@
 
 use super::*;
 use counterpoint_framework::kernel::Outcome;
-use counterpoint_framework::telemetry::{Level, Trace};
+use counterpoint_framework::telemetry::Level;
 
 use crate::results::launches::SCHEDULER;
 use crate::results::summary::tests::{instance, machine, span};
@@ -49,8 +49,8 @@ fn two_devices(stats: Vec<StatRow>) -> Vec<StatRow> {
         launch(2, "gpu[1].scheduler", "b#2", 20_000, 60_000),
         launch(3, "gpu[1].scheduler", "H2D x", 0, 100_000),
     ];
-    let trace = Trace { spans, ..Trace::default() };
-    let report = RunReport { stats, trace, ..RunReport::of(Outcome::Finished(SimTime::from_ns(100))) };
+    let mut report = RunReport::of(Outcome::Finished(SimTime::from_ns(100)));
+    (report.stats, report.trace.spans) = (stats, spans);
     totals(&machine, &report)
 }
 

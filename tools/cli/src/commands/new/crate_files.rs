@@ -12,15 +12,11 @@ pub(super) enum Source {
     Git(String),
 }
 
-const COMMAND: &str = "counterpoint";
+/// The command, which `main` alone uses.
+const COMMAND: &str = "counterpoint-cli";
 /// The crates that it uses, and their folders in a checkout.
-const USED: [(&str, &str); 4] = [
-    (COMMAND, "tools/cli"),
-    ("counterpoint-framework", "framework"),
-    ("counterpoint-protocols", "components/protocols"),
-    ("counterpoint-simulation", "experiments/simulation"),
-];
-/// The same for its build script.
+const USED: [(&str, &str); 2] = [("counterpoint", "tools/counterpoint"), (COMMAND, "tools/cli")];
+/// The same for its build script, which would otherwise have to build the simulator.
 const USED_TO_BUILD: [(&str, &str); 1] = [("counterpoint-archive", "experiments/archive")];
 
 /// The files, with dependencies on Counterpoint's crates.

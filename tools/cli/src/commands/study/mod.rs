@@ -152,7 +152,7 @@ impl Study {
 
     /// Says what became of the points.
     fn say(&self, ran: &Ran, settings: &Settings, console: &mut Console<'_>) -> io::Result<u8> {
-        let Ran { stored, taken_over, done, failed, elsewhere, left, keys, other_version } = ran;
+        let Ran { stored, taken_over, done, failed, elsewhere, left, keys, other_version, .. } = ran;
         note_version(other_version.as_deref(), console)?;
         let part = self.part.map(|part| format!("part {part} of ")).unwrap_or_default();
         writeln!(

@@ -12,6 +12,7 @@ counterpoint_framework::variants! {
 
 /// A policy's view of its scheduler's warps: bits of their slots.
 #[derive(Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct View<'a> {
     /// Warps that can issue now; one at least where one is picked.
     pub ready: u64,

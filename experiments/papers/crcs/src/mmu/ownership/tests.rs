@@ -1,6 +1,6 @@
 //! The lists and owners of the paper's vector addition, early releases, and waits.
 
-use counterpoint_protocols::extra::LineTag;
+use counterpoint::messages::extra::LineTag;
 
 use super::*;
 

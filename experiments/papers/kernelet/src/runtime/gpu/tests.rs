@@ -1,8 +1,8 @@
 //! Constants of the cards, and the device's description.
 
-use counterpoint_framework::model::Families;
-use counterpoint_framework::testing;
-use counterpoint_protocols::local::Capacity;
+use counterpoint::component::Families;
+use counterpoint::messages::launch::Capacity;
+use counterpoint::testing;
 
 use super::*;
 use crate::paper::{C2050, GTX680};

@@ -1,8 +1,8 @@
 //! Time of the SuperKernel's own work, and of spinning for its lock.
 
-use counterpoint_framework::model::Params;
-use counterpoint_framework::time::Cycles;
-use counterpoint_hardware::gpu::model::state_machine::{Demands, Resource, Warp};
+use counterpoint::component::Params;
+use counterpoint::gpu::throughput_model::{Demands, Resource, Warp};
+use counterpoint::time::Cycles;
 
 use super::lock::LockCosts;
 

@@ -14,10 +14,10 @@ mod lock;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::Variant;
-use counterpoint_hardware::gpu::model::state_machine::{Demands, Device, Ended, StateMachine, Warp, Work};
-use counterpoint_protocols::launch::{CtaCounts, LaunchId, RunCta};
+use counterpoint::component::Variant;
+use counterpoint::gpu::throughput_model::{Demands, Device, Ended, StateMachine, Warp, Work};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::launch::{CtaCounts, LaunchId, RunCta};
 
 use super::task::Tasks;
 use crate::task_entry::{self, SUPER_KERNEL};

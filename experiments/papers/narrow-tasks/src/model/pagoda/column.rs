@@ -1,8 +1,8 @@
 //! A column of the TaskTable and the block of the MasterKernel that has it: the place of its scheduler warp
 //! in its sweep, and the work of its executor warps.
 
-use counterpoint_hardware::gpu::model::state_machine::{ENDLESS, Warp};
-use counterpoint_protocols::launch::CtaCounts;
+use counterpoint::gpu::throughput_model::{ENDLESS, Warp};
+use counterpoint::messages::launch::CtaCounts;
 
 use super::costs::MasterCosts;
 use super::warp_table::MasterBlock;

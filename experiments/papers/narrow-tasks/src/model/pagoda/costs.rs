@@ -1,8 +1,8 @@
 //! Time of the MasterKernel's own work, alone on an SM, and the turns that it takes there.
 
-use counterpoint_framework::model::Params;
-use counterpoint_framework::time::Cycles;
-use counterpoint_hardware::gpu::model::state_machine::{Demands, Resource, collecting};
+use counterpoint::component::Params;
+use counterpoint::gpu::throughput_model::{Demands, Resource, collecting};
+use counterpoint::time::Cycles;
 
 use crate::task_entry::Demand;
 

@@ -21,11 +21,11 @@ use std::collections::btree_map::Entry;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Distribution, Equipped, Site, Stats};
-use counterpoint_hardware::gpu::model::state_machine::{Demands, Device, Ended, StateMachine, Warp, Work};
-use counterpoint_protocols::launch::{Launch, LaunchId, RunCta};
-use counterpoint_protocols::memory::line_of;
+use counterpoint::component::{Distribution, Equipped, Site, Stats};
+use counterpoint::gpu::throughput_model::{Demands, Device, Ended, StateMachine, Warp, Work};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::launch::{Launch, LaunchId, RunCta};
+use counterpoint::messages::memory::line_of;
 
 use super::task::Tasks;
 use crate::task_entry::{self, MASTER_KERNEL, MASTER_KERNEL_BY_LANES, PRESENT, Shape, State, TaskId};

@@ -1,8 +1,8 @@
 //! Conditions for a task to fit into an entry of the TaskTable.
 
 use crate::task_entry::{ARGUMENTS, Demand, FUNCTIONS};
-use counterpoint_host_model::program::{LaunchStep, Task};
-use counterpoint_ptx::Kernel;
+use counterpoint::host::program::{LaunchStep, Task};
+use counterpoint::ptx::Kernel;
 
 /// The demand of a task.
 ///

@@ -22,17 +22,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::task_entry::{MASTER_KERNEL, MASTER_KERNEL_BY_LANES, check_pool};
-use async_trait::async_trait;
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Choice, Counter, Equipped, Params, Site, Stats};
-use counterpoint_framework::telemetry::SpanId;
-use counterpoint_framework::time::{Bytes, SimTime};
-use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::{
+use counterpoint::component::{Choice, Counter, Equipped, Params, Site, Stats};
+use counterpoint::host::program::{
     Application, BufferId, Condition, HostStep, LaunchStep, Moved, Range, Step, Task,
 };
-use counterpoint_host_model::runtimes::{Runtime, Sender, Sends, Walks, phases};
-use counterpoint_protocols::bus::{Description, Direction};
+use counterpoint::host::{Driver, Runtime, Sender, Sends, Walks, async_trait, phases};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::bus::{Description, Direction};
+use counterpoint::telemetry::SpanId;
+use counterpoint::time::{Bytes, SimTime};
 
 use super::narrow::{self, Copies, Loads, copy_all, key_of};
 use prepare::{Master, masters};

@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::task_entry::{self, LARGEST_POOL, LEAF, Shape};
-use counterpoint_framework::kernel::Fault;
-use counterpoint_host_model::program::{
-    Application, Argument, Buffer, BufferId, BufferPlace, LaunchStep, Task,
-};
-use counterpoint_protocols::bus::Description;
-use counterpoint_protocols::launch::SmResources;
-use counterpoint_ptx::Kernel;
+use counterpoint::host::program::{Application, Argument, Buffer, BufferId, BufferPlace, LaunchStep, Task};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::bus::Description;
+use counterpoint::messages::launch::SmResources;
+use counterpoint::ptx::Kernel;
 
 use super::super::narrow::{self, Key};
 use super::{PagodaParams, entry};

@@ -10,12 +10,12 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use crate::task_entry::{self, Parameters, State, TaskId, UnknownTask};
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::telemetry::{Level, SpanId};
-use counterpoint_framework::time::SimTime;
-use counterpoint_host_model::Driver;
-use counterpoint_host_model::program::Task;
-use counterpoint_protocols::bus::{CommandId, Direction};
+use counterpoint::host::Driver;
+use counterpoint::host::program::Task;
+use counterpoint::kernel::Fault;
+use counterpoint::messages::bus::{CommandId, Direction};
+use counterpoint::telemetry::{Level, SpanId};
+use counterpoint::time::SimTime;
 
 use super::super::narrow::{Copies, Key};
 use super::entry;

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::task_entry::{ENABLED, FREE, PRESENT, Shape, State, TaskId, UnknownTask};
-use counterpoint_framework::model::Choice;
+use counterpoint::component::Choice;
 
 /// When the entry of a task says that it may be scheduled.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]

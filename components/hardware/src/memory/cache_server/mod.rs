@@ -3,6 +3,8 @@
 //! Valid and dirty state is kept per byte; misses fetch whole sectors. A request occupies the cache for a cycle a sector of
 //! 32 bytes; a fill is taken beside it. What the cache does not do itself goes on to memory, and the answer back.
 
+mod requests;
+
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -13,18 +15,17 @@ use counterpoint_framework::model::{Choice, Context, Ports, Slot};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::memory::{
-    AtomicLane, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemResult, MemoryClient,
-    MemoryServer, Packets, SECTOR_BYTES, Tag, line_of, sectors, word_of,
+    ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemoryClient, MemoryServer, Packets,
+    Tag, line_of, word_of,
 };
 use counterpoint_protocols::preload::Preloaded;
 use counterpoint_protocols::write_log::WriteLog;
 
 use super::address_map::AddressMap;
-use super::atomic;
 use super::atomic_unit::AtomicUnit;
 use super::cache::bypass::Bypass;
 use super::cache::prefetch::{LookedUp, Prefetcher, in_one_page};
-use super::cache::write_policy::{WritePolicy, WriteTo};
+use super::cache::write_policy::WritePolicy;
 use super::cache::{Cache, Evicted, WayId};
 use super::cache_stats::{CacheCounts, CacheStats, Count};
 use super::line_rule::LineRule;
@@ -218,89 +219,6 @@ impl CacheServer {
         }
     }
 
-    /// The bytes that must be here before an access can be done.
-    fn wanted(&self, access: &MemAccess) -> ByteMask {
-        match access {
-            MemAccess::Read(mask) => *mask,
-            MemAccess::Atomic(lanes) if matches!(self.atomics, Atomics::Here(_)) => AtomicLane::bytes(lanes),
-            MemAccess::Write(mask, _)
-                if self.shape.write_miss == WriteMiss::Fetch && self.policies.write.is_none() =>
-            {
-                whole(*mask, self.shape.sector)
-            }
-            MemAccess::Write(..) | MemAccess::Atomic(_) => 0,
-        }
-    }
-
-    /// Where an access goes that does not end here; `None`: it does.
-    #[inline]
-    fn destination(&mut self, access: &MemAccess, here: bool) -> Option<WriteTo> {
-        match access {
-            MemAccess::Write(..) => {
-                let to = self.policies.write.as_mut().map(|policy| policy.write(here));
-                to.filter(|to| *to != WriteTo::Cache)
-            }
-            MemAccess::Atomic(_) if matches!(self.atomics, Atomics::Behind) => Some(WriteTo::Memory),
-            MemAccess::Read(_) | MemAccess::Atomic(_) => None,
-        }
-    }
-
-    /// The bytes of a line that a request may see. Clean ones that were fetched too early are invalidated.
-    #[inline]
-    fn visible(&mut self, way: WayId, request: &MemRequest) -> ByteMask {
-        if let Some(known) = &self.known_since
-            && known[way.index()] < request.fresh
-        {
-            self.cache.forget(way, !self.cache.dirty(way));
-        }
-        self.cache.valid(way)
-    }
-
-    /// Lets a request go on to memory. Of its line here the bytes that it touches are written as well, or invalidated.
-    fn pass(
-        &mut self,
-        way: Option<WayId>,
-        to: WriteTo,
-        request: MemRequest,
-        sim: &Context<impl CacheStats>,
-        counts: &impl CacheCounts,
-    ) {
-        sim.trace(|| format!("passes on {} of {:#x}", name(&request.access), request.line));
-        counts.add(Count::Passed, 1);
-        let touched = match &request.access {
-            MemAccess::Read(_) => {
-                counts.add(Count::Reads, 1);
-                0
-            }
-            MemAccess::Write(mask, data) => {
-                counts.add(Count::Writes, 1);
-                if let Some(log) = &self.log {
-                    log.on_device(sim.now(), sim.path(), request.line, *mask, data);
-                }
-                *mask
-            }
-            MemAccess::Atomic(lanes) => {
-                counts.add(Count::Atomics, 1);
-                AtomicLane::bytes(lanes)
-            }
-        };
-        match (way, to, &request.access) {
-            (Some(way), WriteTo::Both { .. }, MemAccess::Write(mask, data)) => {
-                self.cache.update(way, *mask, data);
-            }
-            (Some(way), ..) => {
-                if self.cache.dirty(way) & touched != 0 {
-                    let dirty = self.cache.clean(way);
-                    self.write_back(way, dirty, sim);
-                }
-                self.cache.forget(way, touched);
-            }
-            (None, ..) => {}
-        }
-        let tag = Tag(PASSED | self.passed.insert((request.tag, request.client)));
-        self.to_memory.push_back(MemRequest { tag, client: 0, ..request });
-    }
-
     /// Lets the prefetcher know of a read, and notes the lines that it wants.
     fn foresee(&mut self, read: &LookedUp) {
         let Some(prefetcher) = &mut self.policies.prefetcher else { return };
@@ -336,194 +254,6 @@ impl CacheServer {
             self.to_memory.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
             return;
         }
-    }
-
-    /// Notes that bytes of a line are fetched now.
-    #[inline]
-    fn note_fetch(&mut self, way: WayId, now: SimTime) {
-        if let Some(known) = &mut self.known_since
-            && self.cache.valid(way) & !self.cache.dirty(way) == 0
-        {
-            known[way.index()] = now;
-        }
-    }
-
-    /// Handles a request; gives it back if it cannot be handled now.
-    fn handle(
-        &mut self,
-        request: MemRequest,
-        cycle: u64,
-        sim: &Context<impl CacheStats>,
-        counts: &impl CacheCounts,
-    ) -> Option<MemRequest> {
-        let index = self.shape.map.within_slice(request.line) / LINE_BYTES;
-        let found = self.cache.find(request.line, index);
-        // Behind a miss everything keeps its order: a store must not overtake a load that waits.
-        if let Some(way) = found
-            && self.cache.is_pending(way)
-        {
-            let MemRequest { line, label, client, .. } = request;
-            let is_read = matches!(request.access, MemAccess::Read(_));
-            let refused = self.cache.join_miss(way, request).err();
-            counts.add(Count::PendingHits, u64::from(refused.is_none()));
-            if is_read && refused.is_none() {
-                self.foresee(&LookedUp { line, hit: true, label, client });
-            }
-            sim.trace(|| {
-                format!("{} {line:#x}", if refused.is_none() { "pending hit" } else { "no room behind" })
-            });
-            return refused;
-        }
-        let here = found.map_or(0, |way| self.visible(way, &request));
-        if let Some(to) = self.destination(&request.access, found.is_some()) {
-            let way = match to {
-                WriteTo::Both { allocate: true } if found.is_none() => {
-                    let way = self.allocate(request.line, index, sim);
-                    if way.is_none() {
-                        return Some(request);
-                    }
-                    way
-                }
-                _ => found,
-            };
-            counts.add(Count::Misses, sectors(unknown(&request.access, here)).into());
-            self.pass(way, to, request, sim, counts);
-            return None;
-        }
-        let missing = self.wanted(&request.access) & !here;
-        if let (Atomics::Here(Some(unit)), MemAccess::Atomic(_)) = (&mut self.atomics, &request.access)
-            && let Some(until) = unit.full_until(cycle)
-        {
-            self.free = until;
-            return Some(request);
-        }
-        if missing != 0 && !self.cache.has_free_miss() {
-            return Some(request);
-        }
-        let MemRequest { line, label, client, .. } = request;
-        let is_read = matches!(request.access, MemAccess::Read(_));
-        if found.is_none()
-            && is_read
-            && self.policies.bypass.as_mut().is_some_and(|bypass| bypass.passes(&request))
-        {
-            counts.add(Count::Misses, sectors(missing).into());
-            self.pass(None, WriteTo::Memory, request, sim, counts);
-            return None;
-        }
-        let way = match found {
-            Some(way) => {
-                self.cache.touch(way);
-                way
-            }
-            None => match self.allocate(line, index, sim) {
-                Some(way) => way,
-                None => return Some(request),
-            },
-        };
-        let missed = missing | unknown(&request.access, here);
-        counts.add(Count::Misses, sectors(missed).into());
-        sim.trace(|| {
-            let what = if missed == 0 { "hit" } else { "miss" };
-            format!("{what} {:#x} on {} of client {}", request.line, name(&request.access), request.client)
-        });
-        if missing == 0 {
-            self.finish(way, request, (cycle + self.shape.hit_latency, 0), sim, counts);
-        } else {
-            self.fetch(way, request, sim.now());
-        }
-        if is_read {
-            self.foresee(&LookedUp { line, hit: missing == 0, label, client });
-        }
-        None
-    }
-
-    fn fetch(&mut self, way: WayId, request: MemRequest, now: SimTime) {
-        self.note_fetch(way, now);
-        let MemRequest { line, label, fresh, .. } = request;
-        let access =
-            MemAccess::Read(whole(self.wanted(&request.access) & !self.cache.valid(way), self.shape.sector));
-        let tag = Tag(self.cache.begin_miss(way, request));
-        self.to_memory.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
-    }
-
-    /// Does what the request asks, all its bytes being here; the reply is ready at `ready`. `far` is the sectors fetched for it.
-    fn finish(
-        &mut self,
-        way: WayId,
-        request: MemRequest,
-        (mut ready, mut far): (u64, u8),
-        sim: &Context<impl CacheStats>,
-        counts: &impl CacheCounts,
-    ) {
-        if let Some(to) = self.destination(&request.access, true) {
-            self.pass(Some(way), to, request, sim, counts);
-            return;
-        }
-        let MemRequest { line, tag, client, label, access, .. } = request;
-        let result = match access {
-            MemAccess::Read(mask) => {
-                counts.add(Count::Reads, 1);
-                MemResult::Line(mask, self.cache.data(way).into())
-            }
-            MemAccess::Write(mask, data) => {
-                counts.add(Count::Writes, 1);
-                self.write(way, label, (line, mask, &*data), sim);
-                far += sectors(mask) as u8;
-                MemResult::Written(sectors(mask) as u8)
-            }
-            MemAccess::Atomic(lanes) => {
-                far += sectors(AtomicLane::bytes(&lanes)) as u8;
-                counts.add(Count::Atomics, 1);
-                let mut data: Line = *self.cache.data(way);
-                let old = atomic::execute(&mut data, &lanes);
-                self.write(way, label, (line, AtomicLane::bytes(&lanes), &data), sim);
-                if let Atomics::Here(Some(unit)) = &mut self.atomics {
-                    let cycle = sim.cycle();
-                    let through = unit.take(line, &lanes, cycle);
-                    // A lane that is through in its first cycle is as fast as a read.
-                    ready += through - cycle - 1;
-                    counts.add(Count::AtomicCycles, through - cycle);
-                }
-                MemResult::Old(old)
-            }
-        };
-        self.replies.push_back((ready, MemReply { line, tag, client, result, far }));
-    }
-
-    /// Takes what memory answered.
-    fn answer(&mut self, reply: MemReply, cycle: u64, sim: &Context<impl CacheStats>) {
-        if reply.tag != WRITE_BACK && reply.tag.0 & PASSED != 0 {
-            let (tag, client) = self.passed.take(reply.tag.0 & !PASSED);
-            self.replies.push_back((cycle + 1, MemReply { tag, client, ..reply }));
-        } else {
-            self.fill(reply, cycle, sim);
-        }
-    }
-
-    /// Takes bytes of a line.
-    fn fill(&mut self, reply: MemReply, cycle: u64, sim: &Context<impl CacheStats>) {
-        let MemResult::Line(mask, data) = reply.result else { return };
-        sim.trace(|| format!("fill {:#x}", reply.line));
-        let (way, mut list) = self.cache.end_miss(reply.tag.0, mask, &data);
-        let way = way.expect("lines stay while they wait");
-        let mut waiting = list.drain(..);
-        // The first one asked for what has come.
-        let mut far = sectors(mask) as u8;
-        for request in waiting.by_ref() {
-            if self.wanted(&request.access) & !self.visible(way, &request) == 0 {
-                let counts = sim.stats.by_label().of(request.label);
-                self.finish(way, request, (cycle + 1, std::mem::take(&mut far)), sim, &*counts);
-                continue;
-            }
-            // It joined for other sectors of the line: fetch those, with everyone behind it.
-            self.fetch(way, request, sim.now());
-            break;
-        }
-        for request in waiting {
-            let joined = self.cache.join_miss(way, request);
-            assert!(joined.is_ok(), "fewer wait than before");
-        }
-        self.cache.give_back(list);
     }
 
     /// Executes a cycle: a fill, a flush, a request, and the messages that have credit.
@@ -652,28 +382,4 @@ struct Pause {
     deadline: SimTime,
     /// Whether the cache takes the next request when it comes.
     accepts: bool,
-}
-
-/// An access in a word, for the log.
-fn name(access: &MemAccess) -> &'static str {
-    match access {
-        MemAccess::Read(_) => "a read",
-        MemAccess::Write(..) => "a write",
-        MemAccess::Atomic(_) => "an atomic",
-    }
-}
-
-/// The bytes that an access writes in sectors with no byte here.
-fn unknown(access: &MemAccess, here: ByteMask) -> ByteMask {
-    match access {
-        MemAccess::Write(mask, _) => mask & !whole(here, SECTOR_BYTES as u32),
-        MemAccess::Read(_) | MemAccess::Atomic(_) => 0,
-    }
-}
-
-/// Whole sectors of `sector` bytes around the given bytes.
-fn whole(mask: ByteMask, sector: u32) -> ByteMask {
-    let all = if sector >= 128 { ByteMask::MAX } else { (1 << sector) - 1 };
-    let each = (0..LINE_BYTES as u32).step_by(sector as usize).map(|start| all << start);
-    each.filter(|sector| sector & mask != 0).fold(0, |sum, sector| sum | sector)
 }

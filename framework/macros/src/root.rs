@@ -1,0 +1,35 @@
+//! The path by which derived code names the framework: through `counterpoint` in the crate of a user, who depends on no other one.
+
+use std::path::Path;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+const FRAMEWORK: &str = "counterpoint-framework";
+
+/// `::counterpoint_framework` in a crate that has it among its dependencies, and in the framework itself. Elsewhere the same crate as
+/// the façade exports it.
+pub(crate) fn framework() -> TokenStream {
+    let is_framework = std::env::var("CARGO_PKG_NAME").is_ok_and(|name| name == FRAMEWORK);
+    let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+    let manifest = std::fs::read_to_string(Path::new(&folder).join("Cargo.toml")).unwrap_or_default();
+    match is_framework || has_dependency(&manifest) {
+        true => quote!(::counterpoint_framework),
+        false => quote!(::counterpoint::derived),
+    }
+}
+
+/// `counterpoint_framework::model` by that path.
+pub(crate) fn model() -> TokenStream {
+    let framework = framework();
+    quote!(#framework::model)
+}
+
+/// Whether a manifest names the framework as a key of dependencies, or in the heading of one.
+fn has_dependency(manifest: &str) -> bool {
+    manifest.lines().map(str::trim).any(|line| {
+        let key =
+            line.strip_prefix('[').and_then(|heading| heading.rsplit_once('.')).map_or(line, |(_, key)| key);
+        key.strip_prefix(FRAMEWORK).is_some_and(|rest| rest.starts_with(['.', ' ', '=', ']']))
+    })
+}

@@ -1,0 +1,50 @@
+//! Parts of the GPU that an extension can supply: policies, rules, and authorities.
+
+#[doc(inline)]
+pub use counterpoint_hardware::memory::table::Table;
+
+/// The CTA scheduler: policies that choose the SM of each block.
+pub mod cta_scheduler {
+    #[doc(inline)]
+    pub use counterpoint_hardware::gpu::cta_scheduler::{
+        CtaPolicy, CtaScheduler, Occupancy, Placement, Running, Sm, Turn, View, check, neighbours,
+    };
+
+    /// Blocks that fit on an SM.
+    pub mod occupancy {
+        #[doc(inline)]
+        pub use counterpoint_hardware::gpu::cta_scheduler::occupancy::blocks;
+    }
+}
+
+/// Warp schedulers of an SM: policies that choose the warp that issues.
+pub mod warp_scheduler {
+    #[doc(inline)]
+    pub use counterpoint_hardware::gpu::sm::{View, WarpPolicy};
+}
+
+/// Slices of the L2, with rules for lines that bear the tag of an extension.
+pub mod l2 {
+    #[doc(inline)]
+    pub use counterpoint_hardware::memory::l2_slice::L2Slice;
+    #[doc(inline)]
+    pub use counterpoint_hardware::memory::line_rule::LineRule;
+}
+
+/// The MMU, with authorities that decide when a launch may access a page.
+pub mod mmu {
+    #[doc(inline)]
+    pub use counterpoint_hardware::gpu::mmu::Mmu;
+    #[doc(inline)]
+    pub use counterpoint_hardware::gpu::mmu::authority::{Authority, Outbox, Tables};
+}
+
+/// The throughput model of a GPU, with kernels as state machines. It is unstable: a change of it changes no version.
+pub mod throughput_model {
+    #[doc(inline)]
+    pub use counterpoint_hardware::gpu::model::ThroughputModel;
+    #[doc(inline)]
+    pub use counterpoint_hardware::gpu::model::state_machine::{
+        Code, Demands, Device, ENDLESS, Ended, Resource, StateMachine, Warp, Work, collecting,
+    };
+}
