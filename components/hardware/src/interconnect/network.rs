@@ -161,8 +161,7 @@ impl Component for Network {
         let (clients, servers) = (clients.len(), servers.len());
         let asking = Watch::new(io.clients.iter().map(|client| &client.rx));
         let answering = Watch::new(io.servers.iter().map(|server| &server.rx));
-        let (mut unasked, mut unanswered) =
-            (Inputs::<Box<[u64]>>::all(clients), Inputs::<Box<[u64]>>::all(servers));
+        let (mut unasked, mut unanswered) = (InputSet::all(clients), InputSet::all(servers));
         let too_many = Cell::new(false);
         loop {
             let route = |request: &mut MemRequest, client| {
@@ -201,6 +200,9 @@ impl Component for Network {
         }
     }
 }
+
+/// Inputs of one direction, of which there may be any number.
+type InputSet = Inputs<Box<[u64]>>;
 
 /// The network of one direction with the messages on it.
 struct Direction<M> {
@@ -251,7 +253,7 @@ impl<M: Message + Packets> Direction<M> {
     fn take<A: Message>(
         &mut self,
         sim: &Context<impl Stats>,
-        (inputs, watch, idle): (&mut [Socket<A, M>], &Watch, &mut Inputs<Box<[u64]>>),
+        (inputs, watch, idle): (&mut [Socket<A, M>], &Watch, &mut InputSet),
         outputs: usize,
         route: impl Fn(&mut M, u32) -> u32,
     ) -> Result<(), u32> {
@@ -281,7 +283,7 @@ impl<M: Message + Packets> Direction<M> {
         topology: &dyn Topology,
         sockets: &mut [Socket<M, B>],
         stats: &DirectionStats,
-        idle: &mut Inputs<Box<[u64]>>,
+        idle: &mut InputSet,
     ) -> Result<Option<u64>, Fault> {
         let Direction { fabric, messages, free, .. } = self;
         let mut outputs = Outputs { sockets, messages, free, stats, cycle: sim.cycle() };
