@@ -57,7 +57,8 @@ fn every_run_of_the_guide_is_verified() {
             "step-7.yaml",
             "small-l1.yaml",
             "clustered.yaml",
-            "step-8.yaml"
+            "step-8.yaml",
+            "meshed.yaml"
         ]
     );
     let mut runs: Vec<RunRequest> = page.lines().filter_map(|line| run_of(line, folder.path())).collect();

@@ -291,19 +291,43 @@ fn an_l2_slice_under_back_pressure() {
 
 /// Three clients with lines of their own that share sets and rows, before a crossbar to two servers.
 fn crossbar(behind: &str, links: &str) -> RunReport {
+    before_network("type: interconnect/crossbar, map: { slices: 2 }", 3, behind, links)
+}
+
+/// Clients with lines of their own before a network.
+fn before_network(network: &str, clients: u64, behind: &str, links: &str) -> RunReport {
     let mut components = String::new();
-    for number in 0..3 {
+    for number in 0..clients {
         components += &format!("  client{number}: {{ {CLIENT}, first: {} }}\n", number * 24 * 128);
     }
-    components += "  network: { type: interconnect/crossbar, clock: slow, map: { slices: 2 } }\n";
+    components += &format!("  network: {{ {network}, clock: slow }}\n");
     components += behind;
     let mut wires = String::new();
-    for number in 0..3 {
+    for number in 0..clients {
         wires += &format!(
             "  - {{ from: client{number}.memory, to: \"network.clients[{number}]\", latency: 3 ns, capacity: 1 }}\n"
         );
     }
-    traffic(&components, &(wires + links), 3)
+    traffic(&components, &(wires + links), clients)
+}
+
+#[test]
+fn networks_of_every_topology_under_back_pressure() {
+    for parameters in [
+        "topology: crossbar, virtual_channels: 2, buffer: 1",
+        "topology: ring, virtual_channels: 2, buffer: 1, router: 0 cycles, requests: { packet: 64 B }",
+        "topology: { ring: { routers: 3 } }, buffer: 2, link: 4 cycles",
+        "topology: mesh, virtual_channels: 1, buffer: 3",
+        "topology: { mesh: { columns: 3, rows: 2 } }, replies: { flit: 16 B, packet: 128 B }",
+        "topology: { hierarchy: { clusters: 2, links: 2 } }, virtual_channels: 3, router: 1 cycle",
+    ] {
+        before_network(
+            &format!("type: interconnect/network, {parameters}, map: {{ slices: 4, interleave: 128 B }}"),
+            5,
+            "  server: { type: test/memory-server, count: 4, clock: fast }",
+            "  - { from: \"network.servers[i]\", to: \"server[i].clients[0]\", latency: 3 ns, capacity: 1 }",
+        );
+    }
 }
 
 #[test]
@@ -314,8 +338,8 @@ fn a_crossbar_under_back_pressure() {
     );
 }
 
-#[test]
-fn two_crossbars_in_series() {
+/// Two crossbars with two clients each, before another network to two servers.
+fn behind_crossbars(outer: &str) {
     let mut components = String::new();
     let mut links = String::new();
     for number in 0..4 {
@@ -326,12 +350,20 @@ fn two_crossbars_in_series() {
             number % 2
         );
     }
-    components += "  inner: { type: interconnect/crossbar, count: 2, clock: fast }
-  outer: { type: interconnect/crossbar, clock: slow, map: { slices: 2 } }
-  server: { type: test/memory-server, count: 2, clock: fast }";
+    components += &format!(
+        "  inner: {{ type: interconnect/crossbar, count: 2, clock: fast }}
+  outer: {{ type: {outer}, clock: slow, map: {{ slices: 2 }} }}
+  server: {{ type: test/memory-server, count: 2, clock: fast }}"
+    );
     links += "  - { from: \"inner[i].servers[0]\", to: \"outer.clients[i]\", latency: 3 ns, capacity: 1 }
   - { from: \"outer.servers[i]\", to: \"server[i].clients[0]\", latency: 3 ns, capacity: 1 }";
     traffic(&components, &links, 4);
+}
+
+#[test]
+fn two_networks_in_series() {
+    behind_crossbars("interconnect/crossbar");
+    behind_crossbars("interconnect/network");
 }
 
 #[test]

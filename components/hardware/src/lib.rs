@@ -25,6 +25,7 @@ pub fn register(registry: &mut Registry) {
     gpu::mmu::authority::register(registry);
     gpu::sm::scheduler::register(registry);
     interconnect::register(registry);
+    interconnect::topology::register(registry);
     io::register(registry);
     memory::register(registry);
     memory::cache::bypass::register(registry);

@@ -81,6 +81,7 @@ pub mod kernel;
 pub mod machine;
 pub mod memory;
 pub mod messages;
+pub mod network;
 pub mod ptx;
 pub mod run;
 pub mod study;

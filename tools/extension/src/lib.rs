@@ -3,13 +3,14 @@
 //! A governor (`governor`) says how many SMs may have blocks. The CTA policy `governed` listens to it through a port of its own, and
 //! `overlays/governed.yaml` brings both into any machine with a GPU. `youngest` is a warp scheduler, `stepwise` a runtime,
 //! `available_sms` a value of studies. `reads-first` is a DRAM scheduler, `most-recent` a replacement policy and `buddy` a prefetcher of caches;
-//! `overlays/memory.yaml` chooses them.
+//! `overlays/memory.yaml` chooses them. `one-way-ring` is a topology of networks, which `overlays/one-way.yaml` chooses.
 
 mod available;
 mod buddy;
 pub mod governed;
 pub mod governor;
 mod most_recent;
+mod one_way;
 mod reads_first;
 mod stepwise;
 mod youngest;
@@ -21,6 +22,7 @@ use counterpoint::gpu::warp_scheduler::WarpPolicy;
 use counterpoint::host::Runtime;
 use counterpoint::memory::cache::{Prefetcher, Replacement};
 use counterpoint::memory::dram::DramScheduler;
+use counterpoint::network::Topology;
 
 /// Registers all of it.
 pub fn register(registry: &mut Registry) {
@@ -31,6 +33,7 @@ pub fn register(registry: &mut Registry) {
     registry.variant::<dyn DramScheduler, reads_first::ReadsFirst>();
     registry.variant::<dyn Replacement, most_recent::MostRecent>();
     registry.variant::<dyn Prefetcher, buddy::Buddy>();
+    registry.variant::<dyn Topology, one_way::OneWay>();
     registry.add(available::AVAILABLE);
     registry.add(built_in!("example-extension"));
 }

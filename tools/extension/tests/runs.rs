@@ -37,6 +37,7 @@ fn the_command_knows_what_the_extension_brings_along() {
         ("policies", "reads-first"),
         ("policies", "most-recent"),
         ("policies", "buddy"),
+        ("policies", "one-way-ring"),
         ("studies", "governors"),
     ] {
         assert!(call(&["list", what]).contains(name), "{name}");
@@ -71,6 +72,11 @@ fn its_memory_policies_are_right_and_give_one_hash_on_one_thread_and_two() {
     let with = hash(&["--with", "memory", "--with", "governed"]);
     assert_ne!(with, hash(&["--with", "governed"]), "the policies change the run");
     assert_eq!(with, hash(&["--with", "memory", "--with", "governed", "--threads", "2", "--force-threads"]));
+}
+
+#[test]
+fn its_topology_carries_a_run() {
+    assert_ne!(time(&["--with", "one-way"]), time(&[]));
 }
 
 #[test]

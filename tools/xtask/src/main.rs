@@ -18,6 +18,7 @@ mod front_ends;
 mod fuzz;
 mod installed;
 mod lines;
+mod network;
 mod pgo;
 mod profile;
 mod ptx;
@@ -78,6 +79,7 @@ enum Chore {
     Faults(faults::Faults),
     /// Counts lines of Rust by crate: product, comments, tests.
     Lines,
+    Network(network::NetworkLoads),
     Quick(quick::Quick),
     /// Compares what the library promises with the last version. Installs cargo-semver-checks.
     Semver,
@@ -110,6 +112,7 @@ fn main() -> ExitCode {
         Chore::Cluster(chore) => chore.run(),
         Chore::Faults(chore) => chore.run(),
         Chore::Lines => lines::run(),
+        Chore::Network(chore) => chore.run(),
         Chore::Quick(chore) => chore.run(),
         Chore::Semver => semver::run(),
         Chore::Slow(chore) => chore.run(),

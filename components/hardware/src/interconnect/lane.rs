@@ -28,7 +28,7 @@ pub(super) struct PacketParams {
 
 impl PacketParams {
     /// The packets of a message about a number of sectors, which carries their values or does not.
-    fn cut(&self, sectors: u64, carries: bool) -> Cut {
+    pub(super) fn cut(&self, sectors: u64, carries: bool) -> Cut {
         let (values, packet) = (sectors * SECTOR_BYTES, self.packet.get());
         let flits = |values: u64| {
             (self.header.get() + if carries { values } else { 0 }).div_ceil(self.flit.get()).max(1)
@@ -40,12 +40,12 @@ impl PacketParams {
 }
 
 /// The packets of a message.
-#[derive(Clone, Copy, Default)]
-struct Cut {
-    packets: u64,
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cut {
+    pub(super) packets: u64,
     /// Flits of each packet but the last, and of the last.
-    flits: u64,
-    last: u64,
+    pub(super) flits: u64,
+    pub(super) last: u64,
 }
 
 /// The packets of messages by whether they carry values, and by sectors.

@@ -90,7 +90,7 @@ impl Component for CacheLevel {
             hit_latency: params.hit_latency.get(),
         };
         let mut server = CacheServer::new(cache, shape, Atomics::Behind, params.private);
-        server.policies = policies((&params.write, &params.prefetcher, &params.bypass), sim)?;
+        server.policies = policies(&params.write, &params.prefetcher, &params.bypass, sim)?;
         serve(server, io, sim, Some(1).filter(|_| !params.private)).await
     }
 }

@@ -106,7 +106,7 @@ impl Component for L2Slice {
         };
         let atomics = Atomics::Here(AtomicUnit::new(&params.atomics));
         let mut server = CacheServer::new(cache, shape, atomics, false);
-        let policies = policies((&params.write, &params.prefetcher, &params.bypass), sim)?;
+        let policies = policies(&params.write, &params.prefetcher, &params.bypass, sim)?;
         let rule = Some(params.tags.build(sim)?).filter(|rule| !rule.is_idle());
         server.policies = Policies { rule, ..policies };
         server.cold = sim.resource::<Preloaded>().filter(|_| params.warm_on_copy);

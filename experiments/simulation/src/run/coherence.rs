@@ -61,8 +61,8 @@ fn ends(machine: &Machine, of: usize, behind: bool) -> BTreeSet<usize> {
         for link in &machine.links {
             let (from, to) = (link.from.instance, link.to.instance);
             let (near, far) = if behind { (from, to) } else { (to, from) };
-            let is_network = machine.instances[far].role == roles::NETWORK;
-            if near == at && (behind || at == of) && found.insert(far) && is_network && behind {
+            let goes_on = behind && machine.instances[far].role == roles::NETWORK;
+            if near == at && found.insert(far) && goes_on {
                 next.push(far);
             }
         }

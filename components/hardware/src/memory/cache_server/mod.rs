@@ -335,7 +335,9 @@ impl CacheServer {
 
 /// Builds the policies of a cache; those that change nothing are left out.
 pub(super) fn policies<S: CacheStats>(
-    (write, prefetcher, bypass): (&Slot<dyn WritePolicy>, &Slot<dyn Prefetcher>, &Slot<dyn Bypass>),
+    write: &Slot<dyn WritePolicy>,
+    prefetcher: &Slot<dyn Prefetcher>,
+    bypass: &Slot<dyn Bypass>,
     sim: &Context<S>,
 ) -> Result<Policies, Fault> {
     Ok(Policies {
