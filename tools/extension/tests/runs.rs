@@ -34,13 +34,18 @@ fn the_command_knows_what_the_extension_brings_along() {
         ("runtimes", "stepwise"),
         ("machines", "eight"),
         ("overlays", "governed"),
-        ("policies", "reads-first"),
-        ("policies", "most-recent"),
-        ("policies", "buddy"),
         ("policies", "one-way-ring"),
         ("studies", "governors"),
     ] {
         assert!(call(&["list", what]).contains(name), "{name}");
+    }
+    for (kind, name) in [
+        ("memory/dram-controller", "reads-first"),
+        ("memory/l2-slice", "most-recent"),
+        ("memory/cache", "buddy"),
+        ("interconnect/network", "one-way-ring"),
+    ] {
+        assert!(call(&["explain", kind]).contains(name), "{name}");
     }
     assert!(call(&["explain", "gpu/cta-scheduler"]).contains("The number of SMs that may have blocks."));
     assert!(call(&["check", "eight", "hotspot", "--with", "governed"]).contains("1 example/governor"));
