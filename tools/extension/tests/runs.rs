@@ -34,7 +34,6 @@ fn the_command_knows_what_the_extension_brings_along() {
         ("runtimes", "stepwise"),
         ("machines", "eight"),
         ("overlays", "governed"),
-        ("policies", "one-way-ring"),
         ("studies", "governors"),
     ] {
         assert!(call(&["list", what]).contains(name), "{name}");
