@@ -3,6 +3,8 @@
 //! A standard is one file and one line in the list. A crate brings another one as a [`Variant`] of [`DramStandard`] that reads
 //! its table with [`Timing::from_table`].
 
+use std::sync::LazyLock;
+
 use counterpoint_framework::model::{
     Diagnostics, Families, Params, Reader, Registry, Report, SourceMap, Variant, yaml,
 };
@@ -52,7 +54,10 @@ macro_rules! standards {
                 type Params = ();
 
                 fn build((): &()) -> Result<Box<dyn DramStandard>, String> {
-                    Ok(Box::new(Timing::from_table(include_str!(concat!($name, ".yaml")))?))
+                    // Each channel of a machine asks, several times while the machine is read.
+                    static TABLE: LazyLock<Result<Timing, String>> =
+                        LazyLock::new(|| Timing::from_table(include_str!(concat!($name, ".yaml"))));
+                    TABLE.clone().map(|timing| Box::new(timing) as Box<dyn DramStandard>)
                 }
             }
         )+
