@@ -296,6 +296,6 @@ fn streams_of_a_program_overlap_on_a_machine_as_on_a_gpu() {
     // Three streams begin before the first one ends; the legacy one waits for all of them.
     let found = run("threads");
     let [first, second, third, last] = found[..] else { panic!("{found:?}") };
-    assert_eq!(second.0 - first.0, 5965, "{found:?}");
+    assert!([5964, 5965].contains(&(second.0 - first.0)), "{found:?}");
     assert!(third.0 < first.1 && last.0 > first.1.max(second.1).max(third.1), "{found:?}");
 }
