@@ -279,7 +279,7 @@ fn a_stream_of_reads_takes_the_dram_s_bus() {
 
 #[test]
 fn what_a_refresh_takes_a_stream_loses() {
-    let sets = ["gpu.dram.timing.refresh=true", "gpu.dram.timing.tREFI=1000", "gpu.dram.timing.tRFC=100"];
+    let sets = ["gpu.dram.refresh=all-bank", "gpu.dram.timing.tREFI=1000", "gpu.dram.timing.tRFC=100"];
     let dram = Dram::of("gtx480", &sets);
     let Timing { access, tCCD, tREFI, tRFC, tRP, tRCD, tRTP, .. } = dram.timing;
     // No column access from the last before the refresh to the first in rows that are opened again.

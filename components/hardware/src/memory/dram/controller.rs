@@ -35,6 +35,10 @@ use crate::memory::table::Table;
 
 /// Size and timing of one channel.
 #[derive(Clone, Debug, Params)]
+#[params(moved(
+    "overtaking",
+    "the limit of reordering belongs to the scheduler, such as `scheduler: { fr-fcfs: { overtaking: 64 } }`"
+))]
 pub struct DramParams {
     /// Timings and shape of the DRAM.
     timing: TimingParams,

@@ -23,6 +23,7 @@ macro_rules! timings {
     ($($(#[doc = $doc:literal])+ $name:ident,)*) => {
         /// Timings and shape that differ from the standard's.
         #[derive(Clone, Debug, Params)]
+        #[params(moved("refresh", "refresh is a policy of the controller, beside `timing`: `refresh: all-bank` or `refresh: none`"))]
         #[allow(non_snake_case)]
         pub struct TimingParams {
             /// The standard that gives whatever is not set here.
