@@ -104,7 +104,7 @@ impl Client {
             _ => (MemAccess::Read(mask), Expected::Line(mask, *model)),
         };
         self.expected.insert(tag, (line, expected));
-        MemRequest { line, tag: Tag(tag), client: 0, label: Label::default(), fresh: SimTime::ZERO, access }
+        MemRequest { line, tag: Tag(tag), client: 0, label: Label::default(), fresh: 0, access }
     }
 
     /// Compares an answer with the expected one.

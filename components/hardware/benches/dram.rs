@@ -4,7 +4,7 @@
 
 use counterpoint_framework::model::Environment;
 use counterpoint_framework::testing::Bench;
-use counterpoint_framework::time::{Hertz, SimTime};
+use counterpoint_framework::time::Hertz;
 use counterpoint_hardware::memory::dram::controller::DramController;
 use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Label, MemAccess, MemReply, MemRequest, Tag};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -25,10 +25,7 @@ fn run(line: fn(u64) -> u64) {
     let script = (0..ACCESSES).map(|number| {
         let access = MemAccess::Read(ByteMask::MAX);
         let (line, tag) = (line(number) % LINES * LINE_BYTES, Tag(number as u32));
-        (
-            1 + 2 * number,
-            MemRequest { line, tag, client: 0, label: Label::default(), fresh: SimTime::ZERO, access },
-        )
+        (1 + 2 * number, MemRequest { line, tag, client: 0, label: Label::default(), fresh: 0, access })
     });
     let replies =
         bench.client::<MemRequest, MemReply>("clients", Some(0), script.collect(), ACCESSES as usize);

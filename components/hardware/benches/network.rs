@@ -4,7 +4,7 @@
 
 use counterpoint_framework::model::{Component, Environment};
 use counterpoint_framework::testing::{Bench, Probe};
-use counterpoint_framework::time::{Hertz, SimTime};
+use counterpoint_framework::time::Hertz;
 use counterpoint_hardware::interconnect::crossbar::Crossbar;
 use counterpoint_hardware::memory::l2_slice::L2Slice;
 use counterpoint_protocols::memory::{
@@ -27,14 +27,7 @@ fn reads(sectors: u32, apart: u64, line: impl Fn(u64) -> u64) -> Vec<(u64, MemRe
         let (line, tag) = (line(number) * LINE_BYTES, Tag(number as u32));
         (
             1 + apart * number,
-            MemRequest {
-                line,
-                tag,
-                client: 0,
-                label: Label::default(),
-                fresh: SimTime::ZERO,
-                access: access.clone(),
-            },
+            MemRequest { line, tag, client: 0, label: Label::default(), fresh: 0, access: access.clone() },
         )
     };
     (0..REQUESTS).map(request).collect()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use counterpoint_framework::kernel::{Outcome, Socket};
 use counterpoint_framework::model::{Component, Environment, Extension, Registry, StatValue};
 use counterpoint_framework::testing::{Bench, BenchReport, Probe};
-use counterpoint_framework::time::{Hertz, SimTime};
+use counterpoint_framework::time::Hertz;
 use counterpoint_protocols::extra::Extra;
 use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchId, Precedence, RunCta, SmEvent, SmResources};
 use counterpoint_protocols::local::LocalMemory;
@@ -66,7 +66,7 @@ pub fn sms(
 
 /// A request of no launch.
 pub fn request(tag: u32, line: u64, access: MemAccess) -> MemRequest {
-    MemRequest { line, tag: Tag(tag), client: 0, label: Label::default(), fresh: SimTime::ZERO, access }
+    MemRequest { line, tag: Tag(tag), client: 0, label: Label::default(), fresh: 0, access }
 }
 
 /// A read of these bytes.

@@ -71,10 +71,24 @@ pub struct MemRequest {
     /// On whose behalf.
     pub label: Label,
     /// The instant from which on a cache must know what it answers with, if others write to the same memory without its knowledge:
-    /// that of the requester's launch or last acquire, or of the request if it passes caches by. No part of a run's hash.
-    pub fresh: SimTime,
+    /// that of the requester's launch or last acquire, or of the request if it passes caches by, as [`fresh_at`] has it; 0: any. No part of
+    /// a run's hash.
+    pub fresh: u32,
     /// The access.
     pub access: MemAccess,
+}
+
+/// Instants as requests have them, in units of 2^14 ps: the first unit that does not begin before an instant. A request stays within
+/// a cache line of the host; 70 s fit.
+#[inline]
+pub fn fresh_at(instant: SimTime) -> u32 {
+    u32::try_from(instant.as_ps().div_ceil(1 << 14)).unwrap_or(u32::MAX)
+}
+
+/// The last unit of [`fresh_at`] that has begun at an instant.
+#[inline]
+pub fn known_at(instant: SimTime) -> u32 {
+    u32::try_from(instant.as_ps() >> 14).unwrap_or(u32::MAX)
 }
 
 /// The access of a request.

@@ -13,7 +13,7 @@ use counterpoint_framework::kernel::{Fault, Watch};
 use counterpoint_framework::model::{
     Choice, Component, Context, Counter, Distribution, Invalid, Params, Ports, Setting, Stats,
 };
-use counterpoint_framework::time::{Cycles, SimTime};
+use counterpoint_framework::time::Cycles;
 use counterpoint_protocols::memory::{
     ByteMask, LINE_BYTES, Label, MemAccess, MemRequest, MemoryClient, MemoryServer, SECTOR_BYTES, Tag,
 };
@@ -167,7 +167,7 @@ impl Component for Traffic {
                     tag: Tag(since as u32),
                     client: 0,
                     label: Label::default(),
-                    fresh: SimTime::ZERO,
+                    fresh: 0,
                     access: MemAccess::Write(mask, values.clone()),
                 });
             }

@@ -21,7 +21,8 @@ use counterpoint_protocols::bus::{
 };
 use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::memory::{
-    ByteMask, LINE_BYTES, Label, MemAccess, MemReply, MemRequest, MemResult, MemoryClient, Tag, line_of,
+    ByteMask, LINE_BYTES, Label, MemAccess, MemReply, MemRequest, MemResult, MemoryClient, Tag, fresh_at,
+    line_of,
 };
 use counterpoint_protocols::roles;
 use counterpoint_protocols::values::Values;
@@ -318,7 +319,7 @@ impl CopyEngine {
                         tag,
                         client: 0,
                         label,
-                        fresh: SimTime::ZERO,
+                        fresh: 0,
                         access: MemAccess::Read(mask),
                     }));
                 }
@@ -437,14 +438,7 @@ fn write(chunk: &mut Chunk, tag: Tag, device: u64, data: &[u8], to_memory: &mut 
         values[(first - line) as usize..(last - line) as usize]
             .copy_from_slice(&data[(first - device) as usize..(last - device) as usize]);
         let access = MemAccess::Write(mask, values);
-        to_memory.push_back(MemRequest {
-            line,
-            tag,
-            client: 0,
-            label: chunk.label,
-            fresh: SimTime::ZERO,
-            access,
-        });
+        to_memory.push_back(MemRequest { line, tag, client: 0, label: chunk.label, fresh: 0, access });
         chunk.lines += 1;
     }
 }
@@ -514,7 +508,7 @@ impl Component for CopyEngine {
                 && let Some(permit) = io.memory.tx.try_reserve()
                 && let Some(request) = self.to_memory.pop_front()
             {
-                permit.send(MemRequest { fresh: sim.now(), ..request });
+                permit.send(MemRequest { fresh: fresh_at(sim.now()), ..request });
             }
             if !self.to_control.is_empty()
                 && let Some(permit) = io.control.tx.try_reserve()

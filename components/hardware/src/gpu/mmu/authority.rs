@@ -57,7 +57,7 @@ impl Outbox {
     }
 
     pub(super) fn ask(&mut self, line: u64, tag: Tag, access: MemAccess) {
-        let (label, fresh) = (Label::default(), SimTime::ZERO);
+        let (label, fresh) = (Label::default(), 0);
         self.requests.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
     }
 }

@@ -15,7 +15,7 @@ use counterpoint_framework::model::{
 };
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
 use counterpoint_protocols::launch::LaunchId;
-use counterpoint_protocols::memory::{MemAccess, MemRequest, MemoryClient, Tag, line_of};
+use counterpoint_protocols::memory::{MemAccess, MemRequest, MemoryClient, Tag, fresh_at, line_of};
 use counterpoint_protocols::translation::{MmuReply, MmuRequest, TranslationServer};
 
 use super::pages::Pages;
@@ -276,7 +276,7 @@ impl Component for Mmu {
                 && let Some(permit) = io.memory.tx.try_reserve()
                 && let Some(request) = requests.pop_front()
             {
-                permit.send(MemRequest { fresh: sim.now(), ..request });
+                permit.send(MemRequest { fresh: fresh_at(sim.now()), ..request });
             }
             for (answers, socket) in answers.iter_mut().zip(&mut io.sms) {
                 if !answers.is_empty()

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use counterpoint_framework::kernel::Out;
 use counterpoint_framework::model::{Counter, Invalid, Stats};
 use counterpoint_framework::time::SimTime;
-use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Label, Line, MemAccess, MemRequest};
+use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Label, Line, MemAccess, MemRequest, fresh_at};
 
 use super::answer::Answer;
 use super::params::ReadCacheParams;
@@ -132,7 +132,7 @@ impl<T> ReadCache<T> {
                 let Some((way, _)) = self.cache.allocate(line, index) else { return Lookup::Blocked };
                 let miss = self.cache.begin_miss(way, waiter());
                 let (tag, access) = ((self.answer)(miss).tag(), MemAccess::Read(ByteMask::MAX));
-                let fresh = self.fresh;
+                let fresh = fresh_at(self.fresh);
                 self.requests.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
                 Lookup::Missed
             }

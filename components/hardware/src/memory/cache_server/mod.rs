@@ -16,7 +16,7 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::memory::{
     ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemoryClient, MemoryServer, Packets,
-    Tag, line_of, word_of,
+    Tag, fresh_at, line_of, word_of,
 };
 use counterpoint_protocols::preload::Preloaded;
 use counterpoint_protocols::write_log::WriteLog;
@@ -89,7 +89,7 @@ pub(super) struct CacheServer {
     /// For each way, on whose behalf it was written last.
     writers: Vec<Label>,
     /// For each way, the instant from which on its clean bytes are known, where other caches write to the same memory.
-    known_since: Option<Vec<SimTime>>,
+    known_since: Option<Vec<u32>>,
     /// Preloaded lines that have not been put here yet.
     pub(super) cold: Option<Arc<Preloaded>>,
     /// Where writes to buffers are noted that somebody watches.
@@ -121,7 +121,7 @@ impl CacheServer {
     pub(super) fn new(cache: Cache<MemRequest>, shape: Shape, atomics: Atomics, private: bool) -> Self {
         CacheServer {
             writers: vec![Label::default(); cache.lines()],
-            known_since: private.then(|| vec![SimTime::ZERO; cache.lines()]),
+            known_since: private.then(|| vec![0; cache.lines()]),
             cache,
             shape,
             policies: Policies::default(),
@@ -171,7 +171,7 @@ impl CacheServer {
         sim.stats.by_label().of(label).add(Count::WriteBacks, 1);
         sim.trace(|| format!("evicts {line:#x} and writes it back"));
         let access = MemAccess::Write(dirty, data);
-        let (tag, fresh) = (WRITE_BACK, SimTime::ZERO);
+        let (tag, fresh) = (WRITE_BACK, 0);
         self.to_memory.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
     }
 
@@ -249,8 +249,8 @@ impl CacheServer {
             sim.trace(|| format!("prefetches {line:#x}"));
             sim.stats.by_label().of(label).add(Count::Prefetches, 1);
             let tag = Tag(self.cache.begin_prefetch(way));
-            let (access, fresh) = (MemAccess::Read(ByteMask::MAX), sim.now());
-            self.note_fetch(way, fresh);
+            let (access, fresh) = (MemAccess::Read(ByteMask::MAX), fresh_at(sim.now()));
+            self.note_fetch(way, sim.now());
             self.to_memory.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
             return;
         }

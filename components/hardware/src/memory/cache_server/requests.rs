@@ -4,7 +4,7 @@ use counterpoint_framework::model::Context;
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::memory::{
     AtomicLane, ByteMask, LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, SECTOR_BYTES, Tag,
-    sectors,
+    known_at, sectors,
 };
 
 use super::{Atomics, CacheServer, PASSED, WRITE_BACK, WriteMiss};
@@ -104,7 +104,7 @@ impl CacheServer {
         if let Some(known) = &mut self.known_since
             && self.cache.valid(way) & !self.cache.dirty(way) == 0
         {
-            known[way.index()] = now;
+            known[way.index()] = known_at(now);
         }
     }
 

@@ -12,7 +12,7 @@ use counterpoint_framework::model::Invalid;
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::memory::{
     AtomicLane, AtomicOperation, AtomicType, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemRequest,
-    sectors,
+    fresh_at, sectors,
 };
 use counterpoint_protocols::values::Values;
 use counterpoint_ptx::{Access, AccessKind, CacheOperator, Row, Space};
@@ -461,7 +461,7 @@ fn written_back(evicted: Evicted, label: Label) -> MemRequest {
         tag: Answer::WriteBack.tag(),
         client: 0,
         label,
-        fresh: SimTime::ZERO,
+        fresh: 0,
         access: MemAccess::Write(evicted.dirty, evicted.data),
     }
 }
@@ -472,6 +472,7 @@ fn send(
     answer: Answer,
     access: MemAccess,
 ) {
+    let fresh = fresh_at(fresh);
     permit.send(MemRequest { line, tag: answer.tag(), client: 0, label, fresh, access });
 }
 
