@@ -6,6 +6,8 @@
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Outcome, Socket};
+#[cfg(test)]
+use counterpoint_framework::model::Families;
 use counterpoint_framework::model::{Component, Environment, Extension, Registry, StatValue};
 use counterpoint_framework::testing::{Bench, BenchReport, Probe};
 use counterpoint_framework::time::Hertz;
@@ -21,6 +23,14 @@ use counterpoint_ptx::{Allocation, Allocations, Kernel, Rights, StackSize, Varia
 pub const CLOCK: Hertz = Hertz::new(1_000_000_000);
 /// All bytes of a line.
 pub const ALL: ByteMask = ByteMask::MAX;
+
+/// The families that parameters choose from.
+#[cfg(test)]
+pub(crate) fn families() -> Families {
+    let mut registry = Registry::default();
+    crate::register(&mut registry);
+    registry.catalogue.families
+}
 
 /// A bench around a component with parameters in YAML.
 pub fn bench<C: Component>(params: &str) -> Bench {

@@ -83,7 +83,7 @@ pub struct RunSummary {
     pub application: String,
     /// The kind of each component, by path.
     pub kinds: BTreeMap<String, String>,
-    /// Roles of the components that have one, by path.
+    /// Roles of the components by path; empty: none.
     pub roles: BTreeMap<String, &'static str>,
     /// Statistics, spans, how it ended.
     pub report: RunReport,

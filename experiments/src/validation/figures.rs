@@ -143,8 +143,7 @@ fn cycles(machine: &Machine, summary: &RunSummary, warm: usize) -> u64 {
 
 /// The sums of the statistics over the components of a role.
 fn counts(machine: &Machine, rows: &[StatRow]) -> BTreeMap<&'static str, u64> {
-    let roles: BTreeMap<&str, &str> =
-        machine.instances.iter().map(|one| (one.path.as_str(), one.role)).collect();
+    let roles = machine.roles();
     let sum = |quantity: &Quantity| -> u64 {
         let own = |row: &&StatRow| {
             roles.get(row.path.as_str()) == Some(&quantity.role)

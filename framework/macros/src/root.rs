@@ -1,6 +1,8 @@
 //! The path by which derived code names the framework: through `counterpoint` in the crate of a user, who depends on no other one.
 
+use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Mutex;
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -10,10 +12,21 @@ const FRAMEWORK: &str = "counterpoint-framework";
 /// `::counterpoint_framework` in a crate that has it among its dependencies, and in the framework itself. Elsewhere the same crate as
 /// the façade exports it.
 pub(crate) fn framework() -> TokenStream {
-    let is_framework = std::env::var("CARGO_PKG_NAME").is_ok_and(|name| name == FRAMEWORK);
+    // A crate has many derives, and a language server expands those of many crates.
+    static LAST: Mutex<Option<(OsString, bool)>> = Mutex::new(None);
     let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
-    let manifest = std::fs::read_to_string(Path::new(&folder).join("Cargo.toml")).unwrap_or_default();
-    match is_framework || has_dependency(&manifest) {
+    let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let has_framework = match &*last {
+        Some((known, has_framework)) if *known == folder => *has_framework,
+        _ => {
+            let is_framework = std::env::var("CARGO_PKG_NAME").is_ok_and(|name| name == FRAMEWORK);
+            let manifest = std::fs::read_to_string(Path::new(&folder).join("Cargo.toml")).unwrap_or_default();
+            let has_framework = is_framework || has_dependency(&manifest);
+            *last = Some((folder, has_framework));
+            has_framework
+        }
+    };
+    match has_framework {
         true => quote!(::counterpoint_framework),
         false => quote!(::counterpoint::derived),
     }

@@ -1,5 +1,7 @@
 //! The result of configuration: component instances with their parameters, and links between their ports.
 
+use std::collections::BTreeMap;
+
 use crate::model::{FaultParams, Node, Span};
 use crate::time::{BytesPerSecond, Hertz, Latency};
 
@@ -140,6 +142,11 @@ pub struct Endpoint {
 }
 
 impl Machine {
+    /// The role of each component by its path; empty: none.
+    pub fn roles(&self) -> BTreeMap<&str, &'static str> {
+        self.instances.iter().map(|one| (one.path.as_str(), one.role)).collect()
+    }
+
     /// Path and clock of every process of a run, in its order: the components, then the injectors of faults
     /// on links.
     pub fn processes(&self) -> impl Iterator<Item = (String, Hertz)> {

@@ -121,7 +121,7 @@ impl NetworkLoads {
     }
 }
 
-/// What a network does with a load. Rates are in flits per cycle and source.
+/// Throughput and latency of a network under a load. Rates are in flits per cycle and source.
 struct Figures {
     accepted: f64,
     /// The sources that fare worst and best.

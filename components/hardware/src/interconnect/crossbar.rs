@@ -1,9 +1,6 @@
 //! A crossbar between the clients of memory and its servers: a network for requests and one for replies.
 //!
-//! Crossbars can follow each other. Each multiplies the client of a request by the number of its own clients and adds the one that
-//! asked, so that a reply finds its way back through all of them.
-
-use std::cell::Cell;
+//! Crossbars can follow each other ([`Clients`] has the way back).
 
 use counterpoint_framework::kernel::{Fault, Source, Watch, Words};
 use counterpoint_framework::model::{Component, Context, Invalid, Params, PartStats, Ports, Stats};
@@ -11,6 +8,7 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemoryClient, MemoryServer};
 use counterpoint_protocols::roles;
 
+use super::clients::Clients;
 use super::lane::{Lane, LaneStats, PacketParams};
 use crate::memory::address_map::{AddressMap, AddressMapParams};
 
@@ -90,23 +88,17 @@ impl Crossbar {
         let mut replies = Lane::<W>::new("reply", params.replies, params.speedup, servers, clients);
         let asking = Watch::new(io.clients.iter().map(|client| &client.rx));
         let answering = Watch::new(io.servers.iter().map(|server| &server.rx));
-        let (ends, too_many) = (clients as u32, Cell::new(false));
+        let callers = Clients::new(clients);
         loop {
             let (clients, servers) = (io.clients.as_mut_slice(), io.servers.as_mut_slice());
             let route = |request: &MemRequest| map.slice(request.line);
-            let arrive = |request: &mut MemRequest, client| {
-                let own = request.client.checked_mul(ends).and_then(|before| before.checked_add(client));
-                too_many.set(own.is_none());
-                request.client = own.unwrap_or(client);
-            };
+            let arrive = |request: &mut MemRequest, client| callers.add(request, client);
             let asked = requests.step(sim, (clients, &asking), servers, &sim.stats.requests, (route, arrive));
             let asked = asked
                 .map_err(|server| Fault::new(format!("the map names slice {server} of {}", servers.len())))?;
-            if too_many.get() {
-                return Err(Fault::new("the clients of all crossbars on a path are more than 2^32"));
-            }
-            let route = |reply: &MemReply| reply.client % ends;
-            let arrive = |reply: &mut MemReply, _| reply.client /= ends;
+            callers.check()?;
+            let route = |reply: &MemReply| callers.of(reply);
+            let arrive = |reply: &mut MemReply, _| callers.remove(reply);
             let answered =
                 replies.step(sim, (servers, &answering), clients, &sim.stats.replies, (route, arrive));
             let answered = answered

@@ -4,7 +4,7 @@ use counterpoint_framework::kernel::{Outcome, RunOptions};
 use counterpoint_framework::model::StatValue;
 use counterpoint_framework::testing::run_text;
 
-/// What a network does with a load. Rates are in flits per cycle and source.
+/// Throughput and latency of a network under a load. Rates are in flits per cycle and source.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadFigures {
     /// The rate that was made.

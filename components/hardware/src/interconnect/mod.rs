@@ -1,5 +1,6 @@
 //! Networks between SMs and memory.
 
+mod clients;
 mod fabric;
 mod lane;
 pub mod load;

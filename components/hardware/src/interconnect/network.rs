@@ -6,9 +6,7 @@
 //! Without load a message that has come in cycle t goes out in cycle t + (h + 1) · `router` + h · `link` + f − 1, where h is the number
 //! of links between routers on its way and f the number of its flits.
 //!
-//! Networks and crossbars can follow each other; [`Crossbar`](super::crossbar::Crossbar) has the rule for `client`.
-
-use std::cell::Cell;
+//! Networks and crossbars can follow each other ([`Clients`] has the way back).
 
 use counterpoint_framework::kernel::{Fault, Inputs, Message, Out, Socket, Source, Watch};
 use counterpoint_framework::model::{
@@ -18,6 +16,7 @@ use counterpoint_framework::time::{Cycles, SimTime};
 use counterpoint_protocols::memory::{MemReply, MemRequest, MemoryClient, MemoryServer, Packets};
 use counterpoint_protocols::roles;
 
+use super::clients::Clients;
 use super::fabric::{Exits, Fabric, FabricShape};
 use super::lane::PacketParams;
 use super::topology::{Ends, Topology};
@@ -164,25 +163,20 @@ impl Component for Network {
         let asking = Watch::new(io.clients.iter().map(|client| &client.rx));
         let answering = Watch::new(io.servers.iter().map(|server| &server.rx));
         let (mut unasked, mut unanswered) = (InputSet::all(clients), InputSet::all(servers));
-        let too_many = Cell::new(false);
+        let callers = Clients::new(clients);
         loop {
             let route = |request: &mut MemRequest, client| {
-                let own =
-                    request.client.checked_mul(ends.clients).and_then(|before| before.checked_add(client));
-                too_many.set(own.is_none());
-                request.client = own.unwrap_or(client);
+                callers.add(request, client);
                 map.slice(request.line)
             };
             let (inputs, outputs) = (io.clients.as_mut_slice(), io.servers.as_mut_slice());
             let taken = requests.take(sim, (inputs, &asking, &mut unasked), servers, route);
             taken.map_err(|server| Fault::new(format!("the map names slice {server} of {servers}")))?;
-            if too_many.get() {
-                return Err(Fault::new("the clients of all networks on a path are more than 2^32"));
-            }
+            callers.check()?;
             let asked = requests.step(sim, &*topology, outputs, &sim.stats.requests, &mut unasked)?;
             let route = |reply: &mut MemReply, _| {
-                let client = reply.client % ends.clients;
-                reply.client /= ends.clients;
+                let client = callers.of(reply);
+                callers.remove(reply);
                 client
             };
             let (inputs, outputs) = (outputs, inputs);

@@ -53,7 +53,10 @@ pub struct CacheLevelParams {
 }
 
 /// A cache of any level.
-pub struct CacheLevel(CacheLevelParams);
+pub struct CacheLevel {
+    params: CacheLevelParams,
+    map: AddressMap,
+}
 
 impl Component for CacheLevel {
     const KIND: &'static str = "memory/cache";
@@ -75,16 +78,15 @@ impl Component for CacheLevel {
             );
         }
         Cache::<()>::check(&params.cache)?;
-        AddressMap::new(&params.map)?;
-        Ok(CacheLevel(params))
+        Ok(CacheLevel { map: AddressMap::new(&params.map)?, params })
     }
 
     async fn run(&mut self, io: &mut CachePorts, sim: &Context<LevelStats>) -> Result<(), Fault> {
-        let CacheLevel(params) = self;
+        let CacheLevel { params, map } = self;
         let mut cache = Cache::new(&params.cache).map_err(|invalid| Fault::new(invalid.0))?;
         cache.replace_by(params.replacement.build(sim)?);
         let shape = Shape {
-            map: AddressMap::new(&params.map).map_err(|invalid| Fault::new(invalid.0))?,
+            map: *map,
             sector: params.sector.get() as u32,
             write_miss: params.write_miss,
             hit_latency: params.hit_latency.get(),

@@ -71,7 +71,10 @@ pub struct L2Params {
 const LEVEL: u8 = 2;
 
 /// One slice of the L2 cache.
-pub struct L2Slice(L2Params);
+pub struct L2Slice {
+    params: L2Params,
+    map: AddressMap,
+}
 
 impl Component for L2Slice {
     const KIND: &'static str = "memory/l2-slice";
@@ -89,17 +92,16 @@ impl Component for L2Slice {
             return Err("sector must be a power of two".into());
         }
         Cache::<()>::check(&params.cache)?;
-        AddressMap::new(&params.map)?;
-        Ok(L2Slice(params))
+        Ok(L2Slice { map: AddressMap::new(&params.map)?, params })
     }
 
     async fn run(&mut self, io: &mut CachePorts, sim: &Context<L2Stats>) -> Result<(), Fault> {
-        let L2Slice(params) = self;
+        let L2Slice { params, map } = self;
         let mut cache = Cache::new(&params.cache).map_err(|invalid| Fault::new(invalid.0))?;
         cache.protect_at_most(params.protected_ways);
         cache.replace_by(params.replacement.build(sim)?);
         let shape = Shape {
-            map: AddressMap::new(&params.map).map_err(|invalid| Fault::new(invalid.0))?,
+            map: *map,
             sector: params.sector.get() as u32,
             write_miss: params.write_miss,
             hit_latency: params.hit_latency.get(),

@@ -116,6 +116,13 @@ fn a_message_is_several_packets_if_they_carry_less() {
 #[test]
 fn an_end_that_is_not_there_is_a_fault() {
     let mut bench = bench::<Crossbar>(LINES);
+    bench.client::<MemRequest, MemReply>("clients", Some(0), vec![(5, read(1, 0, ALL))], 1);
+    bench.server("servers", Some(0), |request: MemRequest| {
+        Some((1, MemReply { client: 3, ..numbered(&request) }))
+    });
+    assert_eq!(fault(&bench.run()), "a reply to client 3 of 1");
+
+    let mut bench = self::bench::<Crossbar>(LINES);
     bench.client::<MemRequest, MemReply>("clients", Some(0), vec![(5, read(1, 256, ALL))], 1);
     bench.server("servers", Some(0), |request: MemRequest| Some((1, numbered(&request))));
     assert_eq!(fault(&bench.run()), "the map names slice 1 of 1");

@@ -1,8 +1,6 @@
 //! Activity of a machine over time, as curves: the rates that people look at, from the time series of its
 //! counters.
 
-use std::collections::BTreeMap;
-
 use counterpoint_framework::telemetry::{Curve, Series};
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::Machine;
@@ -66,8 +64,7 @@ const SOURCES: [Source; 8] = [
 
 /// The curves of a run that ended at `end`: those whose counters the machine has. A rate of nothing at all has no point.
 pub fn curves(machine: &Machine, series: &Series, end: SimTime) -> Vec<Curve> {
-    let roles: BTreeMap<&str, &str> =
-        machine.instances.iter().map(|one| (one.path.as_str(), one.role)).collect();
+    let roles = machine.roles();
     let clock = machine.instances.iter().filter(|one| one.role == roles::SM).map(|one| one.clock.get()).max();
     let every = series.every.as_ps().max(1);
     let intervals = end.as_ps().div_ceil(every) as usize;

@@ -241,8 +241,7 @@ impl Figures {
     /// Adds up the statistics of a run.
     pub fn new(machine: &Machine, report: &RunReport) -> Self {
         let (rows, end) = (report.stats.as_slice(), report.outcome.time());
-        let roles: BTreeMap<&str, &str> =
-            machine.instances.iter().map(|one| (one.path.as_str(), one.role)).collect();
+        let roles = machine.roles();
         let is_of = |row: &StatRow, wanted: &[&str]| {
             roles.get(row.path.as_str()).is_some_and(|role| wanted.contains(role))
         };

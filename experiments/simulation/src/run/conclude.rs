@@ -96,13 +96,7 @@ impl Simulation {
             machine: machine.machine.name.clone(),
             application: program.name.clone(),
             kinds: machine.machine.instances.iter().map(|one| (one.path.clone(), one.kind.clone())).collect(),
-            roles: machine
-                .machine
-                .instances
-                .iter()
-                .filter(|one| !one.role.is_empty())
-                .map(|one| (one.path.clone(), one.role))
-                .collect(),
+            roles: machine.machine.roles().into_iter().map(|(path, role)| (path.to_owned(), role)).collect(),
             partial,
             missing,
             results: record::results(&loaded, &context.disk),

@@ -93,7 +93,7 @@ impl Sm {
         self.occupied != 0
     }
 
-    /// The load-store unit, and what it reaches beside itself.
+    /// The load-store unit, and the other parts of the SM that it uses.
     #[inline]
     pub(super) fn load_store<'a>(
         &'a mut self,

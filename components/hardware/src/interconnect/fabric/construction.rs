@@ -16,7 +16,7 @@ impl Fabric {
     /// The network from the ends at the routers `senders` to those at the routers `takers`.
     ///
     /// # Errors
-    /// A sentence about what is wrong with the wiring.
+    /// A sentence that names the mistake in the wiring.
     pub(in crate::interconnect) fn new(
         wiring: &Wiring,
         (senders, takers): (&[u32], &[u32]),

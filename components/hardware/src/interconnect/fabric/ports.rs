@@ -26,8 +26,9 @@ pub(super) struct Router {
 pub(super) struct Injector {
     pub(super) router: usize,
     pub(super) input: usize,
-    /// The message, and what has not been sent of it.
+    /// Slot of the message.
     pub(super) slot: usize,
+    /// Packets of the message that have not been sent.
     pub(super) rest: Cut,
     /// Flits of the packet that have been sent, and their virtual channel.
     pub(super) sent: u64,
@@ -59,7 +60,7 @@ pub(super) struct Flit {
     pub(super) ready: u64,
 }
 
-/// What is behind an output.
+/// The receiver of an output's flits.
 pub(super) enum Exit {
     /// An end that takes messages.
     End(usize),

@@ -21,7 +21,7 @@ struct Message {
     cut: Cut,
 }
 
-/// What comes before an input, or behind an output.
+/// The sender of an input's flits, or the receiver of an output's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
     End(usize),

@@ -24,7 +24,8 @@ use counterpoint_protocols::write_log::WriteLog;
 use super::address_map::AddressMap;
 use super::atomic_unit::AtomicUnit;
 use super::cache::bypass::Bypass;
-use super::cache::prefetch::{LookedUp, Prefetcher, in_one_page};
+use super::cache::prefetch::queue::Prefetches;
+use super::cache::prefetch::{LookedUp, Prefetcher};
 use super::cache::write_policy::WritePolicy;
 use super::cache::{Cache, Evicted, WayId};
 use super::cache_stats::{CacheCounts, CacheStats, Count};
@@ -64,7 +65,7 @@ pub(super) struct Shape {
 pub(super) struct Policies {
     /// Where writes go; without it, into the cache.
     pub(super) write: Option<Box<dyn WritePolicy>>,
-    pub(super) prefetcher: Option<Box<dyn Prefetcher>>,
+    pub(super) prefetcher: Option<Prefetches>,
     pub(super) bypass: Option<Box<dyn Bypass>>,
     /// The rule for tags of lines.
     pub(super) rule: Option<Box<dyn LineRule>>,
@@ -100,16 +101,12 @@ pub(super) struct CacheServer {
     held: Option<MemRequest>,
     /// Requests that have gone on to memory: the names that their clients have for them.
     passed: Table<(Tag, u32)>,
-    /// Lines that the prefetcher wants, with the label of the read, and its list of them.
-    prefetches: VecDeque<(u64, Label)>,
-    wanted: Vec<u64>,
     to_memory: VecDeque<MemRequest>,
     /// Replies that have no credit yet, with the cycle in which they were ready.
     replies: VecDeque<(u64, MemReply)>,
 }
 
-/// Replies and fetches that may wait for credit before new requests are held back; and lines to prefetch before others are
-/// ignored.
+/// Replies and fetches that may wait for credit before new requests are held back.
 const OUTGOING: usize = 16;
 /// The tag of a write-back: nobody waits for its answer.
 const WRITE_BACK: Tag = Tag(u32::MAX);
@@ -132,8 +129,6 @@ impl CacheServer {
             free: 0,
             held: None,
             passed: Table::default(),
-            prefetches: VecDeque::new(),
-            wanted: Vec::new(),
             to_memory: VecDeque::new(),
             replies: VecDeque::new(),
         }
@@ -219,31 +214,31 @@ impl CacheServer {
         }
     }
 
-    /// Lets the prefetcher know of a read, and notes the lines that it wants.
+    /// Lets the prefetcher know of a read.
     fn foresee(&mut self, read: &LookedUp) {
-        let Some(prefetcher) = &mut self.policies.prefetcher else { return };
-        prefetcher.looked_up(read, &mut self.wanted);
-        let slice = self.shape.map.slice(read.line);
-        for line in self.wanted.drain(..) {
-            let is_own = in_one_page(line, read.line) && self.shape.map.slice(line) == slice;
-            if is_own && self.prefetches.len() < OUTGOING {
-                self.prefetches.push_back((line_of(line), read.label));
-            }
+        let CacheServer { policies, shape, .. } = self;
+        if let Some(prefetches) = &mut policies.prefetcher {
+            let slice = shape.map.slice(read.line);
+            prefetches.note(read, |line| shape.map.slice(line) == slice);
         }
     }
 
     /// Whether a line can be fetched that nobody has asked for.
     fn can_prefetch(&self) -> bool {
-        !self.prefetches.is_empty() && self.to_memory.len() < OUTGOING && self.cache.has_free_miss()
+        let wants = self.policies.prefetcher.as_ref().is_some_and(|prefetches| !prefetches.is_empty());
+        wants && self.to_memory.len() < OUTGOING && self.cache.has_free_miss()
     }
 
     /// Fetches the next line that the prefetcher wants and that is not here.
     fn prefetch(&mut self, sim: &Context<impl CacheStats>) {
-        while let Some((line, label)) = self.prefetches.pop_front() {
-            let index = self.shape.map.within_slice(line) / LINE_BYTES;
-            if self.cache.find(line, index).is_some() {
-                continue;
-            }
+        loop {
+            let CacheServer { policies, shape, cache, .. } = self;
+            let index = |line| shape.map.within_slice(line) / LINE_BYTES;
+            let here = |line| cache.find(line, index(line)).is_some();
+            let Some((line, label)) = policies.prefetcher.as_mut().and_then(|one| one.next(here)) else {
+                return;
+            };
+            let index = index(line);
             let Some((way, evicted)) = self.cache.allocate_prefetched(line, index) else { continue };
             self.write_back(way, evicted, sim);
             sim.trace(|| format!("prefetches {line:#x}"));
@@ -342,7 +337,7 @@ pub(super) fn policies<S: CacheStats>(
 ) -> Result<Policies, Fault> {
     Ok(Policies {
         write: Some(write.build(sim)?).filter(|policy| !policy.keeps_all()),
-        prefetcher: Some(prefetcher.build(sim)?).filter(|prefetcher| !prefetcher.is_idle()),
+        prefetcher: Prefetches::new(prefetcher.build(sim)?),
         bypass: Some(bypass.build(sim)?).filter(|bypass| !bypass.is_idle()),
         rule: None,
     })

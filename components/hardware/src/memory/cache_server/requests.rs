@@ -215,10 +215,6 @@ impl CacheServer {
         sim: &Context<impl CacheStats>,
         counts: &impl CacheCounts,
     ) {
-        if let Some(to) = self.destination(&request.access, true) {
-            self.pass(Some(way), to, request, sim, counts);
-            return;
-        }
         let MemRequest { line, tag, client, label, access, .. } = request;
         let result = match access {
             MemAccess::Read(mask) => {
@@ -271,8 +267,11 @@ impl CacheServer {
         let mut far = sectors(mask) as u8;
         for request in waiting.by_ref() {
             if self.wanted(&request.access) & !self.visible(way, &request) == 0 {
-                let counts = sim.stats.by_label().of(request.label);
-                self.finish(way, request, (cycle + 1, std::mem::take(&mut far)), sim, &*counts);
+                let (counts, fetched) = (sim.stats.by_label().of(request.label), std::mem::take(&mut far));
+                match self.destination(&request.access, true) {
+                    Some(to) => self.pass(Some(way), to, request, sim, &*counts),
+                    None => self.finish(way, request, (cycle + 1, fetched), sim, &*counts),
+                }
                 continue;
             }
             // It joined for other sectors of the line: fetch those, with everyone behind it.

@@ -260,7 +260,7 @@ impl Banks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::dram::standard::families;
+    use crate::testing::families;
     use counterpoint_framework::testing::params;
 
     fn banks(text: &str) -> Banks {

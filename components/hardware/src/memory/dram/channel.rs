@@ -4,6 +4,7 @@
 //! before row commands, then the older access. A bank's choice is kept until something changes it, so a step looks at one
 //! access of each bank, and returns the cycle of the next step that can issue something.
 
+use counterpoint_framework::kernel::members;
 use counterpoint_protocols::memory::Label;
 
 use super::bank::{Banks, Command};
@@ -380,7 +381,7 @@ impl Channel {
             *due += plan.interval;
             *turn = if *turn + 1 < plan.sets.len() { *turn + 1 } else { 0 };
             count += skipped + 1;
-            for bank in members(set) {
+            for bank in members(0, set) {
                 self.closes[bank] = NEVER;
                 self.choose(bank);
             }
@@ -407,15 +408,6 @@ impl Channel {
         }
         self.first_close = self.closes.iter().copied().min().unwrap_or(NEVER);
     }
-}
-
-/// The numbers of the banks in a set.
-fn members(mut set: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bank = set.trailing_zeros() as usize;
-        set &= set.wrapping_sub(1);
-        (bank < u64::BITS as usize).then_some(bank)
-    })
 }
 
 #[cfg(test)]

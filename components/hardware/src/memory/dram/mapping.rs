@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
     use crate::memory::address_map::{AddressMap, AddressMapParams};
-    use crate::memory::dram::standard::families;
+    use crate::testing::families;
     use counterpoint_framework::testing::params;
     use proptest::prelude::*;
 

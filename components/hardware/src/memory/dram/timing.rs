@@ -248,7 +248,8 @@ mod tests {
     use super::*;
     use counterpoint_framework::testing::params;
 
-    use crate::memory::dram::standard::{families, timing_of};
+    use crate::memory::dram::standard::timing_of;
+    use crate::testing::families;
 
     fn timing(text: &str) -> Result<Timing, String> {
         Timing::new(&params(&families(), text)).map_err(|invalid| invalid.0)

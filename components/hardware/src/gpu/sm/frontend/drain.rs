@@ -5,7 +5,7 @@
 pub(in crate::gpu::sm) struct Drain {
     /// Instructions and stores of each epoch that have not ended.
     in_flight: [u32; 2],
-    /// The epoch of what is issued now.
+    /// Epoch of instructions that are issued now.
     epoch: u8,
     /// Slots that wait for the end of the last epoch.
     waiting: u64,

@@ -19,9 +19,9 @@ use counterpoint_ptx::{Access, AccessKind, CacheOperator, Row, Space};
 
 use super::in_flight::Waiter;
 use super::local;
-use super::prefetch::Prefetches;
 use crate::gpu::sm::answer::Answer;
 use crate::gpu::sm::params::{GlobalLoads, L1Flush, L1Params, LocalStores};
+use crate::memory::cache::prefetch::queue::Prefetches;
 use crate::memory::cache::prefetch::{LookedUp, Prefetcher};
 use crate::memory::cache::replacement::Replacement;
 use crate::memory::cache::{Cache, CacheParams, Evicted, Found, WayId};
@@ -152,12 +152,12 @@ impl L1 {
     #[cold]
     pub(super) fn prefetch(&mut self, read: &LookedUp, memory: &mut Out<MemRequest>) -> bool {
         let Some(prefetches) = &mut self.prefetches else { return false };
-        prefetches.note(read);
+        prefetches.note(read, |_| true);
         if self.evicted.is_some() || !self.cache.has_free_miss() {
             return false;
         }
         let cache = &self.cache;
-        let Some(line) = prefetches.next(|line| cache.find(line, line / LINE_BYTES).is_some()) else {
+        let Some((line, _)) = prefetches.next(|line| cache.find(line, line / LINE_BYTES).is_some()) else {
             return false;
         };
         let Some(permit) = memory.try_reserve() else { return false };

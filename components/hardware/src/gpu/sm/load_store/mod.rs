@@ -13,7 +13,6 @@ mod l1;
 mod lines;
 mod local;
 mod peek;
-mod prefetch;
 mod queue;
 mod shared_memory;
 mod sm_context;

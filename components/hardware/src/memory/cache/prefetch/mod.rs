@@ -11,6 +11,8 @@ counterpoint_framework::variants! {
     mod stride::Stride;
 }
 
+pub(crate) mod queue;
+
 use counterpoint_protocols::memory::Label;
 
 /// A read that has looked up its line.
@@ -38,18 +40,13 @@ pub trait Prefetcher {
     fn looked_up(&mut self, read: &LookedUp, wanted: &mut Vec<u64>);
 }
 
-/// Whether two lines lie in one page of 4 KiB: others may not be in memory at all.
-pub(crate) fn in_one_page(one: u64, other: u64) -> bool {
-    one >> 12 == other >> 12
-}
-
 #[cfg(test)]
 mod tests {
     use counterpoint_framework::model::{Choose, Params};
     use counterpoint_framework::testing::params;
 
     use super::*;
-    use crate::memory::dram::standard::families;
+    use crate::testing::families;
 
     /// A prefetcher as a machine file names it.
     #[derive(Clone, Debug, Params)]

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::memory::cache::{Cache, CacheParams, SetIndex};
-use crate::memory::dram::standard::families;
+use crate::testing::families;
 
 /// A policy as a machine file names it.
 #[derive(Clone, Debug, Params)]

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::memory::dram::refresh::RefreshPolicy;
-use crate::memory::dram::standard::families;
+use crate::testing::families;
 use naive::{naive, stream};
 
 /// An access as tests write it.

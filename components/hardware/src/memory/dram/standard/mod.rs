@@ -97,14 +97,6 @@ standards! {
     Ddr5At4800 = "ddr5-4800", "DDR5-4800 at 2.4 GHz, a subchannel of 32 bits.";
 }
 
-/// The families that the parameters of a DRAM choose from.
-#[cfg(test)]
-pub(crate) fn families() -> Families {
-    let mut registry = Registry::default();
-    crate::register(&mut registry);
-    registry.catalogue.families
-}
-
 #[cfg(test)]
 mod tests {
     use counterpoint_framework::time::Hertz;

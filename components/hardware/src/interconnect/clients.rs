@@ -1,0 +1,57 @@
+//! The way back of replies through crossbars and networks that follow each other.
+//!
+//! Each multiplies the client of a request by the number of its own clients and adds the one that asked. A reply is divided by that
+//! number, and the remainder is the client that it goes to.
+
+use std::cell::Cell;
+
+use counterpoint_framework::kernel::Fault;
+use counterpoint_protocols::memory::{MemReply, MemRequest};
+
+/// The clients of a crossbar or network.
+pub(super) struct Clients {
+    count: u32,
+    /// The largest client of a request that has come from a network before.
+    largest: Cell<u32>,
+    too_many: Cell<bool>,
+}
+
+impl Clients {
+    /// A number of clients.
+    pub(super) fn new(count: usize) -> Self {
+        Clients { count: count as u32, largest: Cell::new(0), too_many: Cell::new(false) }
+    }
+
+    /// Notes in a request the client that asked.
+    #[inline]
+    pub(super) fn add(&self, request: &mut MemRequest, client: u32) {
+        self.largest.set(self.largest.get().max(request.client));
+        let own = request.client.checked_mul(self.count).and_then(|before| before.checked_add(client));
+        self.too_many.set(own.is_none());
+        request.client = own.unwrap_or(client);
+    }
+
+    /// Fails if a request has come through more clients than a number can name.
+    ///
+    /// # Errors
+    /// A sentence about their number.
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        match self.too_many.get() {
+            true => Err(Fault::new("the clients of all networks on a path are more than 2^32")),
+            false => Ok(()),
+        }
+    }
+
+    /// The client that a reply goes to; a number beyond the clients if no request has named it.
+    #[inline]
+    pub(super) fn of(&self, reply: &MemReply) -> u32 {
+        let is_known = reply.client / self.count <= self.largest.get();
+        if is_known { reply.client % self.count } else { reply.client }
+    }
+
+    /// Gives a reply the client of the network before.
+    #[inline]
+    pub(super) fn remove(&self, reply: &mut MemReply) {
+        reply.client /= self.count;
+    }
+}
