@@ -110,7 +110,7 @@ pub fn profit<const N: usize>(alone: [f64; N], together: [f64; N]) -> f64 {
 ///     minimum_slice: 14,
 /// };
 /// let loads = Profile { instructions_per_block: 8_000.0, memory_fraction: 0.3, pur: 0.2, mur: 0.12, ..computes };
-/// let machine = Machine::c2050(Memory::constant(400.0));
+/// let machine = GpuDescription::c2050(Memory::constant(400.0));
 /// let found = choose(&[computes, computes, loads], &machine, &Options::default())?.expect("two that fit");
 /// assert_eq!((found.first, found.second), (0, 2));
 /// assert!(found.profit > 0.05);
