@@ -61,7 +61,7 @@ pub use diagnostics::{Diagnostic, Diagnostics, Report};
 pub use families::{Choose, Families, Lacking, Variant, VariantInfo};
 pub use faults::{FaultKind, FaultParams, InjectorParams, InjectorSite};
 pub(crate) use faults::{INPUT as INJECTOR_INPUT, OUTPUT as INJECTOR_OUTPUT};
-pub use keyed::{Keyed, PartStats};
+pub use keyed::{FlatStats, Keyed, PartStats};
 pub use logs::{LogLevel, Logs};
 pub use moved::Moved;
 pub(crate) use moved::has_moved;
