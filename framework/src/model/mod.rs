@@ -7,7 +7,7 @@
 //! use counterpoint_framework::time::Bytes;
 //!
 //! /// Geometry of a cache.
-//! #[derive(Params)]
+//! #[derive(Clone, Params)]
 //! struct Cache {
 //!     /// How much it holds.
 //!     #[param(default = "128 KiB", min = "4 KiB")]
@@ -52,7 +52,7 @@ pub mod yaml;
 
 pub use counterpoint_macros::{Choice, Params, Ports, Stats};
 
-pub use catalogue::{Catalogue, KindInfo};
+pub use catalogue::{Catalogue, KindInfo, ReadParams};
 pub(crate) use component::equipped_process;
 pub use component::{Component, Environment, Invalid, Remains, process};
 pub use context::{Context, Resources};
