@@ -28,7 +28,7 @@ fn refusal(registry: &Registry, kind: &KindInfo, text: &str) -> String {
     let (mut sources, mut diagnostics) = (SourceMap::default(), Diagnostics::default());
     let file = sources.add("params.yaml", text);
     match yaml::parse(file, &sources, &mut diagnostics) {
-        Some(node) => (kind.check)(&node, &mut Reader::new(registry.families(), &mut diagnostics)),
+        Some(node) => _ = (kind.read)(&node, Reader::new(registry.families(), &mut diagnostics)),
         None => panic!("{}: {text} is no YAML", kind.name),
     }
     if diagnostics.is_empty() {

@@ -21,7 +21,7 @@ use counterpoint_simulation::run::{Progress, RunRequest, RunSummary, run, run_wa
 use crate::support::request;
 
 /// Parameters of a misfit.
-#[derive(Params)]
+#[derive(Clone, Params)]
 struct MisfitParams {
     /// How it ends: `panic`, `fault`, `loop`, `spin`.
     does: String,

@@ -16,7 +16,7 @@ use counterpoint_framework::topology::{self, RunReport};
 struct Log(Mutex<Vec<(u64, u64)>>);
 
 /// Parameters of a recorder.
-#[derive(Params)]
+#[derive(Clone, Params)]
 struct RecorderParams {
     /// Numbers after which it is enough.
     number: u64,

@@ -99,7 +99,7 @@ impl Equipped<dyn Taste> for Telling {
     }
 }
 
-#[derive(Params)]
+#[derive(Clone, Params)]
 struct PickerParams {
     /// Its pick.
     #[param(default = "even")]
@@ -148,7 +148,7 @@ impl Component for Picker {
 }
 
 /// Has no place for a variant's equipment.
-#[derive(Params)]
+#[derive(Clone, Params)]
 struct PlainParams {
     /// Its taste.
     #[param(default = "even")]
@@ -178,7 +178,7 @@ impl Component for Plain {
 }
 
 /// Has all tastes at once.
-#[derive(Params)]
+#[derive(Clone, Params)]
 struct CrowdParams {
     /// Their tastes.
     tastes: Every<dyn Taste>,

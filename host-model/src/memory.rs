@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
 use counterpoint_framework::time::{Bytes, BytesPerSecond, SimTime, Wire};
 use counterpoint_protocols::bus::BusMessage;
@@ -258,14 +258,7 @@ impl Component for HostMemory {
                 sim.stats.device_bytes.add(bytes);
                 permit.send_after(self.transfer(sim.now(), bytes), DeviceMessage { device, message });
             }
-            let (cpu, devices) = (io.cpu.rx.has_message(), io.devices.rx.has_message());
-            let sources = [
-                io.cpu.rx.when(!cpu),
-                io.cpu.tx.when(cpu),
-                io.devices.rx.when(!devices),
-                io.devices.tx.when(devices || !self.complete.is_empty()),
-            ];
-            sim.wait(SimTime::MAX, sources).await;
+            sim.wait_tried(SimTime::MAX, io).await;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The root complex: joins CPU and memory to the devices' buses.
 
-use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Component, Context, Counter, Invalid, Ports, Stats};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::bus::{BusMessage, BusSocket};
@@ -49,53 +49,33 @@ impl Component for RootComplex {
         let no_device = |device: u32| Fault::new(format!("device {device} of {count} does not exist"));
         loop {
             // A message that has no credit onwards waits in its link, and holds back those behind it.
-            let mut blocked = Vec::new();
             for socket in [&mut io.cpu, &mut io.memory] {
                 if let Some(device) = socket.rx.peek(|message| message.device) {
                     let bus = io.devices.get_mut(device as usize).ok_or_else(|| no_device(device))?;
-                    match bus.tx.try_reserve() {
-                        Some(permit) => {
-                            if let Some(DeviceMessage { message, .. }) = socket.rx.try_recv() {
-                                sim.stats.downstream.add(1);
-                                sim.trace(|| format!("passes a message to device {device}"));
-                                permit.send(message);
-                            }
-                        }
-                        None => blocked.push(device as usize),
+                    if let Some(permit) = bus.tx.try_reserve()
+                        && let Some(DeviceMessage { message, .. }) = socket.rx.try_recv()
+                    {
+                        sim.stats.downstream.add(1);
+                        sim.trace(|| format!("passes a message to device {device}"));
+                        permit.send(message);
                     }
                 }
             }
-            let (mut cpu_blocked, mut memory_blocked) = (false, false);
             for (device, bus) in io.devices.iter_mut().enumerate() {
                 let to_memory = bus
                     .rx
                     .peek(|message| matches!(message, BusMessage::Read { .. } | BusMessage::Write { .. }));
                 let Some(to_memory) = to_memory else { continue };
-                let (out, held) = match to_memory {
-                    true => (&mut io.memory.tx, &mut memory_blocked),
-                    false => (&mut io.cpu.tx, &mut cpu_blocked),
-                };
-                match out.try_reserve() {
-                    Some(permit) => {
-                        if let Some(message) = bus.rx.try_recv() {
-                            sim.stats.upstream.add(1);
-                            sim.trace(|| format!("passes a message of device {device}"));
-                            permit.send(DeviceMessage { device: device as u32, message });
-                        }
-                    }
-                    None => *held = true,
+                let out = if to_memory { &mut io.memory.tx } else { &mut io.cpu.tx };
+                if let Some(permit) = out.try_reserve()
+                    && let Some(message) = bus.rx.try_recv()
+                {
+                    sim.stats.upstream.add(1);
+                    sim.trace(|| format!("passes a message of device {device}"));
+                    permit.send(DeviceMessage { device: device as u32, message });
                 }
             }
-            let fixed = [
-                io.cpu.rx.when(blocked.is_empty()),
-                io.memory.rx.when(blocked.is_empty()),
-                io.cpu.tx.when(cpu_blocked),
-                io.memory.tx.when(memory_blocked),
-            ];
-            let free = !cpu_blocked && !memory_blocked;
-            let arrivals = io.devices.iter().map(|bus| bus.rx.when(free));
-            let credits = blocked.iter().map(|&device| io.devices[device].tx.when(true));
-            sim.wait(SimTime::MAX, fixed.into_iter().chain(arrivals).chain(credits)).await;
+            sim.wait_tried(SimTime::MAX, io).await;
         }
     }
 }

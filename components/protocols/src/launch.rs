@@ -1,8 +1,10 @@
 //! Kernel launches: from the command processor to the CTA scheduler, and thread blocks on to the SMs.
 
+mod counts;
+mod issue_slots;
+
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::ops::AddAssign;
 use std::sync::Arc;
 
 use counterpoint_framework::kernel::{Fault, Message, Socket};
@@ -10,6 +12,8 @@ use counterpoint_framework::telemetry::SpanId;
 use counterpoint_ptx::texture::Textures;
 use counterpoint_ptx::{Allocations, Failure, FaultKind, Kernel, StackSize, VariableBases};
 
+pub use self::counts::{CtaCounts, CtaStats};
+pub use self::issue_slots::{IssueSlot, IssueSlots, SlotCounts};
 use crate::extra::{Extra, Note, Payload};
 use crate::local::{Capacity, LocalMemory};
 use crate::memory::Label;
@@ -247,147 +251,6 @@ pub struct Counted;
 impl Payload for Counted {
     fn feed(&self, state: &mut dyn Hasher) {
         state.write_u8(1);
-    }
-}
-
-/// Counts of a block on its SM.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct CtaCounts {
-    /// Warp instructions issued.
-    pub warp_insn: u64,
-    /// Thread instructions executed.
-    pub thread_insn: u64,
-    /// Warp instructions that access memory ([`Class::is_memory`](counterpoint_ptx::Class::is_memory)).
-    pub memory_insn: u64,
-    /// Instructions other than loads, atomics and fetches whose result has been written to registers.
-    pub alu_results: u64,
-    /// Cycles from the issue of each of these to the write of its result, summed up.
-    pub alu_cycles: u64,
-    /// Loads, atomics and texture fetches whose values have been written to registers; those of kernel parameters are left out.
-    pub memory_results: u64,
-    /// Cycles from the issue of each of these to the write of its last value, summed up. An access that waits for the grant of its
-    /// pages is issued when all are granted.
-    pub memory_cycles: u64,
-    /// Accesses to global and local memory: of each warp instruction one.
-    pub global_insn: u64,
-    /// Uncoalesced memory instructions: they touch more than one line beyond those that hold as many bytes in a row.
-    pub uncoalesced_insn: u64,
-    /// Requests of these that left the SM: misses of the L1, bypasses, and stores.
-    pub global_requests: u64,
-    /// Bytes that memory behind the caches moved for these: sectors that were fetched, and those that were written.
-    pub memory_bytes: u64,
-    /// Load transactions that looked into the L1.
-    pub l1_accesses: u64,
-    /// Load transactions that missed in the L1.
-    pub l1_misses: u64,
-    /// Bank conflicts in shared memory, in cycles.
-    pub shared_conflicts: u64,
-    /// Cycles of its warps, summed up.
-    pub warp_cycles: u64,
-    /// Cycles of the SM's warp slots, as far as they were this block's.
-    pub warp_slots: u64,
-    /// Issue slots that its warps used, or lost where one of them came nearest to issuing.
-    pub slots: SlotCounts,
-}
-
-impl AddAssign for CtaCounts {
-    fn add_assign(&mut self, other: Self) {
-        // All fields by name: one that is added later is not forgotten.
-        let CtaCounts {
-            warp_insn,
-            thread_insn,
-            memory_insn,
-            alu_results,
-            alu_cycles,
-            memory_results,
-            memory_cycles,
-            global_insn,
-            uncoalesced_insn,
-            global_requests,
-            memory_bytes,
-            l1_accesses,
-            l1_misses,
-            shared_conflicts,
-            warp_cycles,
-            warp_slots,
-            slots,
-        } = other;
-        self.warp_insn += warp_insn;
-        self.thread_insn += thread_insn;
-        self.memory_insn += memory_insn;
-        self.alu_results += alu_results;
-        self.alu_cycles += alu_cycles;
-        self.memory_results += memory_results;
-        self.memory_cycles += memory_cycles;
-        self.global_insn += global_insn;
-        self.uncoalesced_insn += uncoalesced_insn;
-        self.global_requests += global_requests;
-        self.memory_bytes += memory_bytes;
-        self.l1_accesses += l1_accesses;
-        self.l1_misses += l1_misses;
-        self.shared_conflicts += shared_conflicts;
-        self.warp_cycles += warp_cycles;
-        self.warp_slots += warp_slots;
-        for (sum, one) in self.slots.0.iter_mut().zip(slots.0) {
-            *sum += one;
-        }
-    }
-}
-
-/// The use of a warp scheduler's issue slot in a cycle with a block on its SM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IssueSlot {
-    /// An instruction was issued.
-    Used,
-    /// A unit's collectors or pipeline registers were occupied.
-    Pipeline,
-    /// The load-store unit was occupied.
-    MemoryPipeline,
-    /// The policy kept the ready warps back.
-    Policy,
-    /// The next instruction had not been fetched.
-    Fetch,
-    /// A result of a unit was awaited.
-    Data,
-    /// Memory was awaited.
-    Memory,
-    /// The grant of a page was awaited.
-    Page,
-    /// All warps waited at a barrier or a fence.
-    Barrier,
-    /// The scheduler had no warp.
-    Idle,
-}
-
-/// Issue slots by use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct SlotCounts([u64; 10]);
-
-impl SlotCounts {
-    /// The same counts, plus `amount` slots of this use.
-    pub const fn with(mut self, slot: IssueSlot, amount: u64) -> Self {
-        self.0[slot as usize] += amount;
-        self
-    }
-
-    /// No slots.
-    pub const NONE: SlotCounts = SlotCounts([0; 10]);
-
-    /// Adds slots.
-    #[inline]
-    pub fn add(&mut self, slot: IssueSlot, amount: u64) {
-        self.0[slot as usize] += amount;
-    }
-
-    /// All slots.
-    pub fn total(&self) -> u64 {
-        self.0.iter().sum()
-    }
-
-    /// Number of slots of this use.
-    #[inline]
-    pub fn get(&self, slot: IssueSlot) -> u64 {
-        self.0[slot as usize]
     }
 }
 

@@ -38,5 +38,6 @@ pub use process::fault::{Fault, Reason};
 pub use process::hang_reasons::{HangReason, Recall};
 pub use process::hash::EventHasher;
 pub use process::state::{Process, Source, Tick, UntilEdge, Wait};
+pub use process::tried::{Tries, WaitTried};
 pub use windows::options::{RunOptions, Sharing};
 pub use windows::partition::{Cut, CutIsland, Fewer, Islands};

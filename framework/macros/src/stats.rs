@@ -2,10 +2,16 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Error, Ident};
+use syn::punctuated::Punctuated;
+use syn::{Error, Ident, LitStr, Token};
 
 use crate::fields::{doc, named};
 use crate::root::model;
+
+/// A field of the set, or of a set in it: `blocks.thread_insn`.
+fn path(text: &LitStr) -> syn::Result<Punctuated<Ident, Token![.]>> {
+    text.parse_with(Punctuated::parse_separated_nonempty)
+}
 
 pub(crate) fn derive(input: syn::DeriveInput) -> syn::Result<TokenStream> {
     let (name, model) = (&input.ident, model());
@@ -16,12 +22,12 @@ pub(crate) fn derive(input: syn::DeriveInput) -> syn::Result<TokenStream> {
         let (mut text, mut unit, mut part, mut whole) = (None, None, None, None);
         for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("stat")) {
             attribute.parse_nested_meta(|meta| {
-                let value: syn::LitStr = meta.value()?.parse()?;
+                let value: LitStr = meta.value()?.parse()?;
                 let before = match () {
                     () if meta.path.is_ident("unit") => unit.replace(value.value()).is_some(),
                     () if meta.path.is_ident("name") => text.replace(value.value()).is_some(),
-                    () if meta.path.is_ident("part") => part.replace(value.parse::<Ident>()?).is_some(),
-                    () if meta.path.is_ident("whole") => whole.replace(value.parse::<Ident>()?).is_some(),
+                    () if meta.path.is_ident("part") => part.replace(path(&value)?).is_some(),
+                    () if meta.path.is_ident("whole") => whole.replace(path(&value)?).is_some(),
                     () => return Err(meta.error("expected `unit`, `name`, `part` or `whole`")),
                 };
                 if before { Err(meta.error("this is there twice")) } else { Ok(()) }

@@ -19,7 +19,7 @@
 //! use counterpoint_framework::time::Cycles;
 //!
 //! /// Parameters of a scaler.
-//! #[derive(Params)]
+//! #[derive(Clone, Params)]
 //! struct ScaleParams {
 //!     /// The factor of each number.
 //!     #[param(default = "2", min = "1")]

@@ -147,6 +147,62 @@
 //! assert_eq!(machine.run(&RunOptions::default()).outcome.to_string(), "finished at 21 ns");
 //! ```
 //!
+//! # What a step tried: `Process::wait_tried`
+//!
+//! A server does in each step what it can, and then waits for what it could not do. Its ports know which of them it tried, so
+//! [`wait_tried`](crate::kernel::Process::wait_tried) needs no list: it ends when an input from which the step took a message, or that it found
+//! empty, has one, and when an output that had no credit has one. [`send_front`](crate::kernel::Out::send_front) sends the first message of a
+//! queue and counts as a try if messages are left.
+//!
+//! ```
+//! use std::collections::VecDeque;
+//!
+//! use counterpoint_framework::kernel::{Fault, In, Out};
+//! use counterpoint_framework::model::{Component, Context, Invalid, Ports};
+//! use counterpoint_framework::testing::Bench;
+//! use counterpoint_framework::time::{Hertz, SimTime};
+//!
+//! #[derive(Ports)]
+//! struct RelayPorts {
+//!     /// Numbers.
+//!     numbers: In<u64>,
+//!     /// The same numbers.
+//!     out: Out<u64>,
+//! }
+//!
+//! struct Relay(VecDeque<u64>);
+//!
+//! impl Component for Relay {
+//!     const KIND: &'static str = "relay";
+//!     const DOC: &'static str = "Takes up to two numbers ahead.";
+//!     const DAEMON: bool = true;
+//!     type Params = ();
+//!     type Ports = RelayPorts;
+//!     type Stats = ();
+//!
+//!     fn new((): ()) -> Result<Self, Invalid> {
+//!         Ok(Relay(VecDeque::new()))
+//!     }
+//!
+//!     async fn run(&mut self, io: &mut RelayPorts, sim: &Context<()>) -> Result<(), Fault> {
+//!         loop {
+//!             if self.0.len() < 2 {
+//!                 self.0.extend(io.numbers.try_recv());
+//!             }
+//!             io.out.send_front(&mut self.0, SimTime::ZERO);
+//!             sim.wait_tried(SimTime::MAX, io).await;
+//!         }
+//!     }
+//! }
+//!
+//! let mut bench = Bench::new(Hertz::new(1_000_000_000), || Relay(VecDeque::new()));
+//! bench.drive::<u64>("numbers", None, vec![(3, 10), (3, 11), (9, 12)]);
+//! let out = bench.probe::<u64>("out", None);
+//! bench.lasts(20);
+//! assert_eq!(bench.run().outcome.to_string(), "finished at 20 ns");
+//! assert_eq!(out.take(), [(3, 10), (4, 11), (9, 12)]);
+//! ```
+//!
 //! # Independent halves: `concurrently`
 //!
 //! Two directions of a bus have nothing to do with each other: two `async` blocks, joined, say it best. Combinators of

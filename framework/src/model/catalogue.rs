@@ -1,13 +1,17 @@
 //! The component kinds that a machine can be built of, as the configuration sees them: names, parameters and ports,
 //! without the components themselves.
 
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 use super::families::Families;
 use super::moved::Moved;
 use super::node::Node;
 use super::params::{Field, Reader};
 use super::ports::PortInfo;
+use super::slots::Gear;
 
 /// Description of a component kind.
 #[derive(Clone, Copy, Debug)]
@@ -22,10 +26,24 @@ pub struct KindInfo {
     pub fields: fn() -> Vec<Field>,
     /// The names that parameters had before.
     pub moved: &'static [Moved],
-    /// Reads the parameters and reports problems with them.
-    pub check: fn(&Node, &mut Reader<'_>),
+    /// Reads the parameters, and reports problems with them.
+    pub read: fn(&Node, Reader<'_>) -> Option<ReadParams>,
     /// Its own ports; [`Catalogue::ports`] has those of chosen variants, too.
     pub ports: fn() -> Vec<PortInfo>,
+}
+
+/// The parameters of a component as the check of its machine has read them, and the gear of the variants that they choose. Components that
+/// have the same parameters can share them.
+#[derive(Clone)]
+pub struct ReadParams {
+    pub(super) params: Arc<dyn Any + Send + Sync>,
+    pub(super) gear: Arc<[Gear]>,
+}
+
+impl fmt::Debug for ReadParams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReadParams")
+    }
 }
 
 /// All kinds by name, and the families that their parameters choose from.

@@ -46,8 +46,8 @@ pub trait Component: Sized + 'static {
     /// Role in a machine, by which others find the component whatever its kind; empty: none. Whoever looks for a role says what its
     /// components count.
     const ROLE: &'static str = "";
-    /// Parameters: a struct with `derive(Params)`, or `()`.
-    type Params: Params;
+    /// Parameters: a struct with `derive(Clone, Params)`, or `()`. They are read once, and every component that has them gets a copy.
+    type Params: Params + Clone + Send + Sync + 'static;
     /// Ports: a struct with `derive(Ports)`.
     type Ports: Ports;
     /// Statistics: a struct with `derive(Default, Stats)`, or `()`.
@@ -106,7 +106,7 @@ pub fn process<C: Component>(
     environment: Environment,
     make: impl FnOnce() -> C + Send + 'static,
 ) -> ProcessSpec {
-    equipped_process(path, clock, environment, move || (make(), Vec::new()))
+    equipped_process(path, clock, environment, move || (make(), Arc::default()))
 }
 
 /// The same of a component whose parameters have slots, with the equipment of the chosen variants.
@@ -114,7 +114,7 @@ pub(crate) fn equipped_process<C: Component>(
     path: String,
     clock: Clock,
     environment: Environment,
-    make: impl FnOnce() -> (C, Vec<Gear>) + Send + 'static,
+    make: impl FnOnce() -> (C, Arc<[Gear]>) + Send + 'static,
 ) -> ProcessSpec {
     let place = path.clone();
     let start = move |wiring: &mut crate::kernel::Wiring<'_>| {

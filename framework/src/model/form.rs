@@ -23,7 +23,7 @@
 //! }
 //!
 //! /// A dish.
-//! #[derive(Params)]
+//! #[derive(Clone, Params)]
 //! struct Dish {
 //!     /// How it tastes.
 //!     #[param(default = <Sweet as Variant<dyn Taste>>::NAME)]

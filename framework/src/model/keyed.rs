@@ -58,6 +58,28 @@ impl<S: Stats> Stat for PartStats<S> {
     }
 }
 
+/// Statistics among those of the set that they are in: `stats.txt` has them as `processor.number`.
+#[derive(Default)]
+pub struct FlatStats<S>(S);
+
+impl<S> Deref for FlatStats<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        &self.0
+    }
+}
+
+impl<S: Stats> Stat for FlatStats<S> {
+    fn visit(&self, _label: StatLabel, visitor: &mut dyn StatVisitor) {
+        self.0.visit(visitor);
+    }
+
+    fn absorb(&self, other: &Self) {
+        self.0.absorb(&other.0);
+    }
+}
+
 /// A set of statistics for each key, made when the key is first asked for.
 pub struct Keyed<K, S>(RefCell<BTreeMap<K, Rc<S>>>);
 

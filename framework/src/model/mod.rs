@@ -7,7 +7,7 @@
 //! use counterpoint_framework::time::Bytes;
 //!
 //! /// Geometry of a cache.
-//! #[derive(Params)]
+//! #[derive(Clone, Params)]
 //! struct Cache {
 //!     /// How much it holds.
 //!     #[param(default = "128 KiB", min = "4 KiB")]
@@ -52,7 +52,7 @@ pub mod yaml;
 
 pub use counterpoint_macros::{Choice, Params, Ports, Stats};
 
-pub use catalogue::{Catalogue, KindInfo};
+pub use catalogue::{Catalogue, KindInfo, ReadParams};
 pub(crate) use component::equipped_process;
 pub use component::{Component, Environment, Invalid, Remains, process};
 pub use context::{Context, Resources};
@@ -61,7 +61,7 @@ pub use diagnostics::{Diagnostic, Diagnostics, Report};
 pub use families::{Choose, Families, Lacking, Variant, VariantInfo};
 pub use faults::{FaultKind, FaultParams, InjectorParams, InjectorSite};
 pub(crate) use faults::{INPUT as INJECTOR_INPUT, OUTPUT as INJECTOR_OUTPUT};
-pub use keyed::{Keyed, PartStats};
+pub use keyed::{FlatStats, Keyed, PartStats};
 pub use logs::{LogLevel, Logs};
 pub use moved::Moved;
 pub(crate) use moved::has_moved;

@@ -4,9 +4,9 @@ use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::catalogue::{Catalogue, KindInfo};
+use super::catalogue::{Catalogue, KindInfo, ReadParams};
 use super::component::{Component, Environment, equipped_process};
-use super::diagnostics::{Diagnostic, Diagnostics};
+use super::diagnostics::Diagnostic;
 use super::families::{Families, Variant};
 use super::form::{is_kind, is_word};
 use super::node::Node;
@@ -16,7 +16,7 @@ use super::slots::Equipped;
 use crate::kernel::ProcessSpec;
 use crate::time::Clock;
 
-type Build = fn(&Arc<Registry>, String, Clock, Environment, Node) -> ProcessSpec;
+type Build = fn(String, Clock, Environment, ReadParams) -> ProcessSpec;
 
 /// The registered kinds and families, and further additions of extensions for tools.
 #[derive(Default)]
@@ -31,11 +31,11 @@ pub struct Registry {
 /// Registers all that a crate brings along.
 pub type Extension = fn(&mut Registry);
 
-/// Reads the parameters and builds the component, or reports why not.
-fn make<C: Component>(node: &Node, reader: &mut Reader<'_>) -> Option<C> {
-    let params = C::Params::read(node, reader)?;
-    match C::new(params) {
-        Ok(component) => Some(component),
+/// Reads the parameters, and reports why no component can be built of them.
+fn read<C: Component>(node: &Node, mut reader: Reader<'_>) -> Option<ReadParams> {
+    let params = C::Params::read(node, &mut reader)?;
+    match C::new(params.clone()) {
+        Ok(_) => Some(ReadParams { params: Arc::new(params), gear: reader.into_gear().into() }),
         Err(invalid) => {
             reader.report(Diagnostic::new(node.span, invalid.0));
             None
@@ -58,20 +58,14 @@ impl Registry {
             role: C::ROLE,
             fields: C::Params::fields,
             moved: C::Params::moved(),
-            check: |node, reader| {
-                make::<C>(node, reader);
-            },
+            read: read::<C>,
             ports: C::Ports::info,
         });
-        self.builds.insert(C::KIND, |registry, path, clock, environment, node| {
-            let registry = Arc::clone(registry);
+        self.builds.insert(C::KIND, |path, clock, environment, ReadParams { params, gear }| {
             equipped_process::<C>(path, clock, environment, move || {
-                let mut diagnostics = Diagnostics::default();
-                let mut reader = Reader::new(registry.families(), &mut diagnostics);
-                let Some(made) = make(&node, &mut reader) else {
-                    panic!("{} refuses parameters that it accepted when checked", C::KIND)
-                };
-                (made, reader.into_gear())
+                let params: Option<&C::Params> = params.downcast_ref();
+                let made = params.and_then(|params| C::new(params.clone()).ok());
+                (made.unwrap_or_else(|| panic!("{} refuses parameters that it accepted", C::KIND)), gear)
             })
         });
         self
@@ -121,14 +115,14 @@ impl Registry {
     /// # Panics
     /// If the kind is not registered. The process panics when it starts if the component refuses its parameters.
     pub fn build(
-        self: &Arc<Self>,
+        &self,
         kind: &str,
         path: String,
         clock: Clock,
         environment: Environment,
-        params: Node,
+        params: ReadParams,
     ) -> ProcessSpec {
         let build = self.builds.get(kind).unwrap_or_else(|| panic!("{path}: kind {kind} was checked before"));
-        build(self, path, clock, environment, params)
+        build(path, clock, environment, params)
     }
 }

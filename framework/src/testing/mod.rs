@@ -123,7 +123,7 @@ impl Bench {
             register(&mut registry);
             let (params, gear) = read(registry.families(), &text);
             let made = C::new(params).unwrap_or_else(|invalid| panic!("{}: {}", C::KIND, invalid.0));
-            (made, gear)
+            (made, gear.into())
         };
         let clock = Clock::new(clock);
         Self::of(clock, equipped_process::<C>("unit".into(), clock, environment, make))

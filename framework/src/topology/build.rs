@@ -97,7 +97,9 @@ pub fn build(
 ) -> kernel::ProcessNetwork {
     let processes = machine.instances.iter().map(|instance| {
         let (path, clock) = (instance.path.clone(), Clock::new(instance.clock));
-        registry.build(&instance.kind, path, clock, environment.clone(), instance.params.clone())
+        let read =
+            instance.read.clone().unwrap_or_else(|| panic!("{path}: the parameters were checked before"));
+        registry.build(&instance.kind, path, clock, environment.clone(), read)
     });
     let links = machine.links.iter().map(link).collect();
     let mut built = kernel::ProcessNetwork { processes: processes.collect(), links };

@@ -7,7 +7,7 @@ use crate::model::families::FamilyId;
 use crate::model::params::default_node;
 use crate::model::ports::{PortInfo, PortShape};
 use crate::model::{
-    Catalogue, Diagnostic, Diagnostics, Families, Field, Key, Node, Reader, Span, TypeInfo, Value,
+    Catalogue, Diagnostic, Diagnostics, Families, Field, Key, Node, ReadParams, Reader, Span, TypeInfo, Value,
 };
 use crate::time::Hertz;
 
@@ -26,8 +26,9 @@ pub(super) fn check(flat: &Flat, catalogue: &Catalogue, diagnostics: &mut Diagno
     order.sort_by(|&a, &b| natural(&flat.instances[a].path, &flat.instances[b].path));
     let mut rank = vec![0; order.len()];
     order.iter().enumerate().for_each(|(place, &instance)| rank[instance] = place);
+    let mut read = BTreeMap::new();
     let instances: Vec<Instance> =
-        order.iter().map(|&at| instance(&flat.instances[at], catalogue, diagnostics)).collect();
+        order.iter().map(|&at| instance(&flat.instances[at], catalogue, &mut read, diagnostics)).collect();
     unique(flat, &order, diagnostics);
     let mut checker = Checker {
         flat,
@@ -72,8 +73,17 @@ fn unique(flat: &Flat, order: &[usize], diagnostics: &mut Diagnostics) {
     }
 }
 
-fn instance(flat: &FlatInstance, catalogue: &Catalogue, diagnostics: &mut Diagnostics) -> Instance {
+/// The parameters of a kind that were read last, as they are written and as they were read: elements of an array follow one another.
+type LastRead<'a> = BTreeMap<&'a str, (&'a Node, ReadParams)>;
+
+fn instance<'a>(
+    flat: &'a FlatInstance,
+    catalogue: &Catalogue,
+    last: &mut LastRead<'a>,
+    diagnostics: &mut Diagnostics,
+) -> Instance {
     let mut params = flat.parameters.clone();
+    let mut read = None;
     match catalogue.get(&flat.kind) {
         None => {
             let diagnostic = Diagnostic::new(flat.kind_span, format!("unknown kind `{}`", flat.kind));
@@ -83,7 +93,14 @@ fn instance(flat: &FlatInstance, catalogue: &Catalogue, diagnostics: &mut Diagno
         Some(kind) => {
             let before = diagnostics.reports();
             let mut found = Diagnostics::default();
-            (kind.check)(&params, &mut Reader::new(&catalogue.families, &mut found));
+            let known = last.get(flat.kind.as_str()).filter(|(same, _)| same.same(&params));
+            read = match known {
+                Some((_, read)) => Some(read.clone()),
+                None => (kind.read)(&params, Reader::new(&catalogue.families, &mut found)),
+            };
+            if let Some(read) = read.clone().filter(|_| found.reports() == 0) {
+                last.insert(&flat.kind, (&flat.parameters, read));
+            }
             // A message about a map as a whole would be false for one that lost a parameter on the way.
             let valid = |problem: &Diagnostic| !flat.incomplete || problem.span != params.span;
             found.sorted().into_iter().filter(valid).for_each(|problem| diagnostics.report(problem));
@@ -101,6 +118,7 @@ fn instance(flat: &FlatInstance, catalogue: &Catalogue, diagnostics: &mut Diagno
         clock: flat.clock.as_ref().map_or(DEFAULT_CLOCK, |clock| clock.frequency),
         clock_overridden: flat.clock.as_ref().and_then(|clock| clock.overridden),
         params,
+        read,
         overridden: flat.overridden.clone(),
         span: flat.span,
         origin: flat.origin,

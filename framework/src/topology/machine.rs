@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{FaultParams, Node, Span};
+use crate::model::{FaultParams, Node, ReadParams, Span};
 use crate::time::{BytesPerSecond, Hertz, Latency};
 
 /// The source that a machine follows where sources differ: the judge of its times.
@@ -74,6 +74,8 @@ pub struct Instance {
     pub clock_overridden: Option<Span>,
     /// All its parameters, defaults included, in the order of their declaration.
     pub params: Node,
+    /// What was read of them; nothing for a machine with errors.
+    pub read: Option<ReadParams>,
     /// The parameters that were set from outside the component's own entry, and the text that did it.
     pub overridden: Vec<(String, Span)>,
     /// The place of the component's name.

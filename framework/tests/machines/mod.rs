@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use counterpoint_framework::kernel::Message;
 use counterpoint_framework::model::ports::{MessageType, PortInfo, PortShape};
 use counterpoint_framework::model::{
-    Catalogue, Choice, Choose, KindInfo, Node, Parameter, Params, Reader, Variant,
+    Catalogue, Choice, Choose, KindInfo, Node, Parameter, Params, ReadParams, Reader, Variant,
 };
 use counterpoint_framework::time::{Bytes, BytesPerSecond, Cycles, Latency};
 use counterpoint_framework::topology::{Loaded, load};
@@ -163,12 +163,14 @@ fn server(name: &'static str, array: bool) -> PortInfo {
     PortInfo { name, doc: "Requests in, replies out.", shape, array, optional: false }
 }
 
-fn read<P: Params>(node: &Node, reader: &mut Reader<'_>) {
-    let _ = P::from_node(node, reader);
+/// Reads parameters of which nothing is built.
+fn read<P: Params>(node: &Node, mut reader: Reader<'_>) -> Option<ReadParams> {
+    P::from_node(node, &mut reader);
+    None
 }
 
 fn kind<P: Params>(name: &'static str, doc: &'static str, ports: fn() -> Vec<PortInfo>) -> KindInfo {
-    KindInfo { name, doc, role: "", fields: P::fields, moved: P::moved(), check: read::<P>, ports }
+    KindInfo { name, doc, role: "", fields: P::fields, moved: P::moved(), read: read::<P>, ports }
 }
 
 /// The kinds of the tests.

@@ -20,7 +20,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
 use counterpoint_protocols::bus::{
@@ -387,44 +387,14 @@ impl Component for CommandProcessor {
                 }
                 None => {}
             }
-            if !self.to_host.is_empty()
-                && let Some(permit) = io.bus.tx.try_reserve()
-                && let Some(message) = self.to_host.pop_front()
-            {
-                permit.send(message);
+            io.bus.tx.send_front(&mut self.to_host, SimTime::ZERO);
+            io.copies.tx.send_front(&mut self.to_copies, SimTime::ZERO);
+            io.launches.tx.send_front(&mut self.to_scheduler, sim.span(self.params.launch_latency.get()));
+            if let Some(pages) = &mut io.pages {
+                pages.tx.send_front(&mut self.to_pages, SimTime::ZERO);
             }
-            if !self.to_copies.is_empty()
-                && let Some(permit) = io.copies.tx.try_reserve()
-                && let Some(message) = self.to_copies.pop_front()
-            {
-                permit.send(message);
-            }
-            if !self.to_scheduler.is_empty()
-                && let Some(permit) = io.launches.tx.try_reserve()
-                && let Some(message) = self.to_scheduler.pop_front()
-            {
-                permit.send_after(sim.span(self.params.launch_latency.get()), message);
-            }
-            if let Some(pages) = &mut io.pages
-                && !self.to_pages.is_empty()
-                && let Some(permit) = pages.tx.try_reserve()
-                && let Some(command) = self.to_pages.pop_front()
-            {
-                permit.send(command);
-            }
-            let sources = [
-                io.bus.rx.when(true),
-                io.copies.rx.when(true),
-                io.launches.rx.when(true),
-                io.bus.tx.when(!self.to_host.is_empty()),
-                io.copies.tx.when(!self.to_copies.is_empty()),
-                io.launches.tx.when(!self.to_scheduler.is_empty()),
-            ];
             sim.set_busy(!self.under_way.is_empty());
-            let pages = io.pages.iter();
-            let pages =
-                pages.flat_map(|pages| [pages.rx.when(true), pages.tx.when(!self.to_pages.is_empty())]);
-            sim.wait(SimTime::MAX, sources.into_iter().chain(pages)).await;
+            sim.wait_tried(SimTime::MAX, io).await;
         }
     }
 }

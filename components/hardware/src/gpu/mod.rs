@@ -1,6 +1,5 @@
 //! The GPU: command processor, CTA scheduler, SMs.
 
-mod issue_slots;
 mod pages;
 pub mod room;
 

@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 
-use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Component, Context, Counter, Invalid, Params, Ports, Stats};
 use counterpoint_framework::telemetry::{Attribute, Attributes, Lane, Level, SpanId};
 use counterpoint_framework::time::{Bytes, SimTime};
@@ -504,26 +504,13 @@ impl Component for CopyEngine {
             }
             self.begin(sim)?;
             // One line a cycle is the width of the engine's path to the network.
-            if !self.to_memory.is_empty()
-                && let Some(permit) = io.memory.tx.try_reserve()
-                && let Some(request) = self.to_memory.pop_front()
-            {
-                permit.send(MemRequest { fresh: fresh_at(sim.now()), ..request });
+            if let Some(request) = self.to_memory.front_mut() {
+                request.fresh = fresh_at(sim.now());
             }
-            if !self.to_control.is_empty()
-                && let Some(permit) = io.control.tx.try_reserve()
-                && let Some(message) = self.to_control.pop_front()
-            {
-                permit.send(message);
-            }
-            let sources = [
-                io.control.rx.when(true),
-                io.memory.rx.when(true),
-                io.memory.tx.when(!self.to_memory.is_empty()),
-                io.control.tx.when(!self.to_control.is_empty()),
-            ];
+            io.memory.tx.send_front(&mut self.to_memory, SimTime::ZERO);
+            io.control.tx.send_front(&mut self.to_control, SimTime::ZERO);
             sim.set_busy(self.engines.iter().any(|engine| !engine.active.is_empty()));
-            sim.wait(SimTime::MAX, sources).await;
+            sim.wait_tried(SimTime::MAX, io).await;
         }
     }
 }

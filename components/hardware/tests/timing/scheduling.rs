@@ -420,7 +420,7 @@ fn count_at(stats: &[StatRow], path: &str, name: &str) -> u64 {
 }
 
 /// Counts of `ctas` blocks.
-fn counted(ctas: u64) -> [(&'static str, u64); 12] {
+fn counted(ctas: u64) -> [(&'static str, u64); 16] {
     [
         ("warp_insn", 10 * ctas),
         ("gpu_sim_insn", 300 * ctas),
@@ -429,11 +429,15 @@ fn counted(ctas: u64) -> [(&'static str, u64); 12] {
         ("alu_cycles", 55 * ctas),
         ("memory_results", 3 * ctas),
         ("memory_cycles", 99 * ctas),
-        ("warp_cycles", 60 * ctas),
-        ("warp_slots", 240 * ctas),
+        ("global_insn", 3 * ctas),
+        ("uncoalesced_insn", ctas),
+        ("global_requests", 7 * ctas),
+        ("memory_bytes", 96 * ctas),
         ("L1D_total_cache_accesses", 5 * ctas),
         ("L1D_total_cache_misses", 3 * ctas),
         ("gpgpu_n_shmem_bkconflict", 2 * ctas),
+        ("warp_cycles", 60 * ctas),
+        ("warp_slots", 240 * ctas),
     ]
 }
 

@@ -348,6 +348,7 @@ pub(crate) mod tests {
             clock: Hertz::from_base(700_000_000),
             clock_overridden: None,
             params: Node::scalar("", Default::default()),
+            read: None,
             overridden: Vec::new(),
             span: Default::default(),
             origin: Default::default(),

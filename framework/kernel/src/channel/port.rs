@@ -5,6 +5,7 @@
 //! at a time. A component that awaits several things at once with its own combinators does so inside
 //! [`concurrently`](crate::Process::concurrently); [`first`], [`any`] and [`Process::wait`] need no such care.
 
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::hash::Hash;
 use std::pin::Pin;
@@ -14,6 +15,8 @@ use std::task::{Context, Poll};
 use super::link::{Inbox, Outlet};
 use crate::process::queue::NEVER;
 use crate::process::state::{Process, Source};
+use crate::process::tried::Tries;
+use crate::process::wake_registration::WakeRegistration;
 use crate::time::SimTime;
 
 /// A message on a link.
@@ -58,11 +61,13 @@ impl Message for bool {
 /// The receiving end of links: takes messages in the order of (arrival, sender, sequence).
 pub struct In<M> {
     inbox: Rc<Inbox<M>>,
+    /// The component looked for a message since its last wait, and the next one concerns it.
+    tried: WakeRegistration,
 }
 
 impl<M: Message> In<M> {
     pub(crate) fn new(inbox: Rc<Inbox<M>>) -> Self {
-        In { inbox }
+        In { inbox, tried: WakeRegistration::default() }
     }
 
     pub(crate) fn inbox(&self) -> &Rc<Inbox<M>> {
@@ -110,6 +115,7 @@ impl<M: Message> In<M> {
     #[inline(always)]
     fn take(&mut self) -> M {
         let owner = &self.inbox.owner;
+        self.tried.arm(owner);
         // The sender has hashed the value.
         owner.record(&self.inbox.port, |_| ());
         self.inbox.pop(owner.ps())
@@ -118,13 +124,35 @@ impl<M: Message> In<M> {
     /// Looks at the message that `try_recv` would take.
     #[inline]
     pub fn peek<R>(&self, read: impl FnOnce(&M) -> R) -> Option<R> {
-        self.inbox.peek(self.inbox.owner.ps(), read)
+        let found = self.inbox.peek(self.inbox.owner.ps(), read);
+        if found.is_none() {
+            self.tried.arm(&self.inbox.owner);
+        }
+        found
     }
 
     /// Whether `try_recv` would take a message.
     #[inline]
     pub fn has_message(&self) -> bool {
-        self.inbox.due() <= self.inbox.owner.ps()
+        let arrived = self.inbox.due() <= self.inbox.owner.ps();
+        if !arrived {
+            self.tried.arm(&self.inbox.owner);
+        }
+        arrived
+    }
+}
+
+impl<M> Tries for In<M> {
+    #[inline]
+    fn tried_due(&self) -> u64 {
+        if self.tried.holds(&self.inbox.owner) { self.inbox.due() } else { NEVER }
+    }
+
+    #[inline]
+    fn arm_tried(&self) {
+        if self.tried.holds(&self.inbox.owner) {
+            self.inbox.arm();
+        }
     }
 }
 
@@ -172,11 +200,13 @@ impl<M> Source for In<M> {
 /// The sending end of a link.
 pub struct Out<M> {
     outlet: Rc<Outlet<M>>,
+    /// The component asked for a credit since its last wait, and the next one concerns it.
+    tried: WakeRegistration,
 }
 
 impl<M: Message> Out<M> {
     pub(crate) fn new(outlet: Rc<Outlet<M>>) -> Self {
-        Out { outlet }
+        Out { outlet, tried: WakeRegistration::default() }
     }
 
     /// Sends a message as soon as there is a credit. With one, this takes no time; the message arrives the link's latency
@@ -226,8 +256,25 @@ impl<M: Message> Out<M> {
     /// Takes a credit if there is one now.
     #[inline]
     pub fn try_reserve(&mut self) -> Option<Permit<'_, M>> {
+        self.tried.arm(&self.outlet.owner);
         // A permit that is made is a credit that is given back: none may be made without one.
         if self.outlet.take(self.outlet.owner.ps()) { Some(Permit { out: self }) } else { None }
+    }
+
+    /// Sends the first message of a queue, if there is one and a credit, so that it leaves `delay` later. The output counts as tried if
+    /// messages are left: [`Process::wait_tried`] ends when the next one can be sent.
+    #[inline]
+    pub fn send_front(&mut self, queue: &mut VecDeque<M>, delay: SimTime) {
+        let owner = &self.outlet.owner;
+        if !queue.is_empty()
+            && self.outlet.take(owner.ps())
+            && let Some(message) = queue.pop_front()
+        {
+            self.dispatch(delay, message);
+        }
+        if !queue.is_empty() {
+            self.tried.arm(&self.outlet.owner);
+        }
     }
 
     /// Sends a message if there is a credit now, and hands it back otherwise.
@@ -323,6 +370,23 @@ impl<M: Message> Source for Out<M> {
     }
 }
 
+impl<M: Message> Tries for Out<M> {
+    #[inline]
+    fn tried_due(&self) -> u64 {
+        match self.tried.holds(&self.outlet.owner) {
+            true => self.due().map_or(NEVER, SimTime::as_ps),
+            false => NEVER,
+        }
+    }
+
+    #[inline]
+    fn arm_tried(&self) {
+        if self.tried.holds(&self.outlet.owner) {
+            self.outlet.arm();
+        }
+    }
+}
+
 /// A credit for one message. Dropping it unused returns the credit.
 #[must_use = "a permit that is dropped sends nothing"]
 pub struct Permit<'a, M: Message> {
@@ -356,6 +420,19 @@ pub struct Socket<S, R> {
     pub tx: Out<S>,
     /// From the peer.
     pub rx: In<R>,
+}
+
+impl<S: Message, R> Tries for Socket<S, R> {
+    #[inline]
+    fn tried_due(&self) -> u64 {
+        self.tx.tried_due().min(self.rx.tried_due())
+    }
+
+    #[inline]
+    fn arm_tried(&self) {
+        self.tx.arm_tried();
+        self.rx.arm_tried();
+    }
 }
 
 /// One of two results.

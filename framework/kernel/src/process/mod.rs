@@ -14,5 +14,6 @@ pub(crate) mod queue;
 pub(crate) mod random;
 mod sleepers;
 pub(crate) mod state;
+pub(crate) mod tried;
 pub(crate) mod wake_registration;
 mod wheel;

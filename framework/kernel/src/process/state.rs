@@ -15,6 +15,7 @@ use super::hang_reasons::{HangReason, Known, Recall};
 use super::hash::EventHasher;
 use super::island_state::IslandState;
 use super::queue::{NEVER, Slot};
+use super::tried::{Tries, WaitTried};
 use crate::time::{Clock, Edge, SimTime};
 
 /// Something that a process can wait for besides time: a message on an input, a credit on an output.
@@ -45,7 +46,7 @@ pub struct Process {
     /// Position in the domain.
     pub(crate) slot: Slot,
     /// Whether the process is inside [`Process::concurrently`].
-    concurrent: Cell<bool>,
+    pub(super) concurrent: Cell<bool>,
     pub(crate) watches: Cell<bool>,
     /// See [`Process::set_acts`].
     pub(crate) acts: Cell<bool>,
@@ -275,6 +276,16 @@ impl Process {
         Wait { process: self, deadline: deadline.as_ps(), earliest: self.ps() + 1, sources, armed: false }
     }
 
+    /// Waits for the next edge at which `deadline` has passed or a port has something that the component tried since its last wait: a message on
+    /// an input from which it took one or that was empty, a credit on an output of which it asked for one. A message that it saw and left
+    /// where it is does not end the wait.
+    ///
+    /// At least one cycle passes. It must not be awaited inside [`Process::concurrently`].
+    #[inline]
+    pub fn wait_tried<'a, T: Tries>(&'a self, deadline: SimTime, ports: &'a T) -> WaitTried<'a, T> {
+        WaitTried::new(self, deadline.as_ps(), ports)
+    }
+
     /// Polls `body`, which awaits several things at once, so that none of them runs ahead of the others.
     ///
     /// Combinators such as `join!` and `select!` poll their branches one after another within an instant. A branch
@@ -292,6 +303,12 @@ impl Process {
             }
             polled
         })
+    }
+
+    /// Gives the next wait its number: registrations for this one are void.
+    #[inline(always)]
+    pub(super) fn end_wait(&self) {
+        self.wait_number.set(self.wait_number.get() + 1);
     }
 
     #[inline(always)]
@@ -419,7 +436,7 @@ impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Drop for Wait<'
         match self.armed {
             true if process.concurrent.get() => self.each(Source::disarm),
             // It was the only wait.
-            true => process.wait_number.set(process.wait_number.get() + 1),
+            true => process.end_wait(),
             false => {}
         }
     }

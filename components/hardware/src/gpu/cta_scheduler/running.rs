@@ -53,7 +53,7 @@ impl Running {
     /// All statistics in which the launch is counted.
     pub(super) fn works(&self) -> impl Iterator<Item = &Work> {
         let others = self.others.iter().map(|others| &others.work);
-        [&self.stats.work, &self.stream_stats.work].into_iter().chain(others)
+        [&self.stats.work, &self.stream_stats.work].into_iter().chain(others).map(|work| &**work)
     }
 
     /// Blocks that have not been placed.

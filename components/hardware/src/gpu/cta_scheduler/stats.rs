@@ -4,13 +4,11 @@ use std::fmt;
 use std::rc::Rc;
 
 use counterpoint_framework::model::{
-    BusyCycles, Counter, Distribution, Keyed, PartStats, Ratio, Setting, Stat, StatLabel, StatVisitor, Stats,
+    BusyCycles, Counter, Distribution, FlatStats, Keyed, Ratio, Setting, Stats,
 };
 use counterpoint_framework::telemetry::{Attribute, Attributes};
-use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchName};
+use counterpoint_protocols::launch::{CtaCounts, CtaStats, Launch, LaunchName};
 use counterpoint_protocols::launch_rows::{LaunchRows, Row};
-
-use crate::gpu::issue_slots::IssueSlots;
 
 /// Statistics of a CTA scheduler.
 #[derive(Default, Stats)]
@@ -95,7 +93,7 @@ pub(super) struct KernelStats {
     #[stat(unit = "CTAs")]
     pub(super) ctas_per_sm: Setting,
     /// Its work.
-    pub(super) work: Work,
+    pub(super) work: FlatStats<Work>,
 }
 
 impl KernelStats {
@@ -111,15 +109,9 @@ impl KernelStats {
             ("sms", Attribute::Number(sms as u64)),
             ("cycles", amount(&work.gpu_sim_cycle)),
             ("active_cycles", amount(&work.active_cycles)),
-            ("warp_insn", amount(&work.warp_insn)),
-            ("thread_insn", amount(&work.thread_insn)),
-            ("warp_cycles", amount(&work.warp_cycles)),
-            ("warp_slots", amount(&work.warp_slots)),
-            ("L1D_accesses", amount(&work.l1_accesses)),
-            ("L1D_misses", amount(&work.l1_misses)),
         ];
         attributes.extend(launch.extra.attributes());
-        attributes.extend(work.issue_slots.attributes());
+        attributes.extend(work.blocks.counts().attributes());
         attributes
     }
 }
@@ -131,7 +123,7 @@ pub(super) struct StreamStats {
     #[stat(unit = "launches")]
     pub(super) launches: Counter,
     /// Work of its launches.
-    pub(super) work: Work,
+    pub(super) work: FlatStats<Work>,
 }
 
 /// Work of launches. Cycles are those of the scheduler, and of launches that have ended; counts of blocks on
@@ -150,60 +142,16 @@ pub(super) struct Work {
     /// From the placement of a launch's first block to the end of its last one, summed up.
     #[stat(unit = "cycles")]
     active_cycles: Counter,
-    /// Warp instructions issued.
-    #[stat(unit = "instructions")]
-    warp_insn: Counter,
-    /// Thread instructions executed.
-    #[stat(name = "gpu_sim_insn", unit = "instructions")]
-    thread_insn: Counter,
-    /// Warp instructions that access memory, kernel parameters left out.
-    #[stat(unit = "instructions")]
-    memory_insn: Counter,
-    /// Instructions other than loads, atomics and fetches whose result has been written to registers.
-    #[stat(unit = "instructions")]
-    alu_results: Counter,
-    /// Cycles of the SMs from the issue of each of these to the write of its result, summed up.
-    #[stat(unit = "cycles")]
-    alu_cycles: Counter,
-    /// Their mean.
-    #[stat(unit = "cycles", part = "alu_cycles", whole = "alu_results")]
-    mean_alu_latency: Ratio,
-    /// Loads, atomics and texture fetches whose values have been written to registers, kernel parameters left out.
-    #[stat(unit = "instructions")]
-    memory_results: Counter,
-    /// Cycles of the SMs from the issue of each of these to the write of its last value, summed up.
-    #[stat(unit = "cycles")]
-    memory_cycles: Counter,
-    /// Their mean.
-    #[stat(unit = "cycles", part = "memory_cycles", whole = "memory_results")]
-    mean_memory_latency: Ratio,
     /// Thread instructions a cycle.
-    #[stat(name = "gpu_ipc", unit = "instructions/cycle", part = "thread_insn", whole = "gpu_sim_cycle")]
+    #[stat(
+        name = "gpu_ipc",
+        unit = "instructions/cycle",
+        part = "blocks.thread_insn",
+        whole = "gpu_sim_cycle"
+    )]
     ipc: Ratio,
-    /// Cycles of warps, summed up.
-    #[stat(unit = "cycles")]
-    warp_cycles: Counter,
-    /// Cycles of warp slots that the SMs had for them.
-    #[stat(unit = "cycles")]
-    warp_slots: Counter,
-    /// Warps that were there, of the warp slots.
-    #[stat(name = "gpu_occupancy", unit = "of 1", part = "warp_cycles", whole = "warp_slots")]
-    occupancy: Ratio,
-    /// Load transactions that looked into an L1.
-    #[stat(name = "L1D_total_cache_accesses", unit = "transactions")]
-    l1_accesses: Counter,
-    /// Load transactions that missed in the L1.
-    #[stat(name = "L1D_total_cache_misses", unit = "transactions")]
-    l1_misses: Counter,
-    /// The share of the misses.
-    #[stat(name = "L1D_total_cache_miss_rate", unit = "of 1", part = "l1_misses", whole = "l1_accesses")]
-    l1_miss_rate: Ratio,
-    /// Cycles lost to bank conflicts in shared memory.
-    #[stat(name = "gpgpu_n_shmem_bkconflict", unit = "cycles")]
-    shared_conflicts: Counter,
-    /// Issue slots of the SMs by what became of them: those used, and of those lost the ones in which a warp of these
-    /// launches came nearest to issuing.
-    issue_slots: PartStats<IssueSlots>,
+    /// Counts of the blocks that have ended.
+    blocks: FlatStats<CtaStats>,
 }
 
 impl Work {
@@ -216,28 +164,6 @@ impl Work {
 
     pub(super) fn add_block(&self, counts: &CtaCounts) {
         self.ctas_ended.add(1);
-        self.warp_insn.add(counts.warp_insn);
-        self.thread_insn.add(counts.thread_insn);
-        self.memory_insn.add(counts.memory_insn);
-        self.alu_results.add(counts.alu_results);
-        self.alu_cycles.add(counts.alu_cycles);
-        self.memory_results.add(counts.memory_results);
-        self.memory_cycles.add(counts.memory_cycles);
-        self.l1_accesses.add(counts.l1_accesses);
-        self.l1_misses.add(counts.l1_misses);
-        self.shared_conflicts.add(counts.shared_conflicts);
-        self.warp_cycles.add(counts.warp_cycles);
-        self.warp_slots.add(counts.warp_slots);
-        self.issue_slots.add_all(&counts.slots);
-    }
-}
-
-impl Stat for Work {
-    fn visit(&self, _label: StatLabel, visitor: &mut dyn StatVisitor) {
-        Stats::visit(self, visitor);
-    }
-
-    fn absorb(&self, other: &Self) {
-        Stats::absorb(self, other);
+        self.blocks.add(counts);
     }
 }

@@ -9,13 +9,13 @@ pub mod authority;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{
     Component, Context, Counter, Distribution, Invalid, Params, Ports, Slot, Stats, Variant,
 };
 use counterpoint_framework::time::{Bytes, Cycles, SimTime};
 use counterpoint_protocols::launch::LaunchId;
-use counterpoint_protocols::memory::{MemAccess, MemRequest, MemoryClient, Tag, fresh_at, line_of};
+use counterpoint_protocols::memory::{MemAccess, MemoryClient, Tag, fresh_at, line_of};
 use counterpoint_protocols::translation::{MmuReply, MmuRequest, TranslationServer};
 
 use super::pages::Pages;
@@ -272,31 +272,19 @@ impl Component for Mmu {
             mmu.begin(stats);
             mmu.authority.work(cycle, &mut mmu.outbox).map_err(Fault::new)?;
             let Outbox { answers, requests } = &mut mmu.outbox;
-            if !requests.is_empty()
-                && let Some(permit) = io.memory.tx.try_reserve()
-                && let Some(request) = requests.pop_front()
-            {
-                permit.send(MemRequest { fresh: fresh_at(sim.now()), ..request });
+            if let Some(request) = requests.front_mut() {
+                request.fresh = fresh_at(sim.now());
             }
+            io.memory.tx.send_front(requests, SimTime::ZERO);
             for (answers, socket) in answers.iter_mut().zip(&mut io.sms) {
-                if !answers.is_empty()
-                    && let Some(permit) = socket.tx.try_reserve()
-                    && let Some(answer) = answers.pop_front()
-                {
-                    permit.send_after(sim.span(notification), answer);
-                }
+                socket.tx.send_front(answers, sim.span(notification));
             }
             mmu.authority.send(sim.span(notification));
             let asked = mmu.asked.front().map(|(ready, ..)| *ready);
             let ready = asked.into_iter().chain(mmu.authority.due()).min();
             let deadline = ready.map(|ready| sim.cycles_from_now(ready.saturating_sub(cycle).max(1)));
-            let Outbox { answers, requests } = &mmu.outbox;
-            let sms = io.sms.iter().zip(answers);
-            let sources = sms.flat_map(|(sm, answers)| [sm.rx.when(true), sm.tx.when(!answers.is_empty())]);
-            let memory = [io.memory.rx.when(true), io.memory.tx.when(!requests.is_empty())];
             sim.set_busy(!mmu.waiting.is_empty() || !mmu.asked.is_empty() || mmu.authority.is_busy());
-            let all = sources.chain(memory).chain(mmu.authority.awaits());
-            sim.wait(deadline.unwrap_or(SimTime::MAX), all).await;
+            sim.wait_tried(deadline.unwrap_or(SimTime::MAX), io).or(mmu.authority.awaits()).await;
         }
     }
 }

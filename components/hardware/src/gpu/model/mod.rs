@@ -26,7 +26,7 @@ mod traffic;
 
 use std::collections::VecDeque;
 
-use counterpoint_framework::kernel::{Fault, Source};
+use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Component, Context, Counter, Every, Invalid, Params, Ports, Stats};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{RunCta, SmEvent, SmResources, SmServer};
@@ -178,12 +178,7 @@ impl ThroughputModel {
             while let Some(message) = io.sms[number].rx.try_recv() {
                 self.begin(message, sim)?;
             }
-            if !self.events[number].is_empty()
-                && let Some(permit) = io.sms[number].tx.try_reserve()
-                && let Some(event) = self.events[number].pop_front()
-            {
-                permit.send(event);
-            }
+            io.sms[number].tx.send_front(&mut self.events[number], SimTime::ZERO);
         }
         if self.memory.due().is_some_and(|due| due <= cycle)
             && let Some(permit) = io.copies.tx.try_reserve()
@@ -277,11 +272,7 @@ impl Component for ThroughputModel {
             let at_work = self.machines.iter().any(|(_, machine)| machine.is_busy());
             sim.set_busy(at_work || !self.blocks.is_empty());
             let deadline = next.map_or(SimTime::MAX, |next| sim.cycles_from_now(next - cycle));
-            let answers = self.memory.due().is_some_and(|due| due <= cycle);
-            let sources = [io.copies.rx.when(true), io.copies.tx.when(answers)];
-            let sms = io.sms.iter().zip(&self.events);
-            let sms = sms.flat_map(|(sm, events)| [sm.rx.when(true), sm.tx.when(!events.is_empty())]);
-            sim.wait(deadline, sources.into_iter().chain(sms)).await;
+            sim.wait_tried(deadline, io).await;
         }
     }
 }

@@ -4,7 +4,7 @@ use counterpoint_framework::model::{Counter, Distribution, PartStats, Ratio, Sta
 
 use super::mix::InstructionMix;
 use super::read_cache::ReadCacheStats;
-use crate::gpu::issue_slots::IssueSlots;
+use counterpoint_protocols::launch::IssueSlots;
 
 /// Statistics of an SM.
 #[derive(Default, Stats)]

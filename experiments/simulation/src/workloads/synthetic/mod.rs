@@ -92,7 +92,7 @@ pub fn explain() -> String {
         role: "",
         fields: Synthetic::fields,
         moved: Synthetic::moved(),
-        check: |_, _| {},
+        read: |_, _| None,
         ports: Vec::new,
     };
     topology::explain(&kind, registry.families())

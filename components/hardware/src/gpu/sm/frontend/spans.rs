@@ -4,7 +4,6 @@ use counterpoint_framework::model::Context;
 use counterpoint_framework::telemetry::{Attribute, Lane, Level, SpanId};
 
 use super::cta::Cta;
-use crate::gpu::issue_slots;
 use crate::gpu::sm::stats::SmStats;
 
 #[derive(Default)]
@@ -54,12 +53,8 @@ impl Spans {
             ("cta", number(cta.index)),
             ("sm", number(cta.environment.sm)),
             ("cycles", Attribute::Amount(sim.cycle() - cta.since)),
-            ("warp_insn", Attribute::Amount(counts.warp_insn)),
-            ("thread_insn", Attribute::Amount(counts.thread_insn)),
-            ("L1D_accesses", Attribute::Amount(counts.l1_accesses)),
-            ("L1D_misses", Attribute::Amount(counts.l1_misses)),
         ];
-        attributes.extend(issue_slots::attributes_of(&counts.slots));
+        attributes.extend(counts.attributes());
         sim.close_span(block, attributes);
     }
 }
