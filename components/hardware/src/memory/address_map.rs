@@ -174,6 +174,15 @@ impl AddressMap {
         self.slice(address) / (self.parts_per_channel * self.slices_per_part)
     }
 
+    /// Bytes at a multiple of their number that lie together in one slice.
+    pub fn together(&self) -> u64 {
+        let chunk = match self.hash {
+            Hash::Random { chunk, .. } => chunk,
+            _ => self.chunk,
+        };
+        1 << if self.choice_bits == 0 { chunk } else { chunk.min(self.choice) }
+    }
+
     /// The slice of its part that an address of the part chooses.
     #[inline]
     fn chosen(&self, local: u64) -> u32 {

@@ -13,6 +13,7 @@ mod io;
 mod l2;
 mod latencies;
 mod library;
+mod lines;
 mod mix;
 mod model;
 mod network;

@@ -59,6 +59,9 @@ pub struct L1Params {
     /// Lines per set.
     #[param(default = "4", min = "1", max = "1024")]
     pub ways: u32,
+    /// Bytes of a line, a power of two. Lanes in one line become one transaction, of 128 bytes at most.
+    #[param(default = "128 B", min = "32 B", max = "256 B")]
+    pub line: Bytes,
     /// Misses under way at most.
     #[param(default = "64", min = "1", max = "1024")]
     pub mshrs: u32,
@@ -88,7 +91,7 @@ pub struct L1Params {
     pub prefetcher: Slot<dyn Prefetcher>,
 }
 
-/// A cache that is only read. Lines have 128 bytes.
+/// A cache that is only read.
 #[derive(Clone, Debug, Params)]
 pub struct ReadCacheParams {
     /// Data capacity.
@@ -97,6 +100,9 @@ pub struct ReadCacheParams {
     /// Lines per set.
     #[param(min = "1", max = "1024")]
     pub ways: u32,
+    /// Bytes of a line, a power of two.
+    #[param(default = "128 B", min = "32 B", max = "256 B")]
+    pub line: Bytes,
     /// Misses under way at most.
     #[param(min = "1", max = "1024")]
     pub mshrs: u32,
@@ -277,7 +283,7 @@ impl TensorParams {
 /// Rule by which lanes of a global access become one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Coalescing {
-    /// Lanes in one line of 128 bytes.
+    /// Lanes in one line.
     Lines,
     /// Those in one segment: of 32 bytes for elements of one byte, of 64 for those of two, of a line for all others
     /// (GPGPU-Sim).

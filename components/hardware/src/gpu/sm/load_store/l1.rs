@@ -11,8 +11,8 @@ use counterpoint_framework::kernel::{Out, Permit};
 use counterpoint_framework::model::Invalid;
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::memory::{
-    AtomicLane, AtomicOperation, AtomicType, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemRequest,
-    fresh_at, sectors,
+    AtomicLane, AtomicOperation, AtomicType, ByteMask, Label, Line, MemAccess, MemRequest, fresh_at, line_of,
+    sectors,
 };
 use counterpoint_protocols::values::Values;
 use counterpoint_ptx::{Access, AccessKind, CacheOperator, Row, Space};
@@ -24,10 +24,10 @@ use crate::gpu::sm::params::{GlobalLoads, L1Flush, L1Params, LocalStores};
 use crate::memory::cache::prefetch::queue::Prefetches;
 use crate::memory::cache::prefetch::{LookedUp, Prefetcher};
 use crate::memory::cache::replacement::Replacement;
-use crate::memory::cache::{Cache, CacheParams, Evicted, Found, WayId};
+use crate::memory::cache::{Cache, CacheParams, Evicted, Found, LineSize, WayId};
 use crate::memory::table::Table;
 
-/// The part of an instruction that touches one line.
+/// The part of an instruction that touches one line, or half of a line of 256 bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Transaction {
     pub(super) instruction: u32,
@@ -82,7 +82,7 @@ enum Stuck {
     No,
     /// All misses are under way: until one ends.
     ByMisses,
-    /// The set of the line with this index has no way that is free, or no more accesses can wait for its miss: until a miss ends there.
+    /// The set of the line at this address has no way that is free, or no more accesses can wait for its miss: until a miss ends there.
     InSet(u64),
 }
 
@@ -101,8 +101,8 @@ pub(super) struct L1 {
     /// A launch has begun or an acquire has been done since.
     is_stale: bool,
     stuck: Stuck,
-    /// A line of local memory that has been evicted and has not left.
-    evicted: Option<MemRequest>,
+    /// Lines of local memory that have been evicted, and the request for the other half of a line: what has not left.
+    leaving: VecDeque<MemRequest>,
     /// When each way was filled.
     filled: Vec<SimTime>,
     prefetches: Option<Prefetches>,
@@ -113,13 +113,14 @@ impl L1 {
         let cache = CacheParams {
             capacity: params.capacity,
             ways: params.ways,
+            line: params.line,
             mshrs: params.mshrs,
             merges: params.merges,
             set_index: params.set_index,
         };
         let cache = Cache::new(&cache)?;
         Ok(L1 {
-            filled: vec![SimTime::ZERO; cache.lines()],
+            filled: vec![SimTime::ZERO; cache.ways()],
             pipeline: VecDeque::new(),
             latency: params.latency.get(),
             bypass: params.global == GlobalLoads::Bypass,
@@ -130,9 +131,15 @@ impl L1 {
             fresh: SimTime::ZERO,
             is_stale: false,
             stuck: Stuck::No,
-            evicted: None,
+            leaving: VecDeque::new(),
             prefetches: None,
         })
+    }
+
+    /// The size of its lines.
+    #[inline]
+    pub(super) fn size(&self) -> LineSize {
+        self.cache.size()
     }
 
     /// Sets the policies.
@@ -153,21 +160,21 @@ impl L1 {
     pub(super) fn prefetch(&mut self, read: &LookedUp, memory: &mut Out<MemRequest>) -> bool {
         let Some(prefetches) = &mut self.prefetches else { return false };
         prefetches.note(read, |_| true);
-        if self.evicted.is_some() || !self.cache.has_free_miss() {
+        if !self.leaving.is_empty() || !self.cache.has_free_miss() {
             return false;
         }
         let cache = &self.cache;
-        let Some((line, _)) = prefetches.next(|line| cache.find(line, line / LINE_BYTES).is_some()) else {
+        let Some((line, _)) = prefetches.next(|line| cache.find(line, line).is_some()) else {
             return false;
         };
         let Some(permit) = memory.try_reserve() else { return false };
-        let Some((way, evicted)) = self.cache.allocate_prefetched(line, line / LINE_BYTES) else {
+        let Some((way, evicted)) = self.cache.allocate_prefetched(line, line) else {
             return false;
         };
-        self.evicted = evicted.map(|evicted| written_back(evicted, read.label));
+        self.evict(evicted, read.label);
         let miss = self.cache.begin_prefetch(way);
-        self.has_read = true;
-        send(permit, (line, read.label, self.fresh), Answer::Miss(miss), MemAccess::Read(ByteMask::MAX));
+        self.fetch(permit, (line, read.label), miss);
+        self.fetch_rest(way, read.label);
         true
     }
 
@@ -219,7 +226,7 @@ impl L1 {
         let past = self.passes(access);
         let ready = cycle + if past { 0 } else { self.latency };
         self.pipeline.push_back(Transaction { instruction, lanes, part, line, ready, translated });
-        if self.bypass && past { sectors(access.bytes_within(lanes, line)).into() } else { 1 }
+        if self.bypass && past { sectors(access.bytes_within(lanes, line_of(line))).into() } else { 1 }
     }
 
     /// The transaction at the end of the pipeline.
@@ -238,8 +245,7 @@ impl L1 {
     /// The transaction at the end of the pipeline has been blocked.
     pub(super) fn get_stuck(&mut self) {
         let line = self.first().map_or(0, |transaction| transaction.line);
-        self.stuck =
-            if self.cache.has_free_miss() { Stuck::InSet(line / LINE_BYTES) } else { Stuck::ByMisses };
+        self.stuck = if self.cache.has_free_miss() { Stuck::InSet(line) } else { Stuck::ByMisses };
     }
 
     /// The page of the transaction at the end of the pipeline has come.
@@ -283,7 +289,7 @@ impl L1 {
         };
         // Nothing overtakes a line on its way to memory: it may be the very line that is wanted.
         self.write_back(memory);
-        if self.evicted.is_some() {
+        if !self.leaving.is_empty() {
             return Outcome::NoCredit;
         }
         let waiter = Waiter { instruction, lanes, part };
@@ -299,10 +305,11 @@ impl L1 {
                 Err(outcome) => outcome,
             };
         }
+        let base = line_of(line);
         if access.kind == AccessKind::Store {
             let Some(permit) = memory.try_reserve() else { return Outcome::NoCredit };
             let (mut data, mut mask) = (Values::zero(), 0);
-            access.scatter(lanes, line, &mut data[..], &mut mask);
+            access.scatter(lanes, base, &mut data[..], &mut mask);
             self.invalidate(line);
             send(permit, (line, label, now), store, MemAccess::Write(mask, data));
             return Outcome::Stored;
@@ -311,12 +318,12 @@ impl L1 {
             let Some(permit) = memory.try_reserve() else { return Outcome::NoCredit };
             self.invalidate(line);
             let answer = Answer::Bypass(bypasses.insert(waiter));
-            send(permit, (line, label, now), answer, past(access, lanes, line));
+            send(permit, (line, label, now), answer, past(access, lanes, base));
             return Outcome::Bypassed;
         }
-        match self.load(line, ByteMask::MAX, waiter, label, memory) {
+        match self.load(line, self.cache.size().bytes_of(line), waiter, label, memory) {
             Ok(way) => {
-                access.gather(lanes, line, self.cache.data(way), words);
+                access.gather(lanes, base, self.cache.data(way), words);
                 Outcome::Hit
             }
             Err(outcome) => outcome,
@@ -332,8 +339,7 @@ impl L1 {
         label: Label,
         memory: &mut Out<MemRequest>,
     ) -> Result<WayId, Outcome> {
-        let index = line / LINE_BYTES;
-        let way = match self.cache.seek(line, index, bytes) {
+        let way = match self.cache.seek(line, line, bytes) {
             Found::Here(way) => {
                 self.cache.touch(way);
                 return Ok(way);
@@ -350,9 +356,26 @@ impl L1 {
         let Some(permit) = memory.try_reserve() else { return Err(Outcome::NoCredit) };
         let Some(way) = way.or_else(|| self.allocate(line, label)) else { return Err(Outcome::Blocked) };
         let miss = self.cache.begin_miss(way, waiter);
-        self.has_read = true;
-        send(permit, (line, label, self.fresh), Answer::Miss(miss), MemAccess::Read(ByteMask::MAX));
+        self.fetch(permit, (line, label), miss);
+        self.fetch_rest(way, label);
         Err(Outcome::Missed)
+    }
+
+    /// Asks for a line, or for half of one.
+    fn fetch(&mut self, permit: Permit<'_, MemRequest>, (line, label): (u64, Label), miss: u32) {
+        self.has_read = true;
+        let access = MemAccess::Read(self.cache.size().bytes_of(line));
+        send(permit, (line, label, self.fresh), Answer::Miss(miss), access);
+    }
+
+    /// Asks for the other half of a line of 256 bytes, if it has one that is not here; the request leaves with the next credit.
+    #[inline]
+    fn fetch_rest(&mut self, way: WayId, label: Label) {
+        if let Some((other, line)) = self.cache.other_half(way) {
+            let tag = Answer::Miss(self.cache.begin_prefetch(other)).tag();
+            let (fresh, access) = (fresh_at(self.fresh), MemAccess::Read(ByteMask::MAX));
+            self.leaving.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
+        }
     }
 
     /// Stores to local memory. Loads that wait for its line wait for its earlier contents.
@@ -364,7 +387,7 @@ impl L1 {
         (store, label): (Answer, Label),
         memory: &mut Out<MemRequest>,
     ) -> Outcome {
-        let way = match self.cache.find(line, line / LINE_BYTES) {
+        let way = match self.cache.find(line, line) {
             Some(way) if self.cache.is_pending(way) => return Outcome::Blocked,
             Some(way) => {
                 self.cache.touch(way);
@@ -386,23 +409,33 @@ impl L1 {
     /// Makes room for a line, if its set has a way that does not wait. The victim is sent with the next
     /// credit.
     fn allocate(&mut self, line: u64, label: Label) -> Option<WayId> {
-        let (way, evicted) = self.cache.allocate(line, line / LINE_BYTES)?;
-        self.evicted = evicted.map(|evicted| written_back(evicted, label));
+        let (way, evicted) = self.cache.allocate(line, line)?;
+        self.evict(evicted, label);
         Some(way)
     }
 
-    /// Whether an evicted line waits for credit.
+    /// What a line held is sent with the next credit.
     #[inline]
-    pub(super) fn wants_credit(&self) -> bool {
-        self.evicted.is_some()
+    fn evict(&mut self, mut evicted: Option<Evicted>, label: Label) {
+        while let Some(Evicted { line, dirty, data, rest, .. }) = evicted {
+            let (tag, access) = (Answer::WriteBack.tag(), MemAccess::Write(dirty, data));
+            self.leaving.push_back(MemRequest { line, tag, client: 0, label, fresh: 0, access });
+            evicted = rest.map(|rest| *rest);
+        }
     }
 
-    /// Sends the line that has been evicted, if there is one and there is credit.
+    /// Whether a request waits for credit.
+    #[inline]
+    pub(super) fn wants_credit(&self) -> bool {
+        !self.leaving.is_empty()
+    }
+
+    /// Sends what has not left, as far as there is credit.
     #[inline]
     pub(super) fn write_back(&mut self, memory: &mut Out<MemRequest>) {
-        if self.evicted.is_some()
+        while !self.leaving.is_empty()
             && let Some(permit) = memory.try_reserve()
-            && let Some(request) = self.evicted.take()
+            && let Some(request) = self.leaving.pop_front()
         {
             permit.send(request);
         }
@@ -410,7 +443,7 @@ impl L1 {
 
     /// Evicts a line. A miss that is under way for it serves those that wait already and nobody else.
     fn invalidate(&mut self, line: u64) {
-        if let Some(way) = self.cache.find(line, line / LINE_BYTES) {
+        if let Some(way) = self.cache.find(line, line) {
             self.cache.invalidate(way);
         }
     }
@@ -422,7 +455,7 @@ impl L1 {
         (mask, data): (ByteMask, &Line),
         now: SimTime,
     ) -> (Option<WayId>, Vec<Waiter>) {
-        let stays = matches!(self.stuck, Stuck::InSet(index) if !self.cache.is_in_set(miss, index));
+        let stays = matches!(self.stuck, Stuck::InSet(line) if !self.cache.is_in_set(miss, line));
         if !stays {
             self.stuck = Stuck::No;
         }
@@ -435,12 +468,12 @@ impl L1 {
 
     /// When a line came, of which these bytes are here.
     pub(super) fn filled(&self, line: u64, bytes: ByteMask) -> Option<SimTime> {
-        let way = self.cache.find(line, line / LINE_BYTES)?;
+        let way = self.cache.find(line, line)?;
         (bytes & !self.cache.valid(way) == 0).then(|| self.filled[way.index()])
     }
 
     pub(super) fn peek(&self, line: u64) -> Option<(ByteMask, &Line)> {
-        let way = self.cache.find(line, line / LINE_BYTES)?;
+        let way = self.cache.find(line, line)?;
         Some((self.cache.valid(way), self.cache.data(way)))
     }
 
@@ -454,25 +487,14 @@ impl L1 {
     }
 }
 
-/// Request that writes an evicted line of local memory.
-fn written_back(evicted: Evicted, label: Label) -> MemRequest {
-    MemRequest {
-        line: evicted.line,
-        tag: Answer::WriteBack.tag(),
-        client: 0,
-        label,
-        fresh: 0,
-        access: MemAccess::Write(evicted.dirty, evicted.data),
-    }
-}
-
+/// Sends a request about bytes in a line.
 fn send(
     permit: Permit<'_, MemRequest>,
     (line, label, fresh): (u64, Label, SimTime),
     answer: Answer,
     access: MemAccess,
 ) {
-    let fresh = fresh_at(fresh);
+    let (line, fresh) = (line_of(line), fresh_at(fresh));
     permit.send(MemRequest { line, tag: answer.tag(), client: 0, label, fresh, access });
 }
 

@@ -23,7 +23,7 @@ use counterpoint_framework::kernel::{Fault, In, Out};
 use counterpoint_framework::model::Invalid;
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::LaunchId;
-use counterpoint_protocols::memory::{MemReply, MemRequest, MemResult, SECTOR_BYTES, line_of};
+use counterpoint_protocols::memory::{MemReply, MemRequest, MemResult, SECTOR_BYTES};
 use counterpoint_protocols::translation::{MmuReply, MmuRequest, RangeClaim};
 use counterpoint_ptx::{Access, Row, Space};
 
@@ -252,7 +252,7 @@ impl LoadStore {
         operands: Operands,
         sm: &mut SmContext<'_>,
     ) {
-        self.enqueue(place, Work::Parameter(address.map(line_of)), operands, sm);
+        self.enqueue(place, Work::Parameter(address), operands, sm);
     }
 
     /// Takes a load of a word of shared memory, the same for all lanes.
