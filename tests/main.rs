@@ -22,6 +22,7 @@ mod hangs;
 mod host_steps;
 mod independent;
 mod instrument_ranges;
+mod l1_policies;
 mod lines;
 mod litmus;
 mod machine_guide;

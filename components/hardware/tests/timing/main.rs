@@ -10,6 +10,7 @@ mod gate;
 mod half;
 mod independent;
 mod io;
+mod l1_policies;
 mod l2;
 mod latencies;
 mod library;

@@ -8,8 +8,10 @@ use counterpoint_ptx::Latency;
 use super::scheduler::WarpPolicy;
 use super::scheduler::gto::GreedyThenOldest;
 use crate::memory::cache::SetIndex;
+use crate::memory::cache::bypass::Bypass;
 use crate::memory::cache::prefetch::Prefetcher;
 use crate::memory::cache::replacement::Replacement;
+use crate::memory::cache::write_policy::WritePolicy;
 
 /// When an SM invalidates its L1 data cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -48,8 +50,8 @@ pub enum SharedAtomics {
     Locks,
 }
 
-/// The L1 data cache. Stores to global memory are written through and evict their line; stores to local memory are written
-/// back (GPGPU-Sim's LOCAL_WB_GLOBAL_WT). L1s of different SMs are not coherent: acquires, and fences beyond the block, invalidate
+/// The L1 data cache. Stores to global memory go to memory and evict their line, unless `write` says otherwise; stores to local memory
+/// are written back (GPGPU-Sim's LOCAL_WB_GLOBAL_WT). L1s of different SMs are not coherent: acquires, and fences beyond the block, invalidate
 /// what memory has, too, in modules for sm_70 and later.
 #[derive(Clone, Debug, Params)]
 pub struct L1Params {
@@ -86,9 +88,16 @@ pub struct L1Params {
     /// Which line of a set makes room for another.
     #[param(default = "lru")]
     pub replacement: Slot<dyn Replacement>,
+    /// Where stores to global memory go. `around` evicts their line; `through` keeps it, with what they write. `back` is refused: other
+    /// SMs and copies would not see what stays here.
+    #[param(default = "around")]
+    pub write: Slot<dyn WritePolicy>,
     /// Which lines are fetched before a load of global memory asks for them.
     #[param(default = "none")]
     pub prefetcher: Slot<dyn Prefetcher>,
+    /// Which loads of global memory leave no line here: they ask for their own bytes alone.
+    #[param(default = "none")]
+    pub bypass: Slot<dyn Bypass>,
 }
 
 /// A cache that is only read.

@@ -1,6 +1,6 @@
 //! The L1 data cache: a pipeline of transactions in order, and the lookup at its end.
 //!
-//! Loads look up their line; stores to global memory are written through and evict it; volatile loads, atomics and, where
+//! Loads look up their line; stores to global memory go on to memory and evict it, unless a policy keeps it; volatile loads, atomics and, where
 //! the cache is bypassed, all global accesses pass it by and invalidate the line. These enter the pipeline at its end, so that
 //! nothing overtakes an older access of its warp. Stores to local memory, which nobody else sees, stay here until their
 //! line is evicted.
@@ -18,11 +18,10 @@ use counterpoint_protocols::values::Values;
 use counterpoint_ptx::{Access, AccessKind, CacheOperator, Row, Space};
 
 use super::in_flight::Waiter;
+use super::l1_policies::L1Policies;
 use super::local;
 use crate::gpu::sm::answer::Answer;
 use crate::gpu::sm::params::{GlobalLoads, L1Flush, L1Params, LocalStores};
-use crate::memory::cache::prefetch::queue::Prefetches;
-use crate::memory::cache::prefetch::{LookedUp, Prefetcher};
 use crate::memory::cache::replacement::Replacement;
 use crate::memory::cache::{Cache, CacheParams, Evicted, Found, LineSize, WayId};
 use crate::memory::table::Table;
@@ -54,6 +53,8 @@ pub(super) enum Outcome {
     Missed,
     /// The request has left, past the cache.
     Bypassed,
+    /// The line is not here, and the request has left for the bytes of the load alone.
+    PassedBy,
     Stored,
     /// The store has been done here.
     Kept,
@@ -69,6 +70,7 @@ impl Outcome {
             Outcome::Joined => "pending hit",
             Outcome::Missed => "miss",
             Outcome::Bypassed => "passed by",
+            Outcome::PassedBy => "miss that passes by",
             Outcome::Stored => "store through",
             Outcome::Kept => "store",
         }
@@ -91,21 +93,21 @@ pub(super) struct L1 {
     pipeline: VecDeque<Transaction>,
     latency: u64,
     bypass: bool,
-    cache: Cache<Waiter>,
+    pub(super) cache: Cache<Waiter>,
     flush: L1Flush,
     allocates: bool,
     /// A line has been requested since everything was invalidated.
-    has_read: bool,
+    pub(super) has_read: bool,
     /// The instant from which on lines that are requested must be known: that of the first lookup after a launch or an acquire.
-    fresh: SimTime,
+    pub(super) fresh: SimTime,
     /// A launch has begun or an acquire has been done since.
     is_stale: bool,
     stuck: Stuck,
     /// Lines of local memory that have been evicted, and the request for the other half of a line: what has not left.
-    leaving: VecDeque<MemRequest>,
+    pub(super) leaving: VecDeque<MemRequest>,
     /// When each way was filled.
-    filled: Vec<SimTime>,
-    prefetches: Option<Prefetches>,
+    pub(super) filled: Vec<SimTime>,
+    pub(super) policies: L1Policies,
 }
 
 impl L1 {
@@ -132,7 +134,7 @@ impl L1 {
             is_stale: false,
             stuck: Stuck::No,
             leaving: VecDeque::new(),
-            prefetches: None,
+            policies: L1Policies::default(),
         })
     }
 
@@ -143,39 +145,15 @@ impl L1 {
     }
 
     /// Sets the policies.
-    pub(super) fn equip(&mut self, replacement: Box<dyn Replacement>, prefetcher: Box<dyn Prefetcher>) {
+    pub(super) fn equip(&mut self, replacement: Box<dyn Replacement>, policies: L1Policies) {
         self.cache.replace_by(replacement);
-        self.prefetches = Prefetches::new(prefetcher);
+        self.policies = policies;
     }
 
     /// Whether loads are to be noted for a prefetcher.
     #[inline]
     pub(super) fn has_prefetcher(&self) -> bool {
-        self.prefetches.is_some()
-    }
-
-    /// Notes a load of global memory, and fetches a line that the prefetcher wants, if there is room and credit. Returns whether it
-    /// did.
-    #[cold]
-    pub(super) fn prefetch(&mut self, read: &LookedUp, memory: &mut Out<MemRequest>) -> bool {
-        let Some(prefetches) = &mut self.prefetches else { return false };
-        prefetches.note(read, |_| true);
-        if !self.leaving.is_empty() || !self.cache.has_free_miss() {
-            return false;
-        }
-        let cache = &self.cache;
-        let Some((line, _)) = prefetches.next(|line| cache.find(line, line).is_some()) else {
-            return false;
-        };
-        let Some(permit) = memory.try_reserve() else { return false };
-        let Some((way, evicted)) = self.cache.allocate_prefetched(line, line) else {
-            return false;
-        };
-        self.evict(evicted, read.label);
-        let miss = self.cache.begin_prefetch(way);
-        self.fetch(permit, (line, read.label), miss);
-        self.fetch_rest(way, read.label);
-        true
+        self.policies.prefetches.is_some()
     }
 
     /// Another launch begins here; returns whether the lines that the last one read are invalidated. Lines of
@@ -310,7 +288,11 @@ impl L1 {
             let Some(permit) = memory.try_reserve() else { return Outcome::NoCredit };
             let (mut data, mut mask) = (Values::zero(), 0);
             access.scatter(lanes, base, &mut data[..], &mut mask);
-            self.invalidate(line);
+            if self.policies.write.is_none() {
+                self.invalidate(line);
+            } else {
+                self.write(line, (mask, &data), label, now);
+            }
             send(permit, (line, label, now), store, MemAccess::Write(mask, data));
             return Outcome::Stored;
         }
@@ -321,7 +303,16 @@ impl L1 {
             send(permit, (line, label, now), answer, past(access, lanes, base));
             return Outcome::Bypassed;
         }
-        match self.load(line, self.cache.size().bytes_of(line), waiter, label, memory) {
+        let mut bytes = self.cache.size().bytes_of(line);
+        if self.policies.write.is_some() {
+            bytes = self.prepare(line, access.bytes_within(lanes, base));
+        }
+        if self.policies.bypass.is_some()
+            && let Some(outcome) = self.pass_by(access, (waiter, line, label), memory, bypasses)
+        {
+            return outcome;
+        }
+        match self.load(line, bytes, waiter, label, memory) {
             Ok(way) => {
                 access.gather(lanes, base, self.cache.data(way), words);
                 Outcome::Hit
@@ -362,7 +353,7 @@ impl L1 {
     }
 
     /// Asks for a line, or for half of one.
-    fn fetch(&mut self, permit: Permit<'_, MemRequest>, (line, label): (u64, Label), miss: u32) {
+    pub(super) fn fetch(&mut self, permit: Permit<'_, MemRequest>, (line, label): (u64, Label), miss: u32) {
         self.has_read = true;
         let access = MemAccess::Read(self.cache.size().bytes_of(line));
         send(permit, (line, label, self.fresh), Answer::Miss(miss), access);
@@ -370,7 +361,7 @@ impl L1 {
 
     /// Asks for the other half of a line of 256 bytes, if it has one that is not here; the request leaves with the next credit.
     #[inline]
-    fn fetch_rest(&mut self, way: WayId, label: Label) {
+    pub(super) fn fetch_rest(&mut self, way: WayId, label: Label) {
         if let Some((other, line)) = self.cache.other_half(way) {
             let tag = Answer::Miss(self.cache.begin_prefetch(other)).tag();
             let (fresh, access) = (fresh_at(self.fresh), MemAccess::Read(ByteMask::MAX));
@@ -408,7 +399,7 @@ impl L1 {
 
     /// Makes room for a line, if its set has a way that does not wait. The victim is sent with the next
     /// credit.
-    fn allocate(&mut self, line: u64, label: Label) -> Option<WayId> {
+    pub(super) fn allocate(&mut self, line: u64, label: Label) -> Option<WayId> {
         let (way, evicted) = self.cache.allocate(line, line)?;
         self.evict(evicted, label);
         Some(way)
@@ -416,7 +407,7 @@ impl L1 {
 
     /// What a line held is sent with the next credit.
     #[inline]
-    fn evict(&mut self, mut evicted: Option<Evicted>, label: Label) {
+    pub(super) fn evict(&mut self, mut evicted: Option<Evicted>, label: Label) {
         while let Some(Evicted { line, dirty, data, rest, .. }) = evicted {
             let (tag, access) = (Answer::WriteBack.tag(), MemAccess::Write(dirty, data));
             self.leaving.push_back(MemRequest { line, tag, client: 0, label, fresh: 0, access });
@@ -442,7 +433,7 @@ impl L1 {
     }
 
     /// Evicts a line. A miss that is under way for it serves those that wait already and nobody else.
-    fn invalidate(&mut self, line: u64) {
+    pub(super) fn invalidate(&mut self, line: u64) {
         if let Some(way) = self.cache.find(line, line) {
             self.cache.invalidate(way);
         }
@@ -488,7 +479,7 @@ impl L1 {
 }
 
 /// Sends a request about bytes in a line.
-fn send(
+pub(super) fn send(
     permit: Permit<'_, MemRequest>,
     (line, label, fresh): (u64, Label, SimTime),
     answer: Answer,
@@ -499,7 +490,7 @@ fn send(
 }
 
 /// Request of lanes for a line, past the cache.
-fn past(access: &Access, lanes: u32, line: u64) -> MemAccess {
+pub(super) fn past(access: &Access, lanes: u32, line: u64) -> MemAccess {
     let AccessKind::Atomic(operation, kind) = access.kind else {
         return MemAccess::Read(access.bytes_within(lanes, line));
     };

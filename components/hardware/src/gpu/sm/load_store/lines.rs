@@ -99,9 +99,10 @@ impl LoadStore {
                 sm.cta(warp).counts.l1_accesses += 1;
                 sm.sim.stats.l1_pending_hits.add(1);
             }
-            Outcome::Missed => {
+            Outcome::Missed | Outcome::PassedBy => {
                 sm.sim.stats.l1_accesses.add(1);
                 sm.sim.stats.l1_misses.add(1);
+                sm.sim.stats.l1_bypasses.add(u64::from(matches!(outcome, Outcome::PassedBy)));
                 let counts = &mut sm.cta(warp).counts;
                 counts.l1_accesses += 1;
                 counts.l1_misses += 1;

@@ -10,6 +10,7 @@ mod coalescer;
 mod constants;
 mod in_flight;
 mod l1;
+mod l1_policies;
 mod lines;
 mod local;
 mod peek;
@@ -32,11 +33,11 @@ use crate::gpu::sm::operands::collector::Operands;
 use crate::gpu::sm::params::{Coalescing, SharedAtomics, SmParams};
 use crate::gpu::sm::read_cache::ReadCache;
 use crate::gpu::sm::stats::TlbStats;
-use crate::memory::cache::prefetch::Prefetcher;
 use crate::memory::cache::replacement::Replacement;
 use crate::memory::table::Table;
 use in_flight::{InFlight, Waiter};
 use l1::L1;
+pub(super) use l1_policies::L1Policies;
 pub(super) use local::translate as to_local;
 pub(super) use peek::Pending;
 use queue::{Queue, Work};
@@ -209,12 +210,8 @@ impl LoadStore {
     }
 
     /// Sets the policies of the L1 data cache.
-    pub(in crate::gpu::sm) fn equip(
-        &mut self,
-        replacement: Box<dyn Replacement>,
-        prefetcher: Box<dyn Prefetcher>,
-    ) {
-        self.l1.equip(replacement, prefetcher);
+    pub(in crate::gpu::sm) fn equip(&mut self, replacement: Box<dyn Replacement>, policies: L1Policies) {
+        self.l1.equip(replacement, policies);
     }
 
     /// Another launch begins here; gives whether the L1 has invalidated everything for it.
