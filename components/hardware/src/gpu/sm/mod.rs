@@ -190,11 +190,6 @@ impl Component for Sm {
         if paths.iter().map(|path| path.units).sum::<u32>() > 64 {
             return Err("sp, sfu and dp may have 64 units together".into());
         }
-        if params.l1d.write.name() == "back" {
-            return Err(
-                "l1d.write: an L1 writes `through` or `around`: other SMs and copies would not see what stays here".into()
-            );
-        }
         let tensor = params.tensor.path();
         let mut all = paths.into_iter().chain([&tensor]);
         if all.any(|path| path.units > 0 && path.collectors + params.collectors == 0) {

@@ -1,8 +1,8 @@
 //! The L1 data cache: a pipeline of transactions in order, and the lookup at its end.
 //!
-//! Loads look up their line; stores to global memory go on to memory and evict it, unless a policy keeps it; volatile loads, atomics and, where
-//! the cache is bypassed, all global accesses pass it by and invalidate the line. These enter the pipeline at its end, so that
-//! nothing overtakes an older access of its warp. Stores to local memory, which nobody else sees, stay here until their
+//! Loads look up their line; stores to global memory go on to memory and evict it, unless a policy keeps it; volatile loads,
+//! atomics and, where the cache is bypassed, all global accesses pass it by and invalidate the line. These enter the pipeline
+//! at its end, so that nothing overtakes an older access of its warp. Stores to local memory, which nobody else sees, stay here until their
 //! line is evicted.
 
 use std::collections::VecDeque;
@@ -112,6 +112,9 @@ pub(super) struct L1 {
 
 impl L1 {
     pub(super) fn new(params: &L1Params) -> Result<Self, Invalid> {
+        if params.write.name() == "back" {
+            return Err("l1d.write: an L1 writes `through` or `around`: other SMs and copies would not see what stays here".into());
+        }
         let cache = CacheParams {
             capacity: params.capacity,
             ways: params.ways,

@@ -71,8 +71,8 @@ impl L1 {
         self.cache.update(way, mask, data);
     }
 
-    /// The bytes that a load must find here, where lines may be here in part. Of one that is fetched, what memory has is forgotten: all of it
-    /// comes anew.
+    /// The bytes that a load must find here, where lines may be here in part. Of one that is fetched, what memory has is
+    /// forgotten: all of it comes anew.
     #[cold]
     pub(super) fn prepare(&mut self, line: u64, bytes: ByteMask) -> ByteMask {
         if let Some(way) = self.cache.find(line, line)
@@ -138,17 +138,16 @@ impl L1 {
 
 #[cfg(test)]
 mod tests {
-    use counterpoint_framework::model::Component;
     use counterpoint_framework::testing::params;
 
-    use crate::gpu::sm::Sm;
+    use super::*;
     use crate::testing::families;
 
     #[test]
     fn an_l1_that_keeps_what_is_written_is_refused() {
         let refused = |write: &str| {
-            let text = format!("{{ l1d: {{ write: {write} }} }}");
-            Sm::new(params(&families(), &text)).err().map(|invalid| invalid.0)
+            let params = params(&families(), &format!("{{ write: {write} }}"));
+            L1::new(&params).err().map(|invalid| invalid.0)
         };
         let cause = refused("back").expect("a refusal");
         assert!(cause.contains("other SMs and copies would not see what stays here"), "{cause}");
