@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use counterpoint_protocols::memory::{
-    AtomicLane, ByteMask, MemAccess, MemReply, MemRequest, MemResult, Tag, merge,
+    AtomicLane, ByteMask, LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult, Tag, merge,
 };
 
 use crate::memory::cache::LineSize;
@@ -72,24 +72,21 @@ impl Parts {
 
     /// Divides a request; gives its first part.
     pub(super) fn divide(&mut self, request: MemRequest) -> Option<MemRequest> {
-        let (mut rest, divided) =
-            (bytes(&request.access), Divided { tag: request.tag, left: 1, answers: None });
-        let place = self.under_way.insert(divided);
+        let (size, mut rest) = (self.size, bytes(&request.access));
+        // An access that touches nothing is about the first line.
+        let first_of = |rest: ByteMask| size.bytes_of(u64::from(rest.trailing_zeros()) % LINE_BYTES);
+        let place = self.under_way.insert(Divided { tag: request.tag, left: 1, answers: None });
         let request = MemRequest { tag: Tag(place), ..request };
-        loop {
-            let line = self.size.bytes_of(u64::from(rest.trailing_zeros()) % 128);
-            if rest & !line == 0 {
-                break;
-            }
-            let access = part(&request.access, line);
-            self.next.push_back(MemRequest { access, ..request.clone() });
-            rest &= !line;
-        }
-        if self.next.is_empty() {
+        if rest & !first_of(rest) == 0 {
             return Some(request);
         }
-        let line = self.size.bytes_of(rest.trailing_zeros().into());
-        self.next.push_back(MemRequest { access: part(&request.access, line), ..request });
+        let MemRequest { line, tag, client, label, fresh, access } = request;
+        while rest != 0 {
+            let bytes = first_of(rest);
+            let access = part(&access, bytes);
+            self.next.push_back(MemRequest { line, tag, client, label, fresh, access });
+            rest &= !bytes;
+        }
         self.under_way.get(place).left = self.next.len() as u32;
         self.take_next()
     }
