@@ -38,6 +38,7 @@ mod peaks;
 mod pictures;
 mod progress;
 mod ptx_command;
+mod slice_hashes;
 mod slices;
 mod speed;
 mod stack;

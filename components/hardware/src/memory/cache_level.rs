@@ -84,7 +84,7 @@ impl Component for CacheLevel {
         let mut cache = Cache::new(&params.cache).map_err(|invalid| Fault::new(invalid.0))?;
         cache.replace_by(params.replacement.build(sim)?);
         let shape = Shape {
-            map: *map,
+            map: map.clone(),
             sector: params.sector.get() as u32,
             write_miss: params.write_miss,
             hit_latency: params.hit_latency.get(),

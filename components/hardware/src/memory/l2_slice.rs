@@ -101,7 +101,7 @@ impl Component for L2Slice {
         cache.protect_at_most(params.protected_ways);
         cache.replace_by(params.replacement.build(sim)?);
         let shape = Shape {
-            map: *map,
+            map: map.clone(),
             sector: params.sector.get() as u32,
             write_miss: params.write_miss,
             hit_latency: params.hit_latency.get(),
