@@ -62,7 +62,8 @@ pub(super) struct ReadCache<T> {
     perfect: bool,
     /// Makes the tag of a miss.
     answer: fn(u32) -> Answer,
-    /// Where the line lay that was read last: as a rule the next one lies there, too.
+    /// Where the line lay that was read last: as a rule the next one lies there, too. Lines come whole, so one of which there are bytes
+    /// is all there.
     last: Option<WayId>,
     /// Requests that have not left.
     requests: VecDeque<MemRequest>,

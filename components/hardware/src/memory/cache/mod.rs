@@ -230,13 +230,13 @@ impl<T> Cache<T> {
         }
     }
 
-    /// Whether a way holds the whole of the line that holds an address, or of its half.
+    /// Whether a way holds bytes of the line that holds an address, or of its half.
     #[inline]
     pub fn holds(&self, way: WayId, address: u64) -> bool {
         let place = self.place(way);
         self.lines[place] == self.size.line_of(address)
             && self.half(place, address) == way
-            && self.valid(way) == self.size.bytes_of(address)
+            && self.valid(way) != 0
     }
 
     /// The other half of a line of 256 bytes and its address, if not all of it is here or on its way.
@@ -463,7 +463,14 @@ impl<T> Cache<T> {
 
     /// Forgets every line that memory has, too.
     pub fn invalidate_clean(&mut self) {
+        // Each launch and each acquire ask for it, often of a cache with few lines.
+        if self.held == 0 {
+            return;
+        }
         for place in 0..self.lines.len() {
+            if self.lines[place] == NO_LINE {
+                continue;
+            }
             let halves = self.halves_of(place);
             let first = WayId(halves.start as u32);
             if self.halves[halves].iter().all(|half| half.dirty == 0) {

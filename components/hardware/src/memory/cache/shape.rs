@@ -74,10 +74,14 @@ impl CacheParams {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineSize {
     bits: u32,
-    /// The bytes of the first line of a message.
-    first: ByteMask,
+    /// Bits of an address within a line.
+    offset: u64,
     /// Bits of an address that choose a line among those of a message.
     within: u64,
+    /// The bit of an address that chooses the half of a line of 256 bytes, if it has two.
+    second: u64,
+    /// The bytes of the first line of a message.
+    first: ByteMask,
     /// Binary logarithm of the messages of a line.
     halving: u32,
 }
@@ -95,8 +99,10 @@ impl LineSize {
         let transfer = bytes.min(LINE_BYTES);
         Ok(LineSize {
             bits: bytes.trailing_zeros(),
-            first: ByteMask::MAX >> (LINE_BYTES - transfer),
+            offset: bytes - 1,
             within: LINE_BYTES - transfer,
+            second: bytes - transfer,
+            first: ByteMask::MAX >> (LINE_BYTES - transfer),
             halving: (bytes / transfer).trailing_zeros(),
         })
     }
@@ -116,19 +122,20 @@ impl LineSize {
     /// The address of the line that holds an address.
     #[inline]
     pub fn line_of(self, address: u64) -> u64 {
-        address >> self.bits << self.bits
+        address & !self.offset
     }
 
     /// The address of the line that holds an address, or of the half that a message is about.
     #[inline]
     pub fn transfer_of(self, address: u64) -> u64 {
-        address & !(self.transfer() - 1)
+        address & !(self.offset & !self.second)
     }
 
     /// The bytes of the line that holds an address, in a message about them.
     #[inline]
     pub fn bytes_of(self, address: u64) -> ByteMask {
-        self.first << (address & self.within)
+        // No shift where a line is a message, as in most machines.
+        if self.within == 0 { self.first } else { self.first << (address & self.within) }
     }
 
     /// The number of a line, by an address in it.
@@ -140,7 +147,7 @@ impl LineSize {
     /// The half of its line that holds an address.
     #[inline]
     pub(super) fn half_of(self, address: u64) -> usize {
-        (address / LINE_BYTES) as usize & ((1 << self.halving) - 1)
+        ((address & self.second) / LINE_BYTES) as usize
     }
 
     /// Binary logarithm of the messages that a line needs.

@@ -287,11 +287,10 @@ impl CacheServer {
     /// Gives the answer to a request, which is ready in a cycle, or to a part of one.
     #[inline]
     fn reply(&mut self, ready: u64, reply: MemReply) {
-        let whole = match &mut self.parts {
-            None => Some((ready, reply)),
-            Some(parts) => parts.join(ready, reply),
-        };
-        self.replies.extend(whole);
+        match &mut self.parts {
+            None => self.replies.push_back((ready, reply)),
+            Some(parts) => self.replies.extend(parts.join(ready, reply)),
+        }
     }
 
     /// Executes a cycle: a fill, a flush, a request, and the messages that have credit.
