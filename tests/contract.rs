@@ -102,11 +102,21 @@ fn every_default_is_accepted_when_it_is_written_out() {
         each_field(&registry, &(kind.fields)(), &|text| text.to_owned(), &mut |field, place| {
             if let Some(default) = field.default {
                 let text = place(default);
-                assert_eq!(refusal(&registry, kind, &text), "", "{}: {text}", kind.name);
+                let report = refusal(&registry, kind, &text);
+                match REFUSED.iter().find(|(name, member, _)| kind.name == *name && text.contains(member)) {
+                    Some((_, _, reason)) => {
+                        assert!(report.contains(reason), "{}: {text}\n{report}", kind.name)
+                    }
+                    None => assert_eq!(report, "", "{}: {text}", kind.name),
+                }
             }
         });
     }
 }
+
+/// Members of families that a kind refuses, with the reason that it gives.
+const REFUSED: [(&str, &str, &str); 1] =
+    [("gpu/sm", "write: { back", "other SMs and copies would not see what stays here")];
 
 /// A bound with its number moved by one: `4 KiB` becomes `3 KiB` or `5 KiB`. There is nothing below zero.
 fn moved(bound: &str, by: i64) -> Option<String> {

@@ -27,6 +27,9 @@ const CACHED: LitmusMachine = LitmusMachine { sets: &["gpu.sms=2"], jitters: fal
 /// The same, whose global loads pass the L1 by.
 const BYPASSED: LitmusMachine =
     LitmusMachine { sets: &["gpu.sms=2", "gpu.sm.l1d.global=bypass"], jitters: false };
+/// Two SMs whose stores leave what they write in the L1.
+const THROUGH: LitmusMachine =
+    LitmusMachine { sets: &["gpu.sms=2", "gpu.sm.l1d.write={ through: { allocate: on } }"], jitters: false };
 /// An SM for each block.
 const SPREAD: LitmusMachine = LitmusMachine { sets: &["gpu.sms=4"], jitters: false };
 
@@ -359,7 +362,7 @@ fn messages_are_passed_in_order_where_the_model_says_so() {
         weak.iter().all(|name| !name.contains("Gpu") || !name.contains(": release / acquire")),
         "{weak:?}"
     );
-    for machine in [BYPASSED, jittery(BYPASSED), jittery(CACHED)] {
+    for machine in [BYPASSED, jittery(BYPASSED), jittery(CACHED), THROUGH] {
         family.check(machine, 70);
     }
 }
@@ -394,6 +397,7 @@ fn a_location_has_one_order() {
     let family = Family::of(coherence());
     family.check(CACHED, 70);
     family.check(BYPASSED, 80);
+    family.check(THROUGH, 80);
     family.check(jittery(CACHED), 80);
 }
 
@@ -402,6 +406,7 @@ fn causality_goes_through_third_threads_and_barriers() {
     let family = Family::of(chains());
     let mut weak = family.check(CACHED, 70);
     weak.extend(family.check(jittery(CACHED), 70));
+    family.check(THROUGH, 70);
     // Without an acquire the last thread, or the one behind the barrier's flag, sees a stale datum.
     assert!(weak.iter().any(|name| name.ends_with(" / volatile")), "{weak:?}");
 }
@@ -426,7 +431,7 @@ mod slow {
     #[ignore = "slow: cargo xtask slow"]
     fn messages_are_passed_in_order_on_a_network_that_holds_messages_up() {
         let family = Family::of(message_passing(false));
-        for machine in [jittery(BYPASSED), jittery(CACHED)] {
+        for machine in [jittery(BYPASSED), jittery(CACHED), jittery(THROUGH)] {
             family.check_rounds(machine, 70, ROUNDS);
         }
     }
@@ -442,6 +447,7 @@ mod slow {
     #[ignore = "slow: cargo xtask slow"]
     fn a_location_has_one_order_on_a_network_that_holds_messages_up() {
         Family::of(coherence()).check_rounds(jittery(CACHED), 80, ROUNDS);
+        Family::of(coherence()).check_rounds(jittery(THROUGH), 80, ROUNDS);
     }
 
     #[test]

@@ -385,6 +385,31 @@ fn every_policy_of_a_cache() {
 }
 
 #[test]
+fn caches_with_lines_of_every_size() {
+    const CACHE: &str = "clock: slow, cache: { capacity: 2 KiB, ways: 2, mshrs: 3, merges: 3";
+    for (near, far, more) in [
+        (32, 64, ""),
+        (64, 32, "write: { through: { allocate: on } }, prefetcher: next-line"),
+        (32, 32, "replacement: srrip, bypass: { fraction: { one_in: 3 } }"),
+        (256, 64, "write: around, prefetcher: { stride: { confidence: 1 } }"),
+        (128, 256, "sector: 128 B, replacement: fifo"),
+        (64, 256, "sector: 64 B, prefetcher: next-line, write_miss: fetch"),
+        (256, 256, "sector: 256 B, prefetcher: next-line"),
+    ] {
+        let components = format!(
+            "  client: {{ {CLIENT} }}
+  near: {{ type: memory/cache, {CACHE}, line: {near} B }}, {more} }}
+  l2: {{ type: memory/l2-slice, {CACHE}, line: {far} B }} }}
+  server: {{ type: test/memory-server, clock: slow }}"
+        );
+        let links = "  - { from: client.memory, to: near.requests, latency: 3 ns, capacity: 2 }
+  - { from: near.memory, to: l2.requests, latency: 3 ns, capacity: 1 }
+  - { from: l2.memory, to: \"server.clients[0]\", latency: 3 ns, capacity: 1 }";
+        traffic(&components, links, 1);
+    }
+}
+
+#[test]
 fn caches_of_other_levels() {
     const LEVEL: &str =
         "type: memory/cache, clock: slow, cache: { capacity: 1 KiB, ways: 2, mshrs: 3, merges: 3 }";

@@ -28,6 +28,7 @@ pub fn register(registry: &mut Registry) {
     interconnect::topology::register(registry);
     io::register(registry);
     memory::register(registry);
+    memory::address_map::hash::register(registry);
     memory::cache::bypass::register(registry);
     memory::cache::prefetch::register(registry);
     memory::cache::replacement::register(registry);

@@ -12,7 +12,8 @@ pub use counterpoint_ptx::{AtomicOperation, AtomicType};
 use crate::extra::LineTag;
 use crate::values::Values;
 
-/// Bytes of a line, the unit of all memory messages.
+/// Bytes of a line of memory messages: each is about as many at most, at a multiple of their number. Lines of caches may be
+/// smaller or larger.
 pub const LINE_BYTES: u64 = 128;
 
 /// Bytes of a sector: the unit of an L2 lookup and of a packet of the network.

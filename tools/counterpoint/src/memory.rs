@@ -1,7 +1,13 @@
-//! Memory: policies of DRAM channels and of caches, which another crate adds to.
+//! Memory: hashes of addresses, and policies of DRAM channels and of caches, which another crate adds to.
 //!
 //! Each trait is a family. A member is a [`Variant`](crate::component::Variant), or with ports and statistics of its own an
 //! [`Equipped`](crate::component::Equipped), and a machine file chooses it by its name.
+
+/// Where addresses lie: hashes that choose slice and channel.
+pub mod address_map {
+    #[doc(inline)]
+    pub use counterpoint_hardware::memory::address_map::hash::{SliceFunction, SliceHash, SliceParts};
+}
 
 /// DRAM controllers: schedulers, row policies, refresh, standards.
 pub mod dram {

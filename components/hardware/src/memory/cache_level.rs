@@ -16,7 +16,7 @@ use super::cache::prefetch::Prefetcher;
 use super::cache::replacement::Replacement;
 use super::cache::write_policy::WritePolicy;
 use super::cache::{Cache, CacheParams};
-use super::cache_server::{Atomics, CachePorts, CacheServer, Shape, WriteMiss, policies, serve};
+use super::cache_server::{Atomics, CachePorts, CacheServer, Shape, WriteMiss, check, policies, serve};
 use super::cache_stats::LevelStats;
 
 /// Size, timing and policies of a cache.
@@ -27,8 +27,8 @@ pub struct CacheLevelParams {
     /// Whether other caches beside it have the same memory behind them. Then writes have to go through or around.
     #[param(default = "off")]
     private: bool,
-    /// Bytes fetched together on a miss.
-    #[param(default = "32 B", min = "32 B", max = "128 B")]
+    /// Bytes fetched together on a miss, a line at most.
+    #[param(default = "32 B", min = "32 B", max = "256 B")]
     sector: Bytes,
     /// Treatment of a write to sectors that are not here, where it stays here.
     #[param(default = "validate")]
@@ -69,16 +69,14 @@ impl Component for CacheLevel {
     type Stats = LevelStats;
 
     fn new(params: CacheLevelParams) -> Result<Self, Invalid> {
-        if !params.sector.get().is_power_of_two() {
-            return Err("sector must be a power of two".into());
-        }
         if params.private && params.write.name() == "back" {
             return Err(
                 "a private cache writes `through` or `around`: others would not see what stays here".into()
             );
         }
-        Cache::<()>::check(&params.cache)?;
-        Ok(CacheLevel { map: AddressMap::new(&params.map)?, params })
+        let map = AddressMap::new(&params.map)?;
+        check(&params.cache, params.sector, &map)?;
+        Ok(CacheLevel { map, params })
     }
 
     async fn run(&mut self, io: &mut CachePorts, sim: &Context<LevelStats>) -> Result<(), Fault> {
@@ -86,7 +84,7 @@ impl Component for CacheLevel {
         let mut cache = Cache::new(&params.cache).map_err(|invalid| Fault::new(invalid.0))?;
         cache.replace_by(params.replacement.build(sim)?);
         let shape = Shape {
-            map: *map,
+            map: map.clone(),
             sector: params.sector.get() as u32,
             write_miss: params.write_miss,
             hit_latency: params.hit_latency.get(),

@@ -16,7 +16,9 @@ use super::cache::prefetch::Prefetcher;
 use super::cache::replacement::Replacement;
 use super::cache::write_policy::WritePolicy;
 use super::cache::{Cache, CacheParams};
-use super::cache_server::{Atomics, CachePorts, CacheServer, Policies, Shape, WriteMiss, policies, serve};
+use super::cache_server::{
+    Atomics, CachePorts, CacheServer, Policies, Shape, WriteMiss, check, policies, serve,
+};
 use super::cache_stats::L2Stats;
 use super::line_rule::LineRule;
 use super::line_rule::none::NoRule;
@@ -30,8 +32,8 @@ use super::line_rule::none::NoRule;
 pub struct L2Params {
     /// Size, shape and misses under way.
     cache: CacheParams,
-    /// Bytes fetched together on a miss.
-    #[param(default = "32 B", min = "32 B", max = "128 B")]
+    /// Bytes fetched together on a miss, a line at most.
+    #[param(default = "32 B", min = "32 B", max = "256 B")]
     sector: Bytes,
     /// Treatment of a write to sectors that are not here.
     #[param(default = "validate")]
@@ -88,11 +90,9 @@ impl Component for L2Slice {
     type Stats = L2Stats;
 
     fn new(params: L2Params) -> Result<Self, Invalid> {
-        if !params.sector.get().is_power_of_two() {
-            return Err("sector must be a power of two".into());
-        }
-        Cache::<()>::check(&params.cache)?;
-        Ok(L2Slice { map: AddressMap::new(&params.map)?, params })
+        let map = AddressMap::new(&params.map)?;
+        check(&params.cache, params.sector, &map)?;
+        Ok(L2Slice { map, params })
     }
 
     async fn run(&mut self, io: &mut CachePorts, sim: &Context<L2Stats>) -> Result<(), Fault> {
@@ -101,7 +101,7 @@ impl Component for L2Slice {
         cache.protect_at_most(params.protected_ways);
         cache.replace_by(params.replacement.build(sim)?);
         let shape = Shape {
-            map: *map,
+            map: map.clone(),
             sector: params.sector.get() as u32,
             write_miss: params.write_miss,
             hit_latency: params.hit_latency.get(),
@@ -114,5 +114,34 @@ impl Component for L2Slice {
         server.cold = sim.resource::<Preloaded>().filter(|_| params.warm_on_copy);
         server.log = sim.resource();
         serve(server, io, sim, Some(LEVEL)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use counterpoint_framework::testing::params;
+
+    use super::*;
+    use crate::testing::families;
+
+    #[test]
+    fn lines_that_do_not_fit_sectors_or_the_map_are_refused() {
+        for (text, cause) in [
+            ("{ cache: { line: 96 B } }", "line must be a power of two"),
+            ("{ sector: 96 B }", "sector must be a power of two"),
+            ("{ cache: { line: 64 B }, sector: 128 B }", "a sector of 128 B is more than a line of 64 B"),
+            (
+                "{ cache: { line: 256 B }, map: { interleave: 128 B, slices: 2 } }",
+                "lines of 256 B would be split: 128 B lie together in one slice",
+            ),
+            (
+                "{ cache: { line: 256 B }, map: { slices: 4, slices_per_channel: 2, hash: random, dram: dramid@8;00000000.00000000.00000000.00000000.0000RRRR.RRRRRRRR.RBBCCCBB.CCSSSSSS } }",
+                "lines of 256 B would be split: 128 B lie together in one slice",
+            ),
+        ] {
+            let refused = L2Slice::new(params(&families(), text)).err().map(|invalid| invalid.0);
+            assert_eq!(refused.as_deref(), Some(cause), "{text}");
+        }
+        assert!(L2Slice::new(params(&families(), "{ cache: { line: 256 B }, sector: 256 B }")).is_ok());
     }
 }

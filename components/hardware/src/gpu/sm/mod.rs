@@ -33,11 +33,11 @@ use counterpoint_protocols::translation::TranslationClient;
 use answer::Answer;
 use frontend::fetch::Fetch;
 use frontend::warp::Warps;
-use load_store::LoadStore;
+use load_store::{L1Policies, LoadStore};
 use operands::collector::{OperandCollector, RegisterFile};
 use operands::units::{MEMORY, PATHS, Units};
 use operands::writeback::WritebackRing;
-use params::SmParams;
+use params::{L1Params, SmParams};
 pub use scheduler::{View, WarpPolicy};
 use state::Scheduler;
 pub use state::Sm;
@@ -200,7 +200,7 @@ impl Component for Sm {
             warps: Warps::new(slots, cores as usize, Units::new(&params)),
             ctas: (0..params.ctas).map(|_| None).collect(),
             warp_scheduler: params.warp_scheduler.clone(),
-            l1_policies: (params.l1d.replacement.clone(), params.l1d.prefetcher.clone()),
+            l1d: params.l1d.clone(),
             shares: (0..count).map(|index| (share(index), index % cores as usize)).collect(),
             schedulers: Vec::new(),
             issue_width: params.issue_width,
@@ -236,8 +236,9 @@ impl Component for Sm {
         for &(share, core) in &self.shares {
             self.schedulers.push(Scheduler { policy: self.warp_scheduler.build(sim)?, share, core });
         }
-        let (replacement, prefetcher) = &self.l1_policies;
-        self.load_store.equip(replacement.build(sim)?, prefetcher.build(sim)?);
+        let L1Params { replacement, write, prefetcher, bypass, .. } = &self.l1d;
+        let policies = L1Policies::new(write.build(sim)?, prefetcher.build(sim)?, bypass.build(sim)?);
+        self.load_store.equip(replacement.build(sim)?, policies);
         self.events = VecDeque::from([SmEvent::Resources(self.resources)]);
         self.page_log = sim.resource();
         self.explain(sim);

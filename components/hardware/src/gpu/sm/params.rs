@@ -8,8 +8,10 @@ use counterpoint_ptx::Latency;
 use super::scheduler::WarpPolicy;
 use super::scheduler::gto::GreedyThenOldest;
 use crate::memory::cache::SetIndex;
+use crate::memory::cache::bypass::Bypass;
 use crate::memory::cache::prefetch::Prefetcher;
 use crate::memory::cache::replacement::Replacement;
+use crate::memory::cache::write_policy::WritePolicy;
 
 /// When an SM invalidates its L1 data cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -48,8 +50,8 @@ pub enum SharedAtomics {
     Locks,
 }
 
-/// The L1 data cache. Stores to global memory are written through and evict their line; stores to local memory are written
-/// back (GPGPU-Sim's LOCAL_WB_GLOBAL_WT). L1s of different SMs are not coherent: acquires, and fences beyond the block, invalidate
+/// The L1 data cache. Stores to global memory go to memory and evict their line, unless `write` says otherwise; stores to local memory
+/// are written back (GPGPU-Sim's LOCAL_WB_GLOBAL_WT). L1s of different SMs are not coherent: acquires, and fences beyond the block, invalidate
 /// what memory has, too, in modules for sm_70 and later.
 #[derive(Clone, Debug, Params)]
 pub struct L1Params {
@@ -59,6 +61,9 @@ pub struct L1Params {
     /// Lines per set.
     #[param(default = "4", min = "1", max = "1024")]
     pub ways: u32,
+    /// Bytes of a line, a power of two. Lanes in one line become one transaction, of 128 bytes at most.
+    #[param(default = "128 B", min = "32 B", max = "256 B")]
+    pub line: Bytes,
     /// Misses under way at most.
     #[param(default = "64", min = "1", max = "1024")]
     pub mshrs: u32,
@@ -83,12 +88,19 @@ pub struct L1Params {
     /// Which line of a set makes room for another.
     #[param(default = "lru")]
     pub replacement: Slot<dyn Replacement>,
+    /// Where stores to global memory go. `around` evicts their line; `through` keeps it, with what they write. `back` is refused: other
+    /// SMs and copies would not see what stays here.
+    #[param(default = "around")]
+    pub write: Slot<dyn WritePolicy>,
     /// Which lines are fetched before a load of global memory asks for them.
     #[param(default = "none")]
     pub prefetcher: Slot<dyn Prefetcher>,
+    /// Which loads of global memory leave no line here: they ask for their own bytes alone.
+    #[param(default = "none")]
+    pub bypass: Slot<dyn Bypass>,
 }
 
-/// A cache that is only read. Lines have 128 bytes.
+/// A cache that is only read.
 #[derive(Clone, Debug, Params)]
 pub struct ReadCacheParams {
     /// Data capacity.
@@ -97,6 +109,9 @@ pub struct ReadCacheParams {
     /// Lines per set.
     #[param(min = "1", max = "1024")]
     pub ways: u32,
+    /// Bytes of a line, a power of two.
+    #[param(default = "128 B", min = "32 B", max = "256 B")]
+    pub line: Bytes,
     /// Misses under way at most.
     #[param(min = "1", max = "1024")]
     pub mshrs: u32,
@@ -277,7 +292,7 @@ impl TensorParams {
 /// Rule by which lanes of a global access become one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Coalescing {
-    /// Lanes in one line of 128 bytes.
+    /// Lanes in one line.
     Lines,
     /// Those in one segment: of 32 bytes for elements of one byte, of 64 for those of two, of a line for all others
     /// (GPGPU-Sim).

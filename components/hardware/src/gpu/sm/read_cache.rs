@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use counterpoint_framework::kernel::Out;
 use counterpoint_framework::model::{Counter, Invalid, Stats};
 use counterpoint_framework::time::SimTime;
-use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Label, Line, MemAccess, MemRequest, fresh_at};
+use counterpoint_protocols::memory::{ByteMask, Label, Line, MemAccess, MemRequest, fresh_at, line_of};
 
 use super::answer::Answer;
 use super::params::ReadCacheParams;
-use crate::memory::cache::{Cache, CacheParams, Found, SetIndex, WayId};
+use crate::memory::cache::{Cache, CacheParams, Found, LineSize, SetIndex, WayId};
 
 pub(super) enum Lookup<'a> {
     Hit(&'a Line),
@@ -62,7 +62,8 @@ pub(super) struct ReadCache<T> {
     perfect: bool,
     /// Makes the tag of a miss.
     answer: fn(u32) -> Answer,
-    /// Where the line lay that was read last: as a rule the next one lies there, too.
+    /// Where the line lay that was read last: as a rule the next one lies there, too. Lines come whole, so one of which there are bytes
+    /// is all there.
     last: Option<WayId>,
     /// Requests that have not left.
     requests: VecDeque<MemRequest>,
@@ -75,6 +76,7 @@ impl<T> ReadCache<T> {
         let cache = CacheParams {
             capacity: params.capacity,
             ways: params.ways,
+            line: params.line,
             mshrs: params.mshrs,
             merges: params.merges,
             set_index: SetIndex::Linear,
@@ -94,25 +96,33 @@ impl<T> ReadCache<T> {
         self.perfect
     }
 
-    pub(super) fn peek(&self, line: u64) -> Option<&Line> {
-        let way = self.cache.find(line, line / LINE_BYTES)?;
-        self.cache.holds(way, line).then(|| self.cache.data(way))
+    /// The size of its lines.
+    #[inline]
+    pub(super) fn size(&self) -> LineSize {
+        self.cache.size()
     }
 
+    /// The values of the line that holds an address, if it is here; they have their places among 128 bytes.
+    pub(super) fn peek(&self, address: u64) -> Option<&Line> {
+        let way = self.cache.find(address, address)?;
+        self.cache.holds(way, address).then(|| self.cache.data(way))
+    }
+
+    /// Looks up the line that holds an address.
     #[inline]
-    pub(super) fn look_up(&mut self, line: u64, label: Label, waiter: impl FnOnce() -> T) -> Lookup<'_> {
+    pub(super) fn look_up(&mut self, address: u64, label: Label, waiter: impl FnOnce() -> T) -> Lookup<'_> {
         if let Some(last) = self.last
-            && self.cache.holds(last, line)
+            && self.cache.holds(last, address)
         {
             self.cache.touch(last);
             return Lookup::Hit(self.cache.data(last));
         }
-        self.search(line, label, waiter)
+        self.search(address, label, waiter)
     }
 
-    fn search(&mut self, line: u64, label: Label, waiter: impl FnOnce() -> T) -> Lookup<'_> {
-        let index = line / LINE_BYTES;
-        match self.cache.seek(line, index, ByteMask::MAX) {
+    fn search(&mut self, address: u64, label: Label, waiter: impl FnOnce() -> T) -> Lookup<'_> {
+        let bytes = self.cache.size().bytes_of(address);
+        match self.cache.seek(address, address, bytes) {
             Found::Here(way) => {
                 self.cache.touch(way);
                 self.last = Some(way);
@@ -129,14 +139,22 @@ impl<T> ReadCache<T> {
                 if !self.cache.has_free_miss() {
                     return Lookup::Blocked;
                 }
-                let Some((way, _)) = self.cache.allocate(line, index) else { return Lookup::Blocked };
+                let Some((way, _)) = self.cache.allocate(address, address) else { return Lookup::Blocked };
                 let miss = self.cache.begin_miss(way, waiter());
-                let (tag, access) = ((self.answer)(miss).tag(), MemAccess::Read(ByteMask::MAX));
-                let fresh = fresh_at(self.fresh);
-                self.requests.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
+                self.request(address, bytes, label, miss);
+                if let Some((other, address)) = self.cache.other_half(way) {
+                    let miss = self.cache.begin_prefetch(other);
+                    self.request(address, ByteMask::MAX, label, miss);
+                }
                 Lookup::Missed
             }
         }
+    }
+
+    fn request(&mut self, address: u64, bytes: ByteMask, label: Label, miss: u32) {
+        let (line, tag, fresh) = (line_of(address), (self.answer)(miss).tag(), fresh_at(self.fresh));
+        let access = MemAccess::Read(bytes);
+        self.requests.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
     }
 
     /// Another launch begins now.

@@ -17,11 +17,9 @@ use super::frontend::warp::Warps;
 use super::load_store::{LoadStore, SmContext};
 use super::operands::collector::{OperandCollector, RegisterFile};
 use super::operands::writeback::WritebackRing;
-use super::params::Pairing;
+use super::params::{L1Params, Pairing};
 use super::scheduler::WarpPolicy;
 use super::stats::SmStats;
-use crate::memory::cache::prefetch::Prefetcher;
-use crate::memory::cache::replacement::Replacement;
 
 /// An access that waits for pages.
 pub(super) struct HeldAccess {
@@ -46,7 +44,8 @@ pub struct Sm {
     pub(super) ctas: Vec<Option<Cta>>,
     pub(super) warp_scheduler: Slot<dyn WarpPolicy>,
     /// Replacement and prefetcher of the L1 data cache.
-    pub(super) l1_policies: (Slot<dyn Replacement>, Slot<dyn Prefetcher>),
+    /// The L1 data cache, whose policies are built when the SM starts.
+    pub(super) l1d: L1Params,
     /// Per warp scheduler its warps and its part of the SM, from which `schedulers` are built when the SM runs.
     pub(super) shares: Vec<(u64, usize)>,
     pub(super) schedulers: Vec<Scheduler>,

@@ -3,6 +3,7 @@
 //! Valid and dirty state is kept per byte; misses fetch whole sectors. A request occupies the cache for a cycle a sector of
 //! 32 bytes; a fill is taken beside it. What the cache does not do itself goes on to memory, and the answer back.
 
+mod parts;
 mod requests;
 
 use std::cell::RefCell;
@@ -10,9 +11,9 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::{Fault, Recall, Source};
-use counterpoint_framework::model::{Choice, Context, Ports, Slot};
-use counterpoint_framework::time::SimTime;
+use counterpoint_framework::kernel::{Fault, In, Recall, Source};
+use counterpoint_framework::model::{Choice, Context, Invalid, Ports, Slot};
+use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::memory::{
     ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemoryClient, MemoryServer, Packets,
@@ -27,10 +28,11 @@ use super::cache::bypass::Bypass;
 use super::cache::prefetch::queue::Prefetches;
 use super::cache::prefetch::{LookedUp, Prefetcher};
 use super::cache::write_policy::WritePolicy;
-use super::cache::{Cache, Evicted, WayId};
+use super::cache::{Cache, CacheParams, Evicted, WayId};
 use super::cache_stats::{CacheCounts, CacheStats, Count};
 use super::line_rule::LineRule;
 use super::table::Table;
+use parts::Parts;
 
 /// Treatment of a write-back cache of a write to sectors that are not here.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +101,8 @@ pub(super) struct CacheServer {
     free: u64,
     /// A request that was refused.
     held: Option<MemRequest>,
+    /// Requests by lines, where a request may be about several.
+    parts: Option<Parts>,
     /// Requests that have gone on to memory: the names that their clients have for them.
     passed: Table<(Tag, u32)>,
     to_memory: VecDeque<MemRequest>,
@@ -117,8 +121,9 @@ impl CacheServer {
     /// An empty cache. A private one shares memory with others that it does not see.
     pub(super) fn new(cache: Cache<MemRequest>, shape: Shape, atomics: Atomics, private: bool) -> Self {
         CacheServer {
-            writers: vec![Label::default(); cache.lines()],
-            known_since: private.then(|| vec![0; cache.lines()]),
+            writers: vec![Label::default(); cache.ways()],
+            known_since: private.then(|| vec![0; cache.ways()]),
+            parts: cache.size().divides_messages().then(|| Parts::new(cache.size())),
             cache,
             shape,
             policies: Policies::default(),
@@ -136,9 +141,8 @@ impl CacheServer {
 
     /// The word at an address, for the report of a run that hangs.
     fn recall(&self, address: u64, level: u8) -> Option<Recall> {
-        let line = line_of(address);
-        let way = self.cache.find(line, self.shape.map.within_slice(line) / LINE_BYTES)?;
-        let here = self.cache.valid(way) >> (address - line) & 0xf == 0xf;
+        let way = self.cache.find(address, self.shape.map.within_slice(address))?;
+        let here = self.cache.valid(way) >> (address - line_of(address)) & 0xf == 0xf;
         here.then(|| Recall { level, contents: word_of(self.cache.data(way), address) })
     }
 
@@ -146,28 +150,33 @@ impl CacheServer {
     #[cold]
     fn warm_up(&mut self, line: u64, preloaded: &Preloaded, path: &str) {
         let own = self.shape.map.slice(line);
+        let each = self.cache.size().transfer() as usize;
         for line in preloaded.lines(path).into_iter().filter(|&line| self.shape.map.slice(line) == own) {
-            self.cache.warm(line, self.shape.map.within_slice(line) / LINE_BYTES);
+            for line in (line..line + LINE_BYTES).step_by(each) {
+                self.cache.warm(line, self.shape.map.within_slice(line));
+            }
         }
         self.cache.give_values(|line, data| _ = preloaded.fill(path, line, data));
     }
 
     /// A way for a line that is not here. `None`: every way of its set waits.
-    fn allocate(&mut self, line: u64, index: u64, sim: &Context<impl CacheStats>) -> Option<WayId> {
-        let (way, evicted) = self.cache.allocate(line, index)?;
-        self.write_back(way, evicted, sim);
+    fn allocate(&mut self, address: u64, within: u64, sim: &Context<impl CacheStats>) -> Option<WayId> {
+        let (way, evicted) = self.cache.allocate(address, within)?;
+        self.write_back(evicted, sim);
         Some(way)
     }
 
-    /// Sends what a way held to memory.
-    fn write_back(&mut self, way: WayId, evicted: Option<Evicted>, sim: &Context<impl CacheStats>) {
-        let Some(Evicted { line, dirty, data }) = evicted else { return };
-        let label = self.writers[way.index()];
-        sim.stats.by_label().of(label).add(Count::WriteBacks, 1);
-        sim.trace(|| format!("evicts {line:#x} and writes it back"));
-        let access = MemAccess::Write(dirty, data);
-        let (tag, fresh) = (WRITE_BACK, 0);
-        self.to_memory.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
+    /// Sends what a line held to memory.
+    fn write_back(&mut self, mut evicted: Option<Evicted>, sim: &Context<impl CacheStats>) {
+        while let Some(Evicted { way, line, dirty, data, rest }) = evicted {
+            let label = self.writers[way.index()];
+            sim.stats.by_label().of(label).add(Count::WriteBacks, 1);
+            sim.trace(|| format!("evicts {line:#x} and writes it back"));
+            let access = MemAccess::Write(dirty, data);
+            let (tag, fresh) = (WRITE_BACK, 0);
+            self.to_memory.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
+            evicted = rest.map(|rest| *rest);
+        }
     }
 
     /// Writes bytes of a line, and notes who did.
@@ -203,23 +212,23 @@ impl CacheServer {
             if !self.cache.is_taken(way) || self.writers[way.index()].tag != tag {
                 continue;
             }
-            if self.cache.is_pending(way) {
+            if self.cache.is_line_pending(way) {
                 self.flushing.push_back((way, tag));
                 return;
             }
             sim.stats.by_label().of(self.writers[way.index()]).add(Count::Flushed, 1);
             let evicted = self.cache.take(way);
-            self.write_back(way, evicted, sim);
+            self.write_back(evicted, sim);
             return;
         }
     }
 
     /// Lets the prefetcher know of a read.
-    fn foresee(&mut self, read: &LookedUp) {
+    fn foresee(&mut self, read: LookedUp) {
         let CacheServer { policies, shape, .. } = self;
         if let Some(prefetches) = &mut policies.prefetcher {
             let slice = shape.map.slice(read.line);
-            prefetches.note(read, |line| shape.map.slice(line) == slice);
+            prefetches.note(&read, |line| shape.map.slice(line) == slice);
         }
     }
 
@@ -233,21 +242,54 @@ impl CacheServer {
     fn prefetch(&mut self, sim: &Context<impl CacheStats>) {
         loop {
             let CacheServer { policies, shape, cache, .. } = self;
-            let index = |line| shape.map.within_slice(line) / LINE_BYTES;
-            let here = |line| cache.find(line, index(line)).is_some();
+            let within = |line| shape.map.within_slice(line);
+            let here = |line| cache.find(line, within(line)).is_some();
             let Some((line, label)) = policies.prefetcher.as_mut().and_then(|one| one.next(here)) else {
                 return;
             };
-            let index = index(line);
-            let Some((way, evicted)) = self.cache.allocate_prefetched(line, index) else { continue };
-            self.write_back(way, evicted, sim);
+            let within = within(line);
+            let Some((way, evicted)) = self.cache.allocate_prefetched(line, within) else { continue };
+            self.write_back(evicted, sim);
             sim.trace(|| format!("prefetches {line:#x}"));
             sim.stats.by_label().of(label).add(Count::Prefetches, 1);
-            let tag = Tag(self.cache.begin_prefetch(way));
-            let (access, fresh) = (MemAccess::Read(ByteMask::MAX), fresh_at(sim.now()));
-            self.note_fetch(way, sim.now());
-            self.to_memory.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
+            let (bytes, fresh) = (self.cache.size().bytes_of(line), fresh_at(sim.now()));
+            self.fetch_unasked((way, line), bytes, (label, fresh), sim.now());
+            if let Some(other) = self.cache.other_half(way) {
+                self.fetch_unasked(other, ByteMask::MAX, (label, fresh), sim.now());
+            }
             return;
+        }
+    }
+
+    /// Fetches bytes of a line that nobody waits for.
+    fn fetch_unasked(
+        &mut self,
+        (way, address): (WayId, u64),
+        bytes: ByteMask,
+        (label, fresh): (Label, u32),
+        now: SimTime,
+    ) {
+        let tag = Tag(self.cache.begin_prefetch(way));
+        self.note_fetch(way, now);
+        let (line, access) = (line_of(address), MemAccess::Read(bytes));
+        self.to_memory.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
+    }
+
+    /// The next request, about one line.
+    #[inline]
+    fn take(&mut self, requests: &mut In<MemRequest>) -> Option<MemRequest> {
+        match &mut self.parts {
+            None => requests.try_recv(),
+            Some(parts) => parts.take_next().or_else(|| parts.divide(requests.try_recv()?)),
+        }
+    }
+
+    /// Gives the answer to a request, which is ready in a cycle, or to a part of one.
+    #[inline]
+    fn reply(&mut self, ready: u64, reply: MemReply) {
+        match &mut self.parts {
+            None => self.replies.push_back((ready, reply)),
+            Some(parts) => self.replies.extend(parts.join(ready, reply)),
         }
     }
 
@@ -267,7 +309,7 @@ impl CacheServer {
         if self.free <= cycle
             && self.replies.len() < OUTGOING
             && self.to_memory.len() < OUTGOING
-            && let Some(request) = self.held.take().or_else(|| io.requests.rx.try_recv())
+            && let Some(request) = self.held.take().or_else(|| self.take(&mut io.requests.rx))
         {
             if let Some(preloaded) = self.cold.take() {
                 // The buffers have their places when the first request comes, which tells what slice this is.
@@ -311,14 +353,15 @@ impl CacheServer {
         let untried = self.held.is_some() && !refused && room;
         let leaving = !self.replies.is_empty() || !self.to_memory.is_empty();
         let flushing = !self.flushing.is_empty() && self.to_memory.len() < OUTGOING || self.can_prefetch();
+        let divided = self.parts.as_ref().is_some_and(Parts::has_next);
         let under_way = self.cache.has_misses() || !self.passed.is_empty();
-        sim.set_busy(self.held.is_some() || leaving || flushing || under_way);
+        sim.set_busy(self.held.is_some() || divided || leaving || flushing || under_way);
         // While the cache is occupied a request wakes it only if it comes later than the cache is free.
         let free = sim.cycles_from_now(self.free.max(cycle + 1) - cycle);
         let waiting = occupied && accepting && io.requests.rx.due().is_some_and(|due| due <= free);
         // One that the unit of atomics has no room for goes on when it has.
         let full = refused && self.free > cycle;
-        let again = untried || full || waiting;
+        let again = untried || full || waiting || divided && accepting;
         let deadline = match (flushing, again) {
             (true, _) => sim.cycles_from_now(1),
             (false, true) => free,
@@ -326,6 +369,22 @@ impl CacheServer {
         };
         Pause { deadline, accepts: accepting && !again }
     }
+}
+
+/// Whether there is a cache of this shape for its part of the addresses.
+pub(super) fn check(cache: &CacheParams, sector: Bytes, map: &AddressMap) -> Result<(), Invalid> {
+    Cache::<()>::check(cache)?;
+    if !sector.get().is_power_of_two() {
+        return Err("sector must be a power of two".into());
+    }
+    if sector > cache.line {
+        return Err(format!("a sector of {} is more than a line of {}", sector, cache.line).into());
+    }
+    if map.together() < cache.line.get() {
+        let (line, together) = (cache.line, map.together());
+        return Err(format!("lines of {line} would be split: {together} B lie together in one slice").into());
+    }
+    Ok(())
 }
 
 /// Builds the policies of a cache; those that change nothing are left out.

@@ -3,11 +3,11 @@
 use counterpoint_framework::model::Context;
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::memory::{
-    AtomicLane, ByteMask, LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, SECTOR_BYTES, Tag,
-    known_at, sectors,
+    AtomicLane, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemResult, SECTOR_BYTES,
+    Tag, known_at, sectors,
 };
 
-use super::{Atomics, CacheServer, PASSED, WRITE_BACK, WriteMiss};
+use super::{Atomics, CacheServer, PASSED, WRITE_BACK, WriteMiss, parts};
 use crate::memory::atomic;
 use crate::memory::cache::WayId;
 use crate::memory::cache::prefetch::LookedUp;
@@ -88,7 +88,7 @@ impl CacheServer {
             (Some(way), ..) => {
                 if self.cache.dirty(way) & touched != 0 {
                     let dirty = self.cache.clean(way);
-                    self.write_back(way, dirty, sim);
+                    self.write_back(dirty, sim);
                 }
                 self.cache.forget(way, touched);
             }
@@ -116,8 +116,9 @@ impl CacheServer {
         sim: &Context<impl CacheStats>,
         counts: &impl CacheCounts,
     ) -> Option<MemRequest> {
-        let index = self.shape.map.within_slice(request.line) / LINE_BYTES;
-        let found = self.cache.find(request.line, index);
+        let address = self.address(&request);
+        let within = self.shape.map.within_slice(address);
+        let found = self.cache.find(address, within);
         // Behind a miss everything keeps its order: a store must not overtake a load that waits.
         if let Some(way) = found
             && self.cache.is_pending(way)
@@ -127,7 +128,7 @@ impl CacheServer {
             let refused = self.cache.join_miss(way, request).err();
             counts.add(Count::PendingHits, u64::from(refused.is_none()));
             if is_read && refused.is_none() {
-                self.foresee(&LookedUp { line, hit: true, label, client });
+                self.foresee(self.looked_up(address, true, label, client));
             }
             sim.trace(|| {
                 format!("{} {line:#x}", if refused.is_none() { "pending hit" } else { "no room behind" })
@@ -138,7 +139,7 @@ impl CacheServer {
         if let Some(to) = self.destination(&request.access, found.is_some()) {
             let way = match to {
                 WriteTo::Both { allocate: true } if found.is_none() => {
-                    let way = self.allocate(request.line, index, sim);
+                    let way = self.allocate(address, within, sim);
                     if way.is_none() {
                         return Some(request);
                     }
@@ -160,7 +161,7 @@ impl CacheServer {
         if missing != 0 && !self.cache.has_free_miss() {
             return Some(request);
         }
-        let MemRequest { line, label, client, .. } = request;
+        let MemRequest { label, client, .. } = request;
         let is_read = matches!(request.access, MemAccess::Read(_));
         if found.is_none()
             && is_read
@@ -175,7 +176,7 @@ impl CacheServer {
                 self.cache.touch(way);
                 way
             }
-            None => match self.allocate(line, index, sim) {
+            None => match self.allocate(address, within, sim) {
                 Some(way) => way,
                 None => return Some(request),
             },
@@ -192,7 +193,7 @@ impl CacheServer {
             self.fetch(way, request, sim.now());
         }
         if is_read {
-            self.foresee(&LookedUp { line, hit: missing == 0, label, client });
+            self.foresee(self.looked_up(address, missing == 0, label, client));
         }
         None
     }
@@ -204,6 +205,24 @@ impl CacheServer {
             MemAccess::Read(whole(self.wanted(&request.access) & !self.cache.valid(way), self.shape.sector));
         let tag = Tag(self.cache.begin_miss(way, request));
         self.to_memory.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
+        if u64::from(self.shape.sector) > LINE_BYTES
+            && let Some(other) = self.cache.other_half(way)
+        {
+            self.fetch_unasked(other, ByteMask::MAX, (label, fresh), now);
+        }
+    }
+
+    /// An address in the line that a request is about.
+    #[inline]
+    fn address(&self, request: &MemRequest) -> u64 {
+        if self.parts.is_none() { request.line } else { request.line + parts::first_byte(&request.access) }
+    }
+
+    /// A read that has looked up the line at an address.
+    #[inline]
+    fn looked_up(&self, address: u64, hit: bool, label: Label, client: u32) -> LookedUp {
+        let size = self.cache.size();
+        LookedUp { line: size.line_of(address), line_bytes: size.bytes(), hit, label, client }
     }
 
     /// Does what the request asks, all its bytes being here; the reply is ready at `ready`. `far` is the sectors fetched for it.
@@ -243,14 +262,14 @@ impl CacheServer {
                 MemResult::Old(old)
             }
         };
-        self.replies.push_back((ready, MemReply { line, tag, client, result, far }));
+        self.reply(ready, MemReply { line, tag, client, result, far });
     }
 
     /// Takes what memory answered.
     pub(super) fn answer(&mut self, reply: MemReply, cycle: u64, sim: &Context<impl CacheStats>) {
         if reply.tag != WRITE_BACK && reply.tag.0 & PASSED != 0 {
             let (tag, client) = self.passed.take(reply.tag.0 & !PASSED);
-            self.replies.push_back((cycle + 1, MemReply { tag, client, ..reply }));
+            self.reply(cycle + 1, MemReply { tag, client, ..reply });
         } else {
             self.fill(reply, cycle, sim);
         }

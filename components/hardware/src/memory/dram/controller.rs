@@ -205,7 +205,7 @@ fn number(map: &AddressMap, line: u64, local: u64) -> u64 {
 impl Server {
     /// Gives the words of its channel to the report of a run that hangs.
     fn recall(&self, sim: &Context<DramStats>) {
-        let (map, backing, served) = (self.map, Rc::clone(&self.backing), Rc::clone(&self.served));
+        let (map, backing, served) = (self.map.clone(), Rc::clone(&self.backing), Rc::clone(&self.served));
         sim.recall(move |address| {
             let line = line_of(address);
             let own = served.get().is_some_and(|served| map.channel(served) == map.channel(line));
@@ -329,7 +329,7 @@ impl DramController {
         };
         Ok(Server {
             timing: *timing,
-            map: *map,
+            map: map.clone(),
             layout: layout.clone(),
             backing: Rc::new(RefCell::new(Backing::new(params.capacity.get() * reach))),
             served: Rc::default(),

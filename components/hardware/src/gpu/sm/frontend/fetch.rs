@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use counterpoint_framework::kernel::Out;
 use counterpoint_framework::model::Invalid;
-use counterpoint_protocols::memory::{ByteMask, Label, Line, MemRequest, line_of};
+use counterpoint_protocols::memory::{ByteMask, Label, Line, MemRequest};
 use counterpoint_ptx::Kernel;
 
 use crate::gpu::sm::answer::Answer;
@@ -184,8 +184,8 @@ impl Fetch {
             let Code { address, instructions, label } = self.code[slot as usize % 64];
             // Behind a jump at the end of the kernel there is nothing else.
             let from = self.from[slot as usize % 64].min(instructions.saturating_sub(1));
-            let line = line_of(address + u64::from(from) * Kernel::INSTRUCTION_BYTES);
-            let found = self.cache.look_up(line, label, || slot);
+            let address = address + u64::from(from) * Kernel::INSTRUCTION_BYTES;
+            let found = self.cache.look_up(address, label, || slot);
             if !stats.count(&found) {
                 self.blocked |= 1 << slot;
                 return;
@@ -216,8 +216,8 @@ mod tests {
 
     /// Fills `width` buffers a cycle, and never misses.
     fn fetch(width: u32) -> Fetch {
-        let capacity = Bytes::new(1024);
-        let perfect = ReadCacheParams { capacity, ways: 1, mshrs: 1, merges: 1, perfect: true };
+        let (capacity, line) = (Bytes::new(1024), Bytes::new(128));
+        let perfect = ReadCacheParams { capacity, ways: 1, line, mshrs: 1, merges: 1, perfect: true };
         Fetch::new(width, &perfect).unwrap()
     }
 

@@ -1,25 +1,29 @@
 //! Coalescing: the lanes of an access that fall into one line, or one segment of it, become one transaction.
 
-use counterpoint_protocols::memory::{LINE_BYTES, line_of};
+use counterpoint_protocols::memory::LINE_BYTES;
 use counterpoint_ptx::Access;
 
 use crate::gpu::sm::params::Coalescing;
+use crate::memory::cache::LineSize;
 
 /// The lanes among `lanes` whose address lies in the same line as that of the first of them, and in the same segment where
-/// these count, with that line.
+/// these count, with that line; of lines of 256 bytes, in the same half.
 #[inline]
-pub(super) fn next_line(lanes: u32, access: &Access, coalescing: Coalescing) -> (u64, u32) {
+pub(super) fn next_line(lanes: u32, access: &Access, coalescing: Coalescing, size: LineSize) -> (u64, u32) {
     let first = access.addresses[lanes.trailing_zeros() as usize];
     let length = match (coalescing, access.element_bytes) {
         (Coalescing::Segments, 1) => LINE_BYTES / 4,
         (Coalescing::Segments, 2) => LINE_BYTES / 2,
         _ => LINE_BYTES,
     };
-    (line_of(first), access.lanes_within(lanes, first & !(length - 1), length))
+    let length = length.min(size.transfer());
+    (size.transfer_of(first), access.lanes_within(lanes, first & !(length - 1), length))
 }
 
 #[cfg(test)]
 mod tests {
+    use counterpoint_framework::time::Bytes;
+
     use super::*;
 
     /// Elements of a size, each beside the other.
@@ -28,10 +32,14 @@ mod tests {
         Access { addresses, mask: u32::MAX, width: element_bytes, element_bytes, ..Access::default() }
     }
 
+    fn lines(bytes: u64) -> LineSize {
+        LineSize::new(Bytes::new(bytes)).unwrap()
+    }
+
     #[test]
     fn lanes_are_grouped_by_line_in_the_order_of_their_first() {
         let access = access(0x1000, 8);
-        let next = |lanes| next_line(lanes, &access, Coalescing::Lines);
+        let next = |lanes| next_line(lanes, &access, Coalescing::Lines, lines(128));
         let (line, lanes) = next(u32::MAX);
         assert_eq!((line, lanes), (0x1000, 0xffff));
         assert_eq!(next(!lanes), (0x1080, 0xffff_0000));
@@ -43,7 +51,7 @@ mod tests {
         let groups = |start, bytes, coalescing| {
             let (access, mut rest, mut groups) = (access(start, bytes), u32::MAX, Vec::new());
             while rest != 0 {
-                let (line, lanes) = next_line(rest, &access, coalescing);
+                let (line, lanes) = next_line(rest, &access, coalescing, lines(128));
                 assert_eq!(line, 0x1000);
                 groups.push(lanes.count_ones());
                 rest &= !lanes;
@@ -55,5 +63,24 @@ mod tests {
         assert_eq!(groups(0x1010, 1, Coalescing::Segments), [16, 16]);
         assert_eq!(groups(0x1000, 1, Coalescing::Segments), [32]);
         assert_eq!(groups(0x1000, 4, Coalescing::Segments), [32]);
+    }
+
+    #[test]
+    fn lines_of_other_sizes_are_transactions_of_128_bytes_at_most() {
+        let groups = |bytes, coalescing| {
+            let (access, mut rest, mut groups) = (access(0x1010, 4), u32::MAX, Vec::new());
+            while rest != 0 {
+                let (line, lanes) = next_line(rest, &access, coalescing, lines(bytes));
+                groups.push((line, lanes.count_ones()));
+                rest &= !lanes;
+            }
+            groups
+        };
+        for coalescing in [Coalescing::Lines, Coalescing::Segments] {
+            let quarters = [(0x1000, 4), (0x1020, 8), (0x1040, 8), (0x1060, 8), (0x1080, 4)];
+            assert_eq!(groups(32, coalescing), quarters);
+            assert_eq!(groups(64, coalescing), [(0x1000, 12), (0x1040, 16), (0x1080, 4)]);
+            assert_eq!(groups(256, coalescing), [(0x1000, 28), (0x1080, 4)]);
+        }
     }
 }

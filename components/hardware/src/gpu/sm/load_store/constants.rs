@@ -10,14 +10,14 @@ use super::{LoadStore, SmContext, Taken};
 use crate::gpu::sm::read_cache::Lookup;
 
 impl LoadStore {
-    /// Looks up a parameter's line, if a lane takes part; the value came with the launch.
+    /// Looks up the line of a parameter's address, if a lane takes part; the value came with the launch.
     pub(super) fn parameter(
         &mut self,
         (warp, pc): (u32, u32),
-        line: Option<u64>,
+        address: Option<u64>,
         sm: &mut SmContext<'_>,
     ) -> Taken {
-        let Some(line) = line.filter(|_| !self.constants.is_perfect()) else {
+        let Some(address) = address.filter(|_| !self.constants.is_perfect()) else {
             sm.write_back(warp, pc, None, sm.cycle);
             sm.done(warp);
             return Taken::all(1);
@@ -30,11 +30,11 @@ impl LoadStore {
             let instruction = InFlight { pending: 1, complete: true, ..InFlight::new(warp, access, None) };
             Waiter { instruction: instructions.insert(instruction), lanes: 0, part: 0 }
         };
-        let found = self.constants.look_up(line, label, waiter);
+        let found = self.constants.look_up(address, label, waiter);
         let hit = matches!(found, Lookup::Hit(_));
         if !sm.sim.stats.l1c.count(&found) {
             self.starved = true;
-            return Taken::part(0, Work::Parameter(Some(line)));
+            return Taken::part(0, Work::Parameter(Some(address)));
         }
         if hit {
             sm.write_back(warp, pc, None, sm.cycle);
@@ -51,15 +51,14 @@ impl LoadStore {
         let address = access.addresses[lanes.trailing_zeros() as usize];
         let alike = |lane: &usize| lanes >> lane & 1 != 0 && access.addresses[*lane] == address;
         let group = (0..32).filter(alike).fold(0, |group, lane| group | 1 << lane);
-        let line = line_of(address);
         let found =
-            self.constants.look_up(line, label, || Waiter { instruction: index, lanes: group, part: 0 });
+            self.constants.look_up(address, label, || Waiter { instruction: index, lanes: group, part: 0 });
         if !sm.sim.stats.l1c.count(&found) {
             self.starved = true;
             return Taken::part(0, Work::Constant(index, lanes));
         }
         if let Lookup::Hit(data) = found {
-            access.gather(group, line, data, &mut self.words);
+            access.gather(group, line_of(address), data, &mut self.words);
             sm.deliver(warp, access, group, &self.words);
         } else {
             instruction.pending += 1;

@@ -1,6 +1,6 @@
 //! Memory instructions under way, and those of their lanes that wait for a line.
 
-use counterpoint_protocols::memory::{LINE_BYTES, Line};
+use counterpoint_protocols::memory::Line;
 use counterpoint_ptx::Access;
 
 /// A memory instruction that has reached the load-store unit and is not done.
@@ -39,10 +39,10 @@ impl InFlight {
         }
     }
 
-    /// Whether it has made more transactions than its lanes would need beside each other, from any address.
-    pub(super) fn is_uncoalesced(&self) -> bool {
+    /// Whether it has made more transactions, of `each` bytes at most, than its lanes would need beside each other, from any address.
+    pub(super) fn is_uncoalesced(&self, each: u64) -> bool {
         let bytes = u64::from(self.access.mask.count_ones()) * u64::from(self.access.width);
-        u64::from(self.made) > bytes.div_ceil(LINE_BYTES) + 1
+        u64::from(self.made) > bytes.div_ceil(each) + 1
     }
 }
 

@@ -1,8 +1,8 @@
 //! The L1 data cache: a pipeline of transactions in order, and the lookup at its end.
 //!
-//! Loads look up their line; stores to global memory are written through and evict it; volatile loads, atomics and, where
-//! the cache is bypassed, all global accesses pass it by and invalidate the line. These enter the pipeline at its end, so that
-//! nothing overtakes an older access of its warp. Stores to local memory, which nobody else sees, stay here until their
+//! Loads look up their line; stores to global memory go on to memory and evict it, unless a policy keeps it; volatile loads,
+//! atomics and, where the cache is bypassed, all global accesses pass it by and invalidate the line. These enter the pipeline
+//! at its end, so that nothing overtakes an older access of its warp. Stores to local memory, which nobody else sees, stay here until their
 //! line is evicted.
 
 use std::collections::VecDeque;
@@ -11,23 +11,22 @@ use counterpoint_framework::kernel::{Out, Permit};
 use counterpoint_framework::model::Invalid;
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::memory::{
-    AtomicLane, AtomicOperation, AtomicType, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemRequest,
-    fresh_at, sectors,
+    AtomicLane, AtomicOperation, AtomicType, ByteMask, Label, Line, MemAccess, MemRequest, fresh_at, line_of,
+    sectors,
 };
 use counterpoint_protocols::values::Values;
 use counterpoint_ptx::{Access, AccessKind, CacheOperator, Row, Space};
 
 use super::in_flight::Waiter;
+use super::l1_policies::L1Policies;
 use super::local;
 use crate::gpu::sm::answer::Answer;
 use crate::gpu::sm::params::{GlobalLoads, L1Flush, L1Params, LocalStores};
-use crate::memory::cache::prefetch::queue::Prefetches;
-use crate::memory::cache::prefetch::{LookedUp, Prefetcher};
 use crate::memory::cache::replacement::Replacement;
-use crate::memory::cache::{Cache, CacheParams, Evicted, Found, WayId};
+use crate::memory::cache::{Cache, CacheParams, Evicted, Found, LineSize, WayId};
 use crate::memory::table::Table;
 
-/// The part of an instruction that touches one line.
+/// The part of an instruction that touches one line, or half of a line of 256 bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Transaction {
     pub(super) instruction: u32,
@@ -54,6 +53,8 @@ pub(super) enum Outcome {
     Missed,
     /// The request has left, past the cache.
     Bypassed,
+    /// The line is not here, and the request has left for the bytes of the load alone.
+    PassedBy,
     Stored,
     /// The store has been done here.
     Kept,
@@ -69,6 +70,7 @@ impl Outcome {
             Outcome::Joined => "pending hit",
             Outcome::Missed => "miss",
             Outcome::Bypassed => "passed by",
+            Outcome::PassedBy => "miss that passes by",
             Outcome::Stored => "store through",
             Outcome::Kept => "store",
         }
@@ -82,7 +84,7 @@ enum Stuck {
     No,
     /// All misses are under way: until one ends.
     ByMisses,
-    /// The set of the line with this index has no way that is free, or no more accesses can wait for its miss: until a miss ends there.
+    /// The set of the line at this address has no way that is free, or no more accesses can wait for its miss: until a miss ends there.
     InSet(u64),
 }
 
@@ -91,35 +93,39 @@ pub(super) struct L1 {
     pipeline: VecDeque<Transaction>,
     latency: u64,
     bypass: bool,
-    cache: Cache<Waiter>,
+    pub(super) cache: Cache<Waiter>,
     flush: L1Flush,
     allocates: bool,
     /// A line has been requested since everything was invalidated.
-    has_read: bool,
+    pub(super) has_read: bool,
     /// The instant from which on lines that are requested must be known: that of the first lookup after a launch or an acquire.
-    fresh: SimTime,
+    pub(super) fresh: SimTime,
     /// A launch has begun or an acquire has been done since.
     is_stale: bool,
     stuck: Stuck,
-    /// A line of local memory that has been evicted and has not left.
-    evicted: Option<MemRequest>,
+    /// Lines of local memory that have been evicted, and the request for the other half of a line: what has not left.
+    pub(super) leaving: VecDeque<MemRequest>,
     /// When each way was filled.
-    filled: Vec<SimTime>,
-    prefetches: Option<Prefetches>,
+    pub(super) filled: Vec<SimTime>,
+    pub(super) policies: L1Policies,
 }
 
 impl L1 {
     pub(super) fn new(params: &L1Params) -> Result<Self, Invalid> {
+        if params.write.name() == "back" {
+            return Err("l1d.write: an L1 writes `through` or `around`: other SMs and copies would not see what stays here".into());
+        }
         let cache = CacheParams {
             capacity: params.capacity,
             ways: params.ways,
+            line: params.line,
             mshrs: params.mshrs,
             merges: params.merges,
             set_index: params.set_index,
         };
         let cache = Cache::new(&cache)?;
         Ok(L1 {
-            filled: vec![SimTime::ZERO; cache.lines()],
+            filled: vec![SimTime::ZERO; cache.ways()],
             pipeline: VecDeque::new(),
             latency: params.latency.get(),
             bypass: params.global == GlobalLoads::Bypass,
@@ -130,45 +136,27 @@ impl L1 {
             fresh: SimTime::ZERO,
             is_stale: false,
             stuck: Stuck::No,
-            evicted: None,
-            prefetches: None,
+            leaving: VecDeque::new(),
+            policies: L1Policies::default(),
         })
     }
 
+    /// The size of its lines.
+    #[inline]
+    pub(super) fn size(&self) -> LineSize {
+        self.cache.size()
+    }
+
     /// Sets the policies.
-    pub(super) fn equip(&mut self, replacement: Box<dyn Replacement>, prefetcher: Box<dyn Prefetcher>) {
+    pub(super) fn equip(&mut self, replacement: Box<dyn Replacement>, policies: L1Policies) {
         self.cache.replace_by(replacement);
-        self.prefetches = Prefetches::new(prefetcher);
+        self.policies = policies;
     }
 
     /// Whether loads are to be noted for a prefetcher.
     #[inline]
     pub(super) fn has_prefetcher(&self) -> bool {
-        self.prefetches.is_some()
-    }
-
-    /// Notes a load of global memory, and fetches a line that the prefetcher wants, if there is room and credit. Returns whether it
-    /// did.
-    #[cold]
-    pub(super) fn prefetch(&mut self, read: &LookedUp, memory: &mut Out<MemRequest>) -> bool {
-        let Some(prefetches) = &mut self.prefetches else { return false };
-        prefetches.note(read, |_| true);
-        if self.evicted.is_some() || !self.cache.has_free_miss() {
-            return false;
-        }
-        let cache = &self.cache;
-        let Some((line, _)) = prefetches.next(|line| cache.find(line, line / LINE_BYTES).is_some()) else {
-            return false;
-        };
-        let Some(permit) = memory.try_reserve() else { return false };
-        let Some((way, evicted)) = self.cache.allocate_prefetched(line, line / LINE_BYTES) else {
-            return false;
-        };
-        self.evicted = evicted.map(|evicted| written_back(evicted, read.label));
-        let miss = self.cache.begin_prefetch(way);
-        self.has_read = true;
-        send(permit, (line, read.label, self.fresh), Answer::Miss(miss), MemAccess::Read(ByteMask::MAX));
-        true
+        self.policies.prefetches.is_some()
     }
 
     /// Another launch begins here; returns whether the lines that the last one read are invalidated. Lines of
@@ -219,7 +207,7 @@ impl L1 {
         let past = self.passes(access);
         let ready = cycle + if past { 0 } else { self.latency };
         self.pipeline.push_back(Transaction { instruction, lanes, part, line, ready, translated });
-        if self.bypass && past { sectors(access.bytes_within(lanes, line)).into() } else { 1 }
+        if self.bypass && past { sectors(access.bytes_within(lanes, line_of(line))).into() } else { 1 }
     }
 
     /// The transaction at the end of the pipeline.
@@ -238,8 +226,7 @@ impl L1 {
     /// The transaction at the end of the pipeline has been blocked.
     pub(super) fn get_stuck(&mut self) {
         let line = self.first().map_or(0, |transaction| transaction.line);
-        self.stuck =
-            if self.cache.has_free_miss() { Stuck::InSet(line / LINE_BYTES) } else { Stuck::ByMisses };
+        self.stuck = if self.cache.has_free_miss() { Stuck::InSet(line) } else { Stuck::ByMisses };
     }
 
     /// The page of the transaction at the end of the pipeline has come.
@@ -283,7 +270,7 @@ impl L1 {
         };
         // Nothing overtakes a line on its way to memory: it may be the very line that is wanted.
         self.write_back(memory);
-        if self.evicted.is_some() {
+        if !self.leaving.is_empty() {
             return Outcome::NoCredit;
         }
         let waiter = Waiter { instruction, lanes, part };
@@ -299,11 +286,16 @@ impl L1 {
                 Err(outcome) => outcome,
             };
         }
+        let base = line_of(line);
         if access.kind == AccessKind::Store {
             let Some(permit) = memory.try_reserve() else { return Outcome::NoCredit };
             let (mut data, mut mask) = (Values::zero(), 0);
-            access.scatter(lanes, line, &mut data[..], &mut mask);
-            self.invalidate(line);
+            access.scatter(lanes, base, &mut data[..], &mut mask);
+            if self.policies.write.is_none() {
+                self.invalidate(line);
+            } else {
+                self.write(line, (mask, &data), label, now);
+            }
             send(permit, (line, label, now), store, MemAccess::Write(mask, data));
             return Outcome::Stored;
         }
@@ -311,12 +303,21 @@ impl L1 {
             let Some(permit) = memory.try_reserve() else { return Outcome::NoCredit };
             self.invalidate(line);
             let answer = Answer::Bypass(bypasses.insert(waiter));
-            send(permit, (line, label, now), answer, past(access, lanes, line));
+            send(permit, (line, label, now), answer, past(access, lanes, base));
             return Outcome::Bypassed;
         }
-        match self.load(line, ByteMask::MAX, waiter, label, memory) {
+        let mut bytes = self.cache.size().bytes_of(line);
+        if self.policies.write.is_some() {
+            bytes = self.prepare(line, access.bytes_within(lanes, base));
+        }
+        if self.policies.bypass.is_some()
+            && let Some(outcome) = self.pass_by(access, (waiter, line, label), memory, bypasses)
+        {
+            return outcome;
+        }
+        match self.load(line, bytes, waiter, label, memory) {
             Ok(way) => {
-                access.gather(lanes, line, self.cache.data(way), words);
+                access.gather(lanes, base, self.cache.data(way), words);
                 Outcome::Hit
             }
             Err(outcome) => outcome,
@@ -332,8 +333,7 @@ impl L1 {
         label: Label,
         memory: &mut Out<MemRequest>,
     ) -> Result<WayId, Outcome> {
-        let index = line / LINE_BYTES;
-        let way = match self.cache.seek(line, index, bytes) {
+        let way = match self.cache.seek(line, line, bytes) {
             Found::Here(way) => {
                 self.cache.touch(way);
                 return Ok(way);
@@ -350,9 +350,26 @@ impl L1 {
         let Some(permit) = memory.try_reserve() else { return Err(Outcome::NoCredit) };
         let Some(way) = way.or_else(|| self.allocate(line, label)) else { return Err(Outcome::Blocked) };
         let miss = self.cache.begin_miss(way, waiter);
-        self.has_read = true;
-        send(permit, (line, label, self.fresh), Answer::Miss(miss), MemAccess::Read(ByteMask::MAX));
+        self.fetch(permit, (line, label), miss);
+        self.fetch_rest(way, label);
         Err(Outcome::Missed)
+    }
+
+    /// Asks for a line, or for half of one.
+    pub(super) fn fetch(&mut self, permit: Permit<'_, MemRequest>, (line, label): (u64, Label), miss: u32) {
+        self.has_read = true;
+        let access = MemAccess::Read(self.cache.size().bytes_of(line));
+        send(permit, (line, label, self.fresh), Answer::Miss(miss), access);
+    }
+
+    /// Asks for the other half of a line of 256 bytes, if it has one that is not here; the request leaves with the next credit.
+    #[inline]
+    pub(super) fn fetch_rest(&mut self, way: WayId, label: Label) {
+        if let Some((other, line)) = self.cache.other_half(way) {
+            let tag = Answer::Miss(self.cache.begin_prefetch(other)).tag();
+            let (fresh, access) = (fresh_at(self.fresh), MemAccess::Read(ByteMask::MAX));
+            self.leaving.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
+        }
     }
 
     /// Stores to local memory. Loads that wait for its line wait for its earlier contents.
@@ -364,7 +381,7 @@ impl L1 {
         (store, label): (Answer, Label),
         memory: &mut Out<MemRequest>,
     ) -> Outcome {
-        let way = match self.cache.find(line, line / LINE_BYTES) {
+        let way = match self.cache.find(line, line) {
             Some(way) if self.cache.is_pending(way) => return Outcome::Blocked,
             Some(way) => {
                 self.cache.touch(way);
@@ -385,32 +402,42 @@ impl L1 {
 
     /// Makes room for a line, if its set has a way that does not wait. The victim is sent with the next
     /// credit.
-    fn allocate(&mut self, line: u64, label: Label) -> Option<WayId> {
-        let (way, evicted) = self.cache.allocate(line, line / LINE_BYTES)?;
-        self.evicted = evicted.map(|evicted| written_back(evicted, label));
+    pub(super) fn allocate(&mut self, line: u64, label: Label) -> Option<WayId> {
+        let (way, evicted) = self.cache.allocate(line, line)?;
+        self.evict(evicted, label);
         Some(way)
     }
 
-    /// Whether an evicted line waits for credit.
+    /// What a line held is sent with the next credit.
     #[inline]
-    pub(super) fn wants_credit(&self) -> bool {
-        self.evicted.is_some()
+    pub(super) fn evict(&mut self, mut evicted: Option<Evicted>, label: Label) {
+        while let Some(Evicted { line, dirty, data, rest, .. }) = evicted {
+            let (tag, access) = (Answer::WriteBack.tag(), MemAccess::Write(dirty, data));
+            self.leaving.push_back(MemRequest { line, tag, client: 0, label, fresh: 0, access });
+            evicted = rest.map(|rest| *rest);
+        }
     }
 
-    /// Sends the line that has been evicted, if there is one and there is credit.
+    /// Whether a request waits for credit.
+    #[inline]
+    pub(super) fn wants_credit(&self) -> bool {
+        !self.leaving.is_empty()
+    }
+
+    /// Sends what has not left, as far as there is credit.
     #[inline]
     pub(super) fn write_back(&mut self, memory: &mut Out<MemRequest>) {
-        if self.evicted.is_some()
+        while !self.leaving.is_empty()
             && let Some(permit) = memory.try_reserve()
-            && let Some(request) = self.evicted.take()
+            && let Some(request) = self.leaving.pop_front()
         {
             permit.send(request);
         }
     }
 
     /// Evicts a line. A miss that is under way for it serves those that wait already and nobody else.
-    fn invalidate(&mut self, line: u64) {
-        if let Some(way) = self.cache.find(line, line / LINE_BYTES) {
+    pub(super) fn invalidate(&mut self, line: u64) {
+        if let Some(way) = self.cache.find(line, line) {
             self.cache.invalidate(way);
         }
     }
@@ -422,7 +449,7 @@ impl L1 {
         (mask, data): (ByteMask, &Line),
         now: SimTime,
     ) -> (Option<WayId>, Vec<Waiter>) {
-        let stays = matches!(self.stuck, Stuck::InSet(index) if !self.cache.is_in_set(miss, index));
+        let stays = matches!(self.stuck, Stuck::InSet(line) if !self.cache.is_in_set(miss, line));
         if !stays {
             self.stuck = Stuck::No;
         }
@@ -435,12 +462,12 @@ impl L1 {
 
     /// When a line came, of which these bytes are here.
     pub(super) fn filled(&self, line: u64, bytes: ByteMask) -> Option<SimTime> {
-        let way = self.cache.find(line, line / LINE_BYTES)?;
+        let way = self.cache.find(line, line)?;
         (bytes & !self.cache.valid(way) == 0).then(|| self.filled[way.index()])
     }
 
     pub(super) fn peek(&self, line: u64) -> Option<(ByteMask, &Line)> {
-        let way = self.cache.find(line, line / LINE_BYTES)?;
+        let way = self.cache.find(line, line)?;
         Some((self.cache.valid(way), self.cache.data(way)))
     }
 
@@ -454,30 +481,19 @@ impl L1 {
     }
 }
 
-/// Request that writes an evicted line of local memory.
-fn written_back(evicted: Evicted, label: Label) -> MemRequest {
-    MemRequest {
-        line: evicted.line,
-        tag: Answer::WriteBack.tag(),
-        client: 0,
-        label,
-        fresh: 0,
-        access: MemAccess::Write(evicted.dirty, evicted.data),
-    }
-}
-
-fn send(
+/// Sends a request about bytes in a line.
+pub(super) fn send(
     permit: Permit<'_, MemRequest>,
     (line, label, fresh): (u64, Label, SimTime),
     answer: Answer,
     access: MemAccess,
 ) {
-    let fresh = fresh_at(fresh);
+    let (line, fresh) = (line_of(line), fresh_at(fresh));
     permit.send(MemRequest { line, tag: answer.tag(), client: 0, label, fresh, access });
 }
 
 /// Request of lanes for a line, past the cache.
-fn past(access: &Access, lanes: u32, line: u64) -> MemAccess {
+pub(super) fn past(access: &Access, lanes: u32, line: u64) -> MemAccess {
     let AccessKind::Atomic(operation, kind) = access.kind else {
         return MemAccess::Read(access.bytes_within(lanes, line));
     };

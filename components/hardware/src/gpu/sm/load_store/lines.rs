@@ -17,15 +17,15 @@ impl LoadStore {
     /// Makes the next transaction of an instruction: word `part` of the first of those lanes, and of all that are in its
     /// line.
     pub(super) fn lines(&mut self, index: u32, lanes: u32, part: u32, sm: &mut SmContext<'_>) -> Taken {
-        let coalescing = self.coalescing;
+        let (coalescing, size) = (self.coalescing, self.l1.size());
         let instruction = self.instructions.get(index);
         let access = &instruction.access;
         let is_local = access.space == Space::Local;
         let (line, group) = if is_local {
             let stride = sm.cta(instruction.warp).launch.local.stride();
-            local::next_line(lanes, part, stride, access)
+            local::next_line(lanes, part, stride, access, size)
         } else {
-            next_line(lanes, access, coalescing)
+            next_line(lanes, access, coalescing, size)
         };
         let is_last_part = !is_local || part + 1 == local::parts(access);
         let (lanes, next) = if is_last_part { (lanes & !group, 0) } else { (lanes, part + 1) };
@@ -33,7 +33,7 @@ impl LoadStore {
         instruction.pending += 1;
         instruction.complete = lanes == 0;
         if instruction.complete {
-            let is_uncoalesced = instruction.is_uncoalesced();
+            let is_uncoalesced = instruction.is_uncoalesced(size.transfer());
             let counts = &mut sm.cta(instruction.warp).counts;
             counts.global_insn += 1;
             counts.uncoalesced_insn += u64::from(is_uncoalesced);
@@ -71,7 +71,9 @@ impl LoadStore {
             && matches!(outcome, Outcome::Hit | Outcome::Joined | Outcome::Missed)
         {
             let hit = !matches!(outcome, Outcome::Missed);
-            let read = LookedUp { line: transaction.line, hit, label, client: warp };
+            let (size, client) = (self.l1.size(), warp);
+            let (line, line_bytes) = (size.line_of(transaction.line), size.bytes());
+            let read = LookedUp { line, line_bytes, hit, label, client };
             sm.sim.stats.l1_prefetches.add(u64::from(self.l1.prefetch(&read, memory)));
         }
         match outcome {
@@ -97,9 +99,10 @@ impl LoadStore {
                 sm.cta(warp).counts.l1_accesses += 1;
                 sm.sim.stats.l1_pending_hits.add(1);
             }
-            Outcome::Missed => {
+            Outcome::Missed | Outcome::PassedBy => {
                 sm.sim.stats.l1_accesses.add(1);
                 sm.sim.stats.l1_misses.add(1);
+                sm.sim.stats.l1_bypasses.add(u64::from(matches!(outcome, Outcome::PassedBy)));
                 let counts = &mut sm.cta(warp).counts;
                 counts.l1_accesses += 1;
                 counts.l1_misses += 1;

@@ -6,8 +6,10 @@
 use std::ops::Range;
 
 use counterpoint_protocols::local::LocalMemory;
-use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Line, line_of};
+use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Line};
 use counterpoint_ptx::Access;
+
+use crate::memory::cache::LineSize;
 
 /// Bytes of a word.
 const WORD: u8 = 4;
@@ -28,9 +30,10 @@ pub(super) fn parts(access: &Access) -> u32 {
 
 /// The lanes among `lanes` whose first word lies in the same line as that of the first of them, with the line of word
 /// `part`; words lie `stride` bytes apart.
-pub(super) fn next_line(lanes: u32, part: u32, stride: u64, access: &Access) -> (u64, u32) {
-    let first = line_of(access.addresses[lanes.trailing_zeros() as usize]);
-    let alike = |lane: &u32| lanes >> lane & 1 != 0 && line_of(access.addresses[*lane as usize]) == first;
+pub(super) fn next_line(lanes: u32, part: u32, stride: u64, access: &Access, size: LineSize) -> (u64, u32) {
+    let line = |lane: u32| size.transfer_of(access.addresses[lane as usize]);
+    let first = line(lanes.trailing_zeros());
+    let alike = |&lane: &u32| lanes >> lane & 1 != 0 && line(lane) == first;
     let group = (0..32).filter(alike).fold(0, |group, lane| group | 1 << lane);
     (first + u64::from(part) * stride, group)
 }
@@ -87,12 +90,17 @@ pub(super) fn scatter(access: &Access, part: u32, lanes: u32) -> (ByteMask, Line
 
 #[cfg(test)]
 mod tests {
+    use counterpoint_framework::time::Bytes;
     use counterpoint_protocols::local::Capacity;
 
     use super::*;
 
     const LOCAL: LocalMemory =
         LocalMemory { base: 4096, bytes_per_thread: 32, capacity: Capacity { sms: 2, warps: 4 } };
+
+    fn sized(bytes: u64) -> LineSize {
+        LineSize::new(Bytes::new(bytes)).unwrap()
+    }
 
     /// Elements at an offset within the lanes' memory.
     fn access(width: u8, element_bytes: u8, offset: u64) -> Access {
@@ -110,11 +118,12 @@ mod tests {
         let mut access = access(16, 8, 16);
         translate(&mut access, &LOCAL, 1, 2);
         // The fifth word of eight warps; this one is the third of the second SM.
-        let lines = [0, 3].map(|part| next_line(!0, part, LOCAL.stride(), &access));
+        let lines = [0, 3].map(|part| next_line(!0, part, LOCAL.stride(), &access, sized(128)));
         assert_eq!(lines, [(4096 + (4 * 8 + 2 * 2 + 1) * 128, !0), (4096 + (7 * 8 + 2 * 2 + 1) * 128, !0)]);
         assert_eq!((parts(&access), bytes(&access, !0)), (4, ByteMask::MAX));
         access.addresses[5] += 128;
-        assert_eq!(next_line(!0, 0, LOCAL.stride(), &access).1, !(1 << 5));
+        assert_eq!(next_line(!0, 0, LOCAL.stride(), &access, sized(128)).1, !(1 << 5));
+        assert_eq!(next_line(!0, 0, LOCAL.stride(), &access, sized(32)).1, 0xff & !(1 << 5));
     }
 
     #[test]

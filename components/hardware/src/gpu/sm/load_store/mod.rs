@@ -10,6 +10,7 @@ mod coalescer;
 mod constants;
 mod in_flight;
 mod l1;
+mod l1_policies;
 mod lines;
 mod local;
 mod peek;
@@ -23,7 +24,7 @@ use counterpoint_framework::kernel::{Fault, In, Out};
 use counterpoint_framework::model::Invalid;
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::LaunchId;
-use counterpoint_protocols::memory::{MemReply, MemRequest, MemResult, SECTOR_BYTES, line_of};
+use counterpoint_protocols::memory::{MemReply, MemRequest, MemResult, SECTOR_BYTES};
 use counterpoint_protocols::translation::{MmuReply, MmuRequest, RangeClaim};
 use counterpoint_ptx::{Access, Row, Space};
 
@@ -32,11 +33,11 @@ use crate::gpu::sm::operands::collector::Operands;
 use crate::gpu::sm::params::{Coalescing, SharedAtomics, SmParams};
 use crate::gpu::sm::read_cache::ReadCache;
 use crate::gpu::sm::stats::TlbStats;
-use crate::memory::cache::prefetch::Prefetcher;
 use crate::memory::cache::replacement::Replacement;
 use crate::memory::table::Table;
 use in_flight::{InFlight, Waiter};
 use l1::L1;
+pub(super) use l1_policies::L1Policies;
 pub(super) use local::translate as to_local;
 pub(super) use peek::Pending;
 use queue::{Queue, Work};
@@ -209,12 +210,8 @@ impl LoadStore {
     }
 
     /// Sets the policies of the L1 data cache.
-    pub(in crate::gpu::sm) fn equip(
-        &mut self,
-        replacement: Box<dyn Replacement>,
-        prefetcher: Box<dyn Prefetcher>,
-    ) {
-        self.l1.equip(replacement, prefetcher);
+    pub(in crate::gpu::sm) fn equip(&mut self, replacement: Box<dyn Replacement>, policies: L1Policies) {
+        self.l1.equip(replacement, policies);
     }
 
     /// Another launch begins here; gives whether the L1 has invalidated everything for it.
@@ -252,7 +249,7 @@ impl LoadStore {
         operands: Operands,
         sm: &mut SmContext<'_>,
     ) {
-        self.enqueue(place, Work::Parameter(address.map(line_of)), operands, sm);
+        self.enqueue(place, Work::Parameter(address), operands, sm);
     }
 
     /// Takes a load of a word of shared memory, the same for all lanes.

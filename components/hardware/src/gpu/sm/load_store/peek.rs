@@ -1,7 +1,7 @@
 //! State of the load-store unit for the search for endless loops: reads that change nothing.
 
 use counterpoint_framework::time::SimTime;
-use counterpoint_protocols::memory::{LINE_BYTES, line_of};
+use counterpoint_protocols::memory::LINE_BYTES;
 use counterpoint_ptx::{Access, Space};
 
 use super::LoadStore;
@@ -33,7 +33,7 @@ impl LoadStore {
 
     /// Bytes of local memory, within a word, if the L1 has them.
     pub(in crate::gpu::sm) fn local_bytes(&self, address: u64, bytes: &mut [u8]) -> bool {
-        let Some((valid, line)) = self.l1.peek(line_of(address)) else { return false };
+        let Some((valid, line)) = self.l1.peek(address) else { return false };
         let start = (address % LINE_BYTES) as usize;
         let range = start..start + bytes.len();
         if range.end > line.len() || range.clone().any(|byte| valid >> byte & 1 == 0) {
@@ -45,13 +45,13 @@ impl LoadStore {
 
     /// When the L1 was filled with the line of a word of global memory, if it has it.
     pub(in crate::gpu::sm) fn filled(&self, address: u64) -> Option<SimTime> {
-        self.l1.filled(line_of(address), 0xf << (address % LINE_BYTES))
+        self.l1.filled(address, 0xf << (address % LINE_BYTES))
     }
 
     /// Bytes of constant memory, if their cache has them.
     pub(in crate::gpu::sm) fn constant_bytes(&self, address: u64, bytes: &mut [u8]) -> bool {
         let start = (address % LINE_BYTES) as usize;
-        let line = self.constants.peek(line_of(address));
+        let line = self.constants.peek(address);
         let found = line.and_then(|line| line.get(start..start + bytes.len()));
         found.map(|found| bytes.copy_from_slice(found)).is_some()
     }

@@ -2,7 +2,7 @@
 //! a cycle; when all are there, the values are made of them.
 
 use counterpoint_framework::kernel::Fault;
-use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Line, line_of};
+use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Line};
 use counterpoint_ptx::texture::channel_of;
 use counterpoint_ptx::{Access, ExecError, Failure, Row};
 
@@ -36,8 +36,9 @@ impl LoadStore {
         sm: &mut SmContext<'_>,
     ) -> Result<(), Fault> {
         let mut texels: Vec<(u64, Line)> = Vec::new();
+        let size = self.textures.size();
         fetch((warp, &access), sm, |address, _| {
-            let line = line_of(address);
+            let line = size.transfer_of(address);
             if texels.iter().all(|(known, _)| *known != line) {
                 texels.push((line, [0; LINE_BYTES as usize]));
             }
@@ -102,9 +103,10 @@ impl LoadStore {
 
     /// Notes that all texels of a fetch are there.
     fn finish_texture(&mut self, index: u32, sm: &mut SmContext<'_>) -> Result<(), Fault> {
+        let size = self.textures.size();
         let InFlight { warp, access, since, texels, .. } = self.instructions.take(index);
         let words = fetch((warp, &access), sm, |address, bytes| {
-            let found = texels.iter().find(|(line, _)| *line == line_of(address));
+            let found = texels.iter().find(|(line, _)| *line == size.transfer_of(address));
             let start = (address % LINE_BYTES) as usize;
             channel_of(found.and_then(|(_, line)| line.get(start..start + bytes)).unwrap_or_default())
         })?;

@@ -20,6 +20,8 @@ use counterpoint_protocols::memory::Label;
 pub struct LookedUp {
     /// Address of the line.
     pub line: u64,
+    /// Bytes of a line.
+    pub line_bytes: u64,
     /// Whether the line was there.
     pub hit: bool,
     /// On whose behalf.
@@ -61,7 +63,7 @@ mod tests {
         let mut prefetcher = named.prefetcher.build();
         let mut after = |&(client, line, hit): &(u32, u64, bool)| {
             let mut wanted = Vec::new();
-            let read = LookedUp { line: line * 128, hit, label: Label::default(), client };
+            let read = LookedUp { line: line * 128, line_bytes: 128, hit, label: Label::default(), client };
             prefetcher.looked_up(&read, &mut wanted);
             wanted.iter().map(|line| line / 128).collect()
         };

@@ -1,7 +1,6 @@
 //! The lines behind one that missed.
 
 use counterpoint_framework::model::{Params, Variant};
-use counterpoint_protocols::memory::LINE_BYTES;
 
 use super::{LookedUp, Prefetcher};
 
@@ -29,7 +28,7 @@ impl Variant<dyn Prefetcher> for NextLine {
 impl Prefetcher for NextLine {
     fn looked_up(&mut self, read: &LookedUp, wanted: &mut Vec<u64>) {
         if !read.hit {
-            wanted.extend((1..=self.0).map(|ahead| read.line + ahead * LINE_BYTES));
+            wanted.extend((1..=self.0).map(|ahead| read.line + ahead * read.line_bytes));
         }
     }
 }

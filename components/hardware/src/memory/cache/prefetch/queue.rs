@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use counterpoint_protocols::memory::{Label, line_of};
+use counterpoint_protocols::memory::Label;
 
 use super::{LookedUp, Prefetcher};
 
@@ -29,7 +29,7 @@ impl Prefetches {
         self.prefetcher.looked_up(read, &mut self.wanted);
         let near = self.wanted.drain(..).filter(|&line| in_one_page(line, read.line) && is_own(line));
         let room = MOST - self.queued.len();
-        self.queued.extend(near.take(room).map(|line| (line_of(line), read.label)));
+        self.queued.extend(near.take(room).map(|line| (line & !(read.line_bytes - 1), read.label)));
     }
 
     /// Whether no line is queued.

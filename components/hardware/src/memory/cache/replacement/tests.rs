@@ -23,8 +23,8 @@ fn policy(text: &str) -> Box<dyn Replacement> {
 
 /// One set of four ways.
 fn cache(text: &str) -> Cache<u32> {
-    let shape =
-        CacheParams { capacity: Bytes::new(512), ways: 4, mshrs: 1, merges: 1, set_index: SetIndex::Linear };
+    let (capacity, line, set_index) = (Bytes::new(512), Bytes::new(128), SetIndex::Linear);
+    let shape = CacheParams { capacity, ways: 4, line, mshrs: 1, merges: 1, set_index };
     let mut cache = Cache::new(&shape).unwrap();
     cache.replace_by(policy(text));
     cache
@@ -82,12 +82,12 @@ proptest! {
         let mut cache = cache(&text);
         let (mut lines, mut hits) = (vec![u64::MAX; 4], 0);
         for &line in &accesses {
-            match cache.find(line * 128, line) {
+            match cache.find(line * 128, line * 128) {
                 Some(way) => {
                     cache.touch(way);
                     hits += 1;
                 }
-                None => lines[cache.allocate(line * 128, line).unwrap().0.index()] = line,
+                None => lines[cache.allocate(line * 128, line * 128).unwrap().0.index()] = line,
             }
         }
         lines.retain(|&line| line != u64::MAX);

@@ -18,6 +18,10 @@ impl Variant<dyn WritePolicy> for Around {
 }
 
 impl WritePolicy for Around {
+    fn goes_around(&self) -> bool {
+        true
+    }
+
     fn write(&mut self, _here: bool) -> WriteTo {
         WriteTo::Memory
     }

@@ -19,6 +19,11 @@ pub trait WritePolicy {
         false
     }
 
+    /// Whether every write goes to memory alone. Then an L1 asks nothing else.
+    fn goes_around(&self) -> bool {
+        false
+    }
+
     /// Where a write goes whose line is here or not.
     fn write(&mut self, here: bool) -> WriteTo;
 }
