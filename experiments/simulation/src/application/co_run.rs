@@ -299,7 +299,7 @@ impl Joined {
         application.copy_in.extend(own.all(&copy_in));
         application.postlude.extend(postlude.into_iter().map(host));
         application.inspect.extend(own.all(&inspect));
-        let copy_out = own.all(&copy_out).collect();
+        let copy_out = own.all(&copy_out).map(|buffer| application.whole(buffer)).collect();
         self.members.push(Member { name: name.to_owned(), stream, copy_out, once });
         let mut round = own.steps(&steps);
         Step::each_of_host(&mut round, &mut |step| *step = step.changed(transfer));
