@@ -27,7 +27,7 @@ pub use places::{BufferPlace, Fixed, Shifts, Space, Variable};
 pub struct BufferId(pub u32);
 
 /// Memory that exists on the host and on a device.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Buffer {
     /// Its name.
     pub name: String,

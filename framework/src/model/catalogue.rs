@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use super::declaration::Field;
 use super::families::Families;
 use super::moved::Moved;
 use super::node::Node;
-use super::params::{Field, Reader};
+use super::params::Reader;
 use super::ports::PortInfo;
 
 /// Description of a component kind.
