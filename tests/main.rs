@@ -43,6 +43,7 @@ mod slices;
 mod speed;
 mod stack;
 mod statistics;
+mod step_order;
 mod streams;
 mod studies;
 mod surfaces;

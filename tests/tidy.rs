@@ -2,6 +2,7 @@
 
 mod facade;
 mod imports;
+mod recorder;
 mod words;
 
 use std::fs;

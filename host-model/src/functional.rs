@@ -33,8 +33,8 @@ use races::{MemoryPlace, Name, Race, Races, Rival, Touches};
 
 use crate::journal::Journal;
 use crate::program::{
-    Application, Awaited, Buffer, BufferId, DEFAULT_STREAM, HostStep, LaunchStep, Member, Moved, Step, Task,
-    Transfer,
+    Application, Awaited, Buffer, BufferId, Condition, Cursor, DEFAULT_STREAM, Elementary, HostStep,
+    LaunchStep, Moved, Next, Step, Transfer,
 };
 
 /// Execution of a launch.
@@ -334,19 +334,6 @@ impl<'a> FunctionalHost<'a> {
         self.found.push(Found::BetweenStreams(race));
     }
 
-    fn order(&mut self, step: &Step) {
-        let Some(Races { order, .. }) = &mut self.races else { return };
-        let device = |stream| self.application.device_of(stream);
-        match *step {
-            Step::Record(event, stream) => order.record(event, device(stream), stream),
-            Step::Wait(event, stream) => order.wait(event, device(stream), stream),
-            Step::Synchronize(Awaited::All) => order.await_all(),
-            Step::Synchronize(Awaited::Stream(stream)) => order.await_stream(device(stream), stream),
-            Step::Synchronize(Awaited::Event(event)) => order.await_event(event),
-            _ => {}
-        }
-    }
-
     fn free(&mut self, name: BufferId) -> Result<(), Fault> {
         let place = self.place(name);
         if std::mem::replace(&mut self.freed[place], true) {
@@ -358,122 +345,71 @@ impl<'a> FunctionalHost<'a> {
     }
 
     fn steps(&mut self, steps: &[Step], files: &mut impl Files) -> Result<ControlFlow<()>, Fault> {
+        let mut cursor = Cursor::new(steps);
+        loop {
+            let next = cursor.next();
+            if let Some(races) = &mut self.races {
+                races.begin(cursor.task());
+            }
+            match next {
+                None => return Ok(ControlFlow::Continue(())),
+                Some(Next::Do(step)) => {
+                    if self.step(step, files)?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+                Some(Next::Swap(a, b)) => self.meaning.swap(a.0 as usize, b.0 as usize),
+                Some(Next::Inspect(until)) => cursor.looked(self.is_fulfilled(until)?)?,
+                // Its steps are done one after another, although nothing may order them.
+                Some(Next::Group(_)) => {}
+            }
+            if self.options.interrupt.load(Ordering::Relaxed) {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+    }
+
+    fn step(&mut self, step: Elementary<'_>, files: &mut impl Files) -> Result<ControlFlow<()>, Fault> {
         let application = self.application;
-        for step in steps {
-            let flow = match step {
-                Step::Launch(launch) => self.launch(launch)?,
-                Step::Copy { direction, part, stream } => {
-                    self.copy(*direction, *part, *stream)?;
-                    ControlFlow::Continue(())
-                }
-                Step::Move { moved, stream } => {
-                    self.move_rows(moved, *stream)?;
-                    ControlFlow::Continue(())
-                }
-                Step::Host(step) => {
-                    self.host_step(step, files)?;
-                    ControlFlow::Continue(())
-                }
-                Step::Tasks(tasks) => self.tasks(tasks)?,
-                Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => {
-                    self.order(step);
-                    ControlFlow::Continue(())
-                }
-                Step::Swap(a, b) => {
-                    self.meaning.swap(a.0 as usize, b.0 as usize);
-                    ControlFlow::Continue(())
-                }
-                Step::Free(name) => {
-                    self.free(*name)?;
-                    ControlFlow::Continue(())
-                }
-                Step::Pipeline { launches, .. } => self.steps(launches, files)?,
-                Step::CoRun { members, rounds } => self.co_run(members, rounds, files)?,
-                Step::Repeat(times, steps) => {
-                    let mut flow = ControlFlow::Continue(());
-                    for _ in 0..*times {
-                        flow = self.steps(steps, files)?;
-                        if flow.is_break() {
-                            break;
-                        }
-                    }
-                    flow
-                }
-                Step::Loop { until, most, steps } => {
-                    let looked = until.part();
-                    let part = until.offset as usize..until.offset as usize + until.value.len();
-                    let mut rounds = 0;
-                    loop {
-                        let flow = self.steps(steps, files)?;
-                        if flow.is_break() {
-                            break flow;
-                        }
-                        rounds += 1;
-                        let place = self.place(until.buffer);
-                        let (direction, host) = (Direction::DeviceToHost, looked.into());
-                        self.check_move(&Moved::Copy { direction, host, device: host }, DEFAULT_STREAM);
-                        if let Some(races) = &mut self.races {
-                            races.order.await_stream(application.buffers[place].device, DEFAULT_STREAM);
-                        }
-                        let (host, device) = self.both(place)?;
-                        host[part.clone()].copy_from_slice(&device[part.clone()]);
-                        if host[part.clone()] == *until.value {
-                            break flow;
-                        }
-                        if rounds == *most {
-                            return Err(Fault::new(until.never(*most)));
-                        }
-                    }
-                }
-            };
-            if flow.is_break() || self.options.interrupt.load(Ordering::Relaxed) {
-                return Ok(ControlFlow::Break(()));
+        let device = |stream| application.device_of(stream);
+        match step {
+            Elementary::Launch(launch) => return self.launch(launch),
+            Elementary::Copy { direction, part, stream } => self.copy(direction, part, stream)?,
+            Elementary::Move { moved, stream } => self.move_rows(moved, stream)?,
+            Elementary::Host(step) => self.host_step(step, files)?,
+            Elementary::Free(name) => self.free(name)?,
+            Elementary::Record(event, stream) => {
+                self.order(|order| order.record(event, device(stream), stream));
             }
+            Elementary::Wait(event, stream) => {
+                self.order(|order| order.wait(event, device(stream), stream));
+            }
+            Elementary::Synchronize(awaited) => self.order(|order| match awaited {
+                Awaited::All => order.await_all(),
+                Awaited::Stream(stream) => order.await_stream(device(stream), stream),
+                Awaited::Event(event) => order.await_event(event),
+            }),
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Does the rounds of applications once each.
-    fn co_run(
-        &mut self,
-        members: &[Member],
-        rounds: &[Step],
-        files: &mut impl Files,
-    ) -> Result<ControlFlow<()>, Fault> {
-        for (member, round) in members.iter().zip(rounds) {
-            if self.steps(std::slice::from_ref(round), files)?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-            for &buffer in &member.copy_out {
-                self.copy(Direction::DeviceToHost, self.application.whole(buffer), member.stream)?;
-            }
+    fn order(&mut self, change: impl FnOnce(&mut Order)) {
+        if let Some(Races { order, .. }) = &mut self.races {
+            change(order);
         }
-        Ok(ControlFlow::Continue(()))
     }
 
-    /// Does tasks one after another, although nothing orders them.
-    fn tasks(&mut self, tasks: &[Task]) -> Result<ControlFlow<()>, Fault> {
-        for (number, Task { copy_in, launch, copy_out, .. }) in (0..).zip(tasks) {
-            self.begin_task(Some(number));
-            for &part in copy_in {
-                self.copy(Direction::HostToDevice, part, DEFAULT_STREAM)?;
-            }
-            let flow = self.launch(launch)?;
-            if flow.is_break() || self.options.interrupt.load(Ordering::Relaxed) {
-                return Ok(ControlFlow::Break(()));
-            }
-            for &part in copy_out {
-                self.copy(Direction::DeviceToHost, part, DEFAULT_STREAM)?;
-            }
-        }
-        self.begin_task(None);
-        Ok(ControlFlow::Continue(()))
-    }
-
-    fn begin_task(&mut self, task: Option<u32>) {
-        if let Some(races) = &mut self.races {
-            races.begin(task);
-        }
+    /// Copies what a loop looks at, for which the host waits, and looks.
+    fn is_fulfilled(&mut self, until: &Condition) -> Result<bool, Fault> {
+        let (looked, place) = (until.part(), self.place(until.buffer));
+        let (direction, host) = (Direction::DeviceToHost, looked.into());
+        self.check_move(&Moved::Copy { direction, host, device: host }, DEFAULT_STREAM);
+        let device = self.application.buffers[place].device;
+        self.order(|order| order.await_stream(device, DEFAULT_STREAM));
+        let (host, device) = self.both(place)?;
+        let part = looked.bytes_of();
+        host[part.clone()].copy_from_slice(&device[part.clone()]);
+        Ok(host[part] == *until.value)
     }
 
     fn launch(&mut self, step: &LaunchStep) -> Result<ControlFlow<()>, Fault> {

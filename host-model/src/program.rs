@@ -2,6 +2,7 @@
 //!
 //! Names have been resolved to indices and expressions to numbers; where an application comes from is not known here.
 
+mod cursor;
 mod moves;
 mod places;
 
@@ -17,6 +18,7 @@ use counterpoint_ptx::{Heap, Kernel, StackSize};
 
 use crate::modules::Module;
 
+pub use cursor::{Cursor, Elementary, Next};
 pub use moves::{Computed, HostStep, Moved, Pace, Range, Rows, Transfer};
 pub use places::{BufferPlace, Fixed, Shifts, Space, Variable};
 
@@ -25,7 +27,7 @@ pub use places::{BufferPlace, Fixed, Shifts, Space, Variable};
 pub struct BufferId(pub u32);
 
 /// Memory that exists on the host and on a device.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Buffer {
     /// Its name.
     pub name: String,
@@ -248,8 +250,8 @@ pub struct Member {
     pub name: String,
     /// The stream that it has to itself.
     pub stream: u32,
-    /// Buffers that are copied back behind its first round.
-    pub copy_out: Vec<BufferId>,
+    /// Parts that are copied back behind its first round.
+    pub copy_out: Vec<Range>,
     /// Its round is done once, whatever others do: a second one would find freed memory, or change what the host has of the first.
     pub once: bool,
 }
@@ -527,7 +529,9 @@ impl Application {
             Step::Move { moved, .. } => moved.rows().total(),
             Step::Host(step) => transferred(step),
             Step::Tasks(tasks) => tasks.iter().flat_map(Task::copies).map(|range| range.bytes).sum(),
-            Step::CoRun { members, .. } => members.iter().flat_map(|one| &one.copy_out).map(size).sum(),
+            Step::CoRun { members, .. } => {
+                members.iter().flat_map(|one| &one.copy_out).map(|part| part.bytes).sum()
+            }
             _ => 0,
         };
         copies + sum(&self.steps, &of_step)
@@ -558,31 +562,16 @@ impl Application {
         let is_open = |step: &Step| matches!(step, Step::Loop { .. } | Step::CoRun { .. });
         let open = self.steps.iter().any(|step| step.any(&is_open));
         (!open).then(|| {
-            let mut blocks = Vec::new();
-            blocks_of(&self.steps, &mut blocks);
+            let mut blocks: Vec<(&str, u64)> = Vec::new();
+            for next in Cursor::new(&self.steps) {
+                let Next::Do(Elementary::Launch(launch)) = next else { continue };
+                match blocks.last_mut() {
+                    Some((kernel, count)) if *kernel == launch.kernel.name() => *count += launch.ctas(),
+                    _ => blocks.push((launch.kernel.name(), launch.ctas())),
+                }
+            }
             blocks
         })
-    }
-}
-
-/// Adds the launches of steps, as often as they are done; those of a kernel that follow one another are one.
-fn blocks_of<'a>(steps: &'a [Step], blocks: &mut Vec<(&'a str, u64)>) {
-    for step in steps {
-        let times = if let Step::Repeat(times, _) = step { *times } else { 1 };
-        for _ in 0..times {
-            match step {
-                Step::Launch(launch) => add_blocks(launch, blocks),
-                Step::Tasks(tasks) => tasks.iter().for_each(|task| add_blocks(&task.launch, blocks)),
-                step => blocks_of(step.inner(), blocks),
-            }
-        }
-    }
-}
-
-fn add_blocks<'a>(launch: &'a LaunchStep, blocks: &mut Vec<(&'a str, u64)>) {
-    match blocks.last_mut() {
-        Some((kernel, count)) if *kernel == launch.kernel.name() => *count += launch.ctas(),
-        _ => blocks.push((launch.kernel.name(), launch.ctas())),
     }
 }
 

@@ -109,7 +109,8 @@ pub struct OneOrMore(pub Vec<String>);
 
 impl Parameter for OneOrMore {
     fn describe() -> TypeInfo {
-        TypeInfo::open("a text or a list of them")
+        let all = || vec![String::describe(), Vec::<String>::describe()];
+        TypeInfo { either: Some(all), ..TypeInfo::plain("a text or a list of them") }
     }
 
     fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {

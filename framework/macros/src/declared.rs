@@ -15,6 +15,8 @@ pub(crate) struct Declared {
     pub(crate) default: Option<Text>,
     pub(crate) min: Option<Text>,
     pub(crate) max: Option<Text>,
+    /// The keys of a set stand beside the others.
+    pub(crate) flatten: bool,
 }
 
 /// A text as YAML would write it, or a constant that has it.
@@ -57,6 +59,10 @@ pub(crate) fn declared(attributes: &[Attribute]) -> Result<Declared> {
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("param")) {
         attribute.parse_nested_meta(|meta| {
             let twice = || meta.error("this is there twice");
+            if meta.path.is_ident("flatten") {
+                declared.flatten = true;
+                return Ok(());
+            }
             if meta.path.is_ident("name") {
                 let name: LitStr = meta.value()?.parse()?;
                 return declared.name.replace(name).map_or(Ok(()), |_| Err(twice()));
@@ -68,7 +74,7 @@ pub(crate) fn declared(attributes: &[Attribute]) -> Result<Declared> {
             } else if meta.path.is_ident("max") {
                 &mut declared.max
             } else {
-                return Err(meta.error("expected default, min, max or name"));
+                return Err(meta.error("expected default, flatten, min, max or name"));
             };
             let expression: Expr = meta.value()?.parse()?;
             slot.replace(text(&expression)?).map_or(Ok(()), |_| Err(twice()))

@@ -19,12 +19,19 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
         Fields::Unnamed(_) => return Err(Error::new(input.span(), "parameters need names")),
     };
     let (mut specs, mut described, mut read, mut names) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (mut locals, mut forms, mut checks) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut locals, mut forms, mut checks, mut flat) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let model = model();
     for field in fields {
         let Some(ident) = &field.ident else { continue };
         let declared = declared(&field.attrs)?;
-        let doc = doc(&field.attrs);
+        let (doc, ty, local) = (doc(&field.attrs), &field.ty, format_ident!("field_{}", locals.len()));
+        locals.push(quote!(#ident: #local?,));
+        if declared.flatten {
+            described.push(quote!(<#ty as #model::Params>::fields()));
+            read.push(quote!(let #local = <#ty as #model::Params>::take(map, reader);));
+            flat.push(ty);
+            continue;
+        }
         if doc.is_empty() {
             return Err(Error::new(ident.span(), "a parameter needs a doc comment: it is what users read"));
         }
@@ -33,7 +40,6 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
             return Err(Error::new(ident.span(), format!("another parameter has the name `{name}`")));
         }
         let (default, min, max) = (option(&declared.default), option(&declared.min), option(&declared.max));
-        let ty = &field.ty;
         let at = specs.len();
         let bounds = quote!(#model::Bounds { min: #min, max: #max });
         specs.push(quote!(#model::FieldSpec { name: #name, doc: #doc, default: #default, bounds: #bounds }));
@@ -43,20 +49,23 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
             name: #name, form: #form, bounds: #bounds, has_default: #has_default,
         }));
         checks.extend(checks_of(&declared, ty, &bounds)?);
-        described.push(quote!(#model::Field::of::<#ty>(&SPECS[#at])));
-        let local = format_ident!("field_{}", at);
+        described.push(quote!(::std::vec![#model::Field::of::<#ty>(&SPECS[#at])]));
         read.push(quote!(let #local = map.field::<#ty>(&SPECS[#at], reader);));
-        locals.push(quote!(#ident: #local?,));
         names.push(name);
     }
-    let moved = moved(&input.attrs, &names)?;
-    let (ident, count) = (&input.ident, specs.len());
+    let (moved, called) = of_all(&input.attrs, &names)?;
+    let (ident, count, parts) = (&input.ident, specs.len(), described.len());
     let (generics, arguments, bounds) = input.generics.split_for_impl();
     let build = match &data.fields {
         Fields::Unit => quote!(Self),
         _ => quote!(Self { #(#locals)* }),
     };
-    let map = if count == 0 { quote!(_map) } else { quote!(map) };
+    let (map, reader) =
+        if parts == 0 { (quote!(_map), quote!(_reader)) } else { (quote!(map), quote!(reader)) };
+    let forms = match flat.is_empty() {
+        true => quote!(::std::option::Option::Some(&[#(#forms),*])),
+        false => quote!(::std::option::Option::None),
+    };
     // A constant of its own is computed when the crate is checked; one with the parameters of a generic type, when it is used.
     let (first, within) = match input.generics.params.is_empty() {
         true => (quote!(#(const _: () = #checks;)*), quote!()),
@@ -69,23 +78,29 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
             static SPECS: [#model::FieldSpec; #count] = [#(#specs),*];
 
             impl #generics #model::Params for #ident #arguments #bounds {
-                const FORMS: ::std::option::Option<&'static [#model::form::FieldForm]> =
-                    ::std::option::Option::Some(&[#(#forms),*]);
+                const CALLED: ::std::option::Option<&'static str> = #called;
+                const FORMS: ::std::option::Option<&'static [#model::form::FieldForm]> = #forms;
 
                 fn fields() -> ::std::vec::Vec<#model::Field> {
                     #within
-                    ::std::vec![#(#described),*]
+                    let all: [::std::vec::Vec<#model::Field>; #parts] = [#(#described),*];
+                    all.concat()
+                }
+
+                fn names() -> ::std::vec::Vec<&'static str> {
+                    let names = ::std::vec![#(#names),*];
+                    #(let names = [names, <#flat as #model::Params>::names()].concat();)*
+                    names
                 }
 
                 fn moved() -> &'static [#model::Moved] {
                     &[#(#moved),*]
                 }
 
-                fn read(
-                    node: &#model::Node,
-                    reader: &mut #model::Reader<'_>,
+                fn take(
+                    #map: &#model::MapReader<'_>,
+                    #reader: &mut #model::Reader<'_>,
                 ) -> ::std::option::Option<Self> {
-                    let #map = reader.map(node, ::std::vec![#(#names),*], Self::moved())?;
                     // All are read before one is missed, so that all problems are reported.
                     #(#read)*
                     ::std::option::Option::Some(#build)
@@ -186,13 +201,18 @@ fn option(text: &Option<Text>) -> TokenStream {
     }
 }
 
-/// The content of `#[params(moved("name", "sentence"))]`, for a struct with parameters of these names.
-fn moved(attributes: &[Attribute], names: &[String]) -> Result<Vec<TokenStream>> {
-    let (mut moved, mut former) = (Vec::new(), Vec::new());
+/// The content of `#[params(moved("name", "sentence"))]` and `#[params(called = "…")]`, for a struct with parameters of these names.
+fn of_all(attributes: &[Attribute], names: &[String]) -> Result<(Vec<TokenStream>, TokenStream)> {
+    let (mut moved, mut former, mut called) = (Vec::new(), Vec::new(), quote!(::std::option::Option::None));
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("params")) {
         attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("called") {
+                let text: LitStr = meta.value()?.parse()?;
+                called = quote!(::std::option::Option::Some(#text));
+                return Ok(());
+            }
             if !meta.path.is_ident("moved") {
-                return Err(meta.error("expected moved"));
+                return Err(meta.error("expected called or moved"));
             }
             let content;
             syn::parenthesized!(content in meta.input);
@@ -211,7 +231,7 @@ fn moved(attributes: &[Attribute], names: &[String]) -> Result<Vec<TokenStream>>
             Ok(())
         })?;
     }
-    Ok(moved)
+    Ok((moved, called))
 }
 
 fn kebab(name: &str) -> String {

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use super::declaration::Field;
 use super::families::Families;
 use super::moved::Moved;
 use super::node::Node;
-use super::params::{Field, Reader};
+use super::params::Reader;
 use super::ports::PortInfo;
 use super::slots::Gear;
 

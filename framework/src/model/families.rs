@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use super::declaration::{Bounds, Field, TypeInfo};
 use super::diagnostics::Diagnostic;
 use super::form::Form;
 use super::moved::Moved;
 use super::node::{Node, Span, Value};
-use super::params::{Bounds, Field, Parameter, Params, Reader, TypeInfo, default_node};
+use super::params::{Parameter, Params, Reader, default_node};
 use super::ports::{PortInfo, Ports};
 use super::slots::{Equipment, Equipped, Gear};
 use crate::kernel::Fault;
@@ -377,7 +378,7 @@ pub(super) fn every<F: ?Sized + 'static>(
 ) -> Option<Vec<(&'static str, Make<F>)>> {
     let families = reader.families();
     let variants = || families.variants(FamilyId::of::<F>());
-    reader.map(node, variants().map(|variant| variant.name).collect(), &[])?;
+    reader.map(node, None, variants().map(|variant| variant.name).collect(), &[])?;
     let none = Node { span: node.span, value: Value::Null };
     // Collected before it is judged: one bad set of parameters must not hide the next.
     let made: Vec<_> = variants()

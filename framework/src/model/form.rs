@@ -31,7 +31,7 @@
 //! }
 //! ```
 
-use super::params::Bounds;
+use super::declaration::Bounds;
 use crate::time::{Cycles, Quantity, SimTime, Unit, base_units, decimal, same};
 
 /// A value as a declaration writes it.

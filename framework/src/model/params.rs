@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use super::declaration::{Bounds, Field, FieldSpec, TypeInfo};
 use super::diagnostics::{Diagnostic, Diagnostics};
-use super::families::{Families, FamilyId};
+use super::families::Families;
 use super::form::{FieldForm, Form};
 use super::moved::Moved;
 use super::node::{FileId, Key, Node, SourceMap, Span, Value};
@@ -16,19 +17,31 @@ use super::yaml;
 
 /// A set of named parameters, usually derived.
 pub trait Params: Sized {
+    /// How messages call a set of them, with its article, if it is more than a map of parameters.
+    const CALLED: Option<&'static str> = None;
+
     /// What their values look like, if the declaration knows.
     const FORMS: Option<&'static [FieldForm]> = None;
 
     /// The declarations, in the order they were written.
     fn fields() -> Vec<Field>;
 
+    /// Their names.
+    fn names() -> Vec<&'static str>;
+
     /// The names that parameters had before.
     fn moved() -> &'static [Moved] {
         &[]
     }
 
-    /// Reads the parameters from a map. Reports everything that is wrong, and then returns nothing.
-    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self>;
+    /// Reads the parameters that are among those of a map. Reports everything that is wrong, and then returns nothing.
+    fn take(map: &MapReader<'_>, reader: &mut Reader<'_>) -> Option<Self>;
+
+    /// Reads a map that has them and nothing else. Reports everything that is wrong, and then returns nothing.
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let map = reader.map(node, Self::CALLED, Self::names(), Self::moved())?;
+        Self::take(&map, reader)
+    }
 }
 
 /// No parameters.
@@ -39,8 +52,12 @@ impl Params for () {
         Vec::new()
     }
 
-    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
-        reader.map(node, Vec::new(), Self::moved()).map(|_| ())
+    fn names() -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    fn take(_map: &MapReader<'_>, _reader: &mut Reader<'_>) -> Option<Self> {
+        Some(())
     }
 }
 
@@ -63,107 +80,6 @@ pub trait Parameter: Sized {
     /// Whether the value lies within the declared range; types without an order ignore it.
     fn within(&self, _bounds: &Bounds) -> bool {
         true
-    }
-}
-
-/// A parameter's type, for messages and documentation.
-#[derive(Clone, Debug, Default)]
-pub struct TypeInfo {
-    /// The type with its article: "a size".
-    pub description: String,
-    /// The units it may be written in, smallest first.
-    pub units: Vec<&'static str>,
-    /// The parameters of a nested set.
-    pub fields: Vec<Field>,
-    /// The former names of parameters of a nested set.
-    pub moved: &'static [Moved],
-    /// The names of an enumeration.
-    pub choices: Vec<ChoiceInfo>,
-    /// Whether the value may have any shape.
-    pub open: bool,
-    /// The open family of kinds from which one is chosen by name.
-    pub family: Option<FamilyId>,
-    /// Whether all variants of the family are there, each with its parameters under its name; none is chosen.
-    pub every: bool,
-    /// Whether it is a list of the described type.
-    pub list: bool,
-}
-
-impl TypeInfo {
-    /// A type of any shape, whose parts the schema does not know.
-    pub fn open(description: &str) -> Self {
-        TypeInfo { open: true, ..TypeInfo::plain(description) }
-    }
-
-    /// A type that is fully said by its description.
-    pub fn plain(description: &str) -> Self {
-        TypeInfo { description: description.to_owned(), ..TypeInfo::default() }
-    }
-}
-
-impl TypeInfo {
-    /// A nested set without required parameters may be left out as a whole.
-    fn when_absent(&self) -> Option<&'static str> {
-        let optional = !self.fields.is_empty() && self.fields.iter().all(|field| !field.required);
-        ((optional || self.every) && !self.list).then_some("{}")
-    }
-}
-
-/// One name of an enumeration.
-#[derive(Clone, Debug)]
-pub struct ChoiceInfo {
-    /// As YAML writes it.
-    pub name: &'static str,
-    /// Doc comment.
-    pub doc: &'static str,
-}
-
-/// The declared range of a parameter, as texts that its type reads.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Bounds {
-    /// Smallest value allowed.
-    pub min: Option<&'static str>,
-    /// Largest value allowed.
-    pub max: Option<&'static str>,
-}
-
-/// The declaration of one parameter besides its type.
-#[derive(Clone, Copy, Debug)]
-pub struct FieldSpec {
-    /// As YAML writes it.
-    pub name: &'static str,
-    /// Doc comment.
-    pub doc: &'static str,
-    /// The value when the key is missing, as YAML.
-    pub default: Option<&'static str>,
-    /// The range.
-    pub bounds: Bounds,
-}
-
-/// One declared parameter.
-#[derive(Clone, Debug)]
-pub struct Field {
-    /// As YAML writes it.
-    pub name: &'static str,
-    /// Doc comment.
-    pub doc: &'static str,
-    /// Its type.
-    pub kind: TypeInfo,
-    /// The value when the key is missing, as YAML.
-    pub default: Option<&'static str>,
-    /// The range.
-    pub bounds: Bounds,
-    /// Whether the key must be given.
-    pub required: bool,
-}
-
-impl Field {
-    /// The declaration of a parameter of type `T`.
-    pub fn of<T: Parameter>(spec: &FieldSpec) -> Field {
-        let kind = T::describe();
-        let default = spec.default.or_else(|| kind.when_absent());
-        let required = default.is_none() && T::absent().is_none();
-        Field { name: spec.name, doc: spec.doc, kind, default, bounds: spec.bounds, required }
     }
 }
 
@@ -219,23 +135,34 @@ impl<'a> Reader<'a> {
         self.report(diagnostic);
     }
 
-    /// Opens a map whose keys must be among `names`; those in `moved` say where they are now.
+    /// Opens a map, called so in messages, whose keys must be among `names`; those in `moved` say where they are now.
     pub fn map<'n>(
         &mut self,
         node: &'n Node,
+        called: Option<&'static str>,
         names: Vec<&'static str>,
         moved: &[Moved],
     ) -> Option<MapReader<'n>> {
         let Some(entries) = node.as_map() else {
-            let message = format!("expected a map of parameters, found {}", node.shape());
-            self.report(Diagnostic::new(node.span, message).suggest("", names.iter().copied()));
+            let found = node.shape();
+            self.report(match called {
+                Some(called) => {
+                    let message = format!("expected {called} as a map, found {found}");
+                    Diagnostic::new(node.span, message).help(format!("its keys are: {}", names.join(", ")))
+                }
+                None => {
+                    let message = format!("expected a map of parameters, found {found}");
+                    Diagnostic::new(node.span, message).suggest("", names.iter().copied())
+                }
+            });
             return None;
         };
         for (index, (key, _)) in entries.iter().enumerate() {
             if !names.contains(&key.name.as_str()) {
                 let unknown = || {
-                    let diagnostic = Diagnostic::new(key.span, format!("unknown key `{}`", key.name));
-                    diagnostic.suggest(&key.name, names.iter().copied())
+                    let within = called.map_or_else(String::new, |called| format!(" in {called}"));
+                    let message = format!("unknown key `{}`{within}", key.name);
+                    Diagnostic::new(key.span, message).suggest(&key.name, names.iter().copied())
                 };
                 self.report(Moved::report(moved, &key.name, key.span).unwrap_or_else(unknown));
             }
@@ -244,7 +171,7 @@ impl<'a> Reader<'a> {
                 self.report(diagnostic.note(first.span, "first given here"));
             }
         }
-        Some(MapReader { entries, span: node.span })
+        Some(MapReader { entries, span: node.span, called })
     }
 }
 
@@ -252,6 +179,7 @@ impl<'a> Reader<'a> {
 pub struct MapReader<'n> {
     entries: &'n [(Key, Node)],
     span: Span,
+    called: Option<&'static str>,
 }
 
 impl MapReader<'_> {
@@ -279,13 +207,18 @@ impl MapReader<'_> {
     }
 
     fn missing<T: Parameter>(&self, spec: &FieldSpec, reader: &mut Reader<'_>) -> Option<T> {
-        if let Some(default) = spec.default.or_else(|| T::describe().when_absent()) {
-            return T::from_node(&default_node(default, self.span), reader);
-        }
-        let absent = T::absent();
+        let absent = T::absent().filter(|_| spec.default.is_none());
         if absent.is_none() {
-            let help = format!("`{}` is {}", spec.name, T::describe().description);
-            reader.report(Diagnostic::new(self.span, format!("missing key `{}`", spec.name)).help(help));
+            if let Some(default) = spec.default.or_else(|| T::describe().when_absent()) {
+                return T::from_node(&default_node(default, self.span), reader);
+            }
+            reader.report(match self.called {
+                Some(called) => Diagnostic::new(self.span, format!("{called} needs the key `{}`", spec.name)),
+                None => {
+                    let help = format!("`{}` is {}", spec.name, T::describe().description);
+                    Diagnostic::new(self.span, format!("missing key `{}`", spec.name)).help(help)
+                }
+            });
         }
         absent
     }

@@ -3,10 +3,11 @@
 
 use std::str::FromStr;
 
+use super::declaration::{Bounds, TypeInfo};
 use super::diagnostics::Diagnostic;
 use super::form::Form;
 use super::node::Node;
-use super::params::{Bounds, Parameter, Params, Reader, TypeInfo};
+use super::params::{Parameter, Params, Reader};
 use crate::time::{Bytes, BytesPerSecond, Cycles, Hertz, Latency, Quantity, SimTime};
 
 /// The text of a scalar, or a report with the expectation.
@@ -229,7 +230,8 @@ impl<P: Params> Parameter for P {
     };
 
     fn describe() -> TypeInfo {
-        TypeInfo { fields: P::fields(), moved: P::moved(), ..TypeInfo::plain("a map of parameters") }
+        let description = TypeInfo::plain(P::CALLED.unwrap_or("a map of parameters"));
+        TypeInfo { called: P::CALLED, fields: P::fields(), moved: P::moved(), ..description }
     }
 
     fn from_node(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {

@@ -10,10 +10,11 @@ use std::fmt;
 use std::rc::Rc;
 
 use super::context::Context;
+use super::declaration::TypeInfo;
 use super::families::{FamilyId, Make, choose, describe, every, short_name};
 use super::form::Form;
 use super::node::Node;
-use super::params::{Parameter, Params, Reader, TypeInfo};
+use super::params::{Parameter, Params, Reader};
 use super::ports::Ports;
 use super::stats::{StatVisitor, Stats};
 use crate::kernel::{Fault, Wiring};

@@ -161,12 +161,18 @@ fn properties(fields: &[Field], families: &Described<'_>) -> Map<String, Value> 
 }
 
 fn value(kind: &TypeInfo, families: &Described<'_>) -> Value {
-    if kind.open {
-        return json!({});
-    }
     if kind.list {
         let element = TypeInfo { list: false, ..kind.clone() };
         return json!({ "type": "array", "items": value(&element, families) });
+    }
+    if let Some(values) = kind.values {
+        return map(value(&values(), families));
+    }
+    if let Some(either) = kind.either {
+        return json!({ "anyOf": either().iter().map(|one| value(one, families)).collect::<Vec<_>>() });
+    }
+    if kind.open {
+        return json!({});
     }
     if kind.every || !kind.fields.is_empty() {
         return object(&families.families().fields_of(kind), families);

@@ -77,8 +77,7 @@ impl Races {
     /// From here on commands belong to a task of a step, which follows no other task of the step; or to none, since the step is
     /// over, which all that comes later follows.
     pub(super) fn begin(&mut self, task: Option<u32>) {
-        self.task = task;
-        if task.is_none() {
+        if std::mem::replace(&mut self.task, task).is_some() && task.is_none() {
             self.open.iter_mut().for_each(|command| command.task = None);
             self.forget();
         }

@@ -5,6 +5,7 @@
 //! sends nothing more when all others have completed a round, or behind its first one where nothing is to be repeated.
 
 use std::collections::VecDeque;
+use std::slice;
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::{Level, SpanId};
@@ -13,105 +14,10 @@ use counterpoint_protocols::bus::{CommandId, Direction};
 
 use super::steps::Sender;
 use crate::driver::Driver;
-use crate::program::{BufferId, Condition, LaunchStep, Member, Moved, Range, Step};
+use crate::program::{BufferId, Condition, Cursor, Elementary, Member, Next, Step};
 
 /// Commands of a member that are under way at a time.
 const AHEAD: usize = 2;
-
-/// Next action of a member.
-enum Item<'a> {
-    Launch(&'a LaunchStep),
-    Copy(Direction, Range),
-    Move(&'a Moved),
-    Step(&'a Step),
-    /// Looks whether the loop ends.
-    Inspect(&'a Condition),
-}
-
-/// How often steps are done.
-enum Times<'a> {
-    /// This number of times more.
-    Left(u32),
-    /// Until a condition is fulfilled; the limit of rounds, and the rounds so far.
-    Until(&'a Condition, u32, u32),
-}
-
-/// Steps that are being done.
-struct Frame<'a> {
-    steps: &'a [Step],
-    at: usize,
-    times: Times<'a>,
-}
-
-/// A place in the steps of a round.
-struct Cursor<'a> {
-    frames: Vec<Frame<'a>>,
-    /// The parts of tasks that come next.
-    tasks: VecDeque<Item<'a>>,
-}
-
-impl<'a> Cursor<'a> {
-    fn new(round: &'a Step) -> Self {
-        let first = Frame { steps: std::slice::from_ref(round), at: 0, times: Times::Left(1) };
-        Cursor { frames: vec![first], tasks: VecDeque::new() }
-    }
-
-    /// The next action; nothing when the round is over. After an inspection, [`Cursor::looked`] comes first.
-    fn next(&mut self) -> Option<Item<'a>> {
-        loop {
-            if let Some(item) = self.tasks.pop_front() {
-                return Some(item);
-            }
-            let frame = self.frames.last_mut()?;
-            let Some(step) = frame.steps.get(frame.at) else {
-                match &mut frame.times {
-                    Times::Left(left) if *left > 1 => (*left, frame.at) = (*left - 1, 0),
-                    Times::Left(_) => drop(self.frames.pop()),
-                    Times::Until(condition, ..) => return Some(Item::Inspect(condition)),
-                }
-                continue;
-            };
-            frame.at += 1;
-            let (steps, times) = match step {
-                Step::Launch(launch) => return Some(Item::Launch(launch)),
-                Step::Copy { direction, part, .. } => return Some(Item::Copy(*direction, *part)),
-                Step::Move { moved, .. } => return Some(Item::Move(moved)),
-                Step::Tasks(tasks) => {
-                    for task in &**tasks {
-                        let copy = |direction| move |range: &Range| Item::Copy(direction, *range);
-                        self.tasks.extend(task.copy_in.iter().map(copy(Direction::HostToDevice)));
-                        self.tasks.push_back(Item::Launch(&task.launch));
-                        self.tasks.extend(task.copy_out.iter().map(copy(Direction::DeviceToHost)));
-                    }
-                    continue;
-                }
-                Step::Repeat(0, _) => continue,
-                Step::Repeat(times, steps) => (steps, Times::Left(*times)),
-                Step::Pipeline { launches, .. } => (launches, Times::Left(1)),
-                Step::Loop { until, most, steps } => (steps, Times::Until(until, *most, 0)),
-                step => return Some(Item::Step(step)),
-            };
-            self.frames.push(Frame { steps, at: 0, times });
-        }
-    }
-
-    /// The look has shown whether the loop ends.
-    ///
-    /// # Errors
-    /// If it has reached its limit.
-    fn looked(&mut self, fulfilled: bool) -> Result<(), Fault> {
-        if let Some(Frame { at, times: Times::Until(condition, most, rounds), .. }) = self.frames.last_mut() {
-            (*at, *rounds) = (0, *rounds + 1);
-            if !fulfilled && rounds == most {
-                return Err(Fault::new(condition.never(*most)));
-            }
-        }
-        if fulfilled {
-            self.frames.pop();
-        }
-        Ok(())
-    }
-}
 
 /// A member as it runs.
 struct Side<'a> {
@@ -184,38 +90,42 @@ impl Side<'_> {
     async fn send_next(&mut self, sender: &mut Sender, driver: &mut Driver<'_>) -> Result<(), Fault> {
         let (stream, parent) = (self.member.stream, Some(self.span));
         let id = match self.cursor.next() {
-            Some(Item::Launch(launch)) => Some(sender.launch_as(driver, launch, stream, parent).await?),
-            Some(Item::Copy(direction, range)) => {
-                Some(sender.copy_as(driver, direction, range, stream, parent).await?)
+            Some(Next::Do(Elementary::Launch(launch))) => {
+                Some(sender.launch_as(driver, launch, stream, parent).await?)
             }
-            Some(Item::Move(moved)) => Some(sender.move_as(driver, moved, stream, parent).await?),
-            Some(Item::Inspect(condition)) => {
+            Some(Next::Do(Elementary::Copy { direction, part, .. })) => {
+                Some(sender.copy_as(driver, direction, part, stream, parent).await?)
+            }
+            Some(Next::Do(Elementary::Move { moved, .. })) => {
+                Some(sender.move_as(driver, moved, stream, parent).await?)
+            }
+            Some(Next::Do(Elementary::Host(step))) => {
+                self.step = Some(driver.start_step(step, parent));
+                None
+            }
+            Some(Next::Do(Elementary::Synchronize(_))) => {
+                self.waits = !self.sent.is_empty();
+                None
+            }
+            Some(Next::Do(Elementary::Free(name))) => {
+                driver.free(name)?;
+                None
+            }
+            // Its commands are in the order of its file: nothing else holds them.
+            Some(Next::Do(Elementary::Record(..) | Elementary::Wait(..)) | Next::Group(_)) => None,
+            Some(Next::Inspect(condition)) => {
                 let part = condition.part();
                 let copy = sender.copy_as(driver, Direction::DeviceToHost, part, stream, parent).await?;
                 self.looks = Some((copy, condition));
                 Some(copy)
             }
-            Some(Item::Step(Step::Swap(a, b))) => {
-                driver.swap(*a, *b);
+            Some(Next::Swap(a, b)) => {
+                driver.swap(a, b);
                 if self.rounds > 0 {
-                    self.swapped.push((*a, *b));
+                    self.swapped.push((a, b));
                 }
                 None
             }
-            Some(Item::Step(Step::Host(step))) => {
-                self.step = Some(driver.start_step(step, parent));
-                None
-            }
-            Some(Item::Step(Step::Synchronize(_))) => {
-                self.waits = !self.sent.is_empty();
-                None
-            }
-            Some(Item::Step(Step::Free(name))) => {
-                driver.free(*name)?;
-                None
-            }
-            // Its commands are in the order of its file: nothing else holds them.
-            Some(Item::Step(_)) => None,
             None => return self.end_round(sender, driver).await,
         };
         self.commands += u32::from(id.is_some());
@@ -226,10 +136,9 @@ impl Side<'_> {
     async fn end_round(&mut self, sender: &mut Sender, driver: &mut Driver<'_>) -> Result<(), Fault> {
         self.rounds += 1;
         if self.rounds == 1 {
-            for &buffer in &self.member.copy_out {
-                let whole = driver.application().whole(buffer);
+            for &part in &self.member.copy_out {
                 let (way, parent) = (Direction::DeviceToHost, Some(self.span));
-                self.sent.push_back(sender.copy_as(driver, way, whole, self.member.stream, parent).await?);
+                self.sent.push_back(sender.copy_as(driver, way, part, self.member.stream, parent).await?);
             }
             self.first = self.sent.back().copied();
             self.completed = self.first.is_none();
@@ -237,7 +146,7 @@ impl Side<'_> {
         // A round that sends nothing keeps no device busy.
         self.rests = self.commands == 0;
         self.commands = 0;
-        self.cursor = Cursor::new(self.round);
+        self.cursor = Cursor::new(slice::from_ref(self.round));
         Ok(())
     }
 }
@@ -253,7 +162,7 @@ pub(super) async fn co_run(
     let side = |(member, round)| Side {
         member,
         round,
-        cursor: Cursor::new(round),
+        cursor: Cursor::new(slice::from_ref(round)),
         span: driver.begin(parent, Level::Phases, &*member.name),
         sent: VecDeque::new(),
         looks: None,
@@ -282,54 +191,5 @@ pub(super) async fn co_run(
             return Ok(());
         }
         driver.event_until(SimTime::MAX).await?;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The buffers that a round swaps, in its order; every look ends its loop in the round of this number.
-    fn swaps(round: &Step, looks: u32) -> Vec<u32> {
-        let (mut cursor, mut swaps, mut looked) = (Cursor::new(round), Vec::new(), 0);
-        loop {
-            match cursor.next() {
-                Some(Item::Step(Step::Swap(BufferId(a), _))) => swaps.push(*a),
-                Some(Item::Inspect(_)) => {
-                    looked += 1;
-                    cursor.looked(looked % looks == 0).unwrap();
-                }
-                Some(_) => panic!("only swaps and looks"),
-                None => return swaps,
-            }
-        }
-    }
-
-    fn swap(a: u32) -> Step {
-        Step::Swap(BufferId(a), BufferId(0))
-    }
-
-    #[test]
-    fn a_round_goes_through_repetitions_and_loops_in_their_order() {
-        let until = Condition { buffer: BufferId(0), offset: 0, value: Box::new([0]), words: String::new() };
-        let of_loop = Step::Loop { until, most: 3, steps: vec![Step::Repeat(2, vec![swap(4)]), swap(5)] };
-        let inner = Step::Repeat(2, vec![swap(2), Step::Repeat(0, vec![swap(9)]), swap(3)]);
-        let round = Step::Repeat(1, vec![swap(1), inner, of_loop, swap(6)]);
-        assert_eq!(swaps(&round, 2), [1, 2, 3, 2, 3, 4, 4, 5, 4, 4, 5, 6]);
-        assert_eq!(swaps(&round, 1), [1, 2, 3, 2, 3, 4, 4, 5, 6]);
-    }
-
-    #[test]
-    fn a_loop_that_never_ends_is_given_up() {
-        let until =
-            Condition { buffer: BufferId(0), offset: 0, value: Box::new([0]), words: "a is 0".into() };
-        let round = Step::Loop { until, most: 2, steps: vec![swap(1)] };
-        let mut cursor = Cursor::new(&round);
-        let mut look = || {
-            while !matches!(cursor.next(), Some(Item::Inspect(_))) {}
-            cursor.looked(false)
-        };
-        assert!(look().is_ok());
-        assert!(look().unwrap_err().to_string().contains("a is 0"));
     }
 }

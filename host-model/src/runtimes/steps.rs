@@ -8,10 +8,10 @@ use counterpoint_framework::telemetry::SpanId;
 use counterpoint_protocols::bus::{CommandId, Direction};
 
 use super::co_run::co_run;
-use super::walk::{Sends, Walks, one_after_another};
+use super::walk::{Sends, Walks};
 use crate::driver::Driver;
 use crate::program::{
-    Awaited, BufferId, Condition, DEFAULT_STREAM, EventId, HostStep, LaunchStep, Member, Moved, Range, Step,
+    Awaited, BufferId, Condition, DEFAULT_STREAM, Elementary, EventId, LaunchStep, Moved, Range, Step,
 };
 
 /// Commands sent to a device.
@@ -71,8 +71,8 @@ impl Sender {
         buffers: &[BufferId],
     ) -> Result<(), Fault> {
         for &buffer in buffers {
-            let whole = driver.application().whole(buffer);
-            self.copy(driver, direction, whole, DEFAULT_STREAM).await?;
+            let part = driver.application().whole(buffer);
+            self.send(driver, Elementary::Copy { direction, part, stream: DEFAULT_STREAM }).await?;
         }
         Ok(())
     }
@@ -178,58 +178,43 @@ impl Sender {
 /// The host blocks only where a step says so.
 #[async_trait(?Send)]
 impl Sends for Sender {
-    async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
-        self.launch_as(driver, launch, launch.stream, self.parent).await.map(drop)
-    }
-
-    async fn copy(
-        &mut self,
-        driver: &mut Driver<'_>,
-        direction: Direction,
-        part: Range,
-        stream: u32,
-    ) -> Result<(), Fault> {
-        let id = self.copy_as(driver, direction, part, stream, self.parent).await?;
-        if self.one_stream {
-            driver.wait(id).await?;
-        }
-        Ok(())
-    }
-
-    async fn move_rows(&mut self, driver: &mut Driver<'_>, moved: &Moved, stream: u32) -> Result<(), Fault> {
-        let id = self.move_as(driver, moved, stream, self.parent).await?;
-        if self.one_stream {
-            driver.wait(id).await?;
-        }
-        Ok(())
-    }
-
-    async fn host(&mut self, driver: &mut Driver<'_>, step: &HostStep) -> Result<(), Fault> {
-        driver.host(step, self.parent).await
-    }
-
-    async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {
-        match step {
-            Step::Record(event, stream) => {
-                let device = driver.application().device_of(*stream);
-                let stream = self.enter(driver, device, *stream).await;
+    async fn send(&mut self, driver: &mut Driver<'_>, step: Elementary<'_>) -> Result<(), Fault> {
+        let moved = match step {
+            Elementary::Launch(launch) => {
+                self.launch_as(driver, launch, launch.stream, self.parent).await?;
+                None
+            }
+            Elementary::Copy { direction, part, stream } => {
+                Some(self.copy_as(driver, direction, part, stream, self.parent).await?)
+            }
+            Elementary::Move { moved, stream } => {
+                Some(self.move_as(driver, moved, stream, self.parent).await?)
+            }
+            Elementary::Host(step) => return driver.host(step, self.parent).await,
+            Elementary::Record(event, stream) => {
+                let device = driver.application().device_of(stream);
+                let stream = self.enter(driver, device, stream).await;
                 let id = driver.record(device, stream).await;
                 self.sent(driver, device, stream, id);
-                self.recorded.insert(*event, id);
+                self.recorded.insert(event, id);
+                None
             }
-            Step::Wait(event, stream) => {
-                if let Some(&event) = self.recorded.get(event) {
-                    let device = driver.application().device_of(*stream);
-                    let stream = self.enter(driver, device, *stream).await;
+            Elementary::Wait(event, stream) => {
+                if let Some(&event) = self.recorded.get(&event) {
+                    let device = driver.application().device_of(stream);
+                    let stream = self.enter(driver, device, stream).await;
                     let id = driver.hold(device, stream, event).await;
                     self.sent(driver, device, stream, id);
                 }
+                None
             }
-            Step::Synchronize(awaited) => self.synchronize(driver, *awaited).await?,
-            Step::Free(name) => driver.free(*name)?,
-            _ => {}
+            Elementary::Synchronize(awaited) => return self.synchronize(driver, awaited).await,
+            Elementary::Free(name) => return driver.free(name),
+        };
+        match moved {
+            Some(id) if self.one_stream => driver.wait(id).await,
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     async fn inspect(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
@@ -245,16 +230,14 @@ impl Walks for Sender {
         self
     }
 
-    async fn co_run(
-        &mut self,
-        driver: &mut Driver<'_>,
-        members: &[Member],
-        rounds: &[Step],
-    ) -> Result<(), Fault> {
-        if self.one_stream {
-            return one_after_another(self, driver, members, rounds).await;
+    async fn group(&mut self, driver: &mut Driver<'_>, group: &Step) -> Result<bool, Fault> {
+        match group {
+            Step::CoRun { members, rounds } if !self.one_stream => {
+                let parent = self.parent;
+                co_run(self, driver, members, rounds, parent).await?;
+                Ok(true)
+            }
+            _ => Ok(false),
         }
-        let parent = self.parent;
-        co_run(self, driver, members, rounds, parent).await
     }
 }

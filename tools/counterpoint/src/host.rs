@@ -19,7 +19,8 @@ pub use counterpoint_host_model::runtimes::{
 pub mod program {
     #[doc(inline)]
     pub use counterpoint_host_model::program::{
-        Application, Argument, Awaited, Buffer, BufferId, BufferPlace, Condition, DEFAULT_STREAM, EventId,
-        HostStep, LaunchStep, Member, Moved, Range, Rows, Step, Stream, Task, Transfer,
+        Application, Argument, Awaited, Buffer, BufferId, BufferPlace, Condition, Cursor, DEFAULT_STREAM,
+        Elementary, EventId, HostStep, LaunchStep, Member, Moved, Next, Range, Rows, Step, Stream, Task,
+        Transfer,
     };
 }

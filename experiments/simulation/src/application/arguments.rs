@@ -5,7 +5,7 @@ use counterpoint_framework::topology::expression::Number;
 use counterpoint_host_model::program::{Argument, BufferId};
 use counterpoint_ptx::{Kernel, Param};
 
-use super::keys::ELEMENT;
+use super::keys::ElementKeys;
 use super::parameters::{is_special, parse_float};
 use super::reader::Reader;
 use crate::workloads::element::Element;
@@ -41,12 +41,12 @@ impl Reader<'_> {
             return self.typed(node.span, &[node], param, device);
         }
         if node.as_map().is_some() {
-            self.section(node, &ELEMENT)?;
-            let written = self.required(node, "buffer", ELEMENT.name)?;
-            let buffer = self.buffer(written)?;
-            let name = self.application.buffers[buffer.0 as usize].name.clone();
-            self.check_address(written, &name, param, device, buffer);
-            return self.offset_of_element(node, buffer).map(|offset| Argument::Buffer(buffer, offset));
+            let keys: ElementKeys = self.read(node)?;
+            let buffer = self.buffer(&keys.buffer)?;
+            let name = self.name_of(buffer);
+            self.check_address(&keys.buffer, &name, param, device, buffer);
+            let offset = self.offset_of_element(keys.element.as_deref(), buffer)?;
+            return Some(Argument::Buffer(buffer, offset));
         }
         let text = self.text(node)?;
         let Param { name, size, element, .. } = param;
@@ -72,13 +72,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Where the element begins that the key `element` says, in bytes from the beginning of its buffer.
-    pub(super) fn offset_of_element(&mut self, node: &Node, buffer: BufferId) -> Option<u64> {
+    /// Where an element begins, the first one if none is given, in bytes from the beginning of its buffer.
+    pub(super) fn offset_of_element(&mut self, element: Option<&Node>, buffer: BufferId) -> Option<u64> {
         let place = &self.application.buffers[buffer.0 as usize];
         let size = self.elements[buffer.0 as usize].bytes() as u64;
         let (count, what) = (place.bytes / size, format!("the element of `{}`", place.name));
         // A buffer without elements has a problem of its own.
-        let index = match node.get("element") {
+        let index = match element {
             Some(node) => self.count(node, &what, 0, count.max(1) - 1)?,
             None => 0,
         };

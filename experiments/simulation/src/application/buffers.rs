@@ -6,7 +6,7 @@ use counterpoint_framework::model::{Diagnostic, Key, Node};
 use counterpoint_host_model::program::{Buffer, BufferId, BufferPlace};
 
 use super::code::Codes;
-use super::keys::BUFFER;
+use super::keys::BufferKeys;
 use super::reader::Reader;
 use crate::workloads::element::Element;
 
@@ -29,27 +29,31 @@ impl Reader<'_> {
             if seen.insert(key.name.as_str(), key.span).is_some() {
                 continue;
             }
-            self.section(value, &BUFFER);
-            let device = value.get("device").and_then(|node| self.count(node, "device", 0, LAST_DEVICE));
-            let (element, bytes, place) = match value.get("variable") {
-                Some(variable) => self.variable_buffer(value, variable, codes),
-                None => self.own_buffer(key, value),
-            };
             // A buffer with a problem still has a name, so that its uses are not reported as well.
-            let (name, device) = (key.name.clone(), device.unwrap_or(0) as u32);
-            self.application.buffers.push(Buffer { name, bytes, device, place });
+            let (mut element, mut buffer) = (Element::U8, Buffer::default());
+            if let Some(keys) = self.read::<BufferKeys>(value) {
+                let device =
+                    keys.device.as_deref().and_then(|node| self.count(node, "device", 0, LAST_DEVICE));
+                buffer.device = device.unwrap_or(0) as u32;
+                (element, buffer.bytes, buffer.place) = match &keys.variable {
+                    Some(variable) => self.variable_buffer(&keys, variable, codes),
+                    None => self.own_buffer(key, value, &keys),
+                };
+            }
+            self.application.buffers.push(Buffer { name: key.name.clone(), ..buffer });
             self.elements.push(element);
         }
     }
 
     /// A buffer with memory of its own: its type, its bytes and its place.
-    fn own_buffer(&mut self, key: &Key, value: &Node) -> (Element, u64, BufferPlace) {
-        let element = self.required(value, "type", "a buffer").and_then(|node| self.element(node));
+    fn own_buffer(&mut self, key: &Key, value: &Node, keys: &BufferKeys) -> (Element, u64, BufferPlace) {
+        let element = self.required(keys.element.as_deref(), value, "type", "a buffer");
+        let element = element.and_then(|node| self.element(node));
         let element = element.unwrap_or(Element::U8);
-        let elements = self.required(value, "elements", "a buffer");
+        let elements = self.required(keys.elements.as_deref(), value, "elements", "a buffer");
         let elements =
             elements.and_then(|node| self.count(node, "the number of elements", 1, MOST_BYTES / 8));
-        let address = value.get("address").and_then(|node| {
+        let address = keys.address.as_deref().and_then(|node| {
             self.note_fixed(format!("`{}`", key.name), node.span);
             self.fixed_address(node)
         });
@@ -60,23 +64,23 @@ impl Reader<'_> {
     /// A buffer that is a variable of a module.
     fn variable_buffer(
         &mut self,
-        value: &Node,
+        keys: &BufferKeys,
         node: &Node,
         codes: &mut Codes,
     ) -> (Element, u64, BufferPlace) {
-        if let Some(address) = value.get("address") {
+        if let Some(address) = &keys.address {
             let message = "a variable lies where its module has it";
             let help = "`code: { k: { file: k.ptx, globals: 0x40000 } }` fixes the addresses of a module's variables";
             self.diagnostics.report(Diagnostic::new(address.span, message).help(help));
         }
-        let given = value.get("type").and_then(|node| self.element(node));
+        let given = keys.element.as_deref().and_then(|node| self.element(node));
         let found = self.variable(node, codes);
         let Some((own, size, variable, kernel)) = found else {
             return (given.unwrap_or(Element::U8), 0, BufferPlace::Anywhere);
         };
         let element = given.unwrap_or(own);
         let most = size / element.bytes() as u64;
-        let elements = match value.get("elements") {
+        let elements = match &keys.elements {
             Some(node) => {
                 self.count(node, "the number of elements of a variable", 1, most.max(1)).unwrap_or(0)
             }

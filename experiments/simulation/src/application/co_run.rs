@@ -18,7 +18,7 @@ use counterpoint_protocols::host::FileIndex;
 use counterpoint_ptx::StackSize;
 
 use super::addresses::overlaps;
-use super::keys::MEMBER;
+use super::keys::MemberKeys;
 use super::loaded::{CoRunPart, Expectation, LoadedApplication};
 use super::parameters::SETTING_PREFIX;
 use super::reader::Reader;
@@ -46,11 +46,10 @@ impl Reader<'_> {
         };
         let mut guests = Vec::new();
         for (key, node) in entries {
-            self.section(node, &MEMBER);
-            let Some(application) = self.required(node, "application", MEMBER.name) else { continue };
-            let Some(file) = self.text(application) else { continue };
+            let Some(MemberKeys { application, set }) = self.read(node) else { continue };
+            let Some(file) = self.text(&application) else { continue };
             let Some(path) = self.locate(Sort::Application, application.span, &file) else { continue };
-            let sets = node.get("set").map(|sets| self.guest_sets(sets)).unwrap_or_default();
+            let sets = set.map(|sets| self.guest_sets(&sets)).unwrap_or_default();
             guests.push(Guest { name: key.name.clone(), path, sets, span: key.span });
         }
         guests
@@ -299,7 +298,7 @@ impl Joined {
         application.copy_in.extend(own.all(&copy_in));
         application.postlude.extend(postlude.into_iter().map(host));
         application.inspect.extend(own.all(&inspect));
-        let copy_out = own.all(&copy_out).collect();
+        let copy_out = own.all(&copy_out).map(|buffer| application.whole(buffer)).collect();
         self.members.push(Member { name: name.to_owned(), stream, copy_out, once });
         let mut round = own.steps(&steps);
         Step::each_of_host(&mut round, &mut |step| *step = step.changed(transfer));

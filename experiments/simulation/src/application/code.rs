@@ -8,7 +8,7 @@ use counterpoint_ptx::decode::decode;
 use counterpoint_ptx::{Kernel, PtxError, parser};
 
 use super::assembler;
-use super::keys::CODE;
+use super::keys::{CodeKeys, Single};
 use super::reader::Reader;
 use crate::find::Sort;
 use crate::workloads::synthetic::{self, Synthetic};
@@ -134,29 +134,28 @@ impl Reader<'_> {
 
     /// A map: a file whose variables have fixed addresses, or a kernel that is described.
     fn described(&mut self, key: &model::Key, value: &Node) -> Option<Code> {
-        self.section(value, &CODE)?;
-        let Some(file) = value.get("file") else {
-            if let Some(address) = value.get("globals").or_else(|| value.get("constants")) {
+        let CodeKeys { synthetic, file, globals, constants } = self.read(value)?;
+        let Some(file) = file else {
+            if let Some(address) = globals.or(constants) {
                 self.diagnostics.error(address.span, "only code of a `file` has variables");
             }
-            return self.synthetic(key, value);
+            let described = self.required(synthetic.as_deref(), value, "synthetic", "a described kernel")?;
+            return self.synthetic(key, described);
         };
-        if let Some(described) = value.get("synthetic") {
+        if let Some(described) = synthetic {
             self.diagnostics.error(described.span, "code is a `file` or is described, not both");
         }
-        let mut address = |space: &str| {
-            let node = value.get(space)?;
-            let what = if space == "globals" { "variables" } else { space };
+        let mut address = |what: &str, node: Option<Single>| {
+            let node = node?;
             self.note_fixed(format!("the {what} of `{}`", key.name), node.span);
-            self.fixed_address(node)
+            self.fixed_address(&node)
         };
-        let fixed = (address("globals"), address("constants"));
-        Some(Code { fixed, ..self.code(file)? })
+        let fixed = (address("variables", globals), address("constants", constants));
+        Some(Code { fixed, ..self.code(&file)? })
     }
 
     /// A kernel that is described.
-    fn synthetic(&mut self, key: &model::Key, value: &Node) -> Option<Code> {
-        let described = self.required(value, "synthetic", CODE.name)?;
+    fn synthetic(&mut self, key: &model::Key, described: &Node) -> Option<Code> {
         if !is_name(&key.name) {
             let message = format!("`{}` cannot be the name of a kernel", key.name);
             let help = "expected a letter and then letters, digits and `_`";

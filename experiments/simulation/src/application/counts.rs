@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use counterpoint_framework::model::{Diagnostic, Node};
 use counterpoint_host_model::program::Step;
 
-use super::keys::{COUNT, TOTAL};
+use super::keys::{CountKeys, TotalKeys};
 use super::loaded::{Counts, PerLaunch};
 use super::parameters::DEFAULT;
 use super::reader::Reader;
@@ -60,14 +60,9 @@ impl Reader<'_> {
                 let names = kernels.iter().map(String::as_str);
                 self.diagnostics.report(Diagnostic::new(kernel.span, message).suggest(&kernel.name, names));
             }
-            if self.section(counts, &COUNT).is_none() {
-                continue;
-            }
-            let mut one = |key: &str| {
-                let node = self.required(counts, key, COUNT.name)?;
-                self.per_launch(node, key)
-            };
-            if let (Some(ctas), Some(warp_insn)) = (one("ctas"), one("warp_insn")) {
+            let Some(CountKeys { ctas, warp_insn }) = self.read(counts) else { continue };
+            let counts = (self.per_launch(&ctas, "ctas"), self.per_launch(&warp_insn, "warp_insn"));
+            if let (Some(ctas), Some(warp_insn)) = counts {
                 found.insert(kernel.name.clone(), Counts { ctas, warp_insn });
             }
         }
@@ -79,9 +74,8 @@ impl Reader<'_> {
             return self.count(node, what, 0, u64::MAX).map(PerLaunch::Each);
         }
         if node.as_map().is_some() {
-            self.section(node, &TOTAL)?;
-            let total = self.required(node, "total", TOTAL.name)?;
-            return self.count(total, what, 0, u64::MAX).map(PerLaunch::Total);
+            let TotalKeys { total } = self.read(node)?;
+            return self.count(&total, what, 0, u64::MAX).map(PerLaunch::Total);
         }
         let nodes = self.list(Some(node), "numbers");
         nodes

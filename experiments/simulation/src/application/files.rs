@@ -8,7 +8,7 @@ use counterpoint_host_model::program::{Application, BufferId, HostStep, Moved, R
 use counterpoint_protocols::bus::Direction;
 
 use super::input::InputFile;
-use super::keys::{EXPECTATION, LOAD};
+use super::keys::{ExpectationKeys, LoadKeys, Single};
 use super::loaded::{Against, Expectation};
 use super::reader::Reader;
 use crate::find::{CACHE_VARIABLE, Found, Sort, reason};
@@ -28,18 +28,15 @@ pub(super) struct Wanted {
 
 impl Reader<'_> {
     /// A file that fills a buffer on its device before the run; without the file if there is a problem with it.
-    pub(super) fn load(&mut self, node: &Node) -> Option<(Option<InputFile>, BufferId)> {
-        self.section(node, &LOAD);
-        let file =
-            self.required(node, "file", LOAD.name).and_then(|file| Some((self.text(file)?, file.span)));
-        let into = self.required(node, "into", LOAD.name).and_then(|into| self.buffer(into));
-        let ((name, span), buffer) = file.zip(into)?;
+    pub(super) fn load(&mut self, keys: &LoadKeys) -> Option<(Option<InputFile>, BufferId)> {
+        let (name, into) = (self.text(&keys.file), self.buffer(&keys.into));
+        let (name, buffer) = (name?, into?);
         let bytes = self.application.buffers[buffer.0 as usize].bytes;
-        let generator = match node.get("generate") {
+        let generator = match &keys.generate {
             None => None,
             Some(rule) => Some(self.generator(rule, buffer, bytes)?),
         };
-        Some((self.input(&name, span, Wanted { buffer, bytes, exactly: true }, generator), buffer))
+        Some((self.input(&name, keys.file.span, Wanted { buffer, bytes, exactly: true }, generator), buffer))
     }
 
     /// The contents of an input file; made by its generator where it does not exist.
@@ -209,17 +206,17 @@ impl Reader<'_> {
     /// Reads what the results should be.
     pub(super) fn read_expectations(&mut self, node: Option<&Node>) {
         for entry in self.list(node, "expectations") {
-            self.section(entry, &EXPECTATION);
-            let buffer =
-                self.required(entry, "buffer", "an expectation").and_then(|node| self.host_buffer(node));
-            let part = buffer.and_then(|buffer| self.part_of(entry, buffer));
-            let against = part.and_then(|part| self.against(entry, part));
-            let only = match (part, entry.get("where")) {
+            let Some(keys) = self.read::<ExpectationKeys>(entry) else { continue };
+            let buffer = self.host_buffer(&keys.buffer);
+            let part = buffer.and_then(|buffer| self.part_of(&keys.part, buffer));
+            let against = part.and_then(|part| self.against(entry, &keys, part));
+            let only = match (part, &keys.only) {
                 (Some(part), Some(node)) => self.compared(node, part),
                 _ => None,
             };
-            let mut share = |key: &str| entry.get(key).and_then(|node| self.share(node)).unwrap_or(0.0);
-            let tolerance = Tolerance { relative: share("relative"), absolute: share("absolute") };
+            let mut share =
+                |key: &Option<Single>| key.as_ref().and_then(|node| self.share(node)).unwrap_or(0.0);
+            let tolerance = Tolerance { relative: share(&keys.relative), absolute: share(&keys.absolute) };
             let (Some(part), Some(against)) = (part, against) else { continue };
             if !self.application.inspect.contains(&part.buffer) {
                 self.application.inspect.push(part.buffer);
@@ -236,30 +233,23 @@ impl Reader<'_> {
         Some(value)
     }
 
-    fn against(&mut self, entry: &Node, part: Range) -> Option<Against> {
-        let ways = ["reference", "file", "generate", "fnv64"];
-        let given: Vec<(&str, &Node)> = ways.iter().filter_map(|way| Some((*way, entry.get(way)?))).collect();
-        let [(way, node)] = given[..] else {
-            let message = "an expectation needs exactly one of `reference`, `file`, `generate` and `fnv64`";
-            self.diagnostics.error(entry.span, message);
-            return None;
-        };
-        if let Some(offset) = entry.get("offset").filter(|_| way != "file") {
+    fn against(&mut self, entry: &Node, keys: &ExpectationKeys, part: Range) -> Option<Against> {
+        let ExpectationKeys { reference, file, offset, generate, fnv64, .. } = keys;
+        if let (Some(offset), None) = (offset, file) {
             self.diagnostics.error(offset.span, "`offset` is a place in a `file`");
         }
-        match way {
-            "reference" => self.reference(node).map(Against::Reference),
-            "file" => {
-                let at = self.file_offset(entry)?;
-                let is_part = entry.get("offset").is_some();
-                let file = self.expected(node, part.buffer, at + part.bytes, is_part)?;
+        match (reference, file, generate, fnv64) {
+            (Some(node), None, None, None) => self.reference(node).map(Against::Reference),
+            (None, Some(node), None, None) => {
+                let at = self.file_offset(offset.as_deref())?;
+                let file = self.expected(node, part.buffer, at + part.bytes, offset.is_some())?;
                 Some(Against::File(file, at))
             }
-            "generate" => {
+            (None, None, Some(node), None) => {
                 let rule = self.generator(node, part.buffer, part.bytes)?;
                 Some(Against::Rule(rule))
             }
-            _ => {
+            (None, None, None, Some(node)) => {
                 let text = self.text(node)?;
                 let digits = text.strip_prefix("0x").unwrap_or(&text);
                 let hash = u64::from_str_radix(digits, 16).ok();
@@ -268,6 +258,12 @@ impl Reader<'_> {
                         .error(node.span, format!("`{text}` is not a number of 16 hexadecimal digits"));
                 }
                 hash.map(Against::Fnv64)
+            }
+            _ => {
+                let message =
+                    "an expectation needs exactly one of `reference`, `file`, `generate` and `fnv64`";
+                self.diagnostics.error(entry.span, message);
+                None
             }
         }
     }

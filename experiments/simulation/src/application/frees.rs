@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_host_model::program::{BufferId, Step};
 
+use super::keys::FreeStep;
 use super::reader::Reader;
 
 /// Meanings of names, and freed buffers, by their place in memory.
@@ -28,7 +29,7 @@ impl State {
 type Uses = BTreeMap<Span, BufferId>;
 
 impl Reader<'_> {
-    pub(super) fn free(&mut self, node: &Node) -> Option<Step> {
+    pub(super) fn free(&mut self, FreeStep { free: node }: &FreeStep) -> Option<Step> {
         let name = self.buffer(node)?;
         self.refuse_variable(node, name, "freed");
         self.places.push(node.span);

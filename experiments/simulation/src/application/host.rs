@@ -9,7 +9,7 @@ use counterpoint_protocols::host::FileIndex;
 
 use super::files::Wanted;
 use super::input::InputFile;
-use super::keys::{COMPUTE, COMPUTE_STEP, READ, READ_STEP, Section, WRITE, WRITE_STEP};
+use super::keys::{ComputeKeys, ComputeStep, PartKeys, ReadKeys, ReadStep, WriteKeys, WriteStep};
 use super::reader::{Reader, Written};
 use crate::find::Found;
 use crate::output::RESERVED;
@@ -28,9 +28,6 @@ pub(super) enum HostPhase {
     /// Among the steps, or in `postlude`.
     Later,
 }
-
-const KINDS: [(&str, &Section); 3] =
-    [("read", &READ_STEP), ("compute", &COMPUTE_STEP), ("write", &WRITE_STEP)];
 
 impl Reader<'_> {
     pub(super) fn read_prelude(&mut self, node: Option<&Node>) {
@@ -52,70 +49,66 @@ impl Reader<'_> {
 
     /// A step of a list whose usual ones have this key.
     fn host_step(&mut self, step: &Node, what: &str, usual: &str, part: HostPhase) -> Option<HostStep> {
-        let Some((key, section)) = KINDS.into_iter().find(|(key, _)| step.get(key).is_some()) else {
-            self.keys(step, &KINDS.map(|(key, _)| key), what);
-            self.required(step, usual, what);
-            return None;
-        };
-        self.section(step, section)?;
-        self.host(key, step.get(key)?, part)
-    }
-
-    /// A step of the host with one of the keys, whose value is given.
-    pub(super) fn host(&mut self, key: &str, node: &Node, part: HostPhase) -> Option<HostStep> {
-        match key {
-            "read" => self.read(node, part).map(HostStep::Read),
-            "compute" => self.compute(node),
-            _ => self.write(node).map(HostStep::Write),
+        if step.get("read").is_some() {
+            return self.read(step).and_then(|keys| self.read_step(&keys, part));
         }
+        if step.get("compute").is_some() {
+            return self.read(step).and_then(|keys| self.compute_step(&keys));
+        }
+        if step.get("write").is_some() {
+            return self.read(step).and_then(|keys| self.write_step(&keys));
+        }
+        self.keys(step, &["read", "compute", "write"], what);
+        self.required(None, step, usual, what);
+        None
     }
 
     /// A file that is read into a part of a buffer.
-    fn read(&mut self, node: &Node, part: HostPhase) -> Option<Transfer> {
-        self.section(node, &READ);
-        let file =
-            self.required(node, "file", READ.name).and_then(|file| Some((self.text(file)?, file.span)));
-        let into = self.required(node, "into", READ.name).and_then(|into| self.buffer(into));
-        let ((name, span), buffer) = file.zip(into)?;
-        let range = self.part_of(node, buffer)?;
-        let at = self.file_offset(node)?;
-        let generator = match node.get("generate") {
+    pub(super) fn read_step(&mut self, ReadStep { read }: &ReadStep, phase: HostPhase) -> Option<HostStep> {
+        let ReadKeys { file, into, part, offset, generate } = self.open(read)?;
+        let (name, into) = (self.text(&file), self.buffer(&into));
+        let (name, buffer) = (name?, into?);
+        let range = self.part_of(&part, buffer)?;
+        let at = self.file_offset(offset.as_deref())?;
+        let generator = match generate {
             None => None,
-            Some(rule) => Some(self.generator(rule, buffer, range.bytes)?),
+            Some(rule) => Some(self.generator(&rule, buffer, range.bytes)?),
         };
-        let is_whole = ["element", "elements", "offset"].iter().all(|key| node.get(key).is_none());
+        let is_whole = part.is_whole() && offset.is_none();
         let wanted = Wanted { buffer, bytes: at + range.bytes, exactly: is_whole };
-        let input = self.input(&name, span, wanted, generator)?;
+        let input = self.input(&name, file.span, wanted, generator)?;
         // A step that is done often reads one file. Each of the prelude has its own.
-        let known = self.inputs.iter().position(|known| part == HostPhase::Later && known.is_same(&input));
+        let known = self.inputs.iter().position(|known| phase == HostPhase::Later && known.is_same(&input));
         let file = FileIndex(known.unwrap_or(self.inputs.len()) as u32);
         if known.is_none() {
             self.inputs.push(input);
         }
-        Some(Transfer { file, part: range, at })
+        Some(HostStep::Read(Transfer { file, part: range, at }))
     }
 
-    /// The place in a file that the key `offset` names; 0 without it.
-    pub(super) fn file_offset(&mut self, node: &Node) -> Option<u64> {
-        node.get("offset").map_or(Some(0), |node| self.count(node, "offset", 0, MOST_OFFSET))
+    /// A place in a file; its beginning if none is given.
+    pub(super) fn file_offset(&mut self, offset: Option<&Node>) -> Option<u64> {
+        offset.map_or(Some(0), |node| self.count(node, "offset", 0, MOST_OFFSET))
     }
 
     /// Something that the CPU computes, perhaps into a part of a buffer.
-    fn compute(&mut self, node: &Node) -> Option<HostStep> {
-        self.section(node, &COMPUTE);
-        let time = node.get("time").map(|time| (time.span, self.time(time)));
-        let Some(into) = node.get("into") else {
-            let beside = ["generate", "file", "offset", "element", "elements", "rate"];
-            if let Some(key) = beside.into_iter().find_map(|key| node.get(key)) {
+    pub(super) fn compute_step(&mut self, ComputeStep { compute: node }: &ComputeStep) -> Option<HostStep> {
+        let keys = self.open(node)?;
+        let time = keys.time.as_deref().map(|time| (time.span, self.time(time)));
+        let Some(into) = &keys.into else {
+            let PartKeys { element, elements } = &keys.part;
+            let beside = [&keys.file, &keys.offset, element, elements, &keys.rate].into_iter().flatten();
+            let mut beside = keys.generate.iter().map(|rule| rule.span).chain(beside.map(|key| key.span));
+            if let Some(span) = beside.next() {
                 let message = "a computation without `into` has a `time` and nothing else";
-                self.diagnostics.error(key.span, message);
+                self.diagnostics.error(span, message);
             } else if time.is_none() {
                 self.diagnostics.error(node.span, "compute needs the key `into`, or `time` alone");
             }
             return Some(HostStep::Busy(time?.1?));
         };
         let buffer = self.buffer(into);
-        let pace = match (node.get("rate"), time) {
+        let pace = match (&keys.rate, time) {
             (Some(_), Some((span, _))) => {
                 self.diagnostics.error(span, "compute has a `rate` or a `time`, not both");
                 None
@@ -128,8 +121,8 @@ impl Reader<'_> {
             (None, Some((_, time))) => time.map(Pace::Whole),
         };
         let buffer = buffer?;
-        let part = self.part_of(node, buffer)?;
-        let values = self.computed(node, buffer, part)?;
+        let part = self.part_of(&keys.part, buffer)?;
+        let values = self.computed(node, &keys, buffer, part)?;
         let name = format!("computed {}", self.name_of(buffer));
         let file = FileIndex(self.inputs.len() as u32);
         self.application.computed.insert(file, Computed { values: values.clone(), pace: pace? });
@@ -138,8 +131,8 @@ impl Reader<'_> {
     }
 
     /// The values that fill a part of a buffer: those of a rule or of a file.
-    fn computed(&mut self, node: &Node, buffer: BufferId, part: Range) -> Option<Bytes> {
-        match (node.get("generate"), node.get("file")) {
+    fn computed(&mut self, node: &Node, keys: &ComputeKeys, buffer: BufferId, part: Range) -> Option<Bytes> {
+        match (&keys.generate, &keys.file) {
             (Some(_), Some(file)) => {
                 self.diagnostics.error(file.span, "compute has a rule or a `file`, not both");
                 None
@@ -149,7 +142,7 @@ impl Reader<'_> {
                 None
             }
             (Some(rule), None) => {
-                if let Some(offset) = node.get("offset") {
+                if let Some(offset) = &keys.offset {
                     self.diagnostics
                         .error(offset.span, "`offset` is a place in a `file`, and a rule has none");
                 }
@@ -159,8 +152,8 @@ impl Reader<'_> {
             }
             (None, Some(file)) => {
                 let name = self.text(file)?;
-                let at = self.file_offset(node)?;
-                let exactly = node.get("offset").is_none();
+                let at = self.file_offset(keys.offset.as_deref())?;
+                let exactly = keys.offset.is_none();
                 let wanted = Wanted { buffer, bytes: at + part.bytes, exactly };
                 let input = self.input(&name, file.span, wanted, None)?;
                 match input.contents() {
@@ -198,20 +191,17 @@ impl Reader<'_> {
     }
 
     /// A part of a buffer that is written to a file.
-    fn write(&mut self, node: &Node) -> Option<Transfer> {
-        self.section(node, &WRITE);
-        let from = self.required(node, "from", WRITE.name).and_then(|from| self.buffer(from));
-        if let (Some(buffer), Some(node)) = (from, node.get("from")) {
-            self.received.push((buffer, node.span));
-        }
-        let file = self.required(node, "file", WRITE.name)?;
-        let name = self.text(file)?;
+    pub(super) fn write_step(&mut self, WriteStep { write }: &WriteStep) -> Option<HostStep> {
+        let WriteKeys { from, file, part, offset } = self.open(write)?;
+        let buffer = self.buffer(&from);
+        self.received.extend(buffer.map(|buffer| (buffer, from.span)));
+        let name = self.text(&file)?;
         if let Some(problem) = output_problem(&name) {
             self.diagnostics.error(file.span, problem);
             return None;
         }
-        let at = self.file_offset(node)?;
-        let part = self.part_of(node, from?)?;
+        let at = self.file_offset(offset.as_deref())?;
+        let part = self.part_of(&part, buffer?)?;
         let known = self.outputs.iter().position(|output| *output == name);
         let output = known.unwrap_or(self.outputs.len()) as u32;
         if known.is_none() {
@@ -230,7 +220,7 @@ impl Reader<'_> {
             self.diagnostics.report(diagnostic.help("parts of one file lie behind each other, by `offset`"));
         }
         self.written.push(written);
-        Some(Transfer { file: FileIndex(OUTPUTS + output), part, at })
+        Some(HostStep::Write(Transfer { file: FileIndex(OUTPUTS + output), part, at }))
     }
 
     /// Numbers the outputs behind the inputs, which are all known.

@@ -4,16 +4,12 @@
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_host_model::program::{LaunchStep, Step};
-use counterpoint_protocols::bus::Direction;
 use counterpoint_ptx::Kernel;
 
 use super::buffers::LAST_DEVICE;
 use super::code::Codes;
 use super::host::HostPhase;
-use super::keys::{
-    COMPUTE_STEP, COPY, COPY_IN, COPY_OUT, FREE, LAUNCH, LOOP, MEMSET, PIPELINE, READ_STEP, RECORD, REPEAT,
-    SWAP, SYNCHRONIZE, Section, TASKS, WAIT, WRITE_STEP,
-};
+use super::keys::{LaunchKeys, LaunchStepKeys, OnStream, RepeatStep, SwapStep};
 use super::loaded::Launched;
 use super::reader::Reader;
 
@@ -26,41 +22,38 @@ const LARGEST_GRID: [u64; 3] = [i32::MAX as u64, 65535, 65535];
 const MOST_SHARED: u64 = 1 << 20;
 /// Rounds of a repetition with an index at most: each has steps of its own.
 pub(super) const MOST_INDEXED: u64 = 1 << 16;
-/// Reads a step whose keys are known.
+
+/// Reads a step, whatever its keys are.
 type Read = fn(&mut Reader<'_>, &Node, &mut Codes) -> Option<Step>;
 
-/// The kinds of steps: the key that identifies one, the keys beside it, and its reader. Tasks come first,
-/// since keys that identify other steps may stand beside theirs.
-static KINDS: [(&str, &Section, Read); 17] = [
-    ("tasks", &TASKS, |reader, node, codes| reader.tasks(node, codes)),
-    ("launch", &LAUNCH, |reader, node, codes| {
-        let launch = reader.launch(node, codes)?;
-        reader.note(node, &launch, false);
-        Some(Step::Launch(launch))
+/// The kinds of steps, each by the key that identifies it. Tasks come first, since keys that identify other steps may stand beside theirs.
+static KINDS: [(&str, Read); 17] = [
+    ("tasks", |reader, node, codes| reader.read(node).and_then(|keys| reader.tasks(keys, node, codes))),
+    ("launch", |reader, node, codes| {
+        reader.read(node).and_then(|keys| reader.launch_step(&keys, node, codes))
     }),
-    ("copy_in", &COPY_IN, |reader, node, _| reader.copy(node, node.get("copy_in")?, Direction::HostToDevice)),
-    ("copy_out", &COPY_OUT, |reader, node, _| {
-        reader.copy(node, node.get("copy_out")?, Direction::DeviceToHost)
+    ("copy_in", |reader, node, _| reader.read(node).and_then(|keys| reader.copy_in(&keys))),
+    ("copy_out", |reader, node, _| reader.read(node).and_then(|keys| reader.copy_out(&keys))),
+    ("memset", |reader, node, _| reader.read(node).and_then(|keys| reader.memset(&keys))),
+    ("copy", |reader, node, _| reader.read(node).and_then(|keys| reader.copy_within(&keys))),
+    ("read", |reader, node, _| {
+        let step = reader.read(node).and_then(|keys| reader.read_step(&keys, HostPhase::Later));
+        step.map(Step::Host)
     }),
-    ("memset", &MEMSET, |reader, node, _| reader.memset(node, node.get("memset")?)),
-    ("copy", &COPY, |reader, node, _| reader.copy_within(node, node.get("copy")?)),
-    ("read", &READ_STEP, |reader, node, _| {
-        reader.host("read", node.get("read")?, HostPhase::Later).map(Step::Host)
+    ("compute", |reader, node, _| {
+        reader.read(node).and_then(|keys| reader.compute_step(&keys)).map(Step::Host)
     }),
-    ("compute", &COMPUTE_STEP, |reader, node, _| {
-        reader.host("compute", node.get("compute")?, HostPhase::Later).map(Step::Host)
+    ("write", |reader, node, _| reader.read(node).and_then(|keys| reader.write_step(&keys)).map(Step::Host)),
+    ("record", |reader, node, _| reader.read(node).and_then(|keys| reader.record(&keys))),
+    ("wait", |reader, node, _| reader.read(node).and_then(|keys| reader.wait(&keys))),
+    ("synchronize", |reader, node, _| reader.read(node).and_then(|keys| reader.synchronize(&keys))),
+    ("swap", |reader, node, _| reader.read(node).and_then(|keys| reader.swap(&keys))),
+    ("free", |reader, node, _| reader.read(node).and_then(|keys| reader.free(&keys))),
+    ("until", |reader, node, codes| reader.read(node).and_then(|keys| reader.until(&keys, node, codes))),
+    ("repeat", |reader, node, codes| reader.read(node).and_then(|keys| reader.repeat(&keys, codes))),
+    ("pipeline", |reader, node, codes| {
+        reader.read(node).and_then(|keys| reader.pipeline(&keys, node, codes))
     }),
-    ("write", &WRITE_STEP, |reader, node, _| {
-        reader.host("write", node.get("write")?, HostPhase::Later).map(Step::Host)
-    }),
-    ("record", &RECORD, |reader, node, _| reader.record(node.get("record")?)),
-    ("wait", &WAIT, |reader, node, _| reader.wait(node.get("wait")?)),
-    ("synchronize", &SYNCHRONIZE, |reader, node, _| reader.synchronize(node.get("synchronize")?)),
-    ("swap", &SWAP, |reader, node, _| reader.swap(node.get("swap")?)),
-    ("free", &FREE, |reader, node, _| reader.free(node.get("free")?)),
-    ("until", &LOOP, |reader, node, codes| reader.until(node, codes)),
-    ("repeat", &REPEAT, |reader, node, codes| reader.repeat(node, codes)),
-    ("pipeline", &PIPELINE, |reader, node, codes| reader.pipeline(node, codes)),
 ];
 
 impl Reader<'_> {
@@ -71,17 +64,17 @@ impl Reader<'_> {
     }
 
     /// Reads steps that are done several times.
-    pub(super) fn read_round(&mut self, node: Option<&Node>, codes: &mut Codes) -> Vec<Step> {
+    pub(super) fn read_round(&mut self, node: &Node, codes: &mut Codes) -> Vec<Step> {
         self.rounds += 1;
-        let steps = self.read_steps(node, codes);
+        let steps = self.read_steps(Some(node), codes);
         self.rounds -= 1;
         steps
     }
 
     /// Reads a step, if there is no problem with it.
     pub(super) fn step(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
-        let Some((_, section, read)) = KINDS.iter().find(|(key, ..)| node.get(key).is_some()) else {
-            let keys = KINDS.map(|(key, ..)| key);
+        let Some((_, read)) = KINDS.iter().find(|(key, _)| node.get(key).is_some()) else {
+            let keys = KINDS.map(|(key, _)| key);
             let diagnostic = match node.as_map().and_then(<[_]>::first) {
                 Some((key, _)) => Diagnostic::new(key.span, format!("there is no step `{}`", key.name))
                     .suggest(&key.name, keys),
@@ -91,28 +84,26 @@ impl Reader<'_> {
             self.diagnostics.report(diagnostic);
             return None;
         };
-        self.section(node, section)?;
         read(self, node, codes)
     }
 
-    fn repeat(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
-        let is_indexed = node.get("index").is_some();
+    fn repeat(&mut self, RepeatStep { repeat, round, r#do }: &RepeatStep, codes: &mut Codes) -> Option<Step> {
+        let is_indexed = round.index.is_some();
         let most = if is_indexed { MOST_INDEXED } else { u32::MAX.into() };
-        let times = node.get("repeat").and_then(|node| self.count(node, "repeat", 0, most));
-        let inner = self.required(node, "do", "a repetition");
+        let times = self.count(repeat, "repeat", 0, most);
         if !is_indexed {
-            if let Some(names) = node.get("let") {
+            if let Some(names) = &round.values {
                 self.diagnostics
                     .error(names.span, "`let` without `index`: all rounds would have the same values");
             }
-            let steps = self.read_round(inner, codes);
+            let steps = self.read_round(r#do, codes);
             return Some(Step::Repeat(times? as u32, steps));
         }
-        let rounds = self.indexed_rounds(node, times? as u32, inner, codes)?;
+        let rounds = self.indexed_rounds(round, times? as u32, r#do, codes)?;
         Some(Step::Repeat(1, rounds.concat()))
     }
 
-    fn swap(&mut self, node: &Node) -> Option<Step> {
+    fn swap(&mut self, SwapStep { swap: node }: &SwapStep) -> Option<Step> {
         let pair = self.list(Some(node), "two buffers");
         let [a, b] = pair else {
             self.diagnostics.error(node.span, format!("expected two buffers, found {}", pair.len()));
@@ -133,21 +124,34 @@ impl Reader<'_> {
         Some(Step::Swap(a, b))
     }
 
-    pub(super) fn launch(&mut self, node: &Node, codes: &mut Codes) -> Option<LaunchStep> {
-        let name = self.required(node, "launch", "a launch")?;
+    fn launch_step(&mut self, keys: &LaunchStepKeys, node: &Node, codes: &mut Codes) -> Option<Step> {
+        let launch = self.launch(&keys.launch, &keys.on, node, codes)?;
+        self.note(node, &launch, false, keys.cooperative.as_deref());
+        Some(Step::Launch(launch))
+    }
+
+    pub(super) fn launch(
+        &mut self,
+        keys: &LaunchKeys,
+        on: &OnStream,
+        node: &Node,
+        codes: &mut Codes,
+    ) -> Option<LaunchStep> {
+        let LaunchKeys { launch, grid, block, shared, arguments, device, registers } = keys;
+        let name = self.required(launch.as_deref(), node, "launch", "a launch")?;
         let (code, kernel) = self.kernel(name, codes).unzip();
-        let grid =
-            self.required(node, "grid", "a launch").and_then(|node| self.extent(node, "grid", LARGEST_GRID));
-        let block_node = self.required(node, "block", "a launch");
+        let grid_node = self.required(grid.as_deref(), node, "grid", "a launch");
+        let grid = grid_node.and_then(|node| self.extent(node, "grid", LARGEST_GRID));
+        let block_node = self.required(block.as_deref(), node, "block", "a launch");
         let block = block_node.and_then(|node| self.extent(node, "block", LARGEST_BLOCK));
-        let device = node.get("device").map_or(Some(0), |node| self.count(node, "device", 0, LAST_DEVICE));
-        let stream = self.stream_of(node, device.unwrap_or(0) as u32);
+        let device = device.as_ref().map_or(Some(0), |node| self.count(node, "device", 0, LAST_DEVICE));
+        let stream = self.stream_of(on, device.unwrap_or(0) as u32);
         let registers = match (&code, &kernel) {
-            (Some(code), Some(kernel)) => self.registers(node.get("registers"), codes, code, kernel),
+            (Some(code), Some(kernel)) => self.registers(registers.as_deref(), codes, code, kernel),
             _ => None,
         };
-        let shared = node.get("shared").map_or(Some(0), |node| self.count(node, "shared", 0, MOST_SHARED));
-        if let (Some(grid), Some(node)) = (grid, node.get("grid")) {
+        let shared = shared.as_ref().map_or(Some(0), |node| self.count(node, "shared", 0, MOST_SHARED));
+        if let (Some(grid), Some(node)) = (grid, grid_node) {
             let blocks: u128 = grid.iter().map(|&size| u128::from(size)).product();
             if blocks > u128::from(u32::MAX) {
                 self.diagnostics.error(node.span, format!("the grid has {blocks} blocks, more than 2^32"));
@@ -156,7 +160,7 @@ impl Reader<'_> {
         if let (Some(block), Some(node)) = (block, block_node) {
             self.check_block(block, node.span, kernel.as_deref());
         }
-        let written = node.get("arguments");
+        let written = arguments.as_deref();
         let nodes = self.list(written, "arguments");
         let arguments = kernel.as_deref().and_then(|kernel| {
             let span = written.unwrap_or(name).span;
@@ -177,10 +181,10 @@ impl Reader<'_> {
     }
 
     /// Keeps where a launch, perhaps of a task, stands, once for launches of rounds that are the same.
-    pub(super) fn note(&mut self, node: &Node, launch: &LaunchStep, task: bool) {
+    pub(super) fn note(&mut self, node: &Node, launch: &LaunchStep, task: bool, cooperative: Option<&Node>) {
         let is_known = |last: &Launched| last.span == node.span && last.is_like(launch);
         if !self.launched.last().is_some_and(is_known) {
-            let cooperative = node.get("cooperative").is_some_and(|node| self.switch(node));
+            let cooperative = cooperative.is_some_and(|node| self.switch(node));
             let launch = launch.clone();
             self.launched.push(Launched { span: node.span, launch, task, cooperative });
         }

@@ -5,6 +5,7 @@ use counterpoint_framework::time::Bytes;
 use counterpoint_host_model::program::LibrarySizes;
 use counterpoint_ptx::{Heap, StackSize};
 
+use super::keys::ApplicationKeys;
 use super::reader::Reader;
 
 /// The smallest ring that has room for a line of text.
@@ -14,16 +15,16 @@ const MOST_PRINTF: u64 = 1 << 30;
 
 impl Reader<'_> {
     /// Reads the sizes; those that are not given are CUDA's.
-    pub(super) fn read_library(&mut self, root: &Node) {
+    pub(super) fn read_library(&mut self, keys: &ApplicationKeys) {
         let LibrarySizes { heap, printf } = LibrarySizes::default();
-        let heap = self.size(root.get("heap"), heap, 2 * Heap::HEADER_BYTES..=Heap::MOST_BYTES);
-        let printf = self.size(root.get("printf"), printf, LEAST_PRINTF..=MOST_PRINTF);
+        let heap = self.size(keys.heap.as_deref(), heap, 2 * Heap::HEADER_BYTES..=Heap::MOST_BYTES);
+        let printf = self.size(keys.printf.as_deref(), printf, LEAST_PRINTF..=MOST_PRINTF);
         self.application.library = LibrarySizes { heap, printf };
-        self.read_stack(root);
+        self.read_stack(keys.stack.as_deref());
     }
 
-    fn read_stack(&mut self, root: &Node) {
-        let Some(node) = root.get("stack") else { return };
+    fn read_stack(&mut self, node: Option<&Node>) {
+        let Some(node) = node else { return };
         let usual = StackSize::default().bytes().into();
         match StackSize::new(self.size(Some(node), usual, StackSize::STEP..=StackSize::MOST)) {
             Some(stack) => self.application.stack = Some(stack),

@@ -4,7 +4,7 @@ use counterpoint_framework::model::Node;
 use counterpoint_host_model::modules::Module;
 use counterpoint_host_model::program::{Application, BufferId, Step};
 
-use super::keys::APPLICATION;
+use super::keys::ApplicationKeys;
 use super::loaded::LoadedApplication;
 use super::reader::Reader;
 
@@ -31,28 +31,28 @@ impl Reader<'_> {
     /// Reads everything that the tree of a file names.
     pub(super) fn of_tree(&mut self, root: &Node, sets: &[String]) -> Option<LoadedApplication> {
         self.application.name = self.text(root.get("application")?)?;
-        self.section(root, &APPLICATION);
-        self.read_parameters(root.get("parameters"), root.get("sizes"), sets);
-        self.read_library(root);
-        let mut codes = self.read_code(root.get("code"));
-        self.read_buffers(root.get("buffers"), &mut codes);
-        self.read_textures(root.get("textures"));
-        self.read_surfaces(root.get("surfaces"));
-        self.read_prelude(root.get("prelude"));
-        self.application.copy_in = self.buffer_list(root.get("copy_in"));
-        self.application.steps = self.read_steps(root.get("kernels"), &mut codes);
-        self.check_streams(root.get("non_blocking"));
-        self.application.copy_out = self.buffer_list(root.get("copy_out"));
-        self.check_releases(root.get("copy_out"));
+        let keys: ApplicationKeys = self.read(root)?;
+        self.read_parameters(keys.parameters.as_deref(), keys.sizes.as_deref(), sets);
+        self.read_library(&keys);
+        let mut codes = self.read_code(keys.code.as_deref());
+        self.read_buffers(keys.buffers.as_deref(), &mut codes);
+        self.read_textures(keys.textures.as_deref());
+        self.read_surfaces(keys.surfaces.as_deref());
+        self.read_prelude(keys.prelude.as_deref());
+        self.application.copy_in = self.buffer_list(keys.copy_in.as_deref());
+        self.application.steps = self.read_steps(keys.kernels.as_deref(), &mut codes);
+        self.check_streams(keys.non_blocking.as_deref());
+        self.application.copy_out = self.buffer_list(keys.copy_out.as_deref());
+        self.check_releases(keys.copy_out.as_deref());
         let launched = std::mem::take(&mut self.launched);
-        self.read_preload(root.get("preload"), &mut codes);
+        self.read_preload(keys.preload.as_deref(), &mut codes);
         self.gather_modules();
         self.place_modules(&codes);
-        self.read_postlude(root.get("postlude"));
+        self.read_postlude(keys.postlude.as_deref());
         self.number_outputs();
-        self.read_expectations(root.get("expect"));
-        let counts = self.read_counts(root.get("counts"), root.get("sizes"));
-        let description = root.get("description").and_then(|node| self.text(node));
+        self.read_expectations(keys.expect.as_deref());
+        let counts = self.read_counts(keys.counts.as_deref(), keys.sizes.as_deref());
+        let description = keys.description.as_deref().and_then(|node| self.text(node));
 
         // Reported only now, so that a file with other problems has all of them listed.
         Some(LoadedApplication {

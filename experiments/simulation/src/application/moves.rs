@@ -4,34 +4,35 @@ use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_host_model::program::{BufferId, Moved, Range, Rows, Step};
 use counterpoint_protocols::bus::Direction;
 
-use super::keys::{FILL, ROWS, WITHIN};
+use super::keys::{
+    CopyInStep, CopyKeys, CopyOutStep, CopyWithinStep, MemsetKeys, MemsetStep, OnStream, PartKeys, RowKeys,
+    Single,
+};
 use super::reader::Reader;
 
-/// The keys under which rows are described.
-#[derive(Clone, Copy)]
-struct RowKeys {
-    element: &'static str,
-    pitch: &'static str,
-}
-
-const OWN: RowKeys = RowKeys { element: "element", pitch: "pitch" };
-const ON_HOST: RowKeys = RowKeys { element: "host_element", pitch: "host_pitch" };
-const TARGET: RowKeys = RowKeys { element: "to_element", pitch: "to_pitch" };
-
 impl Reader<'_> {
+    pub(super) fn copy_in(&mut self, keys: &CopyInStep) -> Option<Step> {
+        self.copy(&keys.copy_in, &keys.on, Direction::HostToDevice)
+    }
+
+    pub(super) fn copy_out(&mut self, keys: &CopyOutStep) -> Option<Step> {
+        self.copy(&keys.copy_out, &keys.on, Direction::DeviceToHost)
+    }
+
     /// A copy between host and device.
-    pub(super) fn copy(&mut self, step: &Node, node: &Node, direction: Direction) -> Option<Step> {
+    fn copy(&mut self, node: &Node, on: &OnStream, direction: Direction) -> Option<Step> {
         self.looked_at(node.span);
         if node.as_map().is_none() {
             let buffer = self.buffer(node)?;
-            let stream = self.stream_of(step, self.device_of(buffer))?;
+            let stream = self.stream_of(on, self.device_of(buffer))?;
             return Some(Step::Copy { direction, part: self.application.whole(buffer), stream });
         }
-        self.section(node, &ROWS)?;
-        let buffer = self.required(node, "buffer", ROWS.name).and_then(|name| self.buffer(name))?;
-        let device = self.rows(node, buffer)?;
-        let host = self.other_rows(node, buffer, ON_HOST, &device)?;
-        let stream = self.stream_of(step, self.device_of(buffer))?;
+        let keys: CopyKeys = self.read(node)?;
+        let buffer = self.buffer(&keys.buffer)?;
+        let device = self.rows(node, &keys.rows, buffer)?;
+        let host =
+            self.other_rows(node, buffer, (keys.host_element, keys.host_pitch, "host_pitch"), &device)?;
+        let stream = self.stream_of(on, self.device_of(buffer))?;
         if device.rows == 1 && host.offset == device.offset {
             let part = Range { buffer, offset: device.offset, bytes: device.bytes };
             return Some(Step::Copy { direction, part, stream });
@@ -39,34 +40,32 @@ impl Reader<'_> {
         Some(Step::Move { moved: Moved::Copy { direction, host, device }, stream })
     }
 
-    pub(super) fn memset(&mut self, step: &Node, node: &Node) -> Option<Step> {
+    pub(super) fn memset(&mut self, MemsetStep { memset: node, on }: &MemsetStep) -> Option<Step> {
         self.looked_at(node.span);
         let (rows, value) = if node.as_map().is_none() {
             let buffer = self.buffer(node)?;
             (self.application.whole(buffer).into(), None)
         } else {
-            self.section(node, &FILL)?;
-            let buffer = self.required(node, "buffer", FILL.name).and_then(|name| self.buffer(name))?;
-            let value = match node.get("value") {
+            let keys: MemsetKeys = self.read(node)?;
+            let buffer = self.buffer(&keys.buffer)?;
+            let value = match &keys.value {
                 Some(value) => Some(self.element_value(value, buffer)?),
                 None => None,
             };
-            (self.rows(node, buffer)?, value)
+            (self.rows(node, &keys.rows, buffer)?, value)
         };
         let size = self.element_bytes(rows.buffer) as usize;
         let value = value.unwrap_or_else(|| vec![0; size]).into();
-        let stream = self.stream_of(step, self.device_of(rows.buffer))?;
+        let stream = self.stream_of(on, self.device_of(rows.buffer))?;
         Some(Step::Move { moved: Moved::Fill { rows, value }, stream })
     }
 
-    pub(super) fn copy_within(&mut self, step: &Node, node: &Node) -> Option<Step> {
-        self.section(node, &WITHIN)?;
-        let from = self.required(node, "from", WITHIN.name).and_then(|name| self.buffer(name));
-        let to = self.required(node, "to", WITHIN.name).and_then(|name| self.buffer(name));
+    pub(super) fn copy_within(&mut self, CopyWithinStep { copy: node, on }: &CopyWithinStep) -> Option<Step> {
+        let keys = self.open(node)?;
+        let (from, to) = (self.buffer(&keys.from), self.buffer(&keys.to));
         let (from, to) = (from?, to?);
-        for key in ["from", "to"] {
-            self.looked_at(node.get(key)?.span);
-        }
+        self.looked_at(keys.from.span);
+        self.looked_at(keys.to.span);
         let (device, other) = (self.device_of(from), self.device_of(to));
         if device != other {
             let message = format!(
@@ -78,24 +77,24 @@ impl Reader<'_> {
             self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
             return None;
         }
-        let from = self.rows(node, from)?;
-        let to = self.other_rows(node, to, TARGET, &from)?;
+        let from = self.rows(node, &keys.rows, from)?;
+        let to = self.other_rows(node, to, (keys.to_element, keys.to_pitch, "to_pitch"), &from)?;
         if from.buffer == to.buffer && overlap(&from, &to) {
             let message = format!("the parts of `{}` overlap", self.name_of(to.buffer));
             let help = "what is copied must not be written by the same copy";
             self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
         }
-        let stream = self.stream_of(step, device)?;
+        let stream = self.stream_of(on, device)?;
         Some(Step::Move { moved: Moved::Within { from, to }, stream })
     }
 
-    /// The part of a buffer that the keys `element` and `elements` describe; all of it without them.
-    pub(super) fn part_of(&mut self, node: &Node, buffer: BufferId) -> Option<Range> {
-        let offset = self.offset_of_element(node, buffer)?;
+    /// A part of a buffer; all of it if no part is described.
+    pub(super) fn part_of(&mut self, keys: &PartKeys, buffer: BufferId) -> Option<Range> {
+        let offset = self.offset_of_element(keys.element.as_deref(), buffer)?;
         let size = self.element_bytes(buffer);
         let (name, bytes) = (self.name_of(buffer), self.application.buffers[buffer.0 as usize].bytes);
         let behind = bytes.saturating_sub(offset) / size;
-        let count = match node.get("elements") {
+        let count = match &keys.elements {
             Some(node) => {
                 let what = format!("the number of elements of `{name}` from {} on", offset / size);
                 self.count(node, &what, 1, behind.max(1))?
@@ -106,34 +105,39 @@ impl Reader<'_> {
     }
 
     /// The rows that a node describes; one row unless it says otherwise.
-    fn rows(&mut self, node: &Node, buffer: BufferId) -> Option<Rows> {
+    fn rows(&mut self, node: &Node, keys: &RowKeys, buffer: BufferId) -> Option<Rows> {
         let elements = self.application.buffers[buffer.0 as usize].bytes / self.element_bytes(buffer);
-        let rows = node.get("rows").map_or(Some(1), |node| self.count(node, "rows", 1, elements.max(1)))?;
-        let part = if rows > 1 {
-            self.required(node, "elements", "a part of several rows")?;
-            self.part_of(node, buffer)?
-        } else {
-            self.part_of(node, buffer)?
-        };
-        let pitch = self.pitch(node, OWN.pitch, buffer)?.unwrap_or(part.bytes);
+        let rows = keys.rows.as_ref();
+        let rows = rows.map_or(Some(1), |node| self.count(node, "rows", 1, elements.max(1)))?;
+        if rows > 1 {
+            self.required(keys.part.elements.as_deref(), node, "elements", "a part of several rows")?;
+        }
+        let part = self.part_of(&keys.part, buffer)?;
+        let pitch = self.pitch(keys.pitch.as_deref(), "pitch", buffer)?.unwrap_or(part.bytes);
         let rows = Rows { buffer, offset: part.offset, bytes: part.bytes, rows, pitch };
-        self.check_rows(node.get(OWN.pitch).unwrap_or(node).span, &rows)
+        self.check_rows(keys.pitch.as_deref().unwrap_or(node).span, &rows)
     }
 
     /// The rows on the other side of a copy, as many and as long; at the same place unless the node says otherwise.
-    fn other_rows(&mut self, node: &Node, buffer: BufferId, keys: RowKeys, one: &Rows) -> Option<Rows> {
+    fn other_rows(
+        &mut self,
+        node: &Node,
+        buffer: BufferId,
+        (element, pitch, key): (Option<Single>, Option<Single>, &str),
+        one: &Rows,
+    ) -> Option<Rows> {
         let size = self.element_bytes(buffer);
         let elements = self.application.buffers[buffer.0 as usize].bytes / size;
-        let offset = match node.get(keys.element) {
+        let offset = match &element {
             Some(node) => {
                 let what = format!("the element of `{}`", self.name_of(buffer));
                 self.count(node, &what, 0, elements.max(1) - 1)? * size
             }
             None => one.offset,
         };
-        let pitch = self.pitch(node, keys.pitch, buffer)?.unwrap_or(one.pitch);
-        let rows = Rows { buffer, offset, pitch, ..*one };
-        let place = node.get(keys.pitch).or_else(|| node.get(keys.element)).unwrap_or(node);
+        let distance = self.pitch(pitch.as_deref(), key, buffer)?.unwrap_or(one.pitch);
+        let rows = Rows { buffer, offset, pitch: distance, ..*one };
+        let place = pitch.as_deref().or(element.as_deref()).unwrap_or(node);
         self.check_whole(place.span, &rows)?;
         self.check_rows(place.span, &rows)
     }
@@ -157,8 +161,8 @@ impl Reader<'_> {
     }
 
     /// A distance of rows in bytes, if it is given.
-    fn pitch(&mut self, node: &Node, key: &str, buffer: BufferId) -> Option<Option<u64>> {
-        let Some(node) = node.get(key) else { return Some(None) };
+    fn pitch(&mut self, node: Option<&Node>, key: &str, buffer: BufferId) -> Option<Option<u64>> {
+        let Some(node) = node else { return Some(None) };
         let size = self.element_bytes(buffer);
         let elements = self.application.buffers[buffer.0 as usize].bytes / size;
         self.count(node, key, 1, elements.max(1)).map(|pitch| Some(pitch * size))

@@ -4,17 +4,17 @@ use counterpoint_framework::model::{Diagnostic, Node};
 use counterpoint_host_model::program::{DEFAULT_STREAM, LaunchStep, Step};
 
 use super::code::Codes;
+use super::keys::PipelineStep;
 use super::launches::MOST_INDEXED;
 use super::reader::Reader;
 
 impl Reader<'_> {
-    pub(super) fn pipeline(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
-        let batches = node.get("pipeline").and_then(|node| self.count(node, "pipeline", 1, MOST_INDEXED));
-        let inner = self.required(node, "do", "a pipeline");
-        self.required(node, "index", "a pipeline");
-        let (batches, inner) = (batches?, inner?);
+    pub(super) fn pipeline(&mut self, keys: &PipelineStep, node: &Node, codes: &mut Codes) -> Option<Step> {
+        let batches = self.count(&keys.pipeline, "pipeline", 1, MOST_INDEXED);
+        self.required(keys.round.index.as_deref(), node, "index", "a pipeline");
+        let (batches, inner) = (batches?, &keys.r#do);
         let before = self.diagnostics.reports();
-        let rounds = self.indexed_rounds(node, batches as u32, Some(inner), codes)?;
+        let rounds = self.indexed_rounds(&keys.round, batches as u32, inner, codes)?;
         if self.diagnostics.reports() > before {
             return None;
         }

@@ -4,22 +4,22 @@ use counterpoint_framework::model::{Diagnostic, Node};
 use counterpoint_host_model::program::{DEFAULT_STREAM, Moved, Step};
 
 use super::code::Codes;
-use super::keys::LOAD_STEP;
+use super::keys::LoadStep;
 use super::reader::Reader;
 
 impl Reader<'_> {
     /// Reads what is loaded, and the launches that run on it.
     pub(super) fn read_preload(&mut self, node: Option<&Node>, codes: &mut Codes) {
         for node in self.list(node, "steps") {
-            if let Some(load) = node.get("load") {
-                self.section(node, &LOAD_STEP);
+            if node.get("load").is_some() {
+                let Some(LoadStep { load }) = self.read(node) else { continue };
                 if !self.application.preload.is_empty() {
                     let help = "files come first: what kernels leave would be overwritten";
                     let message = "a file is loaded behind a launch";
                     self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
                 }
-                let transfer = self.load(load);
-                let Some((input, buffer)) = transfer else { continue };
+                let loaded = self.open(&load).and_then(|keys| self.load(&keys));
+                let Some((input, buffer)) = loaded else { continue };
                 self.preloaded.extend(input);
                 self.application.preloaded.push(buffer);
                 continue;

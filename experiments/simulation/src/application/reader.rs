@@ -5,12 +5,13 @@ use std::ops::Range as Between;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use counterpoint_framework::model::{Diagnostic, Diagnostics, FileId, Key, Node, Registry, SourceMap, Span};
+use counterpoint_framework::model::{
+    self, Diagnostic, Diagnostics, FileId, Key, Later, Node, Params, Registry, SourceMap, Span,
+};
 use counterpoint_host_model::program::{Application, BufferId};
 use counterpoint_ptx::Kernel;
 
 use super::input::InputFile;
-use super::keys::Section;
 use super::loaded::{Expectation, Launched};
 use super::parameters::Parameters;
 use super::stream_names::StreamNames;
@@ -171,14 +172,24 @@ impl<'a> Reader<'a> {
         Some(entries)
     }
 
-    pub(super) fn section<'n>(&mut self, node: &'n Node, section: &Section) -> Option<&'n [(Key, Node)]> {
-        let known: Vec<&str> = section.keys.iter().map(|key| key.name).collect();
-        self.keys(node, &known, section.name)
+    /// The declared keys of a map; problems with them are reported.
+    pub(super) fn read<P: Params>(&mut self, node: &Node) -> Option<P> {
+        P::read(node, &mut model::Reader::new(self.registry.families(), &mut self.diagnostics))
     }
 
-    /// The value of a key that must be there.
-    pub(super) fn required<'n>(&mut self, map: &'n Node, key: &str, what: &str) -> Option<&'n Node> {
-        let found = map.get(key);
+    /// The declared keys of a value.
+    pub(super) fn open<P: Params>(&mut self, value: &Later<P>) -> Option<P> {
+        self.read(value)
+    }
+
+    /// The value of a key that must be there for a reason that its declaration does not know.
+    pub(super) fn required<'n>(
+        &mut self,
+        found: Option<&'n Node>,
+        map: &Node,
+        key: &str,
+        what: &str,
+    ) -> Option<&'n Node> {
         if found.is_none() && map.as_map().is_some() {
             self.diagnostics.error(map.span, format!("{what} needs the key `{key}`"));
         }

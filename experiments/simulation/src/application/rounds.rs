@@ -5,15 +5,16 @@ use counterpoint_framework::topology::expression::Number;
 use counterpoint_host_model::program::Step;
 
 use super::code::Codes;
+use super::keys::RoundKeys;
 use super::reader::Reader;
 
 impl Reader<'_> {
-    /// Reads the steps of each round; `scope` has the keys `index` and `let`.
+    /// Reads the steps of each round.
     pub(super) fn indexed_rounds(
         &mut self,
-        scope: &Node,
+        scope: &RoundKeys,
         times: u32,
-        inner: Option<&Node>,
+        inner: &Node,
         codes: &mut Codes,
     ) -> Option<Vec<Vec<Step>>> {
         let mut rounds = Vec::new();
@@ -21,17 +22,17 @@ impl Reader<'_> {
         Some(rounds)
     }
 
-    /// Reads what each round has; `scope` has the keys `index` and `let`.
+    /// Reads what each round has.
     pub(super) fn each_round(
         &mut self,
-        scope: &Node,
+        scope: &RoundKeys,
         times: u32,
         mut read: impl FnMut(&mut Self),
     ) -> Option<()> {
-        let index = scope.get("index")?;
+        let index = scope.index.as_ref()?;
         let name = self.text(index)?;
         self.check_new(&name, index.span)?;
-        let values = scope.get("let");
+        let values = scope.values.as_deref();
         if let Some(values) = values.filter(|values| values.as_map().is_none()) {
             let message = format!("expected values by their names, found {}", values.shape());
             self.diagnostics.error(values.span, message);

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use counterpoint_framework::model::{Diagnostic, Node, Span};
+use counterpoint_framework::model::{Diagnostic, Later, Node, Span};
 use counterpoint_host_model::program::{Awaited, DEFAULT_STREAM, EventId, Step, Stream};
 
-use super::keys::EVENT;
+use super::keys::{EventKeys, OnStream, RecordStep, SynchronizeStep, WaitStep};
 use super::reader::Reader;
 use super::stream_names::{EventUse, StreamNames, StreamUse, Wait};
 
@@ -18,8 +18,8 @@ const ALL: &str = "all";
 
 impl Reader<'_> {
     /// The number of the stream on which a step runs something on a device.
-    pub(super) fn stream_of(&mut self, step: &Node, device: u32) -> Option<u32> {
-        let Some(node) = step.get("stream") else { return Some(DEFAULT_STREAM) };
+    pub(super) fn stream_of(&mut self, on: &OnStream, device: u32) -> Option<u32> {
+        let Some(node) = &on.stream else { return Some(DEFAULT_STREAM) };
         let number = self.stream(node)?;
         let stream = self.names.named(number)?;
         let first = *stream.device.get_or_insert(device);
@@ -48,32 +48,34 @@ impl Reader<'_> {
     }
 
     /// Value of `record` and `wait`: the event, its place, and the stream.
-    fn event_on_stream(&mut self, node: &Node) -> Option<(EventId, Span, u32)> {
-        self.section(node, &EVENT)?;
-        let event = self.required(node, "event", "an event")?;
-        let name = self.text(event)?;
+    fn event_on_stream(&mut self, node: &Later<EventKeys>) -> Option<(EventId, Span, u32)> {
+        let EventKeys { event, stream } = self.open(node)?;
+        let name = self.text(&event)?;
         if name == ALL {
             self.diagnostics.error(event.span, format!("`{ALL}` is everything, and no event's name"));
             return None;
         }
-        let stream = node.get("stream").map_or(Some(DEFAULT_STREAM), |node| self.stream(node))?;
+        let stream = stream.map_or(Some(DEFAULT_STREAM), |node| self.stream(&node))?;
         Some((self.names.event(name), event.span, stream))
     }
 
-    pub(super) fn record(&mut self, node: &Node) -> Option<Step> {
-        let (event, span, stream) = self.event_on_stream(node)?;
+    pub(super) fn record(&mut self, RecordStep { record }: &RecordStep) -> Option<Step> {
+        let (event, span, stream) = self.event_on_stream(record)?;
         self.names.events[event.0 as usize].recorded.push((span, stream));
         Some(Step::Record(event, stream))
     }
 
-    pub(super) fn wait(&mut self, node: &Node) -> Option<Step> {
-        let (event, span, stream) = self.event_on_stream(node)?;
+    pub(super) fn wait(&mut self, WaitStep { wait }: &WaitStep) -> Option<Step> {
+        let (event, span, stream) = self.event_on_stream(wait)?;
         self.names.waits.push(Wait { span, event, stream: Some(stream), again: self.rounds > 0 });
         Some(Step::Wait(event, stream))
     }
 
     /// A wait of the host.
-    pub(super) fn synchronize(&mut self, node: &Node) -> Option<Step> {
+    pub(super) fn synchronize(
+        &mut self,
+        SynchronizeStep { synchronize: node }: &SynchronizeStep,
+    ) -> Option<Step> {
         let name = self.text(node)?;
         if name == ALL {
             return Some(Step::Synchronize(Awaited::All));

@@ -5,7 +5,7 @@ use counterpoint_host_model::program::{Argument, BufferId};
 use counterpoint_ptx::{Kernel, Param, ParamField};
 
 use super::arguments::number_bytes;
-use super::keys::{ELEMENT, TYPED};
+use super::keys::{BitsKeys, ElementKeys, TypedKeys};
 use super::reader::Reader;
 use crate::workloads::element::Element;
 
@@ -181,8 +181,8 @@ impl Reader<'_> {
             self.diagnostics.report(Diagnostic::new(node.span, message).help(TYPES));
             return None;
         }
-        let entries = self.section(node, &TYPED)?;
-        let [(key, values)] = entries else {
+        self.read::<TypedKeys>(node)?;
+        let Some([(key, values)]) = node.as_map() else {
             self.diagnostics
                 .report(Diagnostic::new(node.span, "expected one type with its values").help(TYPES));
             return None;
@@ -228,9 +228,8 @@ impl Reader<'_> {
         let element = self.elements[buffer.0 as usize];
         let of = format!("`{}` has elements of type {}", self.name_of(buffer), element.name());
         if node.as_map().is_some() {
-            self.section(node, &super::keys::BITS)?;
-            let written = self.required(node, "bytes", super::keys::BITS.name)?;
-            let bytes = self.hexadecimal(written)?;
+            let BitsKeys { bytes: written } = self.read(node)?;
+            let bytes = self.hexadecimal(&written)?;
             if bytes.len() != element.bytes() {
                 let message = format!("an element has {} bytes, found {}", element.bytes(), bytes.len());
                 self.diagnostics.report(Diagnostic::new(written.span, message).help(of));
@@ -270,9 +269,7 @@ impl Reader<'_> {
         is_element: bool,
         device: u32,
     ) -> Option<Member> {
-        if is_element {
-            self.section(node, &ELEMENT)?;
-        }
+        let keys: Option<ElementKeys> = if is_element { Some(self.read(node)?) } else { None };
         let buffer = self.buffer(written)?;
         let lies_on = self.application.buffers[buffer.0 as usize].device;
         if lies_on != device {
@@ -280,7 +277,8 @@ impl Reader<'_> {
             let message = format!("`{name}` lies on device {lies_on}, the launch is on {device}");
             self.diagnostics.error(written.span, message);
         }
-        let offset = if is_element { self.offset_of_element(node, buffer)? } else { 0 };
+        let element = keys.and_then(|keys| keys.element);
+        let offset = self.offset_of_element(element.as_deref(), buffer)?;
         Some(Member::Address(buffer, offset))
     }
 }

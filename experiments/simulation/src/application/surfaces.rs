@@ -4,7 +4,7 @@ use counterpoint_framework::model::Node;
 use counterpoint_host_model::program::BoundSurface;
 use counterpoint_ptx::surface::Surface;
 
-use super::keys::SURFACE;
+use super::keys::SurfaceKeys;
 use super::reader::Reader;
 use super::textures::Bound;
 
@@ -18,7 +18,6 @@ impl Reader<'_> {
             return;
         };
         for (key, value) in entries {
-            self.section(value, &SURFACE);
             if self.application.buffers.iter().any(|buffer| buffer.name == key.name) {
                 self.diagnostics.error(key.span, format!("`{}` is a buffer already", key.name));
             } else if self.application.textures.iter().any(|texture| texture.name == key.name) {
@@ -31,7 +30,8 @@ impl Reader<'_> {
     }
 
     fn surface(&mut self, name: &str, node: &Node) -> Option<BoundSurface> {
-        let bound = self.bound(node, &SURFACE)?;
+        let keys: SurfaceKeys = self.read(node)?;
+        let bound = self.bound(&keys.bound)?;
         let Bound { buffer, start, element, size, layers, channels } = bound;
         let element_bytes = element.bytes() as u32 * channels;
         if !element_bytes.is_power_of_two() || element_bytes > 16 {

@@ -1,10 +1,10 @@
 //! `tasks:`: narrow tasks, each a launch of a few threads with the copies that belong to it alone.
 
-use counterpoint_framework::model::{Diagnostic, Node};
+use counterpoint_framework::model::{Diagnostic, Node, Params};
 use counterpoint_host_model::program::{Range, Step, Task};
 
 use super::code::Codes;
-use super::keys::{PART, TASK};
+use super::keys::{BufferPartKeys, OnStream, TaskKeys, TasksStep};
 use super::reader::Reader;
 
 /// Tasks of a step at most: each is kept with its arguments.
@@ -12,12 +12,12 @@ const MOST_TASKS: u64 = 1 << 20;
 
 impl Reader<'_> {
     /// Tasks: a number of one kind, or rounds with one of each kind.
-    pub(super) fn tasks(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
-        let times = node.get("tasks").and_then(|node| self.count(node, "tasks", 0, MOST_TASKS));
-        let index = self.required(node, "index", "tasks");
-        let kinds = match node.get("do") {
+    pub(super) fn tasks(&mut self, keys: TasksStep, node: &Node, codes: &mut Codes) -> Option<Step> {
+        let times = self.count(&keys.tasks, "tasks", 0, MOST_TASKS);
+        let index = self.required(keys.round.index.as_deref(), node, "index", "tasks");
+        let kinds = match &keys.r#do {
             Some(inner) => self.kinds_of_tasks(node, inner)?,
-            None => std::slice::from_ref(node),
+            None => vec![(keys.task, node)],
         };
         let (times, index) = (times?, index?);
         if times * kinds.len() as u64 > MOST_TASKS {
@@ -27,18 +27,18 @@ impl Reader<'_> {
             return None;
         }
         let mut tasks = Vec::with_capacity(times as usize * kinds.len());
-        self.each_round(node, times as u32, |reader| {
-            for kind in kinds {
-                tasks.extend(reader.task(kind, codes));
+        self.each_round(&keys.round, times as u32, |reader| {
+            for (keys, node) in &kinds {
+                tasks.extend(reader.task(keys, node, codes));
             }
         })?;
-        self.check_devices(kinds, &tasks);
+        self.check_devices(&kinds, &tasks);
         Some(Step::Tasks(tasks.into()))
     }
 
     /// The kinds of tasks that stand under `do`.
-    fn kinds_of_tasks<'n>(&mut self, node: &Node, inner: &'n Node) -> Option<&'n [Node]> {
-        let of_one = TASK.keys.iter().find_map(|key| Some((key.name, node.get(key.name)?)));
+    fn kinds_of_tasks<'n>(&mut self, node: &Node, inner: &'n Node) -> Option<Vec<(TaskKeys, &'n Node)>> {
+        let of_one = TaskKeys::names().into_iter().find_map(|name| Some((name, node.get(name)?)));
         if let Some((name, value)) = of_one {
             let message = format!("`{name}` beside `do`");
             let help = "tasks of several kinds stand under `do`, each with its own keys";
@@ -50,19 +50,16 @@ impl Reader<'_> {
             self.diagnostics.error(inner.span, "a round of tasks needs a task");
             return None;
         }
-        for kind in kinds {
-            self.section(kind, &TASK)?;
-        }
-        Some(kinds)
+        kinds.iter().map(|kind| Some((self.read(kind)?, kind))).collect()
     }
 
-    fn task(&mut self, node: &Node, codes: &mut Codes) -> Option<Task> {
-        let copy_in = self.parts(node, "copy_in");
-        let launch = self.launch(node, codes);
-        let copy_out = self.parts(node, "copy_out");
-        let barrier = node.get("barrier").map_or(Some(false), |node| self.is_true(node));
+    fn task(&mut self, keys: &TaskKeys, node: &Node, codes: &mut Codes) -> Option<Task> {
+        let copy_in = self.parts(keys.copy_in.as_deref());
+        let launch = self.launch(&keys.launch, &OnStream::default(), node, codes);
+        let copy_out = self.parts(keys.copy_out.as_deref());
+        let barrier = keys.barrier.as_ref().map_or(Some(false), |node| self.is_true(node));
         let launch = launch?;
-        self.note(node, &launch, true);
+        self.note(node, &launch, true, None);
         for (key, extent) in [("grid", launch.grid), ("block", launch.block)] {
             if let Some(node) = node.get(key).filter(|_| extent[1..] != [1, 1]) {
                 let help = "a task knows its threads by one number";
@@ -74,8 +71,8 @@ impl Reader<'_> {
     }
 
     /// Parts of buffers that are copied for a task.
-    fn parts(&mut self, node: &Node, key: &str) -> Option<Vec<Range>> {
-        let nodes = self.list(node.get(key), "parts of buffers");
+    fn parts(&mut self, node: Option<&Node>) -> Option<Vec<Range>> {
+        let nodes = self.list(node, "parts of buffers");
         let parts: Vec<_> = nodes.iter().map(|node| self.part(node)).collect();
         parts.into_iter().collect()
     }
@@ -87,10 +84,9 @@ impl Reader<'_> {
             let buffer = self.buffer(node)?;
             return Some(self.application.whole(buffer));
         }
-        self.section(node, &PART)?;
-        let written = self.required(node, "buffer", PART.name)?;
-        let buffer = self.buffer(written)?;
-        self.part_of(node, buffer)
+        let BufferPartKeys { buffer, part } = self.read(node)?;
+        let buffer = self.buffer(&buffer)?;
+        self.part_of(&part, buffer)
     }
 
     fn is_true(&mut self, node: &Node) -> Option<bool> {
@@ -103,9 +99,9 @@ impl Reader<'_> {
     }
 
     /// All tasks of a step, and what is copied for them, are on one device.
-    fn check_devices(&mut self, kinds: &[Node], tasks: &[Task]) {
+    fn check_devices(&mut self, kinds: &[(TaskKeys, &Node)], tasks: &[Task]) {
         let Some(first) = tasks.first().map(|task| task.launch.device) else { return };
-        for (task, node) in tasks.iter().zip(kinds) {
+        for (task, (_, node)) in tasks.iter().zip(kinds) {
             let elsewhere = |part: &Range| self.application.buffers[part.buffer.0 as usize].device != first;
             if task.launch.device != first || task.copies().any(elsewhere) {
                 let message = format!("the tasks of a step run on one device, this one not on {first} alone");

@@ -4,7 +4,7 @@ use counterpoint_framework::model::{Diagnostic, Node};
 use counterpoint_host_model::program::{BoundTexture, BufferId};
 use counterpoint_ptx::texture::{AddressMode, Channel, Texture};
 
-use super::keys::{Section, TEXTURE};
+use super::keys::{BoundKeys, TextureKeys};
 use super::reader::Reader;
 use crate::workloads::element::Element;
 
@@ -47,7 +47,6 @@ impl Reader<'_> {
             return;
         };
         for (key, value) in entries {
-            self.section(value, &TEXTURE);
             if self.application.buffers.iter().any(|buffer| buffer.name == key.name) {
                 self.diagnostics.error(key.span, format!("`{}` is a buffer already", key.name));
             }
@@ -58,17 +57,17 @@ impl Reader<'_> {
     }
 
     /// The keys that textures and surfaces have in common.
-    pub(super) fn bound(&mut self, node: &Node, section: &Section) -> Option<Bound> {
-        let buffer = self.required(node, "of", section.name).and_then(|node| self.buffer(node));
-        let size =
-            self.required(node, "size", section.name).and_then(|size| self.extent(size, "size", MOST_TEXELS));
-        let channels = node.get("channels").map_or(Some(1), |node| self.count(node, "channels", 1, 4));
-        let layers = match node.get("layers") {
+    pub(super) fn bound(&mut self, keys: &BoundKeys) -> Option<Bound> {
+        let buffer = self.buffer(&keys.of);
+        let size = self.extent(&keys.size, "size", MOST_TEXELS);
+        let channels = keys.channels.as_ref().map_or(Some(1), |node| self.count(node, "channels", 1, 4));
+        let layers = match &keys.layers {
             None => Some(None),
             Some(node) => self.count(node, "layers", 1, MOST_LAYERS).map(|count| Some(count as u32)),
         };
-        let named = node.get("type").map(|node| self.element(node));
-        let first = node.get("element").map_or(Some(0), |node| self.count(node, "element", 0, MOST_ELEMENTS));
+        let named = keys.channel.as_ref().map(|node| self.element(node));
+        let first =
+            keys.element.as_ref().map_or(Some(0), |node| self.count(node, "element", 0, MOST_ELEMENTS));
         let buffer = buffer?;
         let own = self.elements[buffer.0 as usize];
         let start = first? * own.bytes() as u64;
@@ -88,15 +87,16 @@ impl Reader<'_> {
     }
 
     fn texture(&mut self, name: &str, node: &Node) -> Option<BoundTexture> {
-        let bound = self.bound(node, &TEXTURE);
-        let linear = self.one_of(node, "filter", ["point", "linear"]);
-        let normalized = self.one_of(node, "coordinates", ["texels", "normalized"]);
-        let address = node.get("edge").map_or(Some([AddressMode::Clamp; 3]), |node| self.edges(node));
-        let pitch = match node.get("pitch") {
+        let keys: TextureKeys = self.read(node)?;
+        let bound = self.bound(&keys.bound);
+        let linear = self.one_of(keys.filter.as_deref(), "filter", ["point", "linear"]);
+        let normalized = self.one_of(keys.coordinates.as_deref(), "coordinates", ["texels", "normalized"]);
+        let address = keys.edge.map_or(Some([AddressMode::Clamp; 3]), |node| self.edges(&node));
+        let pitch = match keys.pitch {
             None => Some(None),
-            Some(node) => self.count(node, "pitch", 1, MOST_ELEMENTS).map(Some),
+            Some(node) => self.count(&node, "pitch", 1, MOST_ELEMENTS).map(Some),
         };
-        let fractions = self.one_of(node, "read", ["elements", "fractions"]);
+        let fractions = self.one_of(keys.read.as_deref(), "read", ["elements", "fractions"]);
         let bound = bound?;
         let Bound { buffer, start, element, size, layers, channels } = bound;
         let own = self.elements[buffer.0 as usize].bytes() as u64;
@@ -163,8 +163,8 @@ impl Reader<'_> {
     }
 
     /// Whether a key that may be missing has the second of two values; the first one is the default.
-    fn one_of(&mut self, node: &Node, key: &str, values: [&str; 2]) -> Option<bool> {
-        let Some(value) = node.get(key) else { return Some(false) };
+    fn one_of(&mut self, value: Option<&Node>, key: &str, values: [&str; 2]) -> Option<bool> {
+        let Some(value) = value else { return Some(false) };
         let text = self.text(value)?;
         let found = values.iter().position(|known| *known == text);
         if found.is_none() {

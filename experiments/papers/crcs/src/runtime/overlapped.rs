@@ -22,7 +22,8 @@ use std::sync::Arc;
 
 use counterpoint::component::{Choice, Params, Variant};
 use counterpoint::host::program::{
-    Application, BufferId, Condition, DEFAULT_STREAM, HostStep, LaunchStep, Moved, Range, Step, Transfer,
+    Application, BufferId, Condition, Cursor, DEFAULT_STREAM, Elementary, HostStep, LaunchStep, Next, Range,
+    Step, Transfer,
 };
 use counterpoint::host::{self, Driver, Move, Piece, Runtime, Sends, Thread, Walks, async_trait, phases};
 use counterpoint::kernel::Fault;
@@ -242,30 +243,23 @@ fn in_turn(arrays: &[Vec<Move>]) -> Vec<Move> {
 /// The meaning of names when all steps have been done; their buffers are named by the meaning before.
 fn final_meaning(application: &Application, names: &[BufferId]) -> Result<Vec<BufferId>, Fault> {
     let mut meaning: Vec<BufferId> = (0..application.buffers.len() as u32).map(BufferId).collect();
-    exchange(&application.steps, &mut meaning)?;
-    Ok(names.iter().map(|name| meaning[name.0 as usize]).collect())
-}
-
-fn exchange(steps: &[Step], meaning: &mut [BufferId]) -> Result<(), Fault> {
-    for step in steps {
-        match step {
-            Step::Swap(a, b) => meaning.swap(a.0 as usize, b.0 as usize),
-            Step::Repeat(times, steps) => {
-                for _ in 0..*times {
-                    exchange(steps, meaning)?;
-                }
-            }
-            Step::CoRun { rounds, .. } => exchange(rounds, meaning)?,
-            Step::Loop { steps, .. } if steps.iter().any(|it| it.any(&|it| matches!(it, Step::Swap(..)))) => {
-                return Err(Fault::new(
-                    "`overlapped` prepares copies before kernels run, and cannot tell which buffer a name means behind a \
-                     loop that swaps and whose rounds nobody knows",
-                ));
-            }
-            _ => {}
+    let swaps = |step: &Step| matches!(step, Step::Swap(..));
+    let is_open = |step: &Step| matches!(step, Step::Loop { .. }) && step.any(&swaps);
+    if application.steps.iter().any(|step| step.any(&is_open)) {
+        return Err(Fault::new(
+            "`overlapped` prepares copies before kernels run, and cannot tell which buffer a name means behind a loop that \
+             swaps and whose rounds nobody knows",
+        ));
+    }
+    let mut cursor = Cursor::new(&application.steps);
+    while let Some(next) = cursor.next() {
+        match next {
+            Next::Swap(a, b) => meaning.swap(a.0 as usize, b.0 as usize),
+            Next::Inspect(_) => cursor.looked(true)?,
+            Next::Do(_) | Next::Group(_) => {}
         }
     }
-    Ok(())
+    Ok(names.iter().map(|name| meaning[name.0 as usize]).collect())
 }
 
 /// True for an application of the paper's kind: it makes whole arrays before its kernels and writes whole ones behind them. Buffers that are
@@ -336,9 +330,8 @@ struct Sender {
     parent: SpanId,
 }
 
-#[async_trait(?Send)]
-impl Sends for Sender {
-    async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
+impl Sender {
+    async fn launch(&self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
         let parent = Some(self.parent);
         let Some(kernel) = self.profilers.get(&key(launch)) else {
             // Nobody can tell which pages it touches.
@@ -353,37 +346,31 @@ impl Sends for Sender {
         driver.launch_as(launch, DEFAULT_STREAM, gated, parent).await?;
         Ok(())
     }
+}
 
-    async fn copy(
-        &mut self,
-        driver: &mut Driver<'_>,
-        direction: Direction,
-        part: Range,
-        _stream: u32,
-    ) -> Result<(), Fault> {
-        let copy = driver.copy_part(direction, part, DEFAULT_STREAM, Some(self.parent)).await?;
-        driver.wait(copy).await
-    }
-
-    async fn move_rows(&mut self, driver: &mut Driver<'_>, moved: &Moved, _stream: u32) -> Result<(), Fault> {
-        let moved = driver.move_rows(moved, DEFAULT_STREAM, Some(self.parent)).await?;
-        driver.wait(moved).await
-    }
-
-    async fn host(&mut self, driver: &mut Driver<'_>, step: &HostStep) -> Result<(), Fault> {
-        driver.host(step, Some(self.parent)).await
-    }
-
-    async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {
+#[async_trait(?Send)]
+impl Sends for Sender {
+    async fn send(&mut self, driver: &mut Driver<'_>, step: Elementary<'_>) -> Result<(), Fault> {
+        let parent = Some(self.parent);
         match step {
-            Step::Synchronize(_) => driver.drain().await?,
-            Step::Free(name) => {
-                driver.drain().await?;
-                driver.free(*name)?;
+            Elementary::Launch(launch) => self.launch(driver, launch).await,
+            Elementary::Copy { direction, part, .. } => {
+                let copy = driver.copy_part(direction, part, DEFAULT_STREAM, parent).await?;
+                driver.wait(copy).await
             }
-            _ => {}
+            Elementary::Move { moved, .. } => {
+                let moved = driver.move_rows(moved, DEFAULT_STREAM, parent).await?;
+                driver.wait(moved).await
+            }
+            Elementary::Host(step) => driver.host(step, parent).await,
+            Elementary::Synchronize(_) => driver.drain().await,
+            Elementary::Free(name) => {
+                driver.drain().await?;
+                driver.free(name)
+            }
+            // All is in one stream.
+            Elementary::Record(..) | Elementary::Wait(..) => Ok(()),
         }
-        Ok(())
     }
 
     async fn inspect(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {

@@ -45,14 +45,10 @@ impl Walks for Pipelined {
         &mut self.others
     }
 
-    async fn pipeline(
-        &mut self,
-        driver: &mut Driver<'_>,
-        kernels: u32,
-        launches: &[Step],
-    ) -> Result<(), Fault> {
+    async fn group(&mut self, driver: &mut Driver<'_>, group: &Step) -> Result<bool, Fault> {
+        let &Step::Pipeline { kernels, ref launches } = group else { return Ok(false) };
         let launches: Vec<&LaunchStep> = Step::launches(launches);
-        let Some(device) = launches.first().map(|launch| launch.device) else { return Ok(()) };
+        let Some(device) = launches.first().map(|launch| launch.device) else { return Ok(false) };
         driver.drain().await?;
         let Plan { width, alone, barriers } = self.plan;
         let streams = if width == Width::All { kernels } else { 2 };
@@ -80,6 +76,7 @@ impl Walks for Pipelined {
                 ends.push((own, driver.record(device, own).await));
             }
         }
-        driver.drain().await
+        driver.drain().await?;
+        Ok(true)
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use counterpoint::host::program::Application;
+use counterpoint::host::program::{Application, DEFAULT_STREAM};
 use counterpoint::host::{Driver, postlude, prelude};
 use counterpoint::kernel::Fault;
 use counterpoint::messages::bus::{CommandId, Direction};
@@ -114,8 +114,8 @@ impl<'d, 'a> Executor<'d, 'a> {
         let phase = self.driver.begin(Some(run), Level::Phases, title);
         let results = self.programs.iter().flat_map(|program| &program.copy_out).copied();
         let results: Vec<_> = results.filter(|_| direction == Direction::DeviceToHost).collect();
-        for &buffer in own.iter().chain(&results) {
-            let copy = self.driver.copy(direction, buffer, 0, Some(phase)).await?;
+        for part in own.iter().map(|&buffer| application.whole(buffer)).chain(results) {
+            let copy = self.driver.copy_part(direction, part, DEFAULT_STREAM, Some(phase)).await?;
             self.driver.wait(copy).await?;
         }
         self.driver.end(phase);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use counterpoint::host::program::{Application, Argument, BufferId, LaunchStep, Step};
+use counterpoint::host::program::{Application, Argument, LaunchStep, Range, Step};
 use counterpoint::kernel::Fault;
 use counterpoint::ptx::slice::{self, Slice, sliced};
 use counterpoint::ptx::{self, Kernel, PtxError};
@@ -17,7 +17,7 @@ pub(super) struct Program {
     /// The kernel that runs slices of it.
     twin: Arc<Kernel>,
     /// Results that are copied back when the queue is empty.
-    pub(super) copy_out: Vec<BufferId>,
+    pub(super) copy_out: Vec<Range>,
 }
 
 impl Program {
@@ -40,7 +40,7 @@ impl Program {
 }
 
 /// The applications that a queue takes its kernels from, each with its step and its results.
-fn members(application: &Application) -> Vec<(&str, Option<&Step>, &[BufferId])> {
+fn members(application: &Application) -> Vec<(&str, Option<&Step>, &[Range])> {
     match only_step(&application.steps) {
         Some(Step::CoRun { members, rounds }) => {
             let pairs = members.iter().zip(rounds);
@@ -63,7 +63,7 @@ fn only_step(steps: &[Step]) -> Option<&Step> {
 }
 
 /// An application's name, its launch and its results.
-type Launched<'a> = (&'a str, &'a LaunchStep, &'a [BufferId]);
+type Launched<'a> = (&'a str, &'a LaunchStep, &'a [Range]);
 
 /// The launch of each application, with its name and its results.
 ///

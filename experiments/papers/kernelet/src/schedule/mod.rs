@@ -96,7 +96,7 @@ pub fn profit<const N: usize>(alone: [f64; N], together: [f64; N]) -> f64 {
 ///
 /// ```
 /// use counterpoint_kernelet::model::Memory;
-/// use counterpoint_kernelet::schedule::{Machine, Options, Profile, choose};
+/// use counterpoint_kernelet::schedule::{GpuDescription, Options, Profile, choose};
 /// use counterpoint::messages::launch::SmResources;
 ///
 /// let computes = Profile {

@@ -4,7 +4,7 @@
 //!
 //! Nobody knows that a task has ended before the whole batch has: that is the latency of each.
 
-use counterpoint::host::program::{BufferId, DEFAULT_STREAM, LaunchStep, Range, Task};
+use counterpoint::host::program::{BufferId, DEFAULT_STREAM, LaunchStep, Range, Step, Task};
 use counterpoint::host::{Driver, Sender, Sends, Walks, async_trait, phases};
 use counterpoint::kernel::Fault;
 use counterpoint::messages::bus::Direction;
@@ -119,8 +119,9 @@ impl Walks for Batches<'_> {
         &mut self.others
     }
 
-    async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
-        let Some(key) = narrow::key_of(tasks)? else { return Ok(()) };
+    async fn group(&mut self, driver: &mut Driver<'_>, group: &Step) -> Result<bool, Fault> {
+        let Step::Tasks(tasks) = group else { return Ok(false) };
+        let Some(key) = narrow::key_of(tasks)? else { return Ok(false) };
         driver.drain().await?;
         self.copies(driver, Copies::Apart, tasks, Direction::HostToDevice).await?;
         let span = driver.begin(Some(self.parent), Level::Phases, "tasks");
@@ -128,6 +129,7 @@ impl Walks for Batches<'_> {
             self.batch(driver, &key, tasks, batch).await?;
         }
         driver.end(span);
-        self.copies(driver, Copies::Apart, tasks, Direction::DeviceToHost).await
+        self.copies(driver, Copies::Apart, tasks, Direction::DeviceToHost).await?;
+        Ok(true)
     }
 }

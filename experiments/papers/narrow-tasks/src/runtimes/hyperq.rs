@@ -5,7 +5,7 @@
 //! the step. Everything else is done as the runtime `serial` does it.
 
 use counterpoint::component::{Params, Variant};
-use counterpoint::host::program::{Application, Range, Task};
+use counterpoint::host::program::{Application, Range, Step};
 use counterpoint::host::{Driver, Runtime, Sender, Sends, Walks, async_trait, phases};
 use counterpoint::kernel::Fault;
 use counterpoint::messages::bus::Direction;
@@ -81,7 +81,8 @@ impl Walks for Tasks<'_> {
         &mut self.others
     }
 
-    async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
+    async fn group(&mut self, driver: &mut Driver<'_>, group: &Step) -> Result<bool, Fault> {
+        let Step::Tasks(tasks) = group else { return Ok(false) };
         // Stream 0 is the default one, for which all others wait. Earlier commands are on it.
         driver.drain().await?;
         let (streams, parent) = (1..self.params.streams + 1, self.parent);
@@ -103,6 +104,6 @@ impl Walks for Tasks<'_> {
         if self.params.copies == Copies::Apart {
             copy_all(driver, tasks, Direction::DeviceToHost, streams, parent).await?;
         }
-        Ok(())
+        Ok(true)
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use counterpoint::component::{Params, Variant};
 use counterpoint::host::program::{
-    Application, BufferId, Condition, HostStep, LaunchStep, Moved, Range, Step, Task,
+    Application, BufferId, Condition, Elementary, LaunchStep, Moved, Range, Step, Task,
 };
 use counterpoint::host::{Driver, Memories, Runtime, Sends, Walks, async_trait, postlude, prelude};
 use counterpoint::kernel::Fault;
@@ -168,47 +168,8 @@ impl OnCpu {
         driver.write_part(part, values).await
     }
 
-    /// A thread takes a task.
-    async fn begin(
-        &mut self,
-        driver: &mut Driver<'_>,
-        thread: usize,
-        task: usize,
-        of: &Task,
-    ) -> Result<Running, Fault> {
-        let since = driver.now();
-        let span = driver.begin_task(self.parent, of.launch.kernel.name(), thread);
-        for &part in &of.copy_in {
-            self.take(driver, part).await?;
-        }
-        let Statistics { warp_instructions, thread_instructions, .. } =
-            self.memory.execute(driver, &of.launch)?;
-        driver.count_task();
-        let cycles = driver.cores().cycles(warp_instructions, thread_instructions);
-        Ok(Running { task, end: driver.now() + driver.cycles(cycles), since, span })
-    }
-}
-
-#[async_trait(?Send)]
-impl Sends for OnCpu {
-    async fn launch(&mut self, _driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
-        Err(not_a_task(launch))
-    }
-
-    async fn copy(
-        &mut self,
-        driver: &mut Driver<'_>,
-        direction: Direction,
-        part: Range,
-        _stream: u32,
-    ) -> Result<(), Fault> {
-        match direction {
-            Direction::HostToDevice => self.take(driver, part).await,
-            Direction::DeviceToHost => self.put(driver, part).await,
-        }
-    }
-
-    async fn move_rows(&mut self, driver: &mut Driver<'_>, moved: &Moved, _stream: u32) -> Result<(), Fault> {
+    /// Copies rows between host memory and the memory that tasks see.
+    async fn move_rows(&mut self, driver: &mut Driver<'_>, moved: &Moved) -> Result<(), Fault> {
         let Moved::Copy { direction, host, device } = moved else { return Ok(()) };
         let (application, place) = (driver.application(), driver.place(device.buffer));
         for (on_host, on_device) in host.each().zip(device.each()) {
@@ -232,12 +193,43 @@ impl Sends for OnCpu {
         Ok(())
     }
 
-    async fn host(&mut self, driver: &mut Driver<'_>, step: &HostStep) -> Result<(), Fault> {
-        driver.host(step, Some(self.parent)).await
+    /// A thread takes a task.
+    async fn begin(
+        &mut self,
+        driver: &mut Driver<'_>,
+        thread: usize,
+        task: usize,
+        of: &Task,
+    ) -> Result<Running, Fault> {
+        let since = driver.now();
+        let span = driver.begin_task(self.parent, of.launch.kernel.name(), thread);
+        for &part in &of.copy_in {
+            self.take(driver, part).await?;
+        }
+        let Statistics { warp_instructions, thread_instructions, .. } =
+            self.memory.execute(driver, &of.launch)?;
+        driver.count_task();
+        let cycles = driver.cores().cycles(warp_instructions, thread_instructions);
+        Ok(Running { task, end: driver.now() + driver.cycles(cycles), since, span })
     }
+}
 
-    async fn send(&mut self, _driver: &mut Driver<'_>, _step: &Step) -> Result<(), Fault> {
-        Ok(())
+#[async_trait(?Send)]
+impl Sends for OnCpu {
+    async fn send(&mut self, driver: &mut Driver<'_>, step: Elementary<'_>) -> Result<(), Fault> {
+        match step {
+            Elementary::Launch(launch) => Err(not_a_task(launch)),
+            Elementary::Copy { direction: Direction::HostToDevice, part, .. } => {
+                self.take(driver, part).await
+            }
+            Elementary::Copy { direction: Direction::DeviceToHost, part, .. } => self.put(driver, part).await,
+            Elementary::Move { moved, .. } => self.move_rows(driver, moved).await,
+            Elementary::Host(step) => driver.host(step, Some(self.parent)).await,
+            Elementary::Record(..)
+            | Elementary::Wait(..)
+            | Elementary::Synchronize(_)
+            | Elementary::Free(_) => Ok(()),
+        }
     }
 
     async fn inspect(&mut self, _driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
@@ -251,7 +243,8 @@ impl Walks for OnCpu {
         self
     }
 
-    async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
+    async fn group(&mut self, driver: &mut Driver<'_>, group: &Step) -> Result<bool, Fault> {
+        let Step::Tasks(tasks) = group else { return Ok(false) };
         let phase = driver.begin(Some(self.parent), Level::Phases, "tasks");
         let mut running: BTreeMap<usize, Running> = BTreeMap::new();
         let mut coming = tasks.iter().enumerate();
@@ -283,6 +276,6 @@ impl Walks for OnCpu {
             }
         }
         driver.end(phase);
-        Ok(())
+        Ok(true)
     }
 }

@@ -23,9 +23,7 @@ use std::sync::Arc;
 
 use crate::task_entry::{MASTER_KERNEL, MASTER_KERNEL_BY_LANES, check_pool};
 use counterpoint::component::{Choice, Counter, Equipped, Params, Site, Stats};
-use counterpoint::host::program::{
-    Application, BufferId, Condition, HostStep, LaunchStep, Moved, Range, Step, Task,
-};
+use counterpoint::host::program::{Application, BufferId, Condition, Elementary, Range, Step};
 use counterpoint::host::{Driver, Runtime, Sender, Sends, Walks, async_trait, phases};
 use counterpoint::kernel::Fault;
 use counterpoint::messages::bus::{Description, Direction};
@@ -216,35 +214,14 @@ impl Tasks<'_> {
 
 #[async_trait(?Send)]
 impl Sends for Tasks<'_> {
-    async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
-        self.stop(driver).await?;
-        self.others.launch(driver, launch).await
-    }
-
-    async fn copy(
-        &mut self,
-        driver: &mut Driver<'_>,
-        direction: Direction,
-        part: Range,
-        stream: u32,
-    ) -> Result<(), Fault> {
-        self.others.copy(driver, direction, part, stream).await
-    }
-
-    async fn move_rows(&mut self, driver: &mut Driver<'_>, moved: &Moved, stream: u32) -> Result<(), Fault> {
-        self.others.move_rows(driver, moved, stream).await
-    }
-
-    async fn host(&mut self, driver: &mut Driver<'_>, step: &HostStep) -> Result<(), Fault> {
-        self.others.host(driver, step).await
-    }
-
-    async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Result<(), Fault> {
+    async fn send(&mut self, driver: &mut Driver<'_>, step: Elementary<'_>) -> Result<(), Fault> {
         match step {
+            Elementary::Launch(_) => self.stop(driver).await?,
             // Tasks have ended when their step has: there is nothing to wait for while the MasterKernel runs, which never ends.
-            Step::Synchronize(_) if self.spawner.is_some() => Ok(()),
-            step => self.others.send(driver, step).await,
+            Elementary::Synchronize(_) if self.spawner.is_some() => return Ok(()),
+            _ => {}
         }
+        self.others.send(driver, step).await
     }
 
     async fn inspect(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
@@ -258,8 +235,9 @@ impl Walks for Tasks<'_> {
         self
     }
 
-    async fn tasks(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
-        let Some(key) = key_of(tasks)? else { return Ok(()) };
+    async fn group(&mut self, driver: &mut Driver<'_>, group: &Step) -> Result<bool, Fault> {
+        let Step::Tasks(tasks) = group else { return Ok(false) };
+        let Some(key) = key_of(tasks)? else { return Ok(false) };
         let unknown = || Fault::new(format!("`{}` has no MasterKernel", key.0));
         let mut spawner = match self.spawner.take() {
             Some(spawner) if spawner.is_of(&key) => spawner,
@@ -284,7 +262,7 @@ impl Walks for Tasks<'_> {
             copy_all(driver, tasks, Direction::DeviceToHost, RESULTS..RESULTS + 1, parent).await?;
         }
         self.spawner = Some(spawner);
-        Ok(())
+        Ok(true)
     }
 
     async fn finish(&mut self, driver: &mut Driver<'_>) -> Result<(), Fault> {
