@@ -1,12 +1,12 @@
 //! A network of routers between the clients of memory and its servers, in a topology of choice.
 //!
-//! Requests and replies have a network each, so that neither can block the other. [`Fabric`](super::fabric::Fabric) describes
+//! Requests and replies have a network each, so that neither can block the other. `fabric/` describes
 //! the routers, [`Topology`] what a topology brings.
 //!
 //! Without load a message that has come in cycle t goes out in cycle t + (h + 1) · `router` + h · `link` + f − 1, where h is the number
 //! of links between routers on its way and f the number of its flits.
 //!
-//! Networks and crossbars can follow each other ([`Clients`] has the way back).
+//! Networks and crossbars can follow each other (`clients.rs` has the way back).
 
 use counterpoint_framework::kernel::{Fault, Inputs, Message, Out, Socket, Source, Watch};
 use counterpoint_framework::model::{

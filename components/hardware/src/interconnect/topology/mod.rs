@@ -2,7 +2,7 @@
 //!
 //! A topology is one file and one line in the list, here or in an outside crate. It has a variant with its parameters
 //! ([`Variant`](counterpoint_framework::model::Variant)), [`Topology::wire`] for the links, and [`Topology::route`] for the next link of a packet.
-//! All else is in [`Fabric`](super::fabric::Fabric): buffers, virtual channels, credits, arbitration and time.
+//! All else is in the fabric (`fabric/`): buffers, virtual channels, credits, arbitration and time.
 //!
 //! A route depends on the packet's router, destination and class, so the packets between two ends keep one path and their order.
 //! Classes break circles: the virtual channels are divided evenly among them, and a network cannot deadlock if no circle of
