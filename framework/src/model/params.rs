@@ -189,7 +189,7 @@ impl MapReader<'_> {
         let Some((_, node)) = written else {
             return self.missing(spec, reader);
         };
-        let completed = spec.default.and_then(|default| complete::<T>(node, default));
+        let completed = spec.default.and_then(|default| with_rest(node, &T::describe(), default));
         let value = T::from_node(completed.as_ref().unwrap_or(node), reader)?;
         if value.within(&spec.bounds) {
             return Some(value);
@@ -224,9 +224,8 @@ impl MapReader<'_> {
     }
 }
 
-/// A nested set that is written in part, with the rest from its default.
-fn complete<T: Parameter>(node: &Node, default: &'static str) -> Option<Node> {
-    let info = T::describe();
+/// A nested set that is written in part, with the rest from its default; nothing if `node` is no such set.
+pub(crate) fn with_rest(node: &Node, info: &TypeInfo, default: &'static str) -> Option<Node> {
     let Value::Map(written) = &node.value else { return None };
     if info.fields.is_empty() || info.list {
         return None;

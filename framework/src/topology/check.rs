@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::families::FamilyId;
-use crate::model::params::default_node;
+use crate::model::params::{default_node, with_rest};
 use crate::model::ports::{PortInfo, PortShape};
 use crate::model::{
     Catalogue, Diagnostic, Diagnostics, Families, Field, Key, Node, ReadParams, Reader, Span, TypeInfo, Value,
@@ -132,7 +132,10 @@ fn complete(node: &Node, fields: &[Field], families: &Families) -> Node {
     for field in fields {
         let written = node.as_map().unwrap_or_default().iter().find(|(key, _)| key.name == field.name);
         let (span, value) = match (written, field.default) {
-            (Some((key, value)), _) => (key.span, value.clone()),
+            (Some((key, value)), default) => {
+                let whole = default.and_then(|default| with_rest(value, &field.kind, default));
+                (key.span, whole.unwrap_or_else(|| value.clone()))
+            }
             (None, Some(default)) => (node.span, default_node(default, node.span)),
             (None, None) => continue,
         };
@@ -369,5 +372,44 @@ impl<'a> Checker<'a> {
                 return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Params, SourceMap, yaml};
+
+    /// A set in a set.
+    #[derive(Params)]
+    struct Inner {
+        /// A parameter without a default.
+        #[expect(dead_code, reason = "the declaration is what counts")]
+        size: u32,
+        /// A parameter with a default.
+        #[param(default = 2)]
+        #[expect(dead_code, reason = "the declaration is what counts")]
+        ways: u32,
+    }
+
+    /// A set whose default gives what the inner set requires.
+    #[derive(Params)]
+    struct Outer {
+        /// The inner set.
+        #[param(default = "{ size: 1 }")]
+        #[expect(dead_code, reason = "the declaration is what counts")]
+        inner: Inner,
+    }
+
+    #[test]
+    fn a_set_that_is_written_in_part_has_the_rest_of_its_default() {
+        let (mut sources, mut diagnostics) = (SourceMap::default(), Diagnostics::default());
+        let mut parse = |text: &str| {
+            let file = sources.add("machine.yaml", text);
+            yaml::parse(file, &sources, &mut diagnostics).unwrap()
+        };
+        let whole = parse("{ inner: { size: 1, ways: 3 } }");
+        let part = complete(&parse("{ inner: { ways: 3 } }"), &Outer::fields(), &Families::default());
+        assert!(part.same(&whole), "{part:?}");
     }
 }
