@@ -82,7 +82,11 @@ enum Chore {
     Network(network::NetworkLoads),
     Quick(quick::Quick),
     /// Compares what the library promises with the last version. Installs cargo-semver-checks.
-    Semver,
+    Semver {
+        /// Compare with this commit in place of the last version.
+        #[arg(long, value_name = "COMMIT")]
+        baseline: Option<String>,
+    },
     Slow(slow::Slow),
     Speeds(speeds::Speeds),
     /// Times every test, and writes the table of the slowest fifty.
@@ -114,7 +118,7 @@ fn main() -> ExitCode {
         Chore::Lines => lines::run(),
         Chore::Network(chore) => chore.run(),
         Chore::Quick(chore) => chore.run(),
-        Chore::Semver => semver::run(),
+        Chore::Semver { baseline } => semver::run(baseline),
         Chore::Slow(chore) => chore.run(),
         Chore::Speeds(chore) => chore.run(),
         Chore::Tests => test_times::run(),
