@@ -8,8 +8,8 @@
 //!   instructions are all others, loads of kernel parameters included. Both are counted by the warp.
 //! * A latency is the mean number of cycles from the issue of an instruction to the write of its result. Instructions without a
 //!   result, such as stores and branches, and loads of parameters have no part in it.
-//! * The *ideal warp count* is the sum of both latencies by ALU instructions per MEM instruction: with that
-//!   many warps another one can issue while one waits.
+//! * The *ideal warp count* is the sum of both latencies by ALU instructions per MEM instruction: with that many warps, some
+//!   warp can issue while another waits.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -26,7 +26,7 @@ const MODEL: &str = "gpu/throughput-model";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
-    /// Its arithmetic: a few warps hide its latencies.
+    /// Bound by arithmetic: a few warps hide its latencies.
     Compute,
     /// Memory: it takes many warps.
     Memory,

@@ -61,7 +61,7 @@ pub fn archive(base: &Path, files: &[PathBuf]) -> io::Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     for path in files {
         let contents = std::fs::read(path)?;
-        // Without owner, rights and time, so that the same files give the same bytes.
+        // The header omits owner, permissions and time, so that equal files give equal archives.
         let mut header = tar::Header::new_gnu();
         header.set_size(contents.len() as u64);
         let name = path.strip_prefix(base).map_err(io::Error::other)?;

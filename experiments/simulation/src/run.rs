@@ -1,4 +1,4 @@
-//! A run of an application on a machine: loading both, simulating, checking and writing what came out.
+//! A run of an application on a machine: loading both, simulating, checking and writing the results.
 //!
 //! [`run`] does all of it. [`start`] gives a [`Simulation`] that advances on request and can be inspected in
 //! between; its end gives the same [`RunSummary`].
@@ -97,15 +97,15 @@ pub struct RunSummary {
     pub checks: Vec<Check>,
     /// The hashes of the components at the times asked for; empty if none were.
     pub hashes: Hashes,
-    /// Where the time went.
+    /// Phases of the run, with their times.
     pub phases: Vec<Phase>,
-    /// Its waits.
+    /// Waits of the run.
     pub waits: Waits,
     /// The machine's activity over time, if that was asked for.
     pub curves: Vec<Curve>,
     /// Errors of kernels, of a run without time; and of one with, if races were looked for.
     pub found: Vec<Found>,
-    /// Launches whose pages were looked at for races, if that was asked for, of a run with time.
+    /// Number of launches whose pages were checked for races, if the check was requested in a run with time.
     pub race_checked: Option<usize>,
     /// Writes to the buffers that were watched, in the order of time.
     pub writes: Vec<Written>,
@@ -121,7 +121,8 @@ pub struct RunSummary {
     pub figures: Figures,
     /// Input files that were made.
     pub created: Vec<String>,
-    /// Remarks: overlays that overwrite others, what was taken for granted of files, and what the runtime does as if it were not there.
+    /// Remarks: overlays that overwrite others, assumptions about files, and parts of the application that
+    /// the runtime ignores.
     pub remarks: Vec<String>,
     /// Files that the application wrote.
     pub outputs: Vec<PathBuf>,
@@ -138,7 +139,7 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// How the run ended, in words; without time it names no moment.
+    /// Outcome of the run in words; without a simulated time if the run had none.
     pub fn ending(&self) -> String {
         functional::ending(&self.report.outcome, self.launched.is_some())
     }
@@ -176,10 +177,10 @@ pub fn run_watched(
     Ok(start_watched(request, registry, progress)?.finish_watched(alarm))
 }
 
-/// How a run would cut the machine.
+/// Cut of the machine into islands that a run would use.
 ///
 /// # Errors
-/// When the run could not begin.
+/// If the run could not begin.
 pub fn cut(request: &RunRequest, registry: &Arc<Registry>) -> Result<(Machine, Cut), RunErrors> {
     let (machine, weights) = if request.application.is_empty() {
         (load_machine(request, registry)?, None)

@@ -8,11 +8,11 @@ use counterpoint_framework::topology::{flow, natural};
 /// An entry that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Its path; `[*]` covers all the indices with the same change.
+    /// Path of the changed value; `[*]` covers all the indices with the same change.
     pub name: String,
-    /// Its value in A, if it is there.
+    /// Value in A, if present.
     pub a: Option<String>,
-    /// Its value in B, if it is there.
+    /// Value in B, if present.
     pub b: Option<String>,
     /// Number of entries covered.
     pub times: usize,

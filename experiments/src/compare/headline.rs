@@ -1,11 +1,10 @@
-//! What a person asks first of two runs: how long they took, how fast kernels ran, what missed the caches, what crossed the pins of the
-//! DRAM, and what the SMs waited for.
+//! Headline of a comparison of two runs: their times, the speed of kernels, cache misses, DRAM traffic, and the stalls of the SMs.
 
 use crate::recorded::Statistic;
 
 use super::shift::Shift;
 
-/// In the order in which they are shown: what it is called, and the statistic.
+/// Label and statistic of each figure, in the order in which they are shown.
 const ASKED: [(&str, &str); 16] = [
     ("simulated time", "run.simulated_time"),
     ("time of kernels", "run.kernel_time"),

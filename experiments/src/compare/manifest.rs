@@ -9,8 +9,8 @@ use super::change::{Change, any_index, differences, leaves};
 pub struct ManifestChanges {
     /// Inputs of the simulation, and its results.
     pub results: Vec<Change>,
-    /// How it was asked for and computed. No result depends on it but through something else that differs as well: a
-    /// setting through the machine or a parameter, a version through the statistics.
+    /// Changes in how the run was requested and computed. A result depends on them only through another value that
+    /// differs as well: a setting through the machine or a parameter, a version through the statistics.
     pub circumstances: Vec<Change>,
 }
 

@@ -9,9 +9,9 @@ use counterpoint_framework::topology::natural;
 pub struct Shift {
     /// The name of its quantity.
     pub name: String,
-    /// Its value in A.
+    /// Value in A.
     pub a: f64,
-    /// Its value in B.
+    /// Value in B.
     pub b: f64,
     /// Its unit.
     pub unit: String,

@@ -41,11 +41,11 @@ pub enum StatisticScope {
 }
 
 impl StatisticScope {
-    /// All of them, in order.
+    /// All scopes, in order.
     pub const ALL: [StatisticScope; 3] =
         [StatisticScope::Totals, StatisticScope::Components, StatisticScope::Launches];
 
-    /// Its name.
+    /// Name of the scope.
     pub fn name(self) -> &'static str {
         match self {
             StatisticScope::Totals => "totals",
@@ -70,7 +70,7 @@ impl StatisticScope {
 pub struct Weighed {
     /// The difference.
     pub shift: Shift,
-    /// Whose.
+    /// Part of the statistics that the shift belongs to.
     pub part: StatisticScope,
     /// The change as a share of the largest number of that unit in the part, so that a few events where there were none do not
     /// weigh as much as many.

@@ -204,7 +204,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// For each point a line for each launch, and where the marks are.
+    /// Adds a line for each launch of each point, and the positions of the marks.
     fn curves(&self, chart: &mut Chart) {
         let growths = self.series().into_iter().flat_map(|(label, rows)| {
             let wanted = |growth: &&Growth| self.figure.y.0.iter().any(|y| matches(y, &growth.name));
@@ -225,7 +225,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// For each series, the share of its points that do not exceed a value.
+    /// Adds, for each series, the share of its points that do not exceed a value.
     fn cdf(&self, chart: &mut Chart, y: &str) {
         for (colour, (name, rows)) in self.series().into_iter().enumerate() {
             let mut values = Self::values(&rows, y);

@@ -14,9 +14,9 @@ const PARTS: u64 = 500;
 /// A launch over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Growth {
-    /// Its name: its kernel and its number, such as `step#2`.
+    /// Name of the launch: its kernel and its number, such as `step#2`.
     pub name: String,
-    /// Where its line bends: a time in seconds, and how many of its blocks have ended by then.
+    /// Vertices of its line: a time in seconds, and the number of its blocks that have ended by then.
     pub points: Vec<(f64, f64)>,
 }
 

@@ -31,7 +31,7 @@ pub struct Index {
 /// The file [`INDEX`].
 #[derive(Serialize, Deserialize)]
 struct Listed {
-    /// Version and build of the command whose points these are; empty in folders of versions before this had a place.
+    /// Version and build of the command that computed the points; empty in folders of versions that did not write it.
     #[serde(default)]
     version: String,
     #[serde(flatten)]
@@ -77,8 +77,8 @@ impl Index {
         hasher.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Writes both files, where they are not the same already. Gives the version of the command that was here before, if it was another
-    /// one: its points are no points of this one.
+    /// Writes both files, if they have changed. Returns the version of the command that wrote them before, if it was another one:
+    /// points of that version do not count for this one.
     ///
     /// # Errors
     /// If they cannot be written.

@@ -1,4 +1,5 @@
-//! From a study file to its points: every combination of a machine, an application, varied settings, a seed and a run.
+//! Expansion of a study file into its points: every combination of a machine, an application, varied
+//! settings, a seed and a run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -55,9 +56,9 @@ pub struct Study {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Point {
-    /// Its label in each dimension.
+    /// Label of the point in each dimension.
     pub labels: Vec<String>,
-    /// Its run.
+    /// Run of the point.
     pub request: RunRequest,
 }
 
@@ -77,9 +78,9 @@ pub(super) const RUN: &str = "run";
 /// Choices among a study's scales and machines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chosen {
-    /// One of its scales; the first if not given.
+    /// Scale of the study; the first if not given.
     pub scale: Option<String>,
-    /// A machine in place of the study's own; runs that name one keep it.
+    /// Machine that replaces the study's own; runs that name a machine keep it.
     pub machine: Option<String>,
 }
 

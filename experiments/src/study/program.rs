@@ -12,7 +12,7 @@ pub fn build() -> &'static str {
         let version = env!("CARGO_PKG_VERSION");
         match own_file().and_then(|file| std::fs::read(file).ok()) {
             Some(bytes) => {
-                // One program compares its own file with itself: a fast hash will do.
+                // The program compares only its own file with itself: a fast hash suffices.
                 let mut hasher = DefaultHasher::new();
                 hasher.write(&bytes);
                 format!("{version} (build {:016x})", hasher.finish())

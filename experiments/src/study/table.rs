@@ -32,11 +32,11 @@ pub struct Results {
 /// A point.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Its label in each dimension.
+    /// Label of the row in each dimension.
     pub labels: Vec<String>,
-    /// Its values by name. Those without a value, or without a finite one, are missing.
+    /// Values by name. Values that are absent or not finite are missing.
     pub values: BTreeMap<String, f64>,
-    /// How its launches went on, if figures show that.
+    /// Progress of the launches over time, if a figure shows it.
     pub growths: Vec<Growth>,
     /// The folder of its files.
     pub key: PointKey,

@@ -21,7 +21,7 @@ pub struct Measured {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredMachine {
-    /// Its name here.
+    /// Name of the machine in this project.
     pub machine: String,
     /// The kernels, if any were run.
     #[serde(default)]

@@ -13,7 +13,7 @@ use super::{request, verified};
 pub struct Probe {
     /// The application.
     pub application: &'static str,
-    /// Its settings, and those of the machine.
+    /// Settings of the probe, and of the machine.
     sets: &'static [&'static str],
     /// Names, where the shorter of the two launches is, and by how many steps the longer one exceeds it.
     names: &'static [(&'static str, usize, u32)],

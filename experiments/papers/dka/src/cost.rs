@@ -35,7 +35,7 @@ pub const PUBLISHED_LINE: u64 = 64;
 /// Additional storage of DKA in a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Its SMs.
+    /// SMs of the GPU.
     pub sms: u64,
     /// Tables of the allocator, besides the one with interpolated values.
     pub tables: u64,
@@ -44,7 +44,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Of a machine with one GPU that has an allocator.
+    /// Cost of the allocator and of the labels on a machine with one GPU that has an allocator.
     ///
     /// # Errors
     /// A sentence about the part that the machine lacks.
@@ -83,7 +83,7 @@ impl Cost {
         (bytes, bytes as f64 / self.l2 as f64)
     }
 
-    /// The same for lines as they are here, with the bit that says whether a label means anything.
+    /// Bytes of labels for this simulator's lines, each label with its valid bit, and their fraction of the L2.
     pub fn here(&self) -> (u64, f64) {
         let bytes = self.labels(LINE, bits(&LABEL_FIELDS) + 1);
         (bytes, bytes as f64 / self.l2 as f64)

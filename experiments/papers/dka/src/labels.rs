@@ -14,8 +14,8 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.equipped::<dyn LineRule, Labels>();
 }
 
-/// Kernel and stream in the bits that an L2 line has for them, 3 and 5, and one that says whether they mean anything: the
-/// paper's -1 does not fit into eight bits.
+/// Label of an L2 line: kernel (3 bits), stream (5 bits) and a valid bit. The paper's -1 for "no label" does not fit into
+/// eight bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskLabel(u16);
 
@@ -36,8 +36,8 @@ impl TaskLabel {
         TaskLabel(Self::VALID | (kernel << Self::STREAM_BITS | stream) as u16)
     }
 
-    /// The same of a pipeline's last kernel. Requests say so; a line that keeps it as one more bit protects
-    /// lines that a kernel reads.
+    /// This label, marked as that of the pipeline's last kernel. Requests carry the mark; an L2 that keeps it as one more
+    /// bit per line protects lines that a kernel reads.
     #[must_use]
     pub const fn last(self) -> Self {
         TaskLabel(self.0 | Self::LAST)

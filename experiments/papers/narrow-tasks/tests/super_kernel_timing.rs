@@ -133,7 +133,7 @@ fn blocks_wait_for_the_lock_and_share_out_the_tasks() {
     let third = 100 + whole + 80 + 5 + 100;
     assert!(second < third);
     let empty = empty - (50 + 7);
-    // In all that the two warps meet for a cycle at a bank of registers.
+    // The two warps conflict at a register bank for one cycle in all.
     assert_eq!(ends[0], (empty + third + 20 + 80 + 5 + 50 + 7 + 1, 1));
     assert_eq!(ends[1], (empty + third + whole + 80 + 5 + 50 + 7 + 1, 0));
     assert_eq!(queue, [0, 3, 3, 3], "lock, front, rear, done");

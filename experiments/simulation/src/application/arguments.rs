@@ -72,7 +72,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Where an element begins, the first one if none is given, in bytes from the beginning of its buffer.
+    /// Offset of an element in bytes from the beginning of its buffer; of the first element if none is given.
     pub(super) fn offset_of_element(&mut self, element: Option<&Node>, buffer: BufferId) -> Option<u64> {
         let place = &self.application.buffers[buffer.0 as usize];
         let size = self.elements[buffer.0 as usize].bytes() as u64;

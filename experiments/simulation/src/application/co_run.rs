@@ -339,7 +339,7 @@ struct Own<'a> {
     name: &'a str,
     stream: u32,
     buffers: u32,
-    /// Its round is done once, with its waits.
+    /// The application runs one round, and its waits stay.
     once: bool,
 }
 
@@ -436,8 +436,8 @@ impl Own<'_> {
 }
 
 impl LoadedApplication {
-    /// Buffers that the reference of a buffer may look at, and the buffer's name there: all, or those of the
-    /// buffer's application.
+    /// Parameters and buffers that the reference of a buffer may read, and the buffer's name among them. Without a co-run these
+    /// are all; in a co-run, those of the buffer's own application.
     pub(crate) fn known_to<'a>(
         &'a self,
         buffer: BufferId,

@@ -115,7 +115,7 @@ impl Reader<'_> {
         value
     }
 
-    /// The same, or NaN (`nan`) or infinity (`inf`, `-inf`).
+    /// A number as [`Reader::float`] reads it, or NaN (`nan`) or infinity (`inf`, `-inf`).
     pub(super) fn any_float(&mut self, node: &Node) -> Option<f64> {
         match self.text(node)?.as_str() {
             text if is_special(text) => text.parse().ok(),

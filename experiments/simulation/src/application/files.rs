@@ -22,7 +22,7 @@ pub(super) struct Wanted {
     /// The buffer that it fills, or a part of which it fills.
     pub(super) buffer: BufferId,
     pub(super) bytes: u64,
-    /// It must have as many, and not more.
+    /// The file must have exactly this number of bytes, and not more.
     pub(super) exactly: bool,
 }
 

@@ -1,6 +1,6 @@
-//! `free:`: memory that the device gets back, and who must not use it afterwards.
+//! `free:`: memory that the program returns to the device, and later uses of it.
 //!
-//! Swaps change the meaning of a name, so the steps are gone through as the host does it, without the
+//! Swaps change the buffer behind a name, so the check walks the steps in the host's order, without the
 //! kernels. A kernel may be given the address of memory that was freed; only its access is a mistake, and the
 //! run reports it.
 
@@ -119,7 +119,7 @@ fn walk(steps: &[Step], mut spans: &[Span], state: &mut State, uses: &mut Uses) 
                 rounds(u64::from(*times), state, |state| walk(steps, own, state, uses))
             }
             Step::Loop { until, most, steps } => rounds(u64::from(*most), state, |state| {
-                // As if the loop went on to its limit: what then goes wrong can go wrong.
+                // The loop is assumed to run to its limit: a mistake in any of these rounds is possible.
                 walk(steps, &own[1..], state, uses);
                 if state.freed[state.place(until.buffer)] {
                     uses.insert(own[0], until.buffer);

@@ -23,7 +23,7 @@ const OUTPUTS: u32 = 1 << 31;
 /// Phase of a program to which steps of the host belong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum HostPhase {
-    /// In `prelude`.
+    /// The step is in `prelude`.
     Before,
     /// Among the steps, or in `postlude`.
     Later,
@@ -91,7 +91,7 @@ impl Reader<'_> {
         offset.map_or(Some(0), |node| self.count(node, "offset", 0, MOST_OFFSET))
     }
 
-    /// Something that the CPU computes, perhaps into a part of a buffer.
+    /// Work of the CPU, with the part of a buffer that the work writes, if any.
     pub(super) fn compute_step(&mut self, ComputeStep { compute: node }: &ComputeStep) -> Option<HostStep> {
         let keys = self.open(node)?;
         let time = keys.time.as_deref().map(|time| (time.span, self.time(time)));

@@ -227,7 +227,7 @@ impl Reader<'_> {
         }
     }
 
-    /// One to three sizes; those that are missing are 1.
+    /// Reads one to three sizes; missing sizes are 1.
     pub(super) fn extent(&mut self, node: &Node, what: &str, most: [u64; 3]) -> Option<[u32; 3]> {
         let single = std::slice::from_ref(node);
         let sizes =

@@ -1,4 +1,4 @@
-//! An application that is sound: what the host executes, its files, and what is expected of it.
+//! A checked application: the host's steps, its files, and its expected results.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,13 +18,13 @@ use crate::workloads::verify::Tolerance;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Expectation {
-    /// The buffer to look at when all is done, and which part of it.
+    /// Part of a buffer that is compared at the end.
     pub part: Range,
     /// Expected contents.
     pub against: Against,
     /// A byte for each element of the part: where it is 0, any value is right.
     pub only: Option<InputFile>,
-    /// How far it may be off.
+    /// Tolerance of the comparison.
     pub tolerance: Tolerance,
 }
 
@@ -61,7 +61,7 @@ pub struct LoadedApplication {
     pub application: Application,
     /// Description of the application.
     pub description: Option<String>,
-    /// Its parameters as they apply.
+    /// Parameters of the application, with settings applied.
     pub parameters: BTreeMap<String, f64>,
     /// Per buffer the type of its elements.
     pub elements: Vec<Element>,
@@ -77,8 +77,7 @@ pub struct LoadedApplication {
     pub synthetic: Vec<(String, String)>,
     /// The texts that it was read from: its own file and its code.
     pub texts: Vec<String>,
-    /// For each kernel the counts of its launches, if the file states them for this size and no other setting was
-    /// given.
+    /// Counts of launches per kernel, if the file states them for this size and no other setting was given.
     pub counts: Option<BTreeMap<String, Counts>>,
     /// Places in the file of the launches of its steps and tasks.
     pub launched: Vec<Launched>,
@@ -124,7 +123,7 @@ impl Launched {
 }
 
 impl LoadedApplication {
-    /// All files that are read.
+    /// All files that the application reads.
     pub fn files(&self) -> impl Iterator<Item = &InputFile> {
         self.preloaded.iter().chain(&self.inputs)
     }
@@ -168,9 +167,9 @@ pub struct Counts {
 /// Statements of the launches of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PerLaunch {
-    /// The same number for all of them.
+    /// One number that holds for every launch.
     Each(u64),
-    /// One for each, in the order of the launches.
+    /// One number per launch, in the order of the launches.
     Listed(Vec<u64>),
     /// The sum over all of them.
     Total(u64),

@@ -1,6 +1,6 @@
-//! From an application's YAML to what the host executes, with its files and what is expected of it.
+//! Reader of an application's YAML: the host's steps, the application's files, and its expected results.
 //!
-//! Like the machine, an application is read whole: every problem is reported, in one go, each with its place.
+//! Like the machine, an application is read whole: all problems are reported together, each with its position in the file.
 
 mod addresses;
 mod arguments;

@@ -118,7 +118,8 @@ impl Reader<'_> {
         self.check_rows(keys.pitch.as_deref().unwrap_or(node).span, &rows)
     }
 
-    /// The rows on the other side of a copy, as many and as long; at the same place unless the node says otherwise.
+    /// Rows on the other side of a copy, equal in number and length; at the same offset unless the node
+    /// states another one.
     fn other_rows(
         &mut self,
         node: &Node,

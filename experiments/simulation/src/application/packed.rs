@@ -1,4 +1,5 @@
-//! Packed files: a file whose name ends with `.gz` stands for its contents, wherever an application reads one. It is unpacked once.
+//! Packed files: a file whose name ends with `.gz` stands for its contents, wherever an application reads
+//! one. Each packed file is unpacked once.
 
 use std::io::{self, Read};
 

@@ -8,7 +8,7 @@ use super::keys::LoadStep;
 use super::reader::Reader;
 
 impl Reader<'_> {
-    /// Reads what is loaded, and the launches that run on it.
+    /// Reads the `load` steps, and the launches that run on the loaded data.
     pub(super) fn read_preload(&mut self, node: Option<&Node>, codes: &mut Codes) {
         for node in self.list(node, "steps") {
             if node.get("load").is_some() {

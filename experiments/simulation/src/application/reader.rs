@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// Whether a file says that it is an application; what is missing is reported.
+    /// Checks that a file declares an application; reports missing declarations.
     pub(super) fn header(&mut self, root: &Node, head: Span) -> Option<()> {
         let help = "every file begins with `counterpoint: 1`";
         match root.get("counterpoint") {

@@ -141,7 +141,8 @@ impl Reader<'_> {
         }
     }
 
-    /// An argument whose values say their types, each where C has it behind the one before.
+    /// An argument whose values state their types; each value has the offset that C gives it after the
+    /// previous value.
     pub(super) fn typed(
         &mut self,
         span: Span,

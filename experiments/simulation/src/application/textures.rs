@@ -138,7 +138,7 @@ impl Reader<'_> {
         Some(BoundTexture { name: name.to_owned(), buffer, texture })
     }
 
-    /// What lies beyond the edges: a word for all axes, or one for each.
+    /// Address modes beyond the edges: one word for all axes, or one word per axis.
     fn edges(&mut self, node: &Node) -> Option<[AddressMode; 3]> {
         let single = std::slice::from_ref(node);
         let words = if node.as_scalar().is_some() { single } else { self.list(Some(node), "edges") };

@@ -34,7 +34,7 @@ impl BuiltIn {
         BuiltIn { folder, bytes, archive: OnceLock::new() }
     }
 
-    /// Where they are among all built-in files.
+    /// Folder of these files among all built-in files.
     pub(super) fn folder(&self) -> &'static str {
         self.folder
     }

@@ -9,7 +9,7 @@ use counterpoint_framework::topology::{Missing, beside};
 
 use super::Sort;
 
-/// Where files come from: the disk, or a table in a test.
+/// Source of files: the disk, or a table in a test.
 pub trait Files {
     /// The contents of a file.
     fn read(&self, path: &str) -> io::Result<Vec<u8>>;
@@ -62,9 +62,9 @@ impl Files for BTreeMap<String, Vec<u8>> {
 /// A file that somebody may read.
 #[derive(Clone, Debug)]
 pub enum Found {
-    /// In memory.
+    /// Contents in memory.
     Held(Bytes),
-    /// On disk, with its length.
+    /// A file on disk, with its length in bytes.
     Disk(u64),
 }
 

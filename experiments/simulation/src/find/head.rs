@@ -1,4 +1,4 @@
-//! What a file says of itself, for lists: its role and its description. It need not be sound otherwise.
+//! Head of a file, for lists: its role and its description. The rest of the file need not be valid.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ const ROLES: [&str; 5] = ["machine", "module", "overlay", "application", "study"
 pub struct Head {
     /// The sort of thing, such as `module`; nothing if the file does not say.
     pub role: Option<&'static str>,
-    /// Its description, empty if it has none.
+    /// Description of the file, empty if it has none.
     pub description: String,
     /// The references that its results are compared with, each once.
     pub references: Vec<String>,

@@ -14,7 +14,7 @@ use super::{Files, Found, Head, RealFiles, Sort, cache, reason};
 /// The environment variable that names more folders to look into, separated as those of `PATH`.
 pub const PATH_VARIABLE: &str = "COUNTERPOINT_PATH";
 
-/// All files that can be found from a folder.
+/// Files that a search from a folder finds.
 #[derive(Clone)]
 pub struct ProjectFiles<'a> {
     start: PathBuf,
@@ -31,7 +31,7 @@ impl<'a> ProjectFiles<'a> {
         Self::with(start, folders.collect(), registry)
     }
 
-    /// The same with other folders in the place of those of the variable.
+    /// Files found from `start`, with `folders` instead of those of `COUNTERPOINT_PATH`.
     pub(super) fn with(start: &Path, folders: Vec<PathBuf>, registry: &'a Registry) -> Self {
         ProjectFiles { start: start.to_owned(), folders, registry }
     }
@@ -87,7 +87,7 @@ impl<'a> ProjectFiles<'a> {
         String::from_utf8(contents).map_err(|_| "it is not UTF-8 text".to_owned())
     }
 
-    /// What a file says of itself, by a path that was found; nothing of one that cannot be read.
+    /// Head of a file at a path that was found; an empty head if the file cannot be read.
     pub fn head(&self, path: &str) -> Head {
         self.text(path).map(|text| Head::of(&text)).unwrap_or_default()
     }
@@ -231,7 +231,8 @@ fn near(from: &str, name: &str) -> String {
     }
 }
 
-/// The YAML files in a folder and in folders in it, by their paths there.
+/// YAML files of a folder, and of its subfolders that hold a file of their own name, by their paths relative
+/// to the folder.
 fn on_disk(folder: &Path) -> Vec<String> {
     let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let mut found = Vec::new();

@@ -77,7 +77,7 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
-/// Some network file systems have no locks; there nothing is locked.
+/// Some network file systems have no locks; the folder then stays unlocked.
 fn locks_lack(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::Unsupported { Ok(()) } else { Err(error) }
 }

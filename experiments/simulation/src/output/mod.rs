@@ -20,11 +20,11 @@ pub const STATS_TEXT: &str = "stats.txt";
 pub const STATS_JSON: &str = "stats.json";
 /// Statistics, a line each, for spreadsheets.
 pub const STATS_CSV: &str = "stats.csv";
-/// How much each counter grew in each interval.
+/// Growth of each counter in each interval.
 pub const SERIES: &str = "series.csv";
 /// Statistics, for data frames; written only by a build with the feature `parquet`.
 pub const STATS_PARQUET: &str = "stats.parquet";
-/// How much each counter grew, for data frames; likewise.
+/// Growth of each counter in each interval, for data frames.
 pub const SERIES_PARQUET: &str = "series.parquet";
 /// Rates of the machine over time.
 pub const CURVES: &str = "curves.csv";
@@ -168,16 +168,16 @@ impl Folder {
         Ok(self)
     }
 
-    /// Makes the folder if it is not there, and leaves what is in it.
+    /// Creates the folder if it is missing, and keeps its contents.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If the folder cannot be created.
     pub fn at(path: &Path) -> Result<Self, WriteError> {
         std::fs::create_dir_all(path).map_err(|error| WriteError { path: path.to_owned(), error })?;
         Ok(Folder { path: path.to_owned(), _lock: None })
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }

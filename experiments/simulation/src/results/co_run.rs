@@ -19,26 +19,26 @@ use crate::results::launches::{Periods, attribute, is_launch, is_several, length
 /// Applications that ran together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoRun {
-    /// How long all of them ran.
+    /// Length of the window, in which all of them ran.
     pub window: SimTime,
-    /// How long the first piece of that is.
+    /// Length of the first piece of the window.
     pub joint: SimTime,
-    /// Each of them, in the order in which they were named.
+    /// The applications, in the order in which they were named.
     pub sides: Vec<Side>,
 }
 
-/// One of them.
+/// One application of a co-run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side {
-    /// Its name.
+    /// Name of the application.
     pub name: String,
     /// Thread instructions a second of the window.
     pub rate: f64,
-    /// The same of the joint time.
+    /// Thread instructions per second of the joint time.
     pub joint_rate: f64,
     /// The length of its first round.
     pub round: SimTime,
-    /// Its launches that ended, of all rounds.
+    /// Launches of the application that ended, over all rounds.
     pub launches: usize,
 }
 

@@ -6,14 +6,14 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::Machine;
 use counterpoint_protocols::roles;
 
-/// How the increases of two sets of counters become a value.
+/// Rule that turns the increases of two sets of counters into a value.
 #[derive(Clone, Copy)]
 enum Rate {
     /// The first, per cycle of the SMs' clock.
     PerCycle,
     /// The first, in billions per second.
     PerNanosecond,
-    /// One less the share of the first in the second.
+    /// One minus the share of the first in the second.
     NotOf,
     /// The first in percent of the time, of as many components as there are.
     Busy,
@@ -38,7 +38,7 @@ const fn source(
     Source { name, unit, role, counters, rate }
 }
 
-/// In the order in which they are shown.
+/// Sources of the curves, in the order in which they are shown.
 const SOURCES: [Source; 8] = [
     source("IPC", "warp instructions/cycle", roles::SM, [&["warp_insn"], &[]], Rate::PerCycle),
     source("thread IPC", "instructions/cycle", roles::SM, [&["gpu_sim_insn"], &[]], Rate::PerCycle),

@@ -13,7 +13,7 @@ pub(super) fn remarks(machine: &Machine) -> Vec<String> {
     let pairs = caches.iter().enumerate().flat_map(|(place, one)| {
         caches[place + 1..].iter().map(move |other| (one, other)).filter(|(one, other)| one.clashes(other))
     });
-    // One pair tells it.
+    // One pair is enough for the remark.
     let remark = |(one, other): (&Keeping, &Keeping)| {
         let [one, other] = [one, other].map(|cache| &machine.instances[cache.index].path);
         format!(

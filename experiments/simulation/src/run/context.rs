@@ -70,8 +70,8 @@ impl RunContext {
     }
 }
 
-/// How a run ends at once because devices of the application are not there, or too small: the machine itself says it, in a
-/// run with time that only allocates.
+/// Reason for which a run ends at once because devices of the application are missing or too small. The machine itself
+/// reports the reason, in a run with time that only allocates.
 pub(super) fn lacks(
     request: &RunRequest,
     registry: &Arc<Registry>,
@@ -81,7 +81,7 @@ pub(super) fn lacks(
     let Application { name, buffers, modules, .. } = loaded.application.clone();
     let application = Application { name, buffers, modules, ..Application::default() };
     let nothing = LoadedApplication { application, ..LoadedApplication::default() };
-    // Without steps a runtime has no buffers of its own that could be watched.
+    // Without steps a runtime has no buffers that could be watched.
     let request = RunRequest { watch: Vec::new(), ..request.clone() };
     let environment = RunContext::new(&request, &nothing, &Contents::new()).environment;
     let report = topology::run(&machine.machine, registry, &environment, &RunOptions::default());

@@ -13,16 +13,16 @@ use counterpoint_protocols::roles;
 use crate::output::{UNSENT, WriteError, write_whole};
 use crate::run::RunSummary;
 
-/// Where to send spans, and how they look there.
+/// Destination of spans, and their form there.
 #[derive(Clone, Debug)]
 pub struct Export {
     /// The server.
     pub endpoint: Endpoint,
-    /// How much longer spans are shown.
+    /// Factor by which spans are shown longer.
     pub scale: Scale,
     /// Identity of the trace.
     pub identity: Identity,
-    /// How patient to be.
+    /// Time limits and retries of the export.
     pub options: Options,
 }
 
@@ -31,7 +31,7 @@ pub struct Export {
 pub struct RunExport {
     /// Spans that arrived, and those that did not.
     pub exported: Exported,
-    /// Where those are that did not, if the run has a folder.
+    /// Path of the file with the spans that were not exported, if the run has a folder.
     pub saved: Option<PathBuf>,
 }
 

@@ -37,7 +37,7 @@ impl Inspection {
         self.statistic(path, name).map(|row| number(row.value))
     }
 
-    /// How full each link is, in the machine's order; nothing of a run that has ended.
+    /// Occupancy of each link, in the machine's order; empty for a run that has ended.
     pub fn ports(&self) -> &[PortInspection] {
         &self.ports
     }
@@ -67,7 +67,7 @@ impl Inspection {
     }
 }
 
-/// An error on a name that is not there: with the nearest one, or with some of those that are.
+/// Error for an unknown name, with the nearest name or with some of the known names.
 fn unknown(message: String, written: &str, names: &[&str]) -> RunErrors {
     let help = match nearest(written, names.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
@@ -113,12 +113,13 @@ impl<'a> Condition<'a> {
         Condition { test, every: Self::EVERY }
     }
 
-    /// This number of launches of kernels has ended, as the host sees it. Such a test costs next to nothing.
+    /// Condition that this number of kernel launches has ended, as the host sees it. The test costs next to
+    /// nothing.
     pub fn launches_ended(number: u64) -> Self {
         Condition { test: Test::Launches(number), every: Self::EVERY }
     }
 
-    /// The same condition, tested at multiples of this step; of a picosecond for zero.
+    /// This condition, tested at multiples of `step`; at every picosecond for zero.
     pub fn every(self, step: SimTime) -> Self {
         Condition { every: step.max(SimTime::from_ps(1)), ..self }
     }

@@ -1,4 +1,4 @@
-//! How far a run has come, for someone who watches it from another thread.
+//! Progress of a run, for an observer on another thread.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -65,7 +65,7 @@ impl Snapshot {
     }
 }
 
-/// A run that goes on, for those who watch it.
+/// Registration of a run in progress, for its observers.
 pub(super) struct Watching(Progress);
 
 impl Watching {
@@ -96,7 +96,7 @@ impl Progress {
         Progress { listens, ..self }
     }
 
-    /// From now on there is something to keep.
+    /// Sets the flag of [`Progress::listening_by`]: from now on the run has results to keep.
     pub(super) fn listen(&self) {
         self.listens.store(true, Ordering::SeqCst);
     }
@@ -139,13 +139,14 @@ impl Progress {
         Watching(self.clone())
     }
 
-    /// How long the rest of the run that is going on takes, as far as that can be known; nothing while none is.
+    /// Forecast of the remaining time of the run in progress, as far as it is known; `None` while no run is in
+    /// progress.
     pub fn forecast(&self) -> Option<Forecast> {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         watched.as_ref().map(|watched| Forecast::new(watched.blocks.clone()))
     }
 
-    /// How far the run is; nothing while none is going on.
+    /// Progress of the run; `None` while no run is in progress.
     pub fn snapshot(&self) -> Option<Snapshot> {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         watched.as_ref().map(|watched| Snapshot {

@@ -104,7 +104,7 @@ pub(super) struct Facts<'a> {
     pub(super) printed: &'a Printed,
     pub(super) partial: bool,
     pub(super) missing: &'a [&'static str],
-    /// How long the simulation took.
+    /// Wall-clock time of the simulation.
     pub(super) wall: Duration,
 }
 

@@ -37,7 +37,7 @@ pub struct RunRequest {
     pub runtime: Option<String>,
     /// The policy of every CTA scheduler.
     pub policy: Option<String>,
-    /// Without time: kernels run on the functional executor; of the machine nothing is asked but whether its devices hold
+    /// Run without time: kernels run on the functional executor; the machine is used only to check that its devices hold
     /// the buffers.
     pub functional: bool,
     /// Look for races: within launches and between streams, in a run without time; between gated launches,
@@ -49,13 +49,14 @@ pub struct RunRequest {
     pub threads: usize,
     /// Whether all of them are used.
     pub sharing: Sharing,
-    /// How to cut the machine; what happens does not depend on it.
+    /// Cut of the machine into islands; results do not depend on the cut.
     pub islands: Islands,
     /// Run up to this time first to see what the components weigh, so that threads get even shares.
     pub warm_up: Option<SimTime>,
     /// The folder for the results; without one they are only returned.
     pub out: Option<PathBuf>,
-    /// Where that folder has the results of a run with other settings, or another run writes there, take `OUT-2`, `OUT-3` and so on.
+    /// If `out` has the results of a run with other settings, or another run writes there, use `OUT-2`, `OUT-3` and so
+    /// on.
     pub beside_others: bool,
     /// Compute the hash of all events.
     pub hash: bool,

@@ -83,12 +83,12 @@ pub(super) enum Course {
         held: Held,
         options: Box<RunOptions>,
     },
-    /// It runs without time when it is finished, on devices that hold this.
+    /// A run without time, which executes when it is finished, on devices with these contents.
     Untimed {
         contents: Contents,
         options: Box<Options>,
     },
-    /// It ended before anything happened.
+    /// The run ended before its first event.
     Failed(Box<RunReport>),
     Ended(Box<RunReport>),
     /// A component hangs, and the observer did not want to wait for it. Statistics and spans are on its
@@ -216,7 +216,7 @@ impl Simulation {
         }
     }
 
-    /// How the run ended, if it has.
+    /// Outcome of the run, if it has ended.
     pub fn outcome(&self) -> Option<&Outcome> {
         match &self.course {
             Course::Timed { .. } | Course::Untimed { .. } => None,
@@ -226,7 +226,7 @@ impl Simulation {
         }
     }
 
-    /// How far the run is, for another thread, and the way to interrupt it.
+    /// Progress of the run for another thread, which can also interrupt the run.
     pub fn progress(&self) -> &Progress {
         self.watching.progress()
     }
@@ -290,7 +290,7 @@ impl Simulation {
         self.finish_watched(&mut log)
     }
 
-    /// The same with someone who listens to the watchdog, on the thread that calls.
+    /// Finishes the run, and calls `alarm` on the calling thread when the watchdog reports.
     pub fn finish_watched(mut self, alarm: &mut dyn FnMut(Stuck)) -> RunSummary {
         self.go_on(SimTime::MAX, alarm);
         self.conclude()

@@ -1,8 +1,7 @@
 //! Input data made from a rule and a seed, so that no data needs to be kept beside an application.
 //!
-//! The numbers depend on the rule, the seed and the position alone: the same file comes out on every host. Changing
-//! what a rule yields would change every result that was published with it, so a rule never changes; a better one gets a
-//! name of its own.
+//! The numbers depend on the rule, the seed and the position alone: every host generates the same file. A changed rule would
+//! change every result that was published with it, so a rule never changes; a better one gets a new name.
 
 use crate::workloads::des;
 use crate::workloads::element::Element;
@@ -24,7 +23,7 @@ pub enum Generator {
         /// The largest.
         max: f64,
     },
-    /// One number everywhere.
+    /// The same number in all elements.
     Constant {
         /// The number.
         value: f64,
@@ -36,7 +35,7 @@ pub enum Generator {
         /// The difference of neighbours.
         step: f64,
     },
-    /// One number at one place, another everywhere else.
+    /// One number in one element, another number in all others.
     Single {
         /// The place.
         at: f64,
@@ -65,7 +64,7 @@ pub enum Generator {
     SuffixTree {
         /// Chooses the text.
         seed: u64,
-        /// How long the text is.
+        /// Length of the text in bases.
         bases: f64,
     },
     /// Parts of such a text, one behind the other, from evenly spread places; some bases are replaced by others.
@@ -74,9 +73,9 @@ pub enum Generator {
         seed: u64,
         /// Chooses the text.
         of: u64,
-        /// How long the text is.
+        /// Length of the text in bases.
         bases: f64,
-        /// How long a part is.
+        /// Length of a part in bases.
         length: f64,
         /// Share of bases that are replaced.
         errors: f64,
@@ -362,7 +361,7 @@ impl SplitMix {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 up to but not including 1; 53 bits fill a double's fraction.
+    /// A random number in [0, 1); 53 bits fill a double's fraction.
     pub fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }

@@ -58,7 +58,7 @@ pub(super) fn meet(folder: &Path, own: &Worker, token: &str, watch: &mut Watch) 
         while let Some(worker) = worker::read(folder, &other).filter(|other| other.study != own.study) {
             match watch.judge(&other) {
                 Verdict::Open => std::thread::sleep(BEAT / 10),
-                // Its file is needed until its claims are taken over.
+                // The dead process's file is needed until its claims are taken over.
                 Verdict::Dead => break,
                 Verdict::Alive => return Err(io::Error::other(refusal(&worker, own))),
             }

@@ -55,7 +55,8 @@ impl PointKey {
         }
         for file in application.files() {
             let read = |error| WriteError { path: file.place.clone(), error };
-            // By the name that the application has for it: the same in the program and wherever else the application is.
+            // The key has the application's own name for the file, which does not depend on where the application is
+            // stored.
             part(&file.name, &file.contents().map_err(read)?);
         }
         Ok(PointKey(hasher.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()))

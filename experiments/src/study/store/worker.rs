@@ -1,7 +1,8 @@
-//! Processes that work at a study: each has a file that says who it is, and that changes while it lives.
+//! Processes that work at a study: each has a file that identifies it, and that changes while it lives.
 //!
-//! Nobody compares clocks. A process is alive for an observer when its file changes while the observer looks, and dead when the file has
-//! stayed the same for long enough on the observer's own clock; at once if it was on this computer and is not any more.
+//! No clocks of different computers are compared. A process is alive for an observer when its file changes while the observer watches,
+//! and dead when the file has stayed the same for long enough on the observer's own clock; a process of this computer is dead at once
+//! when it no longer exists.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -30,7 +31,7 @@ pub const STALE_AFTER: Duration = Duration::from_secs(90);
 pub struct Worker {
     /// Name of the computer.
     pub host: String,
-    /// Its number there.
+    /// Process number on that computer.
     pub process: u32,
     /// The running system and the space of process numbers that the number belongs to; empty where nothing tells.
     #[serde(default)]
@@ -130,7 +131,8 @@ impl Presence {
             while ended.recv_timeout(BEAT) == Err(mpsc::RecvTimeoutError::Timeout) {
                 worker.beat += 1;
                 worker.done = count.load(Ordering::Relaxed);
-                // Where nothing can be written, others take this process for dead: then its points are run twice, to the same bytes.
+                // If the file cannot be written, other processes take this one for dead: its points are then run twice, with equal
+                // results.
                 let _ = write(&mut file, &worker);
             }
         });
@@ -189,11 +191,11 @@ pub(super) fn forget(folder: &Path, token: &str) {
 /// Judgement on a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Its file has changed while it was looked at, or it is on this computer.
+    /// The process's file has changed while it was watched, or the process runs on this computer.
     Alive,
-    /// It has not been looked at for long enough.
+    /// The process has not been watched for long enough.
     Open,
-    /// Its file has not changed for too long, or it is known to have ended.
+    /// The process's file has not changed for too long, or the process is known to have ended.
     Dead,
 }
 
@@ -222,14 +224,15 @@ impl Watch {
         tokens.into_iter().filter(|token| self.judge(token) == Verdict::Dead).collect()
     }
 
-    /// Looks at the process of a token. Without a token (a claim whose owner has not been written yet) the claim's name and time stand for it.
+    /// Judges the process of a token. Without a token (a claim whose owner has not been written yet) the claim's name and time stand for
+    /// it.
     pub(super) fn judge(&mut self, token: &str) -> Verdict {
         let text = text(&self.folder, token);
         let here = serde_json::from_str::<Worker>(&text).ok().and_then(|worker| worker.is_here());
         if here == Some(false) {
             return Verdict::Dead;
         }
-        // It goes after all claims of its process have been given back, unless someone has taken the process for dead.
+        // A process's file is removed after all its claims have been released, unless another process has taken it for dead.
         if text.is_empty() && self.seen.get(token).is_some_and(|seen| !seen.text.is_empty()) {
             return Verdict::Dead;
         }
@@ -271,7 +274,7 @@ mod tests {
         put(1);
         let mut watch = Watch::new(root.path(), Duration::from_millis(300));
         assert_eq!(watch.judge("t"), Verdict::Open);
-        // Another clock there, a year ahead or behind, changes nothing.
+        // A clock on the other computer that is a year ahead or behind changes nothing.
         for year in ["2001", "2051"] {
             let date = format!("{year}-01-01");
             assert!(

@@ -24,11 +24,11 @@ pub use stated::{Figure, Known, Limit, Stated};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// It is as near as it should be.
+    /// The measurement is within the limit.
     Met,
-    /// It is not, for a known reason, and is unchanged.
+    /// The measurement is outside the limit for a known reason, and is unchanged.
     Known,
-    /// It is not.
+    /// The measurement is outside the limit.
     Missed,
 }
 
@@ -41,7 +41,7 @@ pub struct Peak {
     pub follows: Option<&'static str>,
     /// The quantity measured.
     pub of: &'static str,
-    /// In which unit.
+    /// Unit of the quantity.
     pub unit: &'static str,
     /// Ours.
     #[serde(serialize_with = "short")]
@@ -83,10 +83,10 @@ pub enum Extent {
     Units,
 }
 
-/// Measures the machines that `stated` has figures of, side by side, for the project that lies in a folder.
+/// Measures the machines that `stated` has figures of, side by side, for the project in a folder.
 ///
 /// # Errors
-/// When a run cannot begin, fails, or computes something wrong; then those of the first machine for which that holds.
+/// If a run cannot begin, fails, or computes a wrong result; the errors are those of the first such machine.
 pub fn peaks(
     stated: &Stated,
     extent: Extent,

@@ -11,11 +11,11 @@ use super::QUANTITIES;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
-    /// It is apart by this share at most.
+    /// The measurement deviates by this share at most.
     Within(f64),
-    /// It is at least this share, and not more than a twentieth beyond the stated value.
+    /// The measurement is at least this share of the stated value, and at most a twentieth above it.
     AtLeast(f64),
-    /// It lies between this share and that one.
+    /// The measurement is between these two shares of the stated value.
     Between(f64, f64),
 }
 
@@ -69,7 +69,7 @@ pub struct Figure {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stated {
-    /// All of them.
+    /// All stated figures.
     pub figures: Vec<Figure>,
 }
 

@@ -88,7 +88,7 @@ pub struct Allocator {
     tables: Tables,
 }
 
-/// By first kernel of a pair.
+/// Tables by the first kernel of the pair.
 enum Tables {
     Half(BTreeMap<u32, Table<f16>>),
     Double(BTreeMap<u32, Table<f64>>),

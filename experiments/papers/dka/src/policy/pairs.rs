@@ -35,9 +35,9 @@ pub(super) struct PairPorts {
 pub(super) struct Pairs {
     ports: PairPorts,
     steps: Steps,
-    /// For each kernel, its cycles on all SMs.
+    /// Cycles of each kernel on all SMs.
     alone: BTreeMap<u32, u64>,
-    /// By first kernel of a pair.
+    /// Last run of each pair, by the pair's first kernel.
     pairs: BTreeMap<u32, Last>,
     /// The step for which the allocator was asked last.
     asked: Option<u32>,

@@ -16,7 +16,7 @@ pub(super) struct Steps {
     current: Option<u32>,
     /// Launches of it that have not ended, begun or not.
     left: u32,
-    /// For each launch that has begun, its SMs.
+    /// SMs of each launch that has begun.
     turns: BTreeMap<LaunchId, Turn>,
 }
 

@@ -34,7 +34,7 @@ pub struct Kernel {
 pub struct Entry {
     /// The kernel's slot in the kernel status block.
     pub slot: usize,
-    /// Blocks that the core may have of it; of a kernel that is no longer assigned, those that it might have before.
+    /// Limit of the kernel's blocks on the core; for a kernel that is no longer assigned, the limit before that.
     pub maximum: u32,
     /// Blocks that it has.
     pub active: u32,
@@ -46,7 +46,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Core {
     offer: SmResources,
-    /// Kernels that are assigned to it, or have blocks on it.
+    /// Kernels that are assigned to the core, or have blocks on it.
     queue: Vec<Entry>,
     /// The slot that got a block last.
     last: usize,
@@ -55,9 +55,9 @@ pub struct Core {
 /// A row of the core status block as the paper prints it, of a core with one kernel at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Printed {
-    /// As many blocks as it may have.
+    /// The core has reached its limit of blocks.
     pub full: bool,
-    /// Its number, from 1.
+    /// Number of the core, from 1.
     pub core: u32,
     /// The kernel whose blocks it executes.
     pub active_kernel: u32,
@@ -73,7 +73,7 @@ pub struct Printed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSlot;
 
-/// Both tables.
+/// The kernel status block and the core status block.
 #[derive(Clone, Debug)]
 pub struct Tables {
     mapping: Mapping,
@@ -128,7 +128,7 @@ impl Tables {
         }
     }
 
-    /// The same where a kernel has its part of a core's blocks among this many kernels, even if fewer run.
+    /// These tables with a core's blocks divided by `among` kernels, even if fewer run.
     pub fn among(self, among: u32) -> Self {
         Tables { among, ..self }
     }

@@ -59,8 +59,8 @@ impl Sm {
 }
 
 impl Resident {
-    /// The part of one scheduler: as many whole units as it has, at least one, and all its warps in them. Warps of a block are spread
-    /// over the schedulers, so that the part need not be a whole number.
+    /// Warps of one scheduler: its whole units, at least one, which hold all its warps. Warps of a block are spread over the schedulers,
+    /// so that a scheduler's warps need not be a whole number.
     fn on_scheduler(&self, schedulers: f64, unit: Unit) -> Warps {
         let warps = f64::from(self.blocks) * f64::from(self.warps_per_block) / schedulers;
         let size = match unit {

@@ -10,7 +10,7 @@ use crate::schedule::{Profile, profit};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     pub(super) kernels: Vec<Kernel>,
-    /// Of every pair in both orders, so that nobody has to turn a row.
+    /// Rates of every pair in both orders, so that no lookup has to swap a row.
     pub(super) pairs: BTreeMap<[usize; 2], Vec<PairRates>>,
     /// Milliseconds of two whole kernels in streams, by which is launched first.
     pub(super) both: BTreeMap<[usize; 2], f64>,
@@ -19,7 +19,7 @@ pub struct Measured {
 /// A kernel alone on the whole GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
-    /// Its name.
+    /// Name of the kernel.
     pub name: String,
     /// Blocks of an instance.
     pub blocks: u32,
@@ -143,9 +143,9 @@ impl Measured {
         rows.reduce(|best, row| if row.1 > best.1 { row } else { best })
     }
 
-    /// Milliseconds by which whole kernels overlap when the second is launched in another stream behind the
-    /// first: the time that both save against one after the other; at most the shorter one. Below 0 if they
-    /// take longer. 0 if nobody measured it.
+    /// Milliseconds by which whole kernels overlap when the second is launched in another stream behind the first: the time saved against
+    /// running one after the other; at most the time of the shorter kernel. Below 0 if overlapping takes longer. 0 if the pair was not
+    /// measured.
     ///
     /// # Panics
     /// If a kernel is not of the table.

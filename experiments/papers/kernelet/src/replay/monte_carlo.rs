@@ -40,8 +40,8 @@ fn choose(measured: &Measured, pending: &Pending, random: &mut SplitMix) -> Opti
     Some(Selected { kernels, together })
 }
 
-/// The kernels of two random instances: each pair of instances of different kernels is as likely as each other one. If all are of one
-/// kernel, two of it. `None` if there are fewer than two.
+/// Kernels of two random instances: all pairs of instances of different kernels are equally likely. If all instances are of one
+/// kernel, that kernel twice. `None` if fewer than two instances are pending.
 pub(crate) fn random_kernels(pending: &Pending, random: &mut SplitMix) -> Option<[usize; 2]> {
     let counts: Vec<(usize, usize)> = pending.kernels().collect();
     match counts.as_slice() {

@@ -166,7 +166,7 @@ pub(super) fn check(task: &Task, kernel: &Kernel) -> Result<(), Fault> {
     fits.map_err(|error| Fault::new(format!("task `{name}`: {error}")))
 }
 
-/// A task that asks for so much, as a kernel finds it in memory that takes it from there.
+/// Descriptor of a task with this demand, in the form in which a resident kernel reads it from memory.
 pub(super) fn queued(
     driver: &Driver<'_>,
     kernel: &Kernel,
@@ -192,10 +192,11 @@ pub(super) fn most_blocks(
     most.min(fit(sm.registers, registers * threads)).min(fit(sm.shared, kernel.shared_bytes() + dynamic))
 }
 
-/// Blocks of a resident kernel on each SM: as many as are wanted, or, with 0, as many as it holds ([`most_blocks`]).
+/// Blocks of a resident kernel on each SM: the requested number, or for 0 the largest number that fits
+/// ([`most_blocks`]).
 ///
 /// # Errors
-/// If it does not hold them.
+/// If the SM does not hold the requested number.
 pub(super) fn blocks(
     kernel: &Kernel,
     sm: SmResources,

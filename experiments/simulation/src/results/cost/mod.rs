@@ -25,7 +25,7 @@ pub type Table = Vec<Vec<String>>;
 /// The reports that apply to a machine, with their tables.
 ///
 /// # Errors
-/// A sentence: what one of them lacks, or which there are, if none applies.
+/// A sentence that names what a report lacks, or, if no report applies, the reports that exist.
 pub fn of(machine: &Machine, registry: &Registry) -> Result<Vec<(&'static str, Vec<Table>)>, String> {
     let reports = || registry.all::<CostReport>();
     let found: Result<Vec<_>, String> = reports()
@@ -91,10 +91,10 @@ pub fn l2(machine: &Machine) -> Result<u64, String> {
     of_role(machine, roles::L2).map(|slice| size(&slice.params, "cache.capacity")).sum()
 }
 
-/// A parameter by its path, read as what it is.
+/// Value of a parameter by its path, parsed as `T`.
 ///
 /// # Errors
-/// If it is not there, or something else.
+/// If the parameter is missing, or is not a `T`.
 pub fn parameter<T: std::str::FromStr>(params: &Node, path: &str) -> Result<T, String> {
     let found = path.split('.').try_fold(params, |node, name| node.get(name));
     let value = found.and_then(Node::as_scalar).and_then(|text| text.parse().ok());

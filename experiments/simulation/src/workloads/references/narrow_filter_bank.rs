@@ -16,7 +16,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     }))
 }
 
-/// One channel: of the filtered signal, all samples but one of `every` are silenced before the second filter.
+/// One channel: all samples of the filtered signal except one in `every` are set to zero before the second filter.
 fn channel(signal: &[f64], h: &[f64], f: &[f64], every: usize) -> Vec<f64> {
     let mut thinned = filtered(signal, h);
     // The beginning of a group that is not whole is not kept either.

@@ -10,7 +10,7 @@ pub(super) enum Row {
     Plain(Class),
     /// The walk's next state, for an access.
     Advance(Access),
-    /// From the state its place in the region.
+    /// Computes the position in the region from the walk's state.
     Place(Access),
     Address(Access),
     /// The number that belongs to a place, made so that it waits for the strand's value.
@@ -36,7 +36,7 @@ pub(super) struct Plan {
     pub(super) walk: Walk,
     /// Bytes of a block's shared memory.
     pub(super) shared: u64,
-    /// For the numbers in the instructions.
+    /// Seed of the constants in the instructions.
     pub(super) random: u64,
 }
 

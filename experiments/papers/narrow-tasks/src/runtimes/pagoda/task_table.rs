@@ -39,7 +39,7 @@ impl HostTable {
         HostTable { shape, protocol, states, known: BTreeSet::new(), last: None, column: 0 }
     }
 
-    /// Its shape.
+    /// Shape of the table.
     pub fn shape(&self) -> Shape {
         self.shape
     }
@@ -66,8 +66,8 @@ impl HostTable {
         if self.known.contains(&id) { Ok(state == FREE) } else { Err(UnknownTask(id)) }
     }
 
-    /// Puts a task into a free entry: of the column whose turn it is, or the next that has one. Gives nothing if the table is full;
-    /// then all of it must be copied back. The paper does not say which column a task goes to.
+    /// Puts a task into a free entry: of the column whose turn it is, or of the next column that has one. Returns `None` if the table is
+    /// full; the whole table must then be copied back. The paper does not say which column a task goes to.
     pub fn spawn(&mut self) -> Option<(TaskId, State)> {
         let Shape { columns, rows } = self.shape;
         let ids = (0..columns).map(|turn| (self.column + turn) % columns).flat_map(|column| {
