@@ -168,7 +168,8 @@ fn a_dram_controller_that_cannot_answer_is_busy() {
     ] {
         assert!(report.contains(line), "`{line}` is missing in\n{report}");
     }
-    // The other slice of the channel waits behind the replies that do not leave; the other channel has nothing to do with it.
+    // The other slice of the channel waits behind the replies that do not leave; the other channel is
+    // unaffected.
     assert!(report.contains("gpu.l2[1].memory waits for a message from gpu.dram[0]\n"), "{report}");
     for idle in ["gpu.dram[1] ", "gpu.l2[2] ", "gpu.l2[3] ", "gpu.copy "] {
         assert!(!report.contains(idle), "{idle}has done all it should:\n{report}");

@@ -12,7 +12,7 @@ use counterpoint_simulation::run::{RunRequest, RunSummary, load_machine};
 
 use crate::support::{request, root, run_request};
 
-/// The machine whose SMs are stepped, and the one where a model of throughput replaces them.
+/// Two forms of one machine: `STEPPED` steps its SMs, `MODEL` replaces them by the throughput model.
 pub const STEPPED: &str = "titanx-maxwell";
 /// See `STEPPED`.
 pub const MODEL: &str = "titanx-maxwell-model";
@@ -24,13 +24,13 @@ pub struct Probe<'a> {
     pub machine: &'a str,
     /// Settings of it.
     pub sets: &'a [&'a str],
-    /// Its instructions, without the end.
+    /// Instructions of the kernel, without the final `ret`.
     pub body: &'a str,
     /// Blocks.
     pub blocks: u32,
     /// Threads of each.
     pub threads: u32,
-    /// Its parameter `with`.
+    /// Parameter `with` of the kernel.
     pub with: u32,
     /// Bytes of the buffer.
     pub buffer: u64,
@@ -129,7 +129,7 @@ impl Configured {
         Configured::with(&registry(), machine, sets)
     }
 
-    /// The same with components, policies and runtimes of one's own.
+    /// The machine `machine` with the components, policies and runtimes of `registry`.
     pub fn with(registry: &Registry, machine: &str, sets: &[&str]) -> Self {
         let loaded = load_machine(&request(machine, "", sets), registry);
         Configured(loaded.unwrap_or_else(|error| panic!("{error}")).machine)
