@@ -33,13 +33,13 @@ pub const FAILURE: u8 = 2;
 /// Exit status: ended by Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
 
-/// Where a command speaks to.
+/// Outputs of a command.
 pub struct Console<'a> {
     /// Results.
     pub out: &'a mut dyn Write,
     /// Progress, notes and problems.
     pub err: &'a mut dyn Write,
-    /// Someone watches `err`: progress is shown and problems are drawn.
+    /// `err` is a terminal: progress is shown and problems are drawn.
     pub interactive: bool,
     /// Set by someone else to end a run.
     pub interrupt: Arc<AtomicBool>,

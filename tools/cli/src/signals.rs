@@ -22,7 +22,7 @@ use crate::{Console, INTERRUPTED, main_with};
 pub fn main(extensions: &[Extension]) -> ExitCode {
     let flags: [Arc<AtomicBool>; 3] = Default::default();
     let [listens, interrupt, abandon] = flags.clone();
-    // Where no handler can be set, a signal ends the process at once, as it always does.
+    // If no handler can be set, a signal ends the process at once, as by default.
     if let Ok(mut signals) = Signals::new(wanted()) {
         std::thread::spawn(move || signals.forever().for_each(|_| end(&flags)));
     }

@@ -45,7 +45,7 @@ struct Lines<'a> {
     begun: Instant,
     all: MultiProgress,
     total: Option<ProgressBar>,
-    /// For each point, its line, when it came up, and how long the rest takes.
+    /// Line of each running point, the time at which it appeared, and the forecast of its rest.
     running: BTreeMap<usize, (ProgressBar, Instant, Option<Forecast>)>,
     /// Points whose end has been told.
     told: Vec<bool>,

@@ -12,7 +12,7 @@ struct Row {
     figures: String,
 }
 
-/// Prints what every link carries in a cycle of its sender, and what keeps it from more.
+/// Prints the throughput of every link per cycle of its sender, and the cause that limits it.
 pub(super) fn print(machine: &ProcessNetwork, out: &mut dyn Write) -> io::Result<()> {
     let rows = rows(machine);
     if rows.is_empty() {
@@ -26,7 +26,7 @@ pub(super) fn print(machine: &ProcessNetwork, out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-/// In the order of the first link of each.
+/// Rows in the order of the first link of each.
 fn rows(machine: &ProcessNetwork) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut places = BTreeMap::new();

@@ -3,9 +3,9 @@
 /// A number that may grow with the rounds of loops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Linear {
-    /// Its value in the first round of all loops.
+    /// Value in the first round of all loops.
     pub(crate) base: i128,
-    /// For each loop, the growth from a round to the next.
+    /// Growth from a round to the next, for each loop.
     pub(crate) growth: Vec<(usize, i128)>,
     /// The key that it is the value of, and the value that the key has where it is left out.
     pub(crate) key: Option<(&'static str, i128)>,
@@ -24,7 +24,7 @@ pub(crate) enum Piece {
     Number(Linear),
     /// A measured time in nanoseconds: that of a round is the mean of all.
     Time(f64),
-    /// The same, of the host's work before what the line does.
+    /// A time of the host's work before the action of the line.
     Before(f64),
 }
 

@@ -164,7 +164,7 @@ pub fn read(folder: &Path) -> Result<Recorded, JournalError> {
 }
 
 impl Recorded {
-    /// The same record with other entries.
+    /// The record with other entries.
     pub(crate) fn with(&self, entries: Vec<Entry>) -> io::Result<Self> {
         Ok(Recorded { folder: self.folder.clone(), entries, bytes: self.bytes.try_clone()? })
     }

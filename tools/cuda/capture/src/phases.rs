@@ -25,9 +25,9 @@ pub(crate) enum RecordedStep {
 
 /// The origin of bytes that the host puts into a buffer.
 pub(crate) enum Source {
-    /// It has computed them.
+    /// Bytes that the host has computed.
     Computed(Contents),
-    /// They are in a file that the program reads: its name and where they begin.
+    /// Bytes of a file that the program reads: its name and their offset.
     File(String, u64),
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct BufferPart {
 pub(crate) enum Contents {
     /// A rule makes them.
     Rule(String),
-    /// They are in the file of data, from there on.
+    /// Bytes in the file of data, from this offset on.
     Data(u64),
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn phases(steps: Vec<RecordedStep>) -> [Vec<RecordedStep>; 5] {
         }
     }
     let mut rest: Vec<RecordedStep> = steps.collect();
-    // But not by a host that goes on with its own memory.
+    // No implicit wait exists if the host continues on its own memory, so an explicit one is inserted.
     if waits && of_host_before_a_wait(&rest) {
         rest.insert(0, RecordedStep::SynchronizeAll { before: 0.0 });
     }

@@ -1,4 +1,4 @@
-//! What a record says of a program, for its user.
+//! Summary of a record, for the user of the program.
 
 use crate::journal::Recorded;
 use crate::record::{Entry, Way};

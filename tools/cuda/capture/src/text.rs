@@ -53,7 +53,7 @@ impl Line {
     }
 }
 
-/// The part of a buffer that a region is; none if it is all of it.
+/// Part of a buffer that a region covers; `None` if the region is the whole buffer.
 pub(crate) fn part(buffer: &Buffer, offset: u64, region: Region) -> Option<BufferPart> {
     let size = buffer.element.bytes;
     let is_whole = offset == 0 && region.rows == 1 && region.width == buffer.bytes;

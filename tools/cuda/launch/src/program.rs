@@ -12,14 +12,15 @@ use object::{Endianness, FileKind, Object, ObjectSection};
 pub enum Needs {
     /// CUDA's runtime as a library, of this name; it may insist on a place for it.
     Shared {
-        /// Such as `libcudart.so.12`.
+        /// Name of the library, such as `libcudart.so.12`.
         name: String,
-        /// It names a folder for its libraries that comes before all others.
+        /// The program names a library folder that precedes all others.
         insists: bool,
     },
     /// CUDA's runtime is in the program.
     Static,
-    /// It has no device code and does not need the runtime, or it is a script; what it starts may.
+    /// The program has no device code and does not need the runtime, or is a script; programs that it starts
+    /// may need the runtime.
     Nothing,
 }
 

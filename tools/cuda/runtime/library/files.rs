@@ -40,7 +40,7 @@ struct Open {
     /// The place up to which the record has it.
     noted: AtomicU64,
     written: AtomicU64,
-    /// What tells the file from others: its number and its device.
+    /// Identity of the file: its inode number and its device.
     file: [AtomicU64; 2],
 }
 
@@ -100,7 +100,8 @@ fn identity(status: &Status) -> [u64; 2] {
 /// Whether a key is still that of the file that it was noted for: a program may close a descriptor in ways that are not seen here.
 fn is_still(open: &Open, key: u64) -> bool {
     let mut status = Status([0; 32]);
-    // SAFETY: numbers, a text, and a place that is filled in; a stream is open, since what closes streams is seen.
+    // SAFETY: the arguments are numbers, a text, and a buffer that the call fills; the stream is open, since calls that close streams are
+    // intercepted.
     let known = unsafe {
         let file =
             if key & DESCRIPTOR == 0 { fileno(without_provenance_mut(key as usize)) } else { key as c_int };
@@ -175,7 +176,7 @@ fn closed_range(first: u32, last: u32) {
     }
 }
 
-/// A descriptor is one of another file from now on, which is known by the other one.
+/// Records that the descriptor `to` now refers to the file of the descriptor `from`.
 fn duplicated(from: c_int, to: c_int) {
     if from != to && !crate::is_forked() {
         closed(DESCRIPTOR | to as u32 as u64);
@@ -183,7 +184,7 @@ fn duplicated(from: c_int, to: c_int) {
     }
 }
 
-/// A file that is known by a descriptor is known by another one, which has its place with it.
+/// Records that a file known by the descriptor `from` is known by `to` from now on, which shares its position.
 fn moved(from: c_int, to: c_int) {
     if to >= 0
         && from != to
