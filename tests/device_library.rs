@@ -7,7 +7,7 @@ use counterpoint_simulation::run::{RunRequest, RunSummary};
 use crate::command::call;
 use crate::support::{refusal, request, run_request};
 
-/// Each thread prints its block and its number in it.
+/// Each thread prints its block and its thread number in the block.
 const PRINTS: &str = r"
 .version 7.0
 .target sm_50

@@ -54,7 +54,8 @@ impl Program {
         run_request(&RunRequest { functional: true, racecheck: true, ..self.on("tiny", &[]) })
     }
 
-    /// Runs it without time and with, under two runtimes and on two machines whose pages differ, and asserts that all is right.
+    /// Runs the program without time and with time, under two runtimes and on two machines with different page sizes, and asserts that
+    /// all results are right.
     fn assert_right(&self) {
         let functional = self.functional();
         assert!(functional.found.is_empty(), "{:?}", functional.found);
@@ -69,7 +70,7 @@ impl Program {
         assert_verified(&functional);
     }
 
-    /// Asserts that as many bytes move as are expected to, with time and without.
+    /// Asserts that the number of moved bytes is the expected one, with time and without.
     fn assert_counted(&self) {
         let request = self.on("tiny", &[]);
         let mut simulation = start(&request, &Arc::new(registry())).unwrap();

@@ -134,7 +134,7 @@ fn check_pre(
     told
 }
 
-/// Runs applications of the small size, each in the dialects that its place in the list has.
+/// Runs applications of the small size, each in the dialects for its position in the list.
 #[allow(clippy::print_stdout, reason = "figures for who asks for them with --nocapture")]
 fn small_sizes_agree(dialects: impl Fn(usize) -> Vec<&'static str>) {
     let mut sums = Sums::default();

@@ -22,7 +22,7 @@ pub const MODEL: &str = "titanx-maxwell-model";
 pub struct Probe<'a> {
     /// The machine's name.
     pub machine: &'a str,
-    /// Settings of it.
+    /// Settings of the machine.
     pub sets: &'a [&'a str],
     /// Instructions of the kernel, without the final `ret`.
     pub body: &'a str,
@@ -51,7 +51,8 @@ impl Counts {
         self.0.report.outcome.time()
     }
 
-    /// The sum of a statistic over the components whose path begins like this; kernels and streams have counts of their own.
+    /// The sum of a statistic over the components whose paths begin with `path`; the rows of kernels and streams are left
+    /// out.
     pub fn sum(&self, path: &str, name: &str) -> f64 {
         let own = |path: &str| !path.contains("kernels[") && !path.contains("streams[");
         let rows = self
@@ -120,7 +121,7 @@ pub fn lines(count: u64, line: impl Fn(u64) -> String) -> String {
     })
 }
 
-/// A machine as it is configured.
+/// A configured machine.
 pub struct Configured(Machine);
 
 impl Configured {
@@ -145,7 +146,7 @@ impl Configured {
         found.unwrap_or_else(|| panic!("{path} has no {parameter}"))
     }
 
-    /// A parameter as it is written.
+    /// Text of a parameter.
     pub fn text(&self, path: &str, parameter: &str) -> &str {
         self.node(path, parameter)
             .as_scalar()
@@ -170,7 +171,7 @@ impl Configured {
         timing.unwrap_or_else(|invalid| panic!("{}", invalid.0))
     }
 
-    /// Components whose path begins like this.
+    /// Number of components whose paths begin with `path`.
     pub fn count(&self, path: &str) -> f64 {
         self.0.instances.iter().filter(|one| one.path.starts_with(path)).count() as f64
     }

@@ -361,7 +361,7 @@ figures:
     let drawn = folder.text("figures/1-blocks.svg");
     assert!(drawn.contains("a: vecadd#1") && drawn.contains("Blocks that have ended"), "{drawn}");
 
-    // Without such figures the points are others: their records differ.
+    // Without figures of curves the points have other keys, because their records differ.
     let called =
         folder.study("scales: { small: { size: small } }\nruns: { a: {}, b: { gpu.sms: 1 } }\n", &[]);
     assert!(called.out.contains("4 have run, 0 were there"), "{}", called.out);

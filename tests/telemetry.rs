@@ -19,7 +19,7 @@ fn stencil(recording: Recording) -> RunSummary {
     summary
 }
 
-/// The sum of the counts of this name, of components whose path begins so.
+/// Sum of the counts `name` of components whose paths begin with `path`.
 fn count(summary: &RunSummary, path: &str, name: &str) -> u64 {
     let rows = summary.report.stats.iter().filter(|row| row.path.starts_with(path) && row.label.name == name);
     rows.map(|row| match row.value {

@@ -1,4 +1,4 @@
-//! Values travel with messages: a machine that is wrong computes wrong values, and the run says so.
+//! Values travel with messages: a wrong machine computes wrong values, and the run reports them.
 
 use async_trait::async_trait;
 use counterpoint_cli::NOT_VERIFIED;

@@ -22,7 +22,7 @@ use serde::Serialize;
 /// The kind of SMs that are not stepped.
 const MODEL: &str = "gpu/throughput-model";
 
-/// The first bottleneck of a kernel whose warps are too few.
+/// First bottleneck of a kernel that has too few warps to hide its latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
@@ -32,7 +32,7 @@ pub enum Bound {
     Memory,
 }
 
-/// Warps below which a kernel is bound by computing, by default: it lies between the two groups of the paper's Table I,
+/// Warps below which a kernel is bound by computing, by default: the value is between the two groups of the paper's Table I,
 /// which end at 6.63 and begin at 12.55 warps.
 pub const THRESHOLD: f64 = 9.0;
 
@@ -65,13 +65,13 @@ pub struct Character {
     pub warps_per_block: f64,
     /// Warp instructions that do not access memory.
     pub alu_insn: u64,
-    /// Warp instructions that do.
+    /// Warp instructions that access memory.
     pub mem_insn: u64,
     /// The former by the latter, if there are any.
     pub density: Option<f64>,
-    /// Mean cycles to the result of the former, if there was one.
+    /// Mean cycles to the result of an ALU instruction, if one had a result.
     pub alu_latency: Option<f64>,
-    /// Mean cycles to the result of the latter, if there was one.
+    /// Mean cycles to the result of a MEM instruction, if one had a result.
     pub mem_latency: Option<f64>,
     /// The ideal warp count. A latency that was never measured counts as none.
     pub ideal_warps: f64,
@@ -80,7 +80,7 @@ pub struct Character {
     pub bound: Bound,
     /// Blocks that an SM holds at most, by the machine's rules of occupancy; of launches that differ, the fewest.
     pub blocks_per_sm: u64,
-    /// Load transactions that missed in an L1, of those that looked into it; none if there were none.
+    /// Load transactions that missed in an L1, as a share of those that accessed it; `None` if there were none.
     pub l1_miss_rate: Option<f64>,
 }
 

@@ -36,7 +36,7 @@ pub struct Speed {
     pub cycles: f64,
     /// Warp instructions.
     pub warp_instructions: f64,
-    /// Sectors that the L2 was asked for.
+    /// Sectors requested from the L2.
     pub l2_accesses: f64,
     /// Processor seconds of the simulation alone: files are read, inputs made and results compared outside of it.
     pub cpu_seconds: f64,

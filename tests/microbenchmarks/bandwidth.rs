@@ -127,7 +127,7 @@ impl Loads<'_> {
     }
 }
 
-/// Number of bytes between a line of a slice and one of the next slice: lines, or pairs of them, go round.
+/// Bytes between a line of a slice and one of the next slice: slices take turns by lines or by pairs of lines.
 fn apart(machine: &Configured, slices: u64) -> u64 {
     let map = AddressMap::new(&machine.group::<AddressMapParams>("gpu.network", "map")).unwrap();
     let all = |bytes: &u64| {

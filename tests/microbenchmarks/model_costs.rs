@@ -96,7 +96,8 @@ enum Wanted {
     Own,
     /// Each four of 256 that lie in different lines.
     Any,
-    /// The one, and four of these, in turn: as in `narrow-convolution-global`, whose tasks read the same taps.
+    /// The one sector, and four of different lines, in turn: as in `narrow-convolution-global`, whose tasks read the
+    /// same taps.
     OneOrAny,
 }
 

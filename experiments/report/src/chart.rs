@@ -36,7 +36,7 @@ pub struct Chart {
     pub y_title: String,
     /// The categories along the x axis; empty where it is a scale.
     pub categories: Vec<String>,
-    /// The series, each in a colour of its own. Of stacks, their parts.
+    /// The series, each in a colour of its own. For stacks, their parts.
     pub series: Vec<Series>,
     /// Names of the stacks that stand side by side at each category.
     pub stacks: Vec<String>,
@@ -65,7 +65,7 @@ pub struct Dot {
     pub x: f64,
     /// The mean of the points that fall together.
     pub y: f64,
-    /// The least and the largest of them.
+    /// The least and the largest value.
     pub range: (f64, f64),
 }
 
@@ -101,7 +101,7 @@ impl Chart {
         table.flush()
     }
 
-    /// The stack and the label that a place along the x axis is for.
+    /// Stack and label of a position along the x axis.
     pub fn place(&self, x: f64) -> (&str, String) {
         let stacks = self.stacks.len().max(1);
         match self.categories.get(x as usize / stacks) {

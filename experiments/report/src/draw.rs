@@ -246,7 +246,7 @@ fn tick_points(chart: &Chart) -> Option<Vec<f64>> {
     (has_lines && points.len() <= MOST_POINTS).then_some(points)
 }
 
-/// Ticks where the values are, in place of round numbers; those that would meet the one before are left out.
+/// Ticks at the values instead of at round numbers; a tick that would overlap the previous one is left out.
 fn ticks_at<B: DrawingBackend>(
     points: &[f64],
     chart: &Chart,

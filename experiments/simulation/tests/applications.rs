@@ -1,5 +1,5 @@
-//! Every application, in every committed dialect of its kernels, computes what its reference says: the steps that a
-//! host would send are executed without time, on a flat memory. The whole machine runs them in the system tests.
+//! Every application, in every committed dialect of its kernels, computes the results of its reference: the host's steps
+//! are executed without time, on a flat memory. The whole machine runs them in the system tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -46,7 +46,7 @@ fn collect(node: &Node, path: String, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// A path and the part below it; either may be nothing.
+/// Joins a path and the part below it with a dot; either may be empty.
 pub(super) fn dotted(path: &str, below: &str) -> String {
     let dot = if path.is_empty() || below.is_empty() { "" } else { "." };
     format!("{path}{dot}{below}")

@@ -24,7 +24,7 @@ const ASKED: [(&str, &str); 16] = [
     ("no warp", "machine.sms.issue_slots.idle"),
 ];
 
-/// The numbers of both runs, those that are the same included; what only one counts and what is zero in both are left out.
+/// Headline numbers of both runs, equal ones included; numbers that only one run has, and numbers that are zero in both, are left out.
 pub(super) fn compare(a: &[Statistic], b: &[Statistic]) -> Vec<Shift> {
     let find = |rows: &[Statistic], name: &str| rows.iter().position(|row| row.name == name);
     let shift = |(title, name): (&str, &str)| {

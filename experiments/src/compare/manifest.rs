@@ -1,4 +1,4 @@
-//! Two manifests: inputs and outcome of the runs, apart from how the computer went about it.
+//! Comparison of two manifests: inputs and outcomes of the runs, apart from the circumstances of their computation.
 
 use counterpoint_framework::model::Node;
 
@@ -34,7 +34,7 @@ const CIRCUMSTANCES: &[&str] = &[
     "version",
 ];
 
-/// The hash of all events, which a run has only if it was asked for.
+/// The hash of all events, which a run has only on request.
 const HASH: &str = "hash";
 
 pub(super) fn compare(a: &Node, b: &Node) -> ManifestChanges {

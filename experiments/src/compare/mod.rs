@@ -1,4 +1,4 @@
-//! Two runs, or two studies, beside each other: their settings, their machines, and their results.
+//! Comparison of two runs, or of two studies: their settings, their machines, and their results.
 //!
 //! A comparison reads the folders of runs and nothing else, so it works without the machines and applications
 //! that they came from, and for runs of another version.
@@ -63,7 +63,7 @@ pub struct RunChanges {
     pub outputs: Vec<Change>,
     /// Changes in their machines.
     pub machine: Vec<Change>,
-    /// The numbers that people ask for first, those that are the same included; none as the statistics are.
+    /// Headline numbers, equal ones included; empty under the condition of `statistics`.
     pub headline: Vec<Shift>,
     /// Changes in their statistics; missing if one of the runs has left none.
     pub statistics: Option<StatisticChanges>,

@@ -13,7 +13,7 @@ pub struct Shift {
     pub a: f64,
     /// Value in B.
     pub b: f64,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: String,
 }
 

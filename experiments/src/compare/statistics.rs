@@ -29,7 +29,7 @@ impl StatisticChanges {
     }
 }
 
-/// The part of a run that a statistic is of.
+/// Part of a run that a statistic describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StatisticScope {
     /// The run, or all components of a sort.
@@ -99,7 +99,7 @@ fn weighed(shifts: impl Iterator<Item = Shift>) -> Vec<Weighed> {
     weighed
 }
 
-/// Compares those whose name is of one of the patterns, or all if there is none.
+/// Compares statistics whose names match one of the patterns, or all if there is no pattern.
 pub(super) fn compare(a: &[Statistic], b: &[Statistic], only: &[String]) -> Result<StatisticChanges, String> {
     for pattern in only {
         if !a.iter().chain(b).any(|row| matches(pattern, &row.name)) {
@@ -118,7 +118,7 @@ pub(super) fn compare(a: &[Statistic], b: &[Statistic], only: &[String]) -> Resu
     Ok(StatisticChanges { common: both().count(), shifts, only_a: of_one(&a, &b), only_b: of_one(&b, &a) })
 }
 
-/// The statistics that were asked for, by name.
+/// The requested statistics, by name.
 fn chosen<'a>(rows: &'a [Statistic], only: &[String]) -> BTreeMap<&'a str, &'a Statistic> {
     let wanted = |row: &&Statistic| only.is_empty() || only.iter().any(|pattern| matches(pattern, &row.name));
     rows.iter().filter(wanted).map(|row| (row.name.as_str(), row)).collect()

@@ -135,8 +135,8 @@ impl Side {
     }
 }
 
-/// A point by its place in each dimension, in the order of the dimensions' names: two studies may have them
-/// in another order.
+/// Name of a point by its label in each dimension, in the order of the dimensions' names: two studies may
+/// have them in another order.
 fn name(dimensions: &[String], row: &Row) -> String {
     let mut labels: Vec<String> =
         dimensions.iter().zip(&row.labels).map(|(dimension, label)| format!("{dimension}={label}")).collect();

@@ -22,7 +22,7 @@ pub(crate) const INDEX: &str = "index.json";
 /// The results as a table.
 pub const RESULTS: &str = "results.csv";
 
-/// A study as it is run, and the keys of its points: the files [`STUDY`] and `index.json`.
+/// A study as executed, and the keys of its points: the files [`STUDY`] and `index.json`.
 pub struct Index {
     study: String,
     index: String,
@@ -103,10 +103,10 @@ pub fn write_results(folder: &Path, results: &Results) -> Result<(), WriteError>
     Folder::at(folder)?.write(RESULTS, |out| results.write(out))
 }
 
-/// Whether a folder is one of a study.
+/// Checks that a folder is that of a study.
 ///
 /// # Errors
-/// Why it is none, or that it is damaged.
+/// If the folder is not that of a study, with the reason, or is damaged.
 pub fn check(folder: &Path) -> Result<(), String> {
     read_index(folder).map(drop)
 }
@@ -114,7 +114,7 @@ pub fn check(folder: &Path) -> Result<(), String> {
 /// Reads the study of a folder and the results that are there.
 ///
 /// # Errors
-/// Why the folder is none of a study, or is damaged.
+/// If the folder is not that of a study, with the reason, or is damaged.
 pub fn read(folder: &Path) -> Result<(Study, Results), String> {
     let (study, keys) = read_plan(folder)?;
     let results = Results::read(&study, &keys, folder)?;

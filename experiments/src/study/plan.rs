@@ -30,7 +30,7 @@ pub struct Study {
     pub description: Option<String>,
     /// The paper that it repeats.
     pub paper: Option<Paper>,
-    /// The scale that was chosen, if it has any, and the machine that takes the place of its own.
+    /// The chosen scale, if the study has scales, and the machine that replaces the study's own.
     pub chosen: Chosen,
     /// The names of the dimensions, in the order of their values in [`Point::labels`].
     pub dimensions: Vec<String>,
@@ -87,7 +87,7 @@ pub struct Chosen {
 /// Reads a study of these files whose points may have these values. Machines and applications are looked up from the folder `from`.
 ///
 /// # Errors
-/// Everything that is wrong with the file.
+/// All problems of the file.
 pub fn load(
     path: &str,
     files: &dyn Files,

@@ -32,7 +32,7 @@ pub struct Speed {
     pub cycles: u64,
     /// Instructions of warps.
     pub warp_instructions: u64,
-    /// The most memory of the process while it ran, in KiB; 0 where nothing tells.
+    /// The most memory of the process while it ran, in KiB; 0 if the system does not report it.
     pub peak_kib: u64,
 }
 
@@ -92,8 +92,8 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// Reads what was measured. A point that was not is expected to take the mean of all that were, times a factor for each of its
-    /// labels: the mean of the points with that label by the mean of all.
+    /// Reads the measurements. The expectation for an unmeasured point is the mean of all measured ones, times a factor for each
+    /// of its labels: the mean of the points with that label by the mean of all.
     pub fn of(study: &Study, keys: &[PointKey], folder: &Path) -> Self {
         // Only existing files are read.
         let there = finished(folder);

@@ -1,4 +1,4 @@
-//! State of a study's folder, from any computer that sees it: points that are done, at work, failed and left.
+//! State of a study's folder, from any computer that sees it: points that are done, running, failed and left.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -35,7 +35,7 @@ pub struct Status {
 pub struct Running {
     /// Name of the point.
     pub point: String,
-    /// The process, as far as it is known.
+    /// The process that runs the point, if it is known.
     pub worker: Option<Worker>,
     /// Whether it has shown itself.
     pub verdict: Verdict,
@@ -91,8 +91,8 @@ impl Observed {
         })
     }
 
-    /// Looks at all points. Processes of other computers are watched until they have shown themselves, for a little more than the time in
-    /// which living ones do.
+    /// Determines the state of all points. Processes of other computers are watched until they give a sign of life, for a little more
+    /// than the interval of such signs.
     pub fn inspect(&mut self) -> Status {
         let begun = Instant::now();
         let claims = loop {

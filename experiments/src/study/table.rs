@@ -69,7 +69,8 @@ impl Results {
     /// The columns of a study, computed from rows that have values.
     pub fn compute(study: &Study, mut rows: Vec<Row>) -> Self {
         let run = study.dimensions.iter().position(|name| name == RUN).unwrap_or_default();
-        // The first row of each point: a search through all rows for each of them would take longer the more there are.
+        // The map has the first row of each point: a search through all rows for each point would take
+        // quadratic time.
         let mut places: BTreeMap<Vec<String>, usize> = BTreeMap::new();
         if !study.columns.is_empty() {
             for (place, row) in rows.iter().enumerate() {

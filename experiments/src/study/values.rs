@@ -92,7 +92,7 @@ pub struct Known {
     pub unit: String,
 }
 
-/// The values that points may have: the generic ones, then those of extensions ([`RunValue`]).
+/// Values that points may have: the generic ones, then those of extensions ([`RunValue`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct KnownValues(Vec<Known>);
@@ -152,8 +152,7 @@ fn of_no_kernel(rows: &[StatRow], statistic: &str) -> u64 {
     counts.sum()
 }
 
-/// Stored result of a point, besides the files of its run. It holds nothing of the computer that it was run
-/// on.
+/// Stored result of a point, besides the files of its run. The result does not depend on the computer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PointResult {
     /// Name of the point, for readers of the folder.

@@ -36,7 +36,7 @@ pub struct Kernel {
     pub cpu_seconds: f64,
 }
 
-/// A count, and where ours comes from.
+/// A count of the other simulator, and the source of ours.
 #[derive(Debug)]
 pub struct Quantity {
     /// Name in the file of figures.

@@ -39,7 +39,7 @@ pub struct Row {
     pub theirs: f64,
     /// The allowed difference.
     pub limit: f64,
-    /// The reason for a larger one, if it is known.
+    /// Reason for a difference beyond the limit, if it is known.
     pub cause: Option<String>,
 }
 
@@ -84,7 +84,7 @@ pub struct Speed {
     pub of: String,
     /// Cycles simulated.
     pub cycles: f64,
-    /// Processor seconds for them, of all threads.
+    /// Processor seconds of this simulator for these cycles, of all threads.
     pub ours: f64,
     /// Processor seconds that the other simulator takes on a computer like this one, by the calibration loop beside the run.
     pub theirs: f64,

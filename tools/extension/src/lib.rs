@@ -24,7 +24,7 @@ use counterpoint::memory::cache::{Prefetcher, Replacement};
 use counterpoint::memory::dram::DramScheduler;
 use counterpoint::network::Topology;
 
-/// Registers all of it.
+/// Registers the parts of this crate.
 pub fn register(registry: &mut Registry) {
     registry.component::<governor::Governor>();
     registry.equipped::<dyn CtaPolicy, governed::Governed>();

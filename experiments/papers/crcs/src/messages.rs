@@ -11,7 +11,7 @@ use counterpoint::messages::launch::{Launch, LaunchId};
 /// owner hands it over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PageMoved {
-    /// The owner before; nobody, if the page has become available now.
+    /// Previous owner; `None` if the page becomes available with this message.
     pub from: Option<LaunchId>,
     /// The owner now; nobody, if no kernel will touch it any more.
     pub to: Option<LaunchId>,

@@ -43,7 +43,7 @@ impl TaskLabel {
         TaskLabel(self.0 | Self::LAST)
     }
 
-    /// Whether a kernel will read lines with it.
+    /// Whether a kernel will read lines with this label.
     pub fn is_produced(self) -> bool {
         self.0 & (Self::VALID | Self::LAST) == Self::VALID
     }
@@ -66,7 +66,7 @@ impl From<LineTag> for TaskLabel {
     }
 }
 
-/// From the CTA scheduler to the slices of the L2: lines with this label are written back and dropped.
+/// Message from the CTA scheduler to the slices of the L2: lines with this label are written back and dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flush(pub TaskLabel);
 

@@ -62,7 +62,7 @@ pub enum Measured {
     },
 }
 
-/// From the CTA scheduler to the kernel allocator: a pair of kernels is about to run.
+/// Message from the CTA scheduler to the kernel allocator: a pair of kernels is about to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Round {
     /// The table of the pair: the number of its first kernel.

@@ -15,7 +15,7 @@ mod references;
 use counterpoint::application::built_in;
 use counterpoint::component::Registry;
 
-/// Registers all of it.
+/// Registers the parts of this crate.
 pub fn register(registry: &mut Registry) {
     policy::register(registry);
     references::register(registry);

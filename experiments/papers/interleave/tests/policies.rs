@@ -19,7 +19,7 @@ fn of(id: u32, grid: u32, warps: u32) -> Arc<Launch> {
 /// A block on an SM: the cycle of its placement, its launch and its index.
 type Placed = (u64, u32, u32);
 
-/// Runs launches, each from a cycle on, on `sms` SMs; by SM, the blocks placed there.
+/// Runs launches, each from a cycle on, on `sms` SMs; returns the blocks placed on each SM.
 fn run(policy: &str, sms: u32, launches: &[(u64, Arc<Launch>)]) -> (Vec<Vec<Placed>>, BenchReport) {
     let params = format!("{{ policy: {policy}, occupancy: {{ spread: off }} }}");
     let mut bench = bench_with::<CtaScheduler>(counterpoint_interleave::register, &params);

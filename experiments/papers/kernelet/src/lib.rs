@@ -25,7 +25,7 @@ mod values;
 use counterpoint::application::built_in;
 use counterpoint::component::Registry;
 
-/// Registers all of it.
+/// Registers the parts of this crate.
 pub fn register(registry: &mut Registry) {
     references::register(registry);
     runtime::register(registry);

@@ -37,7 +37,7 @@ pub mod task_entry;
 use counterpoint::application::built_in;
 use counterpoint::component::Registry;
 
-/// Registers all of it.
+/// Registers the parts of this crate.
 pub fn register(registry: &mut Registry) {
     runtimes::register(registry);
     model::register(registry);

@@ -9,7 +9,7 @@
 //! The bytes are those of `TaskEntry` in `cuda/pagoda.h`. The paper gives the fields but not their
 //! sizes; an entry is a line of memory here, with 96 bytes of arguments.
 
-/// Names an entry: 2 for the first, so that it is none of the other values of a ready field.
+/// Id of an entry: 2 for the first, so that ids differ from the other values of a ready field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TaskId(pub i32);
 
@@ -103,7 +103,7 @@ impl Demand {
         self.shared > 0 || self.barrier
     }
 
-    /// Refuses it if a block with `slots` slots and `pool` bytes of memory cannot hold it.
+    /// Refuses the task if a block with `slots` slots and `pool` bytes of memory cannot hold it.
     ///
     /// # Errors
     /// If it could never be placed.
@@ -137,7 +137,7 @@ pub const MASTER_KERNEL_BY_LANES: &str = "master_kernel_by_lanes";
 /// The name of GeMTC's SuperKernel, whose queue holds entries of the same bytes.
 pub const SUPER_KERNEL: &str = "super_kernel";
 
-/// A task as the table holds it, but for its state.
+/// A task as the table holds it, without its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// Demand of the task on a block of the MasterKernel.

@@ -113,7 +113,7 @@ pub(super) fn number_bytes(text: &str, element: &str, size: u32) -> Result<Vec<u
     let named = Element::parse(element);
     let float = match (named, size) {
         (Some(element), _) if element.is_float() => Some(element),
-        // `.b32` and `.b64` do not say what their bits mean; the number does.
+        // `.b32` and `.b64` do not state a type; the form of the number decides.
         (None, 4) if looks_float => Some(Element::F32),
         (None, 8) if looks_float => Some(Element::F64),
         _ => None,

@@ -214,7 +214,7 @@ impl Reader<'_> {
         Some(Code::new(file, path, text))
     }
 
-    /// A kernel of a module, which knows its variables: the first that can be compiled.
+    /// A kernel of a module, for access to the module's variables: the first that can be compiled.
     pub(super) fn any_kernel(
         &mut self,
         node: &Node,

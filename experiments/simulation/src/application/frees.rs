@@ -36,12 +36,13 @@ impl Reader<'_> {
         Some(Step::Free(name))
     }
 
-    /// A condition of a loop, or a copy among the steps, stands here.
+    /// Notes a loop condition or a copy among the steps, at this position.
     pub(super) fn looked_at(&mut self, span: Span) {
         self.places.push(span);
     }
 
-    /// Reports copies and releases of what has been freed already. Steps with problems of their own are left for later.
+    /// Reports copies and releases of buffers that have been freed already. Steps with problems of their own
+    /// are skipped.
     pub(super) fn check_releases(&mut self, copy_out: Option<&Node>) {
         let steps = &self.application.steps;
         if self.diagnostics.reports() > 0
@@ -129,7 +130,8 @@ fn walk(steps: &[Step], mut spans: &[Span], state: &mut State, uses: &mut Uses) 
     }
 }
 
-/// Does something so often, but no round whose beginning has been there before: from there on all repeats itself.
+/// Executes rounds, but stops at a round whose initial state has occurred before: all later rounds repeat
+/// earlier ones.
 fn rounds(times: u64, state: &mut State, mut round: impl FnMut(&mut State)) {
     let mut seen = vec![state.clone()];
     for done in 1..=times {

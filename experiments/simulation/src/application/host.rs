@@ -1,5 +1,5 @@
-//! Steps of the host: files that are read and written, and what the CPU computes; in `prelude:` and `postlude:`, and among those
-//! of `kernels:`.
+//! Steps of the host: files that are read and written, and work of the CPU; in `prelude:` and `postlude:`, and among those of
+//! `kernels:`.
 
 use bytes::Bytes;
 use counterpoint_framework::model::{Diagnostic, Node};
@@ -47,7 +47,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A step of a list whose usual ones have this key.
+    /// Reads a step of a list whose usual steps have the key `usual`.
     fn host_step(&mut self, step: &Node, what: &str, usual: &str, part: HostPhase) -> Option<HostStep> {
         if step.get("read").is_some() {
             return self.read(step).and_then(|keys| self.read_step(&keys, part));

@@ -1,4 +1,4 @@
-//! The files that an application reads. They stay on disk until somebody asks for their bytes.
+//! The files that an application reads. Files stay on disk until their bytes are requested.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -63,7 +63,7 @@ impl InputFile {
     /// Bytes of the input file.
     ///
     /// # Errors
-    /// If it cannot be read any more, or has another length than it had.
+    /// If the file cannot be read any more, or its length has changed.
     pub fn contents(&self) -> io::Result<Bytes> {
         let contents = match &self.origin {
             Origin::Held(bytes) => return Ok(bytes.clone()),
@@ -78,7 +78,7 @@ impl InputFile {
         if contents.len() as u64 == self.bytes { Ok(contents) } else { Err(self.changed()) }
     }
 
-    /// Puts its bytes, from one of them on, where they belong.
+    /// Reads bytes of the file, from offset `at` on, into `place`.
     ///
     /// # Errors
     /// As [`InputFile::contents`].
@@ -95,7 +95,7 @@ impl InputFile {
         Ok(())
     }
 
-    /// Whether another one is the same file, with the same rule if it is made by one.
+    /// Whether `other` is the same file, with the same generator if it is generated.
     pub(super) fn is_same(&self, other: &InputFile) -> bool {
         let origins = match (&self.origin, &other.origin) {
             (Origin::Disk, Origin::Disk) => true,

@@ -51,7 +51,7 @@ use counterpoint_framework::model::{Registry, Report, SourceMap};
 /// this crate and of the registry's extensions.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All problems of the file.
 pub fn load(
     path: &str,
     sets: &[String],
@@ -71,7 +71,7 @@ pub fn load(
 /// have such a parameter, and `app.application.name=value` for one.
 ///
 /// # Errors
-/// Everything that is wrong with them.
+/// All problems of the files.
 pub fn load_co_run(
     applications: &[(String, String)],
     sets: &[String],

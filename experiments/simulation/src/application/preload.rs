@@ -1,4 +1,4 @@
-//! `preload:`: what devices hold before the run begins, from files and from kernels that take no time.
+//! `preload:`: contents of devices before the run begins, from files and from kernels that take no time.
 
 use counterpoint_framework::model::{Diagnostic, Node};
 use counterpoint_host_model::program::{DEFAULT_STREAM, Moved, Step};

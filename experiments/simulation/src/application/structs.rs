@@ -1,4 +1,5 @@
-//! Arguments of several elements: structs by value and arrays, whose types the kernel's loads tell or the file does.
+//! Arguments of several elements: structs by value and arrays, whose types come from the kernel's loads or
+//! from the file.
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_host_model::program::{Argument, BufferId};

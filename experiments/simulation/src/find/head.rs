@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use counterpoint_framework::model::{Diagnostics, Node, SourceMap, yaml};
 
-/// The keys that say what a file is.
+/// Keys that determine the role of a file.
 const ROLES: [&str; 5] = ["machine", "module", "overlay", "application", "study"];
 
 /// The beginning of a file.
@@ -14,7 +14,7 @@ pub struct Head {
     pub role: Option<&'static str>,
     /// Description of the file, empty if it has none.
     pub description: String,
-    /// The references that its results are compared with, each once.
+    /// References that the application's results are compared with, each once.
     pub references: Vec<String>,
 }
 

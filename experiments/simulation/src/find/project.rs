@@ -41,10 +41,10 @@ impl<'a> ProjectFiles<'a> {
         Self::new(&std::env::current_dir().unwrap_or_default(), registry)
     }
 
-    /// The path of a name: for messages, and to be read here.
+    /// Path of the file of a name, for messages and for reading.
     ///
     /// # Errors
-    /// There is none: the nearest name, and where it was looked for.
+    /// If no file has the name: the nearest name, and the searched folders.
     pub fn find(&self, sort: Sort, name: &str) -> Result<String, Missing> {
         let given = self.start.join(name);
         match name.strip_prefix(BUILT_IN) {
@@ -70,7 +70,7 @@ impl<'a> ProjectFiles<'a> {
     /// The contents of a file, by a path that was found.
     ///
     /// # Errors
-    /// If it is not there, or cannot be read.
+    /// If the file does not exist, or cannot be read.
     pub fn contents(&self, path: &str) -> io::Result<Vec<u8>> {
         match path.strip_prefix(BUILT_IN) {
             Some(path) => built_in::read(path, self.registry),
@@ -154,7 +154,7 @@ impl<'a> ProjectFiles<'a> {
         }
     }
 
-    /// Why there is no file of a name; `near` is its place beside the file that names it.
+    /// Error for a name without a file; `near` is the path beside the file that names it.
     fn missing(&self, sort: Sort, name: &str, near: Option<&str>) -> Missing {
         let known = self.list(sort);
         let is_path = name.contains('/') || name.ends_with(".yaml");
@@ -222,7 +222,7 @@ impl Files for ProjectFiles<'_> {
     }
 }
 
-/// The path of a file that another file names. Built-in files have a folder of their own that nothing leads out of.
+/// The path of a file that another file names. Names in built-in files never lead out of the built-in folder.
 fn near(from: &str, name: &str) -> String {
     match from.strip_prefix(BUILT_IN) {
         _ if name.starts_with(BUILT_IN) => name.to_owned(),

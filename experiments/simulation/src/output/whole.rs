@@ -31,8 +31,8 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<
     file.persist(path).map(drop).map_err(|failed| failed.error)
 }
 
-/// Removes the temporary files that [`write_whole`] left in a folder when it was killed, those of one file or, if `of` is empty, of
-/// all. Nobody else may be writing them.
+/// Removes the temporary files that [`write_whole`] left in a folder when it was killed, those of the file `of` or, if `of` is
+/// empty, of all files. No other process may be writing them.
 ///
 /// # Errors
 /// If one of them cannot be removed.

@@ -1,11 +1,11 @@
-//! How fast applications that ran together went on, from the spans of their launches and blocks.
+//! Speed of applications that ran together, from the spans of their launches and blocks.
 //!
-//! *The window* is the time in which each of them has a launch on the device: from a launch's entry into the table of running
-//! kernels to the end of its last block. It need not be one piece. *The rate* of an application is the thread instructions of its
-//! blocks in the window, divided by the window's length: a block that is partly in the window counts by the share of its time that
-//! is, and the blocks of a launch count alike. *The joint time* is the first piece of the window: from the moment in which all are there to
-//! the first end of a launch with no other behind it, and *the joint rate* that of this piece alone. *The first round* takes from the entry of the application's first launch to the end
-//! of the last launch that it did before it began again.
+//! *The window* is the time in which each of them has a launch on the device: from a launch's entry into the table of running kernels to
+//! the end of its last block. The window need not be one piece. *The rate* of an application is the thread instructions of its blocks in
+//! the window, divided by the window's length: a block that is partly in the window counts by the share of its time that is, and the blocks
+//! of a launch count alike. *The joint time* is the first piece of the window: from the moment at which all applications have a launch to
+//! the first end of a launch that no other launch of its application follows, and *the joint rate* is the rate in this piece alone. *The
+//! first round* lasts from the entry of the application's first launch to the end of the last launch before the application began again.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -13,7 +13,7 @@ use crate::results::exposure::Activity;
 /// A step of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathStep {
-    /// The copy, file or launch, as an index into the spans; `None` between two of them.
+    /// Index of the span of the copy, file or launch; `None` between two of them.
     pub span: Option<usize>,
     /// Start of the step.
     pub start: SimTime,

@@ -109,7 +109,7 @@ impl Hashes {
     }
 
     /// The first interval of `times`, which both runs used, in which the runs differ, as its begin and its end, and the
-    /// paths of the components that do.
+    /// paths of the components that differ.
     pub fn first_difference(
         &self,
         other: &Hashes,
@@ -185,7 +185,7 @@ mod tests {
             Some((begin.as_ps(), end.as_ps(), paths.join(" ")))
         };
         assert_eq!(difference(&[(100, 0, 1), (110, 1, 2), (120, 0, 3), (120, 1, 5)]), None);
-        // The end of a run lies where it lies.
+        // The end of a run is taken as it is, not at a multiple of the interval.
         assert_eq!(difference(&[(100, 0, 1), (110, 1, 2), (117, 0, 3), (117, 1, 5)]), None);
         let found = |begin, end, paths: &str| Some((begin, end, paths.to_owned()));
         assert_eq!(difference(&[(100, 0, 1), (110, 1, 2), (120, 0, 4)]), found(110, 120, "a b"));

@@ -48,7 +48,7 @@ pub(crate) fn period(span: &Span) -> Range<u64> {
     span.start.as_ps()..span.end.as_ps()
 }
 
-/// Periods as one: those that touch or overlap become one.
+/// Union of periods: periods that touch or overlap are merged.
 pub(crate) fn union(mut periods: Periods) -> Periods {
     periods.sort_unstable_by_key(|period| period.start);
     let mut union: Periods = Vec::new();
@@ -77,7 +77,7 @@ pub fn is_launch(span: &Span) -> bool {
     span.level == Level::Kernels && span.aggregated == 0 && named && !span.name.contains(' ')
 }
 
-/// An amount or a number that a span tells.
+/// An attribute of a span that is an amount or a number.
 pub fn attribute(span: &Span, name: &str) -> Option<u64> {
     span.attributes.iter().find(|(known, _)| *known == name).and_then(|(_, value)| match value {
         Attribute::Amount(value) | Attribute::Number(value) => Some(*value),
@@ -97,7 +97,7 @@ pub struct LaunchTime {
     pub active: SimTime,
 }
 
-/// The launches of a run that have ended, by number; none if some of them have no span because of the limit.
+/// The launches of a run that have ended, by number; empty if some of them have no span because of the limit.
 pub fn launches(machine: &Machine, spans: &[Span]) -> Vec<LaunchTime> {
     if spans.iter().any(is_several) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The few numbers of a run that a user looks at first, drawn from its spans and statistics.
+//! Summary of a run: its most important numbers, computed from its spans and statistics.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,18 @@ use crate::results::launches::{
 };
 use crate::results::totals::cycles;
 
-/// A phase of the run, or what happened several times within one.
+/// A phase of the run, or an activity that occurred several times within a phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Phase {
     /// Name of the phase.
     pub name: String,
-    /// 0 for the run, 1 for its phases, 2 for what they consist of.
+    /// 0 for the run, 1 for its phases, 2 for activities within phases.
     pub depth: usize,
     /// Number of times that the phase occurred.
     pub count: u64,
-    /// Time in which at least one of them ran. Of those beyond the limit of spans only the sum is known: it counts as far as there is
-    /// room between the beginning of the first and the end of the last.
+    /// Time in which at least one of them ran. For spans beyond the limit only the sum of times is known: it counts as far as it fits
+    /// between the beginning of the first and the end of the last.
     pub running: SimTime,
     /// The end of the last.
     pub end: SimTime,
@@ -69,7 +69,7 @@ impl Work {
         (self.cycles > 0).then(|| self.instructions as f64 / self.cycles as f64)
     }
 
-    /// Warps that were there, of the warp slots: the statistic `gpu_occupancy`.
+    /// Resident warps as a share of the warp slots: the statistic `gpu_occupancy`.
     pub fn occupancy(&self) -> Option<f64> {
         (self.warp_slots > 0).then(|| self.warp_cycles as f64 / self.warp_slots as f64)
     }
@@ -98,7 +98,7 @@ fn collect(
     phases: &mut Vec<Phase>,
 ) {
     let Some(spans) = children.get(&parent) else { return };
-    // Phases come one by one, what they consist of by name.
+    // Phases are listed one by one, activities within them are grouped by name.
     let mut groups: Vec<(&str, Vec<&Span>)> = Vec::new();
     for span in spans {
         let name = span.stem();

@@ -1,8 +1,8 @@
 //! Totals of a whole run, as rows of its statistics: time, clocks, and sums over the SMs, the L2 slices and
 //! the DRAM channels of the machine, and of each device if it has several.
 //!
-//! A sum has every counter of its components. Beside them stands what can only be said of all: instructions a cycle and bandwidths,
-//! over the run and over the time in which kernels ran.
+//! A sum has every counter of its components. Further rows have values that exist only for the total: instructions per cycle and
+//! bandwidths, over the run and over the time in which kernels ran.
 
 use std::collections::BTreeMap;
 

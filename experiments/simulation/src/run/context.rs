@@ -25,9 +25,9 @@ pub(super) struct RunContext {
     pub(super) journal: Arc<Journal>,
     pub(super) disk: Arc<Disk>,
     pub(super) meter: Arc<Meter>,
-    /// Notes for the search for races, if that was asked for.
+    /// Records for the search for races, if requested.
     pub(super) page_log: Option<Arc<PageLog>>,
-    /// Notes of writes to buffers, if that was asked for.
+    /// Records of writes to buffers, if requested.
     pub(super) write_log: Option<Arc<WriteLog>>,
     pub(super) environment: Environment,
 }
@@ -88,7 +88,7 @@ pub(super) fn lacks(
     (!matches!(report.outcome, Outcome::Finished(_))).then_some(report.outcome)
 }
 
-/// Weights of the components, if a warm-up was asked for.
+/// Weights of the components, if a warm-up was requested.
 pub(super) fn weigh(
     request: &RunRequest,
     registry: &Arc<Registry>,

@@ -73,7 +73,7 @@ pub struct CausePlace {
 }
 
 impl RunErrors {
-    /// The problems one by one, those of a file in the order of their places.
+    /// The problems one by one, those of a file in the order of their positions.
     pub fn causes(&self) -> Vec<Cause> {
         let plain = |message: String| Cause { message, place: None, suggestion: None, help: None };
         let causes = self.0.iter().flat_map(|error| match error {

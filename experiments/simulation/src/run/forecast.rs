@@ -19,7 +19,7 @@ use super::progress::Snapshot;
 /// do.
 const UNSEEN: f64 = 0.1;
 
-/// Launches of a kernel, and looks at it, from which on its price may have a trend.
+/// Number of launches of a kernel, and of observations of it, from which on its price may have a trend.
 const LAUNCHES: u64 = 8;
 
 /// Number of standard errors by which a trend must differ from zero.
@@ -100,7 +100,7 @@ impl Trend {
     }
 }
 
-/// Learns from looks at a run how long its rest takes.
+/// Estimator of the remaining time of a run, from repeated observations of the run.
 pub struct Forecast {
     /// The kernels of all launches in their order, each with its blocks.
     blocks: Option<Arc<[(String, u64)]>>,
@@ -112,7 +112,8 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// A forecast for a run of these launches: kernels in their order, each with its blocks; nothing if nobody knows how often.
+    /// A forecast for a run of these launches: kernels in their order, each with its blocks; `None` if the number of
+    /// launches is unknown.
     pub fn new(blocks: Option<Arc<[(String, u64)]>>) -> Self {
         let before = (Snapshot::default(), Duration::ZERO);
         Forecast { blocks, before, copies: Booked::default(), copying: 0.0, kernels: BTreeMap::new() }

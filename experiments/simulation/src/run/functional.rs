@@ -31,10 +31,10 @@ pub(super) struct Ran {
     pub(super) found: Vec<Found>,
 }
 
-/// Does what the application wants done before the run.
+/// Executes the application's `preload:`.
 ///
 /// # Errors
-/// How the run ends if that goes wrong.
+/// The outcome of the run if that fails.
 pub(super) fn preload(loaded: &LoadedApplication, options: Options) -> Result<Contents, Outcome> {
     if !loaded.application.preloads() {
         return Ok(Contents::new());

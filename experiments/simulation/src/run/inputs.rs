@@ -1,4 +1,4 @@
-//! Input files that are not there and whose generators have made them.
+//! Input files that did not exist, and were made by their generators.
 
 use std::io;
 

@@ -134,7 +134,7 @@ fn of_blocks(kernel: &KernelAccesses, launch: &Launch) -> Option<Vec<Vec<Range<u
     ctas(launch.grid).map(of_block).collect()
 }
 
-/// Accesses to pages that an older launch was not done with.
+/// Accesses to pages that an older launch still needed.
 pub(super) fn races(application: &Application, noted: &PageNotes) -> Vec<Found> {
     let kernels = Kernels::new(application);
     let mut devices: BTreeMap<&str, Older> = BTreeMap::new();

@@ -10,7 +10,7 @@ use counterpoint_host_model::program::Application;
 
 use super::forecast::Forecast;
 
-/// A run's progress, and the way to interrupt it. Clones are of the same run.
+/// Progress of a run, which can also interrupt the run. Clones refer to the same run.
 #[derive(Clone, Default)]
 pub struct Progress {
     interrupt: Arc<AtomicBool>,
@@ -53,8 +53,8 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The share of the work that is done, as wall-clock time sees it: a byte that is copied costs next to nothing
-    /// beside the instructions of a block.
+    /// Finished share of the work, by wall-clock time: a copied byte costs next to nothing beside the instructions
+    /// of a block.
     pub fn fraction(&self) -> f64 {
         const BLOCKS: f64 = 0.95;
         let share = |done: u64, all: u64| (all > 0).then(|| done.min(all) as f64 / all as f64);
@@ -113,7 +113,7 @@ impl Progress {
         Arc::clone(&self.clock)
     }
 
-    /// Ends the run at the next window, with the results so far. A run that is held ends when it is to go on.
+    /// Ends the run at the next window, with the results so far. A paused run ends when it is resumed.
     pub fn interrupt(&self) {
         self.interrupt.store(true, Ordering::Relaxed);
     }

@@ -11,7 +11,7 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_ptx::functional::DEFAULT_LIMIT;
 
-/// Launches with statistics of their own where nothing else is asked for.
+/// Number of launches with statistics of their own, by default.
 pub const LAUNCH_ROWS: u32 = LaunchRows::DEFAULT_LIMIT;
 
 /// A request for a run: [`RunRequest::new`] has the defaults, and a method for each of the usual choices.
@@ -47,11 +47,11 @@ pub struct RunRequest {
     pub instruction_limit: u64,
     /// Threads to simulate with at most.
     pub threads: usize,
-    /// Whether all of them are used.
+    /// Whether all threads are used.
     pub sharing: Sharing,
     /// Cut of the machine into islands; results do not depend on the cut.
     pub islands: Islands,
-    /// Run up to this time first to see what the components weigh, so that threads get even shares.
+    /// Run up to this time first to measure the weights of the components, so that threads get even shares.
     pub warm_up: Option<SimTime>,
     /// The folder for the results; without one they are only returned.
     pub out: Option<PathBuf>,
@@ -72,14 +72,14 @@ pub struct RunRequest {
     pub launch_rows: u32,
     /// Statistics in `stats.txt`.
     pub shown: Shown,
-    /// Say in `stats.txt` how long the simulation took. A study's files hold nothing of the computer.
+    /// Write the time of the simulation into `stats.txt`. A study's files do not depend on the computer.
     pub host_seconds: bool,
     /// Record the counters of all components at this interval.
     pub series: Option<SimTime>,
     /// Names of buffers: every write to their memory is noted, on host and device, in a run with time.
     /// Runtimes have buffers of their own.
     pub watch: Vec<String>,
-    /// Components that log; without it they log what `tracing` lets through.
+    /// Components that log; without this, they log the levels that `tracing` enables.
     pub logs: Option<Logs>,
     /// Seed of all random numbers.
     pub seed: u64,

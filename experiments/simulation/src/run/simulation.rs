@@ -26,10 +26,10 @@ use crate::application::LoadedApplication;
 use crate::output::Folder;
 use crate::run::cpu_time::cpu_seconds;
 
-/// A simulation that advances on request, and stands still in between: its threads then compute nothing.
+/// A simulation that advances on request, and is paused in between: its threads are then idle.
 ///
-/// Steps, inspections and pauses change nothing: the result, with its hash, is that of [`run`](super::run). To drop a simulation
-/// ends its threads; its folder then stays without results.
+/// Steps, inspections and pauses have no effect on the result, which, with its hash, is that of [`run`](super::run). Dropping a
+/// simulation ends its threads; its folder then has no results.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -104,7 +104,7 @@ pub fn start(request: &RunRequest, registry: &Arc<Registry>) -> Result<Simulatio
     start_watched(request, registry, &Progress::default())
 }
 
-/// Like [`start`], for one who watches or interrupts it through `progress`.
+/// Like [`start`]; the caller can watch or interrupt the run through `progress`.
 ///
 /// # Errors
 /// As [`start`].
@@ -241,10 +241,10 @@ impl Simulation {
         Ok(self.go_on(time, &mut log))
     }
 
-    /// Goes on until a condition holds, or to the end of the run if it never does.
+    /// Advances until a condition holds, or to the end of the run if it never does.
     ///
     /// # Errors
-    /// For a run without time, and where the condition names a component or a statistic that is not there.
+    /// If the run is without time, or the condition names an unknown component or statistic.
     pub fn advance_until(&mut self, condition: Condition<'_>) -> Result<State, RunErrors> {
         self.timed()?;
         let Condition { mut test, every } = condition;
@@ -258,8 +258,8 @@ impl Simulation {
         Ok(self.state())
     }
 
-    /// The view now. Without a call nothing is computed for it. A run that has ended, and one without time,
-    /// has statistics alone.
+    /// Inspection of the current state, computed on demand. For a run that has ended, or one without time, it has statistics
+    /// only.
     pub fn inspect(&mut self) -> Inspection {
         let launches_ended = self.context.journal.launches_ended();
         let held = match &mut self.course {
@@ -284,8 +284,7 @@ impl Simulation {
         }
     }
 
-    /// Goes on to the end of the run, checks its results and writes them. Messages of the watchdog go to the
-    /// log.
+    /// Advances to the end of the run, checks its results and writes them. Messages of the watchdog go to the log.
     pub fn finish(self) -> RunSummary {
         self.finish_watched(&mut log)
     }

@@ -59,8 +59,8 @@ pub enum Generator {
         /// Chooses the sequence.
         seed: u64,
     },
-    /// The nodes of a text's suffix tree, eight words each, and zeros behind them. The text is what
-    /// [`Generator::Uniform`] makes of the seed, from 0 to 3.
+    /// The nodes of a text's suffix tree, eight words each, followed by zeros. The text has the numbers that
+    /// [`Generator::Uniform`] makes from the seed, from 0 to 3.
     SuffixTree {
         /// Chooses the text.
         seed: u64,
@@ -91,7 +91,7 @@ pub enum Generator {
 /// The words of the keys of 48 rounds.
 const TRIPLE_DES_WORDS: usize = 96;
 
-/// A generator as YAML names it: name, parameters with their defaults (none: must be given), what it makes.
+/// A generator as YAML names it: name, parameters with their defaults (none: must be given), description of the output.
 pub struct GeneratorInfo {
     /// Name of the generator.
     pub name: &'static str,
@@ -192,7 +192,7 @@ impl Generator {
     /// Whether all its numbers can be held by the type.
     ///
     /// # Errors
-    /// A sentence that says which cannot.
+    /// A sentence that names the number that does not fit.
     pub fn check(&self, element: Element, elements: u64) -> Result<(), String> {
         let extremes = match *self {
             Generator::Uniform { min, max, .. } | Generator::Offsets { min, max, .. } if min > max => {

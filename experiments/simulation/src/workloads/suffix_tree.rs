@@ -29,7 +29,7 @@ pub(crate) fn table(text: &[u8]) -> Vec<u32> {
     words(&nodes)
 }
 
-/// Puts the suffix at a place into the tree of those before it.
+/// Inserts the suffix at a position into the tree of the earlier suffixes.
 fn insert(nodes: &mut Vec<SuffixNode>, text: &[u8], place: usize) {
     let suffix = &text[place..];
     let mut node = 0;

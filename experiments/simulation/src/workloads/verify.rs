@@ -1,4 +1,4 @@
-//! Whether a run computed what it should.
+//! Comparison of a run's results with the expected ones.
 
 use std::fmt;
 use std::io;
@@ -41,7 +41,7 @@ pub enum Verdict {
     },
     /// Some elements are outside the tolerance.
     Differs(Difference),
-    /// The hash is another one.
+    /// The hash differs from the expected one.
     Hash {
         /// The expected one.
         expected: u64,
@@ -55,11 +55,11 @@ pub enum Verdict {
 /// Elements that are not as expected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Index of the first of them.
+    /// Index of the first differing element.
     pub index: u64,
-    /// Expected value there.
+    /// Expected value of that element.
     pub expected: Value,
-    /// Value found there.
+    /// Value found in that element.
     pub found: Value,
     /// Number of elements that differ.
     pub differing: u64,

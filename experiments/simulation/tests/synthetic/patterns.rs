@@ -7,7 +7,7 @@ use super::{ptx, run};
 
 const FOOTPRINT: usize = 64 << 10;
 
-/// The words that a kernel with this pattern writes, with what it writes there.
+/// The words that a kernel with this pattern writes, with their values.
 fn written(settings: &str) -> Vec<(usize, u32)> {
     let text = ptx(&format!(
         "{{ mix: {{ int: 4, global_store: 1 }}, instructions: 10, dependence: 2, rounds: 4, threads: 64, \

@@ -31,7 +31,7 @@ const MOST_DEAD: usize = 3;
 const DEADLY: &str =
     "a task is killed when it needs more memory than it has asked for, and some time after its time limit";
 
-/// A run, and the points that it is for.
+/// A run, and the points whose result it is.
 #[derive(Clone)]
 pub(super) struct Job {
     pub(super) key: PointKey,
@@ -262,8 +262,8 @@ impl WorkerPool<'_> {
         }
     }
 
-    /// Keeps a log that begins with the point and the reason, unless this process was taken for dead: then it is not known whose fault
-    /// it was, and the other one runs the point.
+    /// Keeps a log that begins with the point and the reason, unless this process was taken for dead: the cause of the failure is then
+    /// unknown, and the other process runs the point.
     fn fail(&self, job: &Job, claim: &Claim, reason: &str, text: &str) -> End {
         if !claim.is_held() {
             return End::Elsewhere;

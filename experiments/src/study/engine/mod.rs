@@ -30,11 +30,11 @@ pub struct Settings {
     pub jobs: usize,
     /// Text that the names of the points to run must contain.
     pub filter: Option<String>,
-    /// Run points again that are there.
+    /// Run finished points again.
     pub fresh: bool,
     /// The folder of the study.
     pub folder: PathBuf,
-    /// Folders of other studies whose points are taken over if they are the same.
+    /// Folders of other studies from which equal points are taken over.
     pub take_from: Vec<PathBuf>,
     /// The part to run, beside processes that run the others; all, and alone, if none is given.
     pub part: Option<StudyPart>,
@@ -98,9 +98,9 @@ pub struct Failure {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Ran {
-    /// Points that were there.
+    /// Points that were finished before.
     pub stored: usize,
-    /// Points that another study had.
+    /// Points that were taken over from another study.
     pub taken_over: usize,
     /// Points that have run.
     pub done: usize,
@@ -116,7 +116,7 @@ pub struct Ran {
     pub other_version: Option<String>,
 }
 
-/// Why a study could not go on.
+/// Reason for which a study could not continue.
 #[derive(Debug)]
 pub enum StudyError {
     /// Points whose machine or application is wrong; nothing was run.
@@ -142,7 +142,7 @@ pub fn run_points(
     let store = Store::open(&settings.folder, settings.part, &index.digest(), settings.stale_after);
     let store = store.map_err(StudyError::Write)?;
     let other_version = index.write(&settings.folder).map_err(StudyError::Write)?;
-    // Points that failed before are run again by those whose they are.
+    // Each process runs again those points of its own part that failed before.
     let failed_before = failures(&settings.folder);
     let mut jobs: Vec<Job> = Vec::new();
     for (place, group) in in_order(study, &keys, settings).into_iter().enumerate() {

@@ -71,7 +71,7 @@ pub fn left(keys: &[PointKey], folder: &Path, wanted: impl Fn(usize) -> bool) ->
 pub struct Jobs {
     /// Name of the study.
     pub study: String,
-    /// The words of a command that runs the study into its folder; `--part` comes behind them.
+    /// The words of a command that runs the study into its folder; `--part` is appended.
     pub run: Vec<String>,
     /// Words of a command that prints the study's state.
     pub status: Vec<String>,
@@ -94,10 +94,10 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// Writes the scripts, and gives the path of the one that hands them in.
+    /// Writes the scripts, and returns the path of the one that submits the jobs.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// If the scripts cannot be written.
     pub fn write(&self) -> Result<PathBuf, WriteError> {
         let folder = Folder::at(&self.folder.join(SLURM))?;
         for (name, text) in [(ARRAY, self.array()), (LAST, self.last()), (SUBMIT, self.submit())] {
@@ -209,7 +209,7 @@ fn words(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// A word as a shell, and `sbatch` in its lines, read it.
+/// A word quoted for a shell, and for the lines of `sbatch`.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -20,7 +20,7 @@ pub struct Claim {
     folder: PathBuf,
     key: PointKey,
     generation: u32,
-    /// The tokens of the dead processes that it was taken over from.
+    /// Tokens of the dead processes from which the claim was taken over.
     pub(super) former: Vec<String>,
 }
 
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn the_claim_of_a_dead_process_is_taken_over_by_one() {
-        // Longer than a busy machine keeps a thread from going on.
+        // The time exceeds the longest pause of a thread on a busy machine.
         let stale_after = Duration::from_millis(500);
         let scene = Scene::new(stale_after);
         for text in ["gone", ""] {

@@ -115,10 +115,11 @@ impl Store {
         Ok(claimed)
     }
 
-    /// Keeps a point that is finished. If another process has kept it meanwhile, that one stays, unless it is to be `replaced`.
+    /// Keeps a point that is finished. If another process has kept the point meanwhile, that result stays, unless it is to be
+    /// `replaced`.
     ///
     /// # Errors
-    /// If its result cannot be written.
+    /// If the result cannot be written.
     pub fn keep(
         &self,
         key: &PointKey,
@@ -168,7 +169,7 @@ impl Store {
         claim.former.iter().map(name).collect()
     }
 
-    /// Removes what this process has of a point that is not finished.
+    /// Removes this process's files of an unfinished point.
     pub fn discard(&self, key: &PointKey) {
         let _ = fs::remove_dir_all(self.unfinished(key));
     }
@@ -296,7 +297,7 @@ pub fn claims(folder: &Path) -> Vec<(PointKey, String)> {
     last
 }
 
-/// Observations of the processes at work in a folder, by someone who does not work there.
+/// Observations of the processes at work in a folder, by a process that does not take part.
 pub struct Observer {
     folder: PathBuf,
     watch: Watch,
@@ -308,7 +309,7 @@ impl Observer {
         Observer { folder: folder.to_owned(), watch: Watch::new(folder, stale_after) }
     }
 
-    /// The process of a token, as far as its file says, and whether it is alive.
+    /// The process of a token, as described in its file, and whether it is alive.
     pub fn inspect(&mut self, token: &str) -> (Option<Worker>, Verdict) {
         let verdict = self.watch.judge(token);
         (worker::read(&self.folder, token), verdict)
@@ -338,10 +339,10 @@ fn link_files(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Result of a finished point, if it is there.
+/// Result of a point, if it is finished.
 ///
 /// # Errors
-/// If it is damaged.
+/// If the result is damaged.
 pub fn result(folder: &Path, key: &PointKey) -> Result<Option<PointResult>, String> {
     let path = point_folder(folder, key).join(RESULT);
     let text = match fs::read_to_string(&path) {

@@ -22,28 +22,27 @@ use crate::study::program::build;
 pub(super) const WORKERS: &str = "workers";
 /// A process changes its file this often.
 pub const BEAT: Duration = Duration::from_secs(5);
-/// A file that has not changed for this long is of a dead process, if nobody chooses another time. Network file systems may show an old
-/// state for a minute.
+/// Default time after which an unchanged file means that its process is dead. Network file systems may show an old state for a minute.
 pub const STALE_AFTER: Duration = Duration::from_secs(90);
 
-/// A process at work, as its file says.
+/// A process at work, as described in its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Worker {
     /// Name of the computer.
     pub host: String,
     /// Process number on that computer.
     pub process: u32,
-    /// The running system and the space of process numbers that the number belongs to; empty where nothing tells.
+    /// The boot and the PID namespace that the process number belongs to; empty if unknown.
     #[serde(default)]
     place: String,
-    /// When it began, in ticks of that system, so that a later process of the same number is another one.
+    /// Start time of the process, in ticks of that system, which distinguishes it from a later process of the same number.
     #[serde(default)]
     began: u64,
     /// Version of its command.
     pub version: String,
     /// Digest of the study: its text and its points.
     pub study: String,
-    /// The part that it runs, if it runs one.
+    /// The part that the process runs, if it runs one.
     #[serde(default)]
     pub part: Option<String>,
     /// Points that it has finished.
@@ -117,7 +116,7 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    /// Writes the file of a process, and keeps it changing.
+    /// Writes the file of a process, and starts to change it periodically.
     pub(super) fn begin(folder: &Path, worker: Worker) -> io::Result<Self> {
         // Two processes never have the same one: it is drawn, with all that tells them apart.
         let token = format!("{:016x}", RandomState::new().hash_one((&worker.host, worker.process)));
@@ -167,12 +166,12 @@ fn write(file: &mut File, worker: &Worker) -> io::Result<()> {
     file.sync_data()
 }
 
-/// The file of a process as it stands; empty if it is not there.
+/// Contents of a process's file; empty if it does not exist.
 fn text(folder: &Path, token: &str) -> String {
     fs::read_to_string(folder.join(WORKERS).join(token)).unwrap_or_default()
 }
 
-/// The process of a token, if its file is there and whole.
+/// The process of a token, if its file exists and is complete.
 pub(super) fn read(folder: &Path, token: &str) -> Option<Worker> {
     serde_json::from_str(&text(folder, token)).ok()
 }

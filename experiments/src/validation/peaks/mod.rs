@@ -1,6 +1,6 @@
 //! Measured peaks of a machine against the values that its sources state: bandwidths of DRAM and caches,
 //! rates of units and atomics, latencies. The programs are our own (`probe-rates`, `probe-chains`,
-//! `probe-chase`), the stated values lie in `experiments/validation/peaks.yaml`.
+//! `probe-chase`), the stated values are in `experiments/validation/peaks.yaml`.
 
 mod rates;
 mod stated;
@@ -77,7 +77,7 @@ type Measured = Result<Vec<Peak>, RunErrors>;
 /// The part of the figures that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// All of them.
+    /// All figures.
     All,
     /// Rates of one SM and latencies: peaks that take no stream through memory.
     Units,

@@ -1,4 +1,4 @@
-//! The stated values, as `experiments/validation/peaks.yaml` keeps them.
+//! Stated values, read from `experiments/validation/peaks.yaml`.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ impl Stated {
     /// Reads the file of a project, or the built-in one.
     ///
     /// # Errors
-    /// If it cannot be read or understood, or names an unmeasured quantity.
+    /// If the file cannot be read or parsed, or names an unmeasured quantity.
     pub fn read(files: &ProjectFiles<'_>) -> Result<Self, String> {
         let path = files.find(Sort::Validation, "peaks.yaml").map_err(|missing| missing.to_string())?;
         let text = files.text(&path).map_err(|error| format!("{path}: {error}"))?;

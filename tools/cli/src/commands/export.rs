@@ -89,7 +89,7 @@ impl RunExportOptions {
         Ok(Some(Target { endpoint, scale, identity: Identity::fresh(now) }))
     }
 
-    /// Says what has not arrived, and returns the exit status, which was `status` without it.
+    /// Reports spans that have not arrived, and returns the exit status; `status` is the status without the export.
     pub(super) fn status(&self, sent: &Sent, status: u8, console: &mut Console<'_>) -> io::Result<u8> {
         let word = if self.otlp_required { "error" } else { "warning" };
         match &sent.result {

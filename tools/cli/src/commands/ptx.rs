@@ -94,7 +94,7 @@ impl Loaded {
     }
 }
 
-/// Says what is wrong; the status of the command.
+/// Prints the problem, and returns the exit status of the command.
 pub(super) fn refuse(console: &mut Console<'_>, lines: &[String]) -> io::Result<u8> {
     for line in lines {
         writeln!(console.err, "{line}")?;

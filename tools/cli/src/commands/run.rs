@@ -385,7 +385,7 @@ fn write_printed(RunSummary { printed, .. }: &RunSummary, console: &mut Console<
     Ok(())
 }
 
-/// Says that a component hangs, and what to do.
+/// Reports that a component hangs, and the user's options.
 fn warn(stuck: &Stuck, console: &mut Console<'_>) -> io::Result<()> {
     writeln!(console.err, "warning: {stuck}")?;
     writeln!(
@@ -395,7 +395,7 @@ fn warn(stuck: &Stuck, console: &mut Console<'_>) -> io::Result<()> {
     )
 }
 
-/// An error that says with which file it happened.
+/// An error that names its file.
 fn at(path: &Path, error: io::Error) -> io::Error {
     io::Error::other(format!("cannot write `{}`: {error}", path.display()))
 }
@@ -409,7 +409,7 @@ fn findings(found: &[Found]) -> Vec<String> {
     full.iter().map(ToString::to_string).chain(brief.iter().map(Found::brief)).collect()
 }
 
-/// Says what is wrong, if anything is, and returns the exit status.
+/// Reports what is wrong, if anything, and returns the exit status.
 pub(super) fn status(summary: &RunSummary, console: &mut Console<'_>) -> io::Result<u8> {
     let outcome = &summary.report.outcome;
     match outcome {

@@ -42,7 +42,7 @@ fn rows(machine: &ProcessNetwork) -> Vec<Row> {
     rows
 }
 
-/// Messages a cycle, how they come about, and what bandwidth makes of long ones.
+/// Messages per cycle, the limit behind this number, and the effect of bandwidth on long messages.
 fn figures(throughput: &Throughput) -> String {
     let Throughput { credits, round_trip, bytes } = throughput;
     let messages =

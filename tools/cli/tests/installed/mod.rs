@@ -59,7 +59,7 @@ impl WorkFolder {
         called(self.command(arguments))
     }
 
-    /// Calls it and expects that it succeeds; what it prints.
+    /// Calls the command, expects that it succeeds, and returns its output.
     pub(crate) fn works(&self, arguments: &[&str]) -> String {
         let called = self.call(arguments);
         assert_eq!(called.status, Some(0), "{arguments:?}: {}{}", called.out, called.err);

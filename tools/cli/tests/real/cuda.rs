@@ -1,4 +1,5 @@
-//! `counterpoint cuda`: a program that knows nothing of Counterpoint runs without a GPU, and then on machines with time.
+//! `counterpoint cuda`: a program written without Counterpoint runs without a GPU, and then on machines with
+//! time.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -14,7 +14,7 @@ fn part(file: &Path, out: &Path, part: &str) -> Command {
     command
 }
 
-/// What a command says, and its status.
+/// Exit status and output of a command.
 fn said(output: &Output) -> (Option<i32>, String) {
     let text = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
     (output.status.code(), text.concat())
@@ -73,7 +73,7 @@ fn parts_run_each_point_once_and_make_the_table_of_a_study_alone() {
     assert_same(&out, &whole);
 }
 
-/// Waits until a third of the points is there, and sends a signal.
+/// Waits until a third of the points is finished, and sends a signal.
 fn end(child: &mut Child, out: &Path, signal: &str) {
     while finished(out) < POINTS / 3 {
         assert!(child.try_wait().unwrap().is_none(), "the part is not over yet");
@@ -326,7 +326,7 @@ fn jobs_for_slurm_ask_for_what_was_measured_and_run_the_study() {
     let memory =
         written.lines().find_map(|line| line.strip_prefix("#SBATCH --mem=")?.strip_suffix('M')).unwrap();
     assert!((16..2000).contains(&memory.parse::<u64>().unwrap()), "{memory} MiB");
-    // Handed in, it is the study that one process runs.
+    // The submitted jobs give the results of the study run by one process.
     let place = commands(folder.path());
     let path = format!("{}:{}", place.display(), std::env::var("PATH").unwrap());
     let submit = |path: &str| {

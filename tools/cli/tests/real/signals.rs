@@ -8,7 +8,7 @@ use counterpoint_simulation::output::RECORDS;
 
 use crate::real::{ENDLESS, out, run};
 
-/// Hotspot on the tiny machine for as long as nobody ends it, under way.
+/// Starts hotspot on the tiny machine, to run until it is ended.
 fn start(folder: &Path, options: &[&str]) -> Child {
     let mut child = run(folder, "hotspot", &[&ENDLESS, options].concat()).spawn().unwrap();
     await_folder(&mut child, folder);

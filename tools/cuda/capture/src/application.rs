@@ -158,7 +158,8 @@ impl Writer<'_> {
         self.steps.push(RecordedStep::Other { line, before });
     }
 
-    /// A copy whose ends overlap, which CUDA does not define: it goes through other memory, as the device made it. One onto itself is none.
+    /// A copy whose ends overlap, which CUDA does not define: the copy goes through other memory, as on the
+    /// device. A copy onto itself is omitted.
     fn copy_between(&mut self, from: Region, to: Region, stream: u32) {
         let Some((buffer, at)) = self.buffers.at(from.address).filter(|_| from != to) else { return };
         let Some((target, to_at)) = self.buffers.at(to.address) else { return };
@@ -329,7 +330,8 @@ impl Writer<'_> {
         Ok(yaml)
     }
 
-    /// Lines for the buffers of which something was copied back: they are to hold what the host holds in the end.
+    /// Lines for buffers that were copied back, wholly or in part: they must have the host's contents at the
+    /// end.
     fn expectations(&mut self) -> io::Result<Vec<String>> {
         let any_order = self.codes.iter().any(|code| code.adds_in_any_order);
         let mut all = Vec::new();

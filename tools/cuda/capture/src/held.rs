@@ -1,4 +1,5 @@
-//! The host's copy of a buffer, as far as the application has come, and what of it was copied back.
+//! The host's copy of a buffer at the current step of the application, and the parts of it that were copied
+//! back.
 
 use std::ops::Range;
 

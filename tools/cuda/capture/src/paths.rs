@@ -32,7 +32,7 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// Looks for the bytes of copies in what the program has read before them.
+    /// Searches for the bytes of copies in the files that the program has read before.
     pub(crate) fn new(recorded: &Recorded) -> io::Result<Self> {
         let mut paths = Paths {
             files: BTreeMap::new(),
@@ -88,12 +88,12 @@ impl Paths {
         })
     }
 
-    /// The file from which a copy's bytes come, and where they begin there.
+    /// File from which a copy's bytes come, and their offset in it.
     pub(crate) fn origin(&self, entry: usize) -> Option<(String, u64)> {
         self.origins.get(&entry).cloned()
     }
 
-    /// The parts of a range of a file that do not go to the device as they are.
+    /// Parts of a range of a file that do not go to the device unchanged.
     pub(crate) fn rest(&self, path: &str, from: u64, to: u64) -> Vec<(u64, u64)> {
         let Some(file) = self.files.get(path).filter(|file| file.bytes.is_some()) else { return Vec::new() };
         let (mut parts, mut at) = (Vec::new(), from);
@@ -143,7 +143,7 @@ impl Paths {
     }
 }
 
-/// The entries that wrote what a later one has written again: the program has opened the file anew, and emptied it.
+/// Entries whose output a later entry has overwritten: the program has opened the file anew, and emptied it.
 fn overwritten(entries: &[Entry]) -> BTreeSet<usize> {
     let mut first: BTreeMap<&str, u64> = BTreeMap::new();
     let mut found = BTreeSet::new();

@@ -13,7 +13,7 @@ pub(crate) const LITTLE: f64 = 50_000.0;
 pub(crate) enum RecordedStep {
     /// The host computes or reads what it puts into a buffer.
     Into { buffer: String, part: Option<BufferPart>, source: Source, time: f64, whole: bool },
-    /// The host reads what it then computes with, or writes a result.
+    /// The host reads data for its computation, or writes a result.
     Files { line: Vec<Piece>, before: f64, reads: bool },
     /// A copy of a whole buffer on the default stream, after work of the host.
     WholeCopy { way: Way, buffer: String, before: f64 },
@@ -40,7 +40,7 @@ pub(crate) struct BufferPart {
     pub(crate) pitch: u64,
 }
 
-/// Contents as an application has them.
+/// Contents in the form of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
     /// A rule makes them.

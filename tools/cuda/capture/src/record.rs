@@ -27,7 +27,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// Bytes behind one another.
+    /// A region of contiguous bytes.
     pub fn line(address: u64, bytes: u64) -> Self {
         Region { address, width: bytes, rows: 1, pitch: bytes }
     }
@@ -37,12 +37,12 @@ impl Region {
         self.width * self.rows
     }
 
-    /// Bytes from the first one to the last one, those between rows included.
+    /// Bytes from the first to the last, gaps between rows included.
     pub fn extent(&self) -> u64 {
         if self.rows == 0 || self.width == 0 { 0 } else { (self.rows - 1) * self.pitch + self.width }
     }
 
-    /// Whether two have a byte in common, or bytes of one lie between rows of the other.
+    /// Whether two regions have a byte in common, or bytes of one are between rows of the other.
     pub fn overlaps(&self, other: &Region) -> bool {
         self.address < other.address + other.extent() && other.address < self.address + self.extent()
     }
@@ -80,7 +80,7 @@ pub struct Module {
     pub constants: u64,
 }
 
-/// A part of memory with coordinates, and the handle that the program was given for it.
+/// A part of memory with coordinates, and the handle that the program received for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Elements {
     /// The handle: textures and surfaces are counted as those of an application.
@@ -110,7 +110,7 @@ pub struct Texels {
     pub linear: bool,
     /// Coordinates run from 0 to 1.
     pub normalized: bool,
-    /// Beyond its edges in x, y and z, as an application names it.
+    /// Address modes beyond the edges in x, y and z, in the words of an application.
     pub edges: [String; 3],
 }
 
@@ -137,7 +137,7 @@ pub enum Entry {
         /// The stream.
         stream: u32,
     },
-    /// The launches that follow have so much memory for what kernels allocate and print, and for their stacks.
+    /// Sizes of heap, print buffer and stack for the launches that follow.
     Library {
         /// Bytes of the heap.
         heap: u64,

@@ -113,10 +113,11 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// Runs a program, and writes its application into a folder. Set `interrupt` to end the program; what it has done so far is kept.
+/// Runs a program, and writes its application into a folder. Set `interrupt` to end the program; its record
+/// so far is kept.
 ///
 /// # Errors
-/// The program cannot be run, or the application not be written.
+/// If the program cannot be run, or the application not be written.
 pub fn run(request: &Request, interrupt: &AtomicBool) -> Result<Captured, RunError> {
     let named = PathBuf::from(request.command.first().cloned().unwrap_or_default());
     let program = find(&named).ok_or_else(|| RunError::NotFound(named.clone()))?;

@@ -1,8 +1,8 @@
-//! Files that the program reads and writes: which, and how far.
+//! Files that the program reads and writes, and its progress in them.
 //!
-//! The command has this library loaded before the C library, so that these functions stand before those of the same names. They note a file when it
-//! is opened, and pass everything on. How far a file has been read or written is asked at each call of CUDA and where it is closed; so it does
-//! not matter by which functions a program reads.
+//! The command has this library loaded before the C library, so that these functions precede those of the same names. They note a file when
+//! it is opened, and pass every call on. The position in a file is queried at each call of CUDA and when the file is closed, so the
+//! functions by which a program reads do not matter.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr::{null_mut, without_provenance_mut};
@@ -28,7 +28,7 @@ const DATA: u64 = 0x8000;
 /// Folders that have no data of programs.
 const SYSTEM: [&[u8]; 6] = [b"/proc/", b"/sys/", b"/dev/", b"/etc/", b"/lib", b"/usr/lib"];
 
-/// Keys of a place that is free, and of one that somebody fills.
+/// Keys of a free slot, and of a slot that is being filled.
 const FREE: u64 = 0;
 const TAKEN: u64 = 1;
 /// Marks the key of a descriptor; that of a stream is its address.
@@ -37,7 +37,7 @@ const DESCRIPTOR: u64 = 1 << 63;
 struct Open {
     key: AtomicU64,
     path: AtomicPtr<c_char>,
-    /// The place up to which the record has it.
+    /// Position up to which the record has the file.
     noted: AtomicU64,
     written: AtomicU64,
     /// Identity of the file: its inode number and its device.

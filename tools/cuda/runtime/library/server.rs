@@ -1,4 +1,4 @@
-//! The way to the server: that of the command which has started the program, or one that is started for it.
+//! Connection to the server: that of the command which has started the program, or a server started for it.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::size_of;
@@ -31,7 +31,7 @@ const SET_PTRACER: c_int = 0x5961_6d61;
 /// A file in memory that is closed for other programs, and whose size can be fixed.
 const MEMORY_FILE: u32 = 1 | 2;
 
-/// Finds the server and tells it where everything is; the socket and the page.
+/// Finds the server and sends it the addresses of all shared data; returns the socket and the page.
 pub(crate) fn connect() -> Option<(c_int, *mut Page)> {
     // SAFETY: a text that ends with a zero.
     let name = unsafe { getenv(VARIABLE.as_ptr()) };

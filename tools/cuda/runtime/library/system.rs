@@ -91,7 +91,7 @@ unsafe extern "C" {
     pub(crate) fn write(file: c_int, bytes: *const c_void, count: usize) -> isize;
 }
 
-/// Numbers of system calls: those whose functions stand in this library, or are not in every C library.
+/// Numbers of system calls: those whose functions this library replaces, or are not in every C library.
 #[cfg(target_arch = "x86_64")]
 const CLOSE_AND_THREAD: [c_long; 2] = [3, 186];
 #[cfg(target_arch = "aarch64")]

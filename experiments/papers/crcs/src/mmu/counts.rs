@@ -55,7 +55,7 @@ impl Counts {
         Counts { entries, pool, room, taken: 0, lists: Vec::new(), at_hand: Vec::new(), most }
     }
 
-    /// Changes the counts of pages; `owned` says which have theirs in their entry.
+    /// Changes the counts of pages; `owned` tells whether a page's count is in its page-table entry.
     ///
     /// # Errors
     /// If the pool is exhausted.

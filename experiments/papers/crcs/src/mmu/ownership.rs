@@ -80,7 +80,7 @@ struct Page {
     owner: Option<Entry>,
     /// The kernels behind the owner, oldest first.
     list: VecDeque<Entry>,
-    /// SMs that wait for it, and for which launch.
+    /// SMs that wait for the page, each with its launch.
     waiting: Vec<(usize, LaunchId)>,
 }
 
@@ -334,7 +334,7 @@ impl Ownership {
         Ok(())
     }
 
-    /// Gives a page that nobody needs any more to the next who does, as far as that is known.
+    /// Passes a page that its owner does not need any more to the next kernel that needs it, as far as that is known.
     fn pass_on(&mut self, number: u64, out: &mut Vec<Consequence>) {
         let first_unknown = self.unprofiled.first().copied();
         let page = &mut self.pages[number as usize];
@@ -407,7 +407,7 @@ impl Ownership {
         std::iter::once(owner).chain(behind).collect()
     }
 
-    /// The pages waited for, their waiters and owners; the SMs are given by number.
+    /// Reasons for which SMs wait for pages, with the pages' owners; SMs are given by number.
     pub fn reasons(&self) -> Vec<String> {
         let mut reasons = Vec::new();
         for (number, page) in self.pages.iter().enumerate() {

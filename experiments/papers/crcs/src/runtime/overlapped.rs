@@ -136,7 +136,7 @@ impl Runtime for Overlapped {
 }
 
 impl Overlapped {
-    /// The work of the prelude: if it only makes arrays, their pages in the order that was asked for.
+    /// Work of the prelude: if the prelude only makes arrays, their pages in the requested order.
     fn prelude(&self, driver: &Driver<'_>, application: &Application) -> Vec<Piece> {
         let is_array =
             |step: &HostStep| step.transfer().is_some_and(|it| application.copy_in.contains(&it.part.buffer));

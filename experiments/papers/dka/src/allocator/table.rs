@@ -119,7 +119,7 @@ impl<R: Real> Table<R> {
         self.decisions
     }
 
-    /// Whether the last decision was that before.
+    /// Whether the last two decisions were equal.
     pub fn has_converged(&self) -> bool {
         self.has_converged
     }

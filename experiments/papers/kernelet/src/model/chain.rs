@@ -1,4 +1,4 @@
-//! The chain of an SM: its states, the probabilities between them, and the IPC of its steady state.
+//! The Markov chain of an SM: its states, the transition probabilities, and the IPC of its steady state.
 
 use std::fmt;
 
@@ -90,10 +90,10 @@ impl<const N: usize> Chain<N> {
         &self.transitions
     }
 
-    /// The steady state (Eq. 3): the fraction of the rounds that each state has.
+    /// The steady state (Eq. 3): the fraction of rounds in each state.
     ///
     /// # Errors
-    /// If there are several.
+    /// If the chain has several steady states.
     pub fn steady(&self) -> Result<Vec<f64>, Unsolvable> {
         steady::solve(&self.transitions).ok_or(Unsolvable::Several)
     }

@@ -6,7 +6,7 @@ use counterpoint::component::{Diagnostic, Span};
 
 use crate::schedule::{Profile, profit};
 
-/// Rates of some kernels, of each pair of them in slices of at least one size.
+/// Rates of kernels, and of each pair of kernels in slices of at least one size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     pub(super) kernels: Vec<Kernel>,
@@ -25,7 +25,7 @@ pub struct Kernel {
     pub blocks: u32,
     /// Blocks per millisecond.
     pub rate: f64,
-    /// The scheduler's knowledge of it.
+    /// The scheduler's profile of the kernel.
     pub profile: Profile,
 }
 
@@ -73,7 +73,7 @@ impl Measured {
         &self.kernels
     }
 
-    /// The places of kernels with these names.
+    /// Indices of kernels with these names.
     ///
     /// # Errors
     /// The first name that no kernel has, with the nearest one.

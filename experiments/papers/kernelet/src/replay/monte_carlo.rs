@@ -21,7 +21,7 @@ pub fn monte_carlo(measured: &Measured, queue: &Queue, runs: usize, seed: u64) -
     totals
 }
 
-/// The smallest of sorted values that at least this part of them (0 to 1) does not exceed. `None` if there are no values.
+/// The smallest of sorted values that at least a share `part` (0 to 1) of the values does not exceed. `None` if there are no values.
 pub fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
     let rank = (part * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
@@ -32,7 +32,7 @@ pub(super) fn by_chance(measured: &Measured, queue: &Queue, random: &mut SplitMi
     outcome
 }
 
-/// Random kernels, and then each measured size of slices of them as likely as each other one.
+/// Chooses random kernels, and then one of their measured slice sizes with equal probability.
 fn choose(measured: &Measured, pending: &Pending, random: &mut SplitMix) -> Option<Selected> {
     let kernels = random_kernels(pending, random)?;
     let rows = measured.together(kernels);

@@ -22,7 +22,7 @@ impl Pending {
         Pending { by_kernel: vec![VecDeque::new(); kernels], instances: 0 }
     }
 
-    /// Takes an instance in, behind all that came before.
+    /// Adds an instance, after all earlier ones.
     pub(crate) fn add(&mut self, order: usize, kernel: usize, blocks: u64) {
         self.by_kernel[kernel].push_back(Instance { order, left: blocks });
         self.instances += 1;

@@ -83,7 +83,7 @@ proptest! {
         prop_assert!(table.profit(kernels, &row) <= best + 1e-12);
     }
 
-    /// A policy knows no other slices than the measured ones, or those of the model.
+    /// A policy uses only measured slices, or slices of the model.
     #[test]
     fn slices_are_those_that_may_be_chosen(queue in queues(), seed in any::<u64>()) {
         let table = table();

@@ -36,7 +36,7 @@ impl Queue {
         for &kernel in kernels {
             let mut time = 0.0;
             for number in 0..instances {
-                // The same logarithm everywhere, and never that of 0.
+                // `libm` gives the same logarithm on every computer; the argument is never 0.
                 time -= gap * libm::log(1.0 - random.unit());
                 arrivals.push((number, Arrival { time, kernel }));
             }

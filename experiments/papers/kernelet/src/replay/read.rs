@@ -61,7 +61,7 @@ impl Measured {
         let kernels = read.kernels(&table);
         let pairs = Table::read(pairs, PAIRS, &mut sources, &mut read.errors);
         let tails = tails.map(|tails| Table::read(tails, TAILS, &mut sources, &mut read.errors));
-        // Names would be unknown for want of the table that has them.
+        // Without the table of kernels, all names would be reported as unknown.
         if !read.errors.is_empty() {
             return Err(Box::new(Report::new(&read.errors, sources)));
         }
@@ -164,7 +164,7 @@ impl Reading {
             let shared = PairRates { slices: [kernel.blocks; 2], rates: [kernel.rate / 2.0; 2] };
             pairs.entry([place; 2]).or_insert_with(|| vec![shared]);
         }
-        // A misspelt name would lack in many of them.
+        // One misspelt name would be reported as missing in many pairs.
         if self.errors.is_empty() {
             self.all_are_there(&pairs, kernels, of_kernels);
         }

@@ -39,7 +39,7 @@ pub(super) struct Share {
 pub(super) struct Decision {
     /// The kernels that run together: one or two.
     pub(super) shares: Vec<Share>,
-    /// Whether the next decision waits until all of it has ended.
+    /// Whether the next decision waits until all slices of this decision have ended.
     pub(super) waits: bool,
     pub(super) attributes: Attributes,
 }
@@ -254,7 +254,7 @@ pub(super) async fn run<P: Policy>(driver: &mut Driver<'_>, policy: &P, run: Spa
     postlude(driver, run).await
 }
 
-/// A number with a fraction, as spans have it.
+/// A floating-point number as an attribute of a span.
 pub(super) fn real(value: f64) -> Attribute {
     Attribute::Text(format!("{value:.9}").into())
 }

@@ -1,5 +1,5 @@
-//! Slices of given sizes: the first two kernels that are pending run together, with the blocks on an SM that
-//! the file says. For measurements, and as a scheduler without a model.
+//! Slices of given sizes: the first two kernels that are pending run together, with the blocks per SM that
+//! the parameters state. For measurements, and as a scheduler without a model.
 
 use counterpoint::component::Params;
 use counterpoint::host::{Driver, async_trait};

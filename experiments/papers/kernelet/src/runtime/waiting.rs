@@ -1,4 +1,4 @@
-//! Instances that wait, as a replay has them: it chooses kernels, and here are the instances.
+//! Waiting instances for the replay's choices: a choice names kernels, and this module keeps their instances.
 
 use super::queue::Instance;
 use crate::replay::Pending;

@@ -22,8 +22,8 @@ impl Choices {
         Choices { machine, options, profiles, predictions: BTreeMap::new() }
     }
 
-    /// [`choose`](super::choose) among instances, each given by the place of its kernel. The result names
-    /// places of instances, the first ones of a kernel.
+    /// [`choose`](super::choose) among instances, each given by the index of its kernel. The result names indices of instances, the first
+    /// instances of a kernel.
     ///
     /// # Errors
     /// As [`choose`](super::choose).

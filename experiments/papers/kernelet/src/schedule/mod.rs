@@ -56,15 +56,16 @@ pub struct Options {
 /// Two kernels and their slices. The slices stay the same until one of the kernels has no blocks left; its last slice may be shorter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoSchedule {
-    /// The place of the first kernel in those to choose from.
+    /// Index of the first kernel among the candidates.
     pub first: usize,
-    /// The place of the second one, behind the first.
+    /// Index of the second kernel, higher than the first.
     pub second: usize,
     /// Blocks of a slice of each on all SMs: multiples of the number of SMs.
     pub slices: [u32; 2],
     /// `cIPC`: warp instructions per cycle of each on an SM, together.
     pub predicted: [f64; 2],
-    /// `CP`: the time that is saved, in that of one after the other. Below 0 if the pair is slower together.
+    /// `CP`: the saved fraction of the time that the kernels take one after the other. Below 0 if the pair is slower
+    /// together.
     pub profit: f64,
 }
 
@@ -88,11 +89,12 @@ pub fn profit<const N: usize>(alone: [f64; N], together: [f64; N]) -> f64 {
     1.0 - 1.0 / speeds.sum::<f64>()
 }
 
-/// The pair of kernels with the highest profit, of those that are not pruned; of equal ones the first. `None` if there are fewer than two, or
-/// no two of them fit on an SM in their smallest slices.
+/// The pair of kernels with the highest profit, of those that are not pruned; of equal ones the first. `None` if
+/// there are fewer than two, or no two kernels fit on an SM in their smallest slices.
 ///
 /// # Errors
-/// If a kernel has a fraction that is none, or a chain has too many states for the [`Unit`], or several steady states.
+/// If a fraction of a kernel is not in 0 to 1, or a chain has too many states for the [`Unit`], or several steady
+/// states.
 ///
 /// ```
 /// use counterpoint_kernelet::model::Memory;
@@ -190,7 +192,7 @@ fn feasible(kernels: [&Profile; 2], machine: &GpuDescription, options: &Options)
 }
 
 impl Profile {
-    /// The IPC on an SM that holds as many blocks of the kernel as fit.
+    /// IPC of an SM that holds the largest number of the kernel's blocks that fits.
     ///
     /// # Errors
     /// As [`choose`].

@@ -40,7 +40,7 @@ pub fn overhead(sliced: f64, unsliced: f64) -> f64 {
     sliced / unsliced - 1.0
 }
 
-/// The smallest slice that costs no more than this ([`OVERHEAD`]). `None` if all cost more.
+/// The smallest slice whose overhead is at most `limit` ([`OVERHEAD`]). `None` if all cost more.
 pub fn minimum(measured: &[Sliced], unsliced: f64, limit: f64) -> Option<u32> {
     let cheap = measured.iter().filter(|sliced| overhead(sliced.time, unsliced) <= limit);
     cheap.map(|sliced| sliced.blocks).min()

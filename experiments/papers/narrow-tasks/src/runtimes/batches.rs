@@ -25,7 +25,7 @@ pub(super) struct Batch {
 /// A runtime whose kernel does tasks in batches.
 #[async_trait(?Send)]
 pub(super) trait DoesBatches {
-    /// Tasks of a step in a batch; 0 are all of them.
+    /// Number of tasks of a step in a batch; 0 means all.
     fn size(&self, step: &[Task]) -> u32;
 
     /// The times at which inputs and results of tasks are copied.

@@ -43,10 +43,10 @@ pub(super) fn key(launch: &LaunchStep) -> Key {
     (Arc::clone(&launch.code), launch.device)
 }
 
-/// The module and the device of the tasks of a step; nothing if it has none.
+/// The module and the device of the tasks of a step; `None` if the step has none.
 ///
 /// # Errors
-/// If they are of several: the kernel that takes them is part of one.
+/// If the tasks are of several modules or devices: the kernel that takes them is part of one.
 pub(super) fn key_of(tasks: &[Task]) -> Result<Option<Key>, Fault> {
     let mut keys = tasks.iter().map(|task| key(&task.launch));
     let Some(first) = keys.next() else { return Ok(None) };
@@ -136,10 +136,10 @@ pub(super) fn add_kernel(application: &mut Application, key: &Key, kernel: &Arc<
     }
 }
 
-/// A kernel that has been put into the module of an application, and the buffers that it has been given.
+/// A resident kernel in the module of an application, and the buffers that were added for it.
 ///
 /// # Errors
-/// If they are not there.
+/// If the kernel or a buffer is missing.
 pub(super) fn find<const N: usize>(
     application: &Application,
     key: &Key,
@@ -159,7 +159,7 @@ pub(super) fn find<const N: usize>(
     Ok((Arc::clone(found), places))
 }
 
-/// Refuses a task that cannot lie in memory for a kernel.
+/// Refuses a task whose descriptor does not fit into an entry.
 pub(super) fn check(task: &Task, kernel: &Kernel) -> Result<(), Fault> {
     let name = task.launch.kernel.name();
     let fits = entry::function(kernel, name).and_then(|_| entry::check_arguments(task));
@@ -221,7 +221,7 @@ pub(super) fn blocks(
     Ok(if wanted == 0 { most } else { wanted })
 }
 
-/// Copies inputs or results of tasks in streams that take turns, and waits for it.
+/// Copies inputs or results of tasks in streams that take turns, and waits for the copies.
 ///
 /// # Errors
 /// If a buffer has been freed.
@@ -248,7 +248,7 @@ pub(super) async fn copy_all(
     Ok(())
 }
 
-/// Copies a part of a buffer and waits for it.
+/// Copies a part of a buffer and waits for the copy.
 ///
 /// # Errors
 /// If the buffer has been freed.

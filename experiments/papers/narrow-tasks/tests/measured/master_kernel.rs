@@ -17,8 +17,8 @@ use counterpoint_tests::probe::{Configured, MODEL, STEPPED, cycles};
 
 use super::{Resident, amount, block};
 
-/// The work of a task: each warp keeps its clock at the beginning and at its store. Its arguments are the
-/// places of the clocks and of the stop word or 0, from the arguments on.
+/// The work of a task: each warp keeps its clock at the beginning and at its store. The arguments are the offsets of the clocks and of the
+/// stop word or 0, relative to the arguments.
 const TASK: &str = "{
 .reg .pred %p<4>;
 .reg .b32 %r<8>;
@@ -46,7 +46,7 @@ st.v2.u32 [%rd5], {%r1, %r7};
 END:
 ret;
 }";
-/// Instructions of a warp of it that does not stop, by the lines above: `st` behind the first jump is passed by.
+/// Instructions of a warp that does not write the stop word, counted in the lines above: the jump skips the `st` after it.
 const TASK_INSTRUCTIONS: f64 = 17.0;
 
 #[derive(Clone, Copy)]
@@ -183,8 +183,8 @@ impl Seen {
     }
 }
 
-/// Executor warps of the blocks that are measured: few, whose polls hardly take turns from the scheduler warp, and where tasks follow each
-/// other as many as these keep busy.
+/// Executor warps of the measured blocks: few, so that their polls hardly take issue slots from the scheduler warp; and, where tasks
+/// follow each other, the number that the tasks keep busy.
 const FEW: u32 = 4;
 const ENOUGH: u32 = 8;
 /// The places of consecutive tasks; the first of them waits for bytes that no cache holds yet.
@@ -201,13 +201,13 @@ fn between(demand: Demand) -> f64 {
     run(ENOUGH, 32, &tasks).gap(ROW, ROW + 1)
 }
 
-/// Asserts that a cost of the model equals the measurement, to a part of it.
+/// Asserts that a cost of the model equals the measurement within a relative tolerance.
 #[track_caller]
 fn costs(name: &str, found: f64, tolerance: f64) {
     super::costs(&format!("pagoda.{name}"), found, tolerance);
 }
 
-/// A look at a row, and the work at one whose task may be scheduled, in a block with `executors` executors.
+/// Time of inspecting a row, and of scheduling the task of a row, in a block with `executors` executors.
 fn look_and_one(executors: u32) -> [f64; 2] {
     let seen = run(executors, 32, &[8, ROW, ROW + 1, 20].map(|row| (row, task(ONE))));
     let one = seen.gap(ROW, ROW + 1);

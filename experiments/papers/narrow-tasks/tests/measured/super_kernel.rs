@@ -124,7 +124,7 @@ fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Asserts that a cost of the model equals the measurement, to a part of it.
+/// Asserts that a cost of the model equals the measurement within a relative tolerance.
 #[track_caller]
 fn costs(name: &str, found: f64, tolerance: f64) {
     super::costs(&format!("gemtc.{name}"), found, tolerance);

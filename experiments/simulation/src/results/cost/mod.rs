@@ -1,4 +1,4 @@
-//! Costs of mechanisms in a machine's storage, computed as the papers do that propose them. Each is a report
+//! Storage costs of mechanisms in a machine, computed as in the papers that propose them. Each is a report
 //! that an extension registers.
 
 use counterpoint_framework::model::{Node, Registry};
@@ -56,7 +56,7 @@ pub fn bits(fields: &[FieldBits]) -> u64 {
     fields.iter().map(|(_, bits)| bits).sum()
 }
 
-/// The bits of a number that goes up to this one.
+/// Bits of a number that is at most `most`.
 pub fn width(most: u64) -> u64 {
     u64::from(u64::BITS - most.leading_zeros())
 }
@@ -86,7 +86,7 @@ pub fn one<'m>(machine: &'m Machine, kind: &'m str) -> Result<&'m Node, String> 
 /// Bytes of the whole L2.
 ///
 /// # Errors
-/// If a slice does not say how many it has.
+/// If a slice does not state its capacity.
 pub fn l2(machine: &Machine) -> Result<u64, String> {
     of_role(machine, roles::L2).map(|slice| size(&slice.params, "cache.capacity")).sum()
 }

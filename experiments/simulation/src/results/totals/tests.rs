@@ -1,4 +1,4 @@
-//! Sums and rates of small machines whose numbers are made up.
+//! Sums and rates of small machines with invented numbers.
 
 use super::*;
 use counterpoint_framework::kernel::Outcome;

@@ -29,7 +29,7 @@ fn channel(signal: &[f64], h: &[f64], f: &[f64], every: usize) -> Vec<f64> {
     filtered(&thinned, f)
 }
 
-/// A signal behind a filter, as the sum of what each of its samples leads to.
+/// A signal after a filter, as the sum of the responses to its samples.
 fn filtered(signal: &[f64], taps: &[f64]) -> Vec<f64> {
     let mut out = vec![0.0; signal.len()];
     for (at, sample) in signal.iter().enumerate() {

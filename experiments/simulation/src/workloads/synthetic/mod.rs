@@ -67,9 +67,9 @@ pub struct Synthetic {
 /// Why a description cannot be met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The parameter that says too much or too little.
+    /// The refused parameter.
     pub parameter: &'static str,
-    /// The mistake in it.
+    /// The mistake in the parameter.
     pub message: String,
     /// A valid value.
     pub help: String,
@@ -101,7 +101,7 @@ pub fn explain() -> String {
 /// The PTX of a kernel with this name, which must be one.
 ///
 /// # Errors
-/// When parameters contradict each other.
+/// If parameters contradict each other.
 pub fn kernel(name: &str, description: &Synthetic) -> Result<String, Refusal> {
     let plan = Plan::new(description)?;
     let bare = emit::kernel(name, description, &plan, 0);

@@ -30,7 +30,7 @@ const ADDRESS: u32 = 3;
 /// A kernel that can be written down.
 pub(super) struct Plan {
     pub(super) rows: Vec<Row>,
-    /// Branches and barriers, which belong to no strand and lie between the others' instructions.
+    /// Branches and barriers, which belong to no strand and come between instructions of strands.
     pub(super) between: Vec<Class>,
     pub(super) counts: Counts,
     pub(super) walk: Walk,

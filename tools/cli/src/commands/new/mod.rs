@@ -1,4 +1,4 @@
-//! `counterpoint new`: starters that run as they are.
+//! `counterpoint new`: starters that run without changes.
 
 mod crate_files;
 mod starters;

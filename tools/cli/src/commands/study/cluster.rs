@@ -233,7 +233,7 @@ impl Study {
         Ok(Jobs { run, status: own, report: vec![program, "report".to_owned(), folder], ..jobs })
     }
 
-    /// Hands the jobs in, and follows them.
+    /// Submits the jobs, and follows them.
     fn submit(&self, script: &Path, folder: &Path, console: &mut Console<'_>) -> io::Result<u8> {
         if let Err(error) = Command::new("sbatch").arg("--version").output() {
             let message = format!(

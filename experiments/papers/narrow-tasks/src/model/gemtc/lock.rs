@@ -29,7 +29,7 @@ pub(super) struct LockCosts {
 }
 
 impl LockCosts {
-    /// Cycles alone, and how often the holder waits for memory in them.
+    /// Cycles of the section without contention, and the number of waits for memory in it.
     fn section(&self, section: Section) -> (u64, u64) {
         match section {
             Section::Take => (self.take, 3),
@@ -39,7 +39,7 @@ impl LockCosts {
     }
 }
 
-/// A block, and the SM that it is on.
+/// A block, and its SM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spinner {
     pub(super) block: u32,
@@ -120,7 +120,7 @@ impl Lock {
         self.waiting[spinner.sm] += 1;
     }
 
-    /// Looks that a request finds before it: of each SM as many as its path to the lock holds.
+    /// Polls in front of a request: the polls of each SM that its path to the lock holds.
     fn looks(&self) -> u64 {
         self.waiting.iter().map(|&waiting| u64::from(waiting.min(self.costs.path))).sum()
     }

@@ -207,7 +207,7 @@ impl Supers {
         if let Entry::Occupied(mut all) = self.all.entry(launch) {
             counts.warp_cycles = cycles * u64::from(all.get().tasks.launch.threads().div_ceil(32));
             all.get_mut().blocks -= 1;
-            // Blocks of it that are still to come find the queue as it is in memory.
+            // Blocks that have not begun yet find the queue as it is in memory.
             if all.get().blocks == 0 {
                 all.remove();
             }
@@ -275,7 +275,7 @@ fn work(block: u32) -> Work {
     Work(block.into())
 }
 
-/// Tasks' requests to memory wait behind the looks at a lock, as the holder's do.
+/// Delays the tasks' memory requests by the polls of a lock, as the holder's requests are delayed.
 fn delay(lock: &Lock, device: &mut Device<'_>) {
     for sm in 0..device.sms() {
         let delay = lock.looks_before(sm).saturating_sub(device.global_latency());

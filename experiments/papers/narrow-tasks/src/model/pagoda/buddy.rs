@@ -68,7 +68,7 @@ impl Buddy {
         Some(found)
     }
 
-    /// An executor gives a piece back: nothing of the tree changes.
+    /// An executor releases a piece: the tree does not change yet.
     pub fn give_back(&mut self, node: BuddyNode) {
         self.returned[node.0 as usize] = true;
     }

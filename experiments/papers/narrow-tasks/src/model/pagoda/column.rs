@@ -1,5 +1,5 @@
-//! A column of the TaskTable and the block of the MasterKernel that has it: the place of its scheduler warp
-//! in its sweep, and the work of its executor warps.
+//! A column of the TaskTable and the block of the MasterKernel that owns it: the position of the scheduler
+//! warp in its sweep, and the work of its executor warps.
 
 use counterpoint::gpu::throughput_model::{ENDLESS, Warp};
 use counterpoint::messages::launch::CtaCounts;
@@ -94,7 +94,7 @@ impl Column {
         }
     }
 
-    /// Warps that turn in circles: executors without work, and a scheduler that waits for one.
+    /// Polling warps: executors without work, and a scheduler warp that waits for an executor.
     pub(super) fn pollers(&self) -> i32 {
         let idle = self.busy.iter().filter(|busy| !**busy).count() as i32;
         idle + i32::from(matches!(self.doing, Doing::Place(_)))

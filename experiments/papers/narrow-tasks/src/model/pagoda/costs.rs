@@ -1,4 +1,4 @@
-//! Time of the MasterKernel's own work, alone on an SM, and the turns that it takes there.
+//! Time of the MasterKernel's own work, alone on an SM, and the issue slots that it uses there.
 
 use counterpoint::component::Params;
 use counterpoint::gpu::throughput_model::{Demands, Resource, collecting};

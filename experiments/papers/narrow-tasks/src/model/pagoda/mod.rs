@@ -144,7 +144,7 @@ impl Master {
         self.table + place as u64 * task_entry::BYTES
     }
 
-    /// The entry that a line of memory is, if it is one.
+    /// Index of the entry in a line of memory, if the line holds one.
     fn entry(&self, line: u64) -> Option<usize> {
         let place = (line.checked_sub(self.table)? / task_entry::BYTES) as usize;
         (place < self.shape.entries()).then_some(place)
@@ -332,8 +332,9 @@ impl Masters {
         Ok(())
     }
 
-    /// Puts warps that have been placed to work, and goes on with the sweep if all of a task are. A warp that
-    /// waited for an executor begins later: the scheduler warp sees in its next round that one is free.
+    /// Starts warps that have been placed, and continues the sweep if all warps of the task are placed. A
+    /// warp that waited for an executor begins later: the scheduler warp sees in its next round that one is
+    /// free.
     fn place(&mut self, (number, row): (usize, u32), late: f64, device: &mut Device<'_>) {
         let (_, column) = &mut self.columns[number];
         let before = column.pollers();

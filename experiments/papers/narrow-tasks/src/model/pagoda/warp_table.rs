@@ -42,7 +42,7 @@ struct Placing {
     /// The barrier and the memory that the next one has so far.
     barrier: Option<u32>,
     memory: Option<BuddyNode>,
-    /// Warps still to be placed of the one whose needs are met.
+    /// Warps still to be placed of the block, or of the task, whose needs are met.
     left: Option<u32>,
 }
 
@@ -87,7 +87,7 @@ impl MasterBlock {
         &self.slots
     }
 
-    /// Whether the scheduler warp looks at the table.
+    /// Whether the scheduler warp is free to sweep the table.
     pub fn is_free(&self) -> bool {
         self.placing.is_none()
     }
@@ -102,7 +102,7 @@ impl MasterBlock {
         self.advance();
     }
 
-    /// The scheduler warp goes on with its work; it stays with it until all is placed.
+    /// The scheduler warp continues to place the task, until all its warps are placed.
     pub fn advance(&mut self) {
         while let Some(mut placing) = self.placing {
             let Demand { blocks, warps, shared, barrier } = placing.demand;
@@ -148,7 +148,7 @@ impl MasterBlock {
         left
     }
 
-    /// An executor's warp ends. Gives the row of its task if it was the last one.
+    /// An executor's warp ends. Returns the row of its task if the warp was the task's last.
     pub fn finish(&mut self, slot: usize) -> Option<u32> {
         let Slot { row, memory, barrier, block, .. } = self.slots[slot].take()?;
         let running = self.running[row as usize].as_mut()?;

@@ -96,10 +96,10 @@ fn pool(tasks: &[&Task], master: &Kernel, sm: SmResources, params: &PagodaParams
     sizes.clone().find(|&pool| held(pool) >= wanted).or(sizes.last()).unwrap_or(LARGEST_POOL)
 }
 
-/// The MasterKernels of an application that has been given them.
+/// MasterKernels of an application that has been prepared.
 ///
 /// # Errors
-/// If it has not been given them.
+/// If the application has not been prepared.
 pub(super) fn masters(
     application: &Application,
     devices: &BTreeMap<u32, Description>,

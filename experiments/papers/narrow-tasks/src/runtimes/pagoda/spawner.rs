@@ -223,7 +223,7 @@ impl Spawner {
         Ok(())
     }
 
-    /// No task has come for a while: the last one is looked at, and set to be scheduled when its parameters are there.
+    /// No task has come for a while: the last task is checked, and enabled when its parameters have arrived.
     async fn flush(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
         let Some(last) = self.table.last() else { return Ok(()) };
         let place = self.place(last)?;
@@ -242,7 +242,7 @@ impl Spawner {
         Ok(())
     }
 
-    /// The wait has timed out: copies the entries back that it is for.
+    /// The wait has timed out: copies the awaited entries back.
     async fn copy_back(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
         let mut waiting =
             self.spawned.iter().enumerate().filter_map(|(place, it)| Some((place, it.as_ref()?.task)));
