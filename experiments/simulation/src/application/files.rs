@@ -88,8 +88,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Path of an input file, and its path on disk: a generated file is in the cache, another one at the path
-    /// where it was found.
+    /// Path of an input file, and its path on disk: for a generated file the path where it is kept, otherwise
+    /// the path where it was found.
     fn input_place(
         &mut self,
         name: &str,
