@@ -151,7 +151,8 @@ fn run(device: &mut Device, launch: &LaunchStep, kernel: &KernelAccesses, (sums,
     }
 }
 
-/// Looks at all blocks of applications, each in the dialects that its place in the list has, and gives their number.
+/// Checks all blocks of applications, each application in the dialects for its position in the list, and
+/// returns the number of blocks.
 #[allow(clippy::print_stdout, reason = "figures for who asks for them with --nocapture")]
 fn inspect(dialects: impl Fn(usize) -> Vec<&'static str>) -> u64 {
     let mut blocks = 0;

@@ -48,7 +48,8 @@ fn translated_addresses_change_times_and_no_result() {
     }
 }
 
-/// Applications whose small size still issues most of the instructions of all, and less of it.
+/// Applications whose small size still issues most instructions of all applications, with settings that
+/// reduce it.
 const LESS: [(&str, &[&str]); 8] = [
     ("histogram", &["app.n=600", "app.parts=1"]),
     ("mandelbrot", &["app.n=24"]),
@@ -82,7 +83,7 @@ fn less(name: &str) -> &'static [&'static str] {
     LESS.iter().find(|(long, _)| *long == name).map_or(&[], |(_, settings)| settings)
 }
 
-// In two halves, which run side by side.
+// Two tests, which run side by side, each cover half of the applications.
 #[test]
 fn small_sizes_of_every_other_application_run_from_prelude_to_postlude() {
     run_small(|place| place % 2 == 0, less);

@@ -76,8 +76,8 @@ fn a_misaligned_access_is_found_where_it_happens() {
         folder.path(),
         &[
             "vecadd#1, block (",
-            // All warps are wrong. This one is the first to get there: 32 parameters of others wait for the constant cache's
-            // line and reach registers one by one, and two of its own find the line.
+            // All warps access the wrong address. Warp 7 is the first: 32 parameters of other warps wait for the constant
+            // cache's line and reach registers one by one, and two parameters of warp 7 hit the line.
             "warp 7, lane 0: ",
             "kernel.nvrtc-sm_35.ptx:44, `ld.global.f32 ",
             "`: address 0x",

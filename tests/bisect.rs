@@ -37,7 +37,7 @@ fn a_difference_is_found_to_the_cycle() {
     assert_eq!(called.status, NOT_VERIFIED, "{}{}", called.out, called.err);
     let (from, to) = interval(&called.out);
     assert!((to - from).as_ps() <= 2_000, "{}", called.out);
-    // Only a controller can differ first: they were changed.
+    // Only a DRAM controller can differ first: the controllers were changed.
     assert!(called.out.contains(", in gpu.dram["), "{}", called.out);
     // The hash of a run that stops there says the same without any snapshot.
     let hash = |sets: &[&str], stop_at: SimTime| {

@@ -44,7 +44,8 @@ fn each_kernel_is_a_line_of_the_table_and_of_the_file() {
     let path = folder.path().join("kernels.csv");
     let called = bfs(folder.path(), &["--csv", &path.display().to_string()]);
     let table = cells(&called.out);
-    // In the order of their first launches, with launches, blocks and warps of a block of 128 threads.
+    // Kernels are in the order of their first launches, with launches, blocks and warps of a block of 128
+    // threads.
     let begin: Vec<&[&str]> = table.iter().map(|line| &line[..4]).collect();
     let expected: [&[&str]; 3] = [
         &["kernel", "launches", "blocks", "warps/block"],
@@ -55,7 +56,7 @@ fn each_kernel_is_a_line_of_the_table_and_of_the_file() {
     let text = std::fs::read_to_string(&path).unwrap();
     let file: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!((file.len(), file[0][TYPE]), (3, "type"));
-    // All that the application says it issues.
+    // Warp instructions that the application file states.
     let warp_insn = [15_324.0, 6_960.0];
     for ((shown, exact), warp_insn) in table[1..].iter().zip(&file[1..]).zip(warp_insn) {
         let number = |column: usize| exact[column].parse::<f64>().unwrap();

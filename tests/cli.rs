@@ -169,7 +169,8 @@ fn problems_of_machine_and_application_come_together() {
    = help: did you mean `app.n`?
 ";
     assert_eq!(called.err, expected);
-    // The path that ends like the written one, or nearly so; the user's words for what there is no such name of.
+    // The help names the path whose end equals or resembles the written one; the error repeats the user's
+    // words.
     for (setting, error, help) in [
         (["--set", "l1d.latency=9 cycles"], "--set l1d.latency=9 cycles: error: ", "`gpu.sm.l1d.latency`"),
         (["--set", "slises=2"], "--set slises=2: error: ", "`gpu.slices`"),

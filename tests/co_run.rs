@@ -41,7 +41,7 @@ fn each_is_repeated_while_another_has_not_completed_a_round() {
     assert!(folder.path().join("hotspot/temperature_out.f32").is_file());
     assert_eq!(hash(&one), hash(&run(&["--threads", "2", "--force-threads"])));
 
-    // Without streams each does one round.
+    // Without streams each application does one round.
     let serial = run(&["--runtime", "serial"]);
     assert!(
         serial.contains("hotspot.temperature verified") && serial.contains("vecadd.c     verified"),

@@ -51,14 +51,14 @@ fn a_parameter_shows_with_what_comes_of_it() {
     let b = run(folder.path(), "b", &["--set", "gpu.sm.l1d.latency=90 cycles", "--set", "gpu.sms=3"]);
     let called = compare(&a, &b, &["--limit", "5"]);
     assert_eq!(called.status, NOT_VERIFIED, "{}{}", called.out, called.err);
-    // Both elements of the array have changed alike, and a third one is new.
+    // Both elements of the array have the same change, and a third element is new.
     assert_eq!(line(&called, "gpu.sm[*].l1d.latency")[4..], ["cycles", "(2", "times)"]);
     assert_eq!(line(&called, "gpu.sm[2]"), ["gpu.sm[2]", "-", "gpu/sm"]);
     assert!(line(&called, "time_ps").len() == 3);
     assert!(called.out.contains("more; --all shows them"), "{}", called.out);
     assert!(called.out.contains("statistics that only B has\n"), "{}", called.out);
     assert!(called.out.contains("\nwhat was exposed\n"), "{}", called.out);
-    // What people ask for comes first, and time as such.
+    // The headline figures come first, beginning with simulated time.
     let at = |text: &str| called.out.find(text).unwrap_or_else(|| panic!("no {text}:\n{}", called.out));
     assert!(
         at("simulated time ") < at("IPC while kernels run ") && at("DRAM traffic ") < at("stalls: memory ")

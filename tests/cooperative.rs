@@ -1,4 +1,4 @@
-//! Cooperative launches: a barrier of the grid as CUDA's cooperative groups make it, and launches whose blocks cannot all be there.
+//! Cooperative launches: a grid barrier as in CUDA's cooperative groups, and launches whose blocks cannot all be resident.
 
 use counterpoint_simulation::run::RunRequest;
 

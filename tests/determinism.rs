@@ -1,6 +1,6 @@
-//! The same machine and application give the same bits: again, on more threads, on every cut and with windows of every
-//! length, with the lines of the file shuffled. That
-//! debug and release builds agree too is checked where both are built, in `.ci/run`.
+//! A machine and an application give the same bits in repeated runs, on more threads, on every cut, with windows of
+//! every length, and with the lines of the file shuffled. `.ci/run`, which makes both builds, checks that debug and
+//! release builds agree.
 
 use std::collections::BTreeSet;
 

@@ -7,7 +7,7 @@ use counterpoint_simulation::run::{RunRequest, RunSummary};
 use crate::command::call;
 use crate::support::{refusal, request, run_request};
 
-/// Each thread prints its block and its number in it.
+/// Each thread prints its block and its thread number in the block.
 const PRINTS: &str = r"
 .version 7.0
 .target sm_50
@@ -48,8 +48,8 @@ const PRINTS: &str = r"
 }
 ";
 
-/// `take` stores the thread's number in a block of its own; `give` gets the number out of the block of another thread, in the other
-/// block of threads, and gives it back.
+/// `take` allocates a heap block per thread and stores the thread's number in it; `give` reads the number from the heap block of a
+/// thread in the other thread block, and frees the heap block.
 const BLOCKS: &str = r"
 .version 7.0
 .target sm_50
@@ -225,7 +225,7 @@ fn the_command_checks_such_kernels_and_writes_their_text_to_the_console() {
 #[test]
 fn blocks_of_the_heap_pass_between_launches_with_and_without_time() {
     let folder = tempfile::tempdir().unwrap();
-    // Once all have a block, the heap has no second one for all.
+    // When all threads have a heap block, the heap has no room for a second block for each.
     let text = "heap: 160 KiB\nbuffers:\n  first: { type: u64, elements: 96 }\n  second: { type: u64, elements: 96 }\n  \
                 third: { type: u64, elements: 96 }\n  numbers: { type: u32, elements: 96 }\nkernels:\n  \
                 - { launch: k.take, grid: 2, block: 48, arguments: [first] }\n  \

@@ -84,7 +84,7 @@ fn kinds() -> Arc<Registry> {
     Arc::new(registry)
 }
 
-/// A run of a machine whose `cluster.misfit` does this from the third number on, which is there at 14 ns.
+/// A run of a machine whose `cluster.misfit` does `does` from the third number on, which arrives at 14 ns.
 fn misfit(folder: &Path, does: &str) -> RunRequest {
     let machine = folder.join("machine.yaml");
     // The guard against livelocks waits for a second of simulated time: a slow clock gets there in a few steps.
@@ -221,7 +221,7 @@ fn a_component_that_never_awaits_is_named_and_can_be_left_behind() {
     let Ok(summary) = summary else { panic!("the run began") };
     assert!(said.iter().any(|stuck| stuck.path == "cluster.misfit"), "{said:?}");
     let text = summary.report.outcome.to_string();
-    // It was called upon at this time or a little before: the numbers come in one after another.
+    // The component was resumed at 14 ns or a little before: the numbers arrive one after another.
     assert!(text.starts_with("cluster.misfit failed at 1"), "{text}");
     assert!(text.contains(" ns: has not come back for "), "{text}");
     assert!((12..=14).contains(&(summary.report.outcome.time().as_ps() / 1000)), "{text}");

@@ -10,7 +10,7 @@ use crate::support::{assert_verified, request, run_request};
 
 const SETS: [&str; 2] = ["app.n=40", "app.launches=2"];
 
-/// An overlay with one fault, and the folder that holds it.
+/// An overlay with one fault, and its folder.
 fn overlay(fault: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("faults.yaml");
@@ -130,7 +130,8 @@ fn withheld_credits_end_in_a_deadlock_that_names_the_link() {
     assert!(called.err.contains("error: deadlock at ") && called.err.contains("!fault"), "{}", called.err);
 }
 
-/// Runs on an L2 so small that lines leave it, with data alone behind it, and gives the report of the deadlock that this fault makes.
+/// Runs on an L2 that is small enough to evict lines, and that caches data only, and returns the report of
+/// the deadlock that the fault causes.
 fn deadlock_below_the_l2(fault: &str) -> String {
     let (_folder, file) = overlay(fault);
     let small = ["gpu.l2.cache.capacity=4 KiB", "gpu.sm.l1i.perfect=on", "gpu.sm.l1c.perfect=on"];
@@ -168,7 +169,8 @@ fn a_dram_controller_that_cannot_answer_is_busy() {
     ] {
         assert!(report.contains(line), "`{line}` is missing in\n{report}");
     }
-    // The other slice of the channel waits behind the replies that do not leave; the other channel has nothing to do with it.
+    // The other slice of the channel waits behind the replies that do not leave; the other channel is
+    // unaffected.
     assert!(report.contains("gpu.l2[1].memory waits for a message from gpu.dram[0]\n"), "{report}");
     for idle in ["gpu.dram[1] ", "gpu.l2[2] ", "gpu.l2[3] ", "gpu.copy "] {
         assert!(!report.contains(idle), "{idle}has done all it should:\n{report}");

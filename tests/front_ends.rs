@@ -1,5 +1,5 @@
-//! The kernels of `tests/front_ends`, as each compiler has made them, without time and with it: results are those that NumPy has
-//! computed.
+//! Kernels of `tests/front_ends`, as compiled by each front end, run without time and with it; the results must equal those of
+//! NumPy.
 
 use std::collections::BTreeMap;
 use std::path::Path;

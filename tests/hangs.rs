@@ -62,7 +62,7 @@ fn a_stale_copy_is_told_with_its_age_and_with_the_value_of_memory() {
         line.split(" ns, for ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
     assert!((25_000..60_000).contains(&age), "{line}");
     assert!(line.contains("; gpu.l2"), "{line}");
-    // The same when the L2 has written the line back: it has two ways of each set, and the writer loads from all of it.
+    // The report is the same when the L2 has written the line back: the L2 has two ways per set, and the writer's loads evict the line.
     let evicts = "mov.u32 %r4, 0;\nmov.b64 %rd2, %rd1;\n\
          F: ld.global.cg.u32 %r5, [%rd2+4096];\nadd.s64 %rd2, %rd2, 128;\nadd.u32 %r4, %r4, 1;\nsetp.lt.u32 %p3, %r4, 400;\n@%p3 bra F;";
     let small = ["gpu.sms=2", "gpu.l2.cache.capacity=2 KiB", "gpu.l2.cache.ways=2"];

@@ -43,18 +43,19 @@ impl Program {
     }
 
     fn on(&self, machine: &str, sets: &[&str]) -> RunRequest {
-        // As much memory as fixed addresses reach.
+        // The memory covers the fixed addresses.
         let memory = if machine == "tiny" { "gpu.memory=64 MiB" } else { "gpu.memory=1 GiB" };
         let sets = &[sets, &[memory]].concat();
         request(machine, &self.path().join("program.yaml").display().to_string(), sets)
     }
 
-    /// Without time, with a search for races.
+    /// Runs without time, with a search for races.
     fn functional(&self) -> RunSummary {
         run_request(&RunRequest { functional: true, racecheck: true, ..self.on("tiny", &[]) })
     }
 
-    /// Runs it without time and with, under two runtimes and on two machines whose pages differ, and asserts that all is right.
+    /// Runs the program without time and with time, under two runtimes and on two machines with different page sizes, and asserts that
+    /// all results are right.
     fn assert_right(&self) {
         let functional = self.functional();
         assert!(functional.found.is_empty(), "{:?}", functional.found);
@@ -69,7 +70,7 @@ impl Program {
         assert_verified(&functional);
     }
 
-    /// Asserts that as many bytes move as are expected to, with time and without.
+    /// Asserts that the number of moved bytes is the expected one, with time and without.
     fn assert_counted(&self) {
         let request = self.on("tiny", &[]);
         let mut simulation = start(&request, &Arc::new(registry())).unwrap();
@@ -314,7 +315,7 @@ fn the_host_races_with_copies_that_it_has_not_waited_for() {
     assert!(read[0].contains("byte 0x20 of `b` on the host and 31 more"), "{read:?}");
     let computed = unsynchronized("compute: { into: a, generate: { ramp: {} }, time: 1 us }");
     assert!(computed[0].contains("writes what the computation of `a` writes"), "{computed:?}");
-    // Work that touches nothing races with nothing, and neither does reading what a copy reads, or what has been waited for.
+    // Work that touches no buffer has no race; neither has a read of data that a copy reads, or whose copy has been waited for.
     assert_eq!(unsynchronized("compute: { time: 1 us }"), [""; 0]);
     assert_eq!(unsynchronized("write: { from: b, file: b.u32 }"), [""; 0]);
     assert_eq!(unsynchronized("synchronize: s\n  - write: { from: a, file: a.u32 }"), [""; 0]);
@@ -412,7 +413,7 @@ expect: [ {{ buffer: sums, file: sums.u32 }} ]
     for pair in [bytes, named] {
         Program::new(&lines(pair), &files).assert_right();
     }
-    // Without fixed addresses names are right all the same.
+    // Names in messages are right without fixed addresses as well.
     let anywhere = lines(named).replace(", address: 0x20000", "").replace(", address: 0x1000000", "");
     let anywhere = anywhere.replace("arguments: [list, sums]", "arguments: [list, sums], device: 0").replacen(
         "  - { launch: k.list, grid: 1, block: 2, arguments: [list, sums], device: 0 }\n",
@@ -552,7 +553,7 @@ fn applications_together_move_rows_and_have_hosts_of_their_own() {
     let program = files(&part(moves), [0, 1, 3, 3, 4, 5, 3, 3]);
     assert_verified(&run_request(&program.on("tiny", &[STREAMS])));
     program.assert_right();
-    // What one reads, computes, writes and frees is its own, and its second round would find memory that is gone.
+    // Each application reads, computes, writes and frees its own data, and a second round would access freed memory.
     let host = "  - synchronize: all
   - read: { file: more.u32, into: a, element: 1, elements: 2 }
   - compute: { time: 5 us }

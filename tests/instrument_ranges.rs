@@ -123,8 +123,8 @@ fn check_pre(
             let told = clip(Some(call.low..call.high), allocation);
             let words = || format!("{} {ctaid:?} {}: {call:x?}", launch.kernel.name(), array.name);
             assert_eq!(told, both(&whole), "{}", words());
-            // The analysis may leave out an access that lies outside of the array as a whole; the profilers
-            // report one range with it.
+            // The analysis may omit an access that is wholly outside the array; the profilers report one
+            // range that includes the access.
             let (told, least) = (told.unwrap_or_default(), both(&ended).unwrap_or_default());
             sums.wider += u64::from(told != least);
             let inside = least.is_empty() || told.start <= least.start && least.end <= told.end;
@@ -134,7 +134,7 @@ fn check_pre(
     told
 }
 
-/// Runs applications of the small size, each in the dialects that its place in the list has.
+/// Runs applications of the small size, each in the dialects for its position in the list.
 #[allow(clippy::print_stdout, reason = "figures for who asks for them with --nocapture")]
 fn small_sizes_agree(dialects: impl Fn(usize) -> Vec<&'static str>) {
     let mut sums = Sums::default();

@@ -1,4 +1,4 @@
-//! The launches of an application on a flat memory, one after another: for tests that look at each of them.
+//! Launches of an application on a flat memory, one after another, for tests that inspect each launch.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -71,7 +71,7 @@ pub struct Device {
 
 /// Arguments of a launch to its kernel.
 pub struct Arguments {
-    /// As the kernel reads them.
+    /// Argument bytes in the layout that the kernel reads.
     pub bytes: Vec<u8>,
     /// Their values by index.
     pub params: BTreeMap<u32, i128>,

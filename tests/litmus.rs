@@ -20,11 +20,12 @@ use model::{Op, Outcome, Scope, Strength, Thread, allowed, interleaved};
 
 const SCOPES: [Scope; 3] = [Scope::Cta, Scope::Gpu, Scope::Sys];
 const ROUNDS: usize = 12;
-/// Where the network holds messages up, which takes ten times as long; the slow tests have all rounds there, too.
+/// Rounds on machines whose network delays messages, which take ten times as long; the slow tests run all rounds on these
+/// machines, too.
 const FEW_ROUNDS: usize = 4;
 /// Two SMs with an L1 that global loads look into; four blocks share them.
 const CACHED: LitmusMachine = LitmusMachine { sets: &["gpu.sms=2"], jitters: false };
-/// The same, whose global loads pass the L1 by.
+/// Two SMs with an L1 that global loads bypass.
 const BYPASSED: LitmusMachine =
     LitmusMachine { sets: &["gpu.sms=2", "gpu.sm.l1d.global=bypass"], jitters: false };
 /// Two SMs whose stores leave what they write in the L1.
@@ -33,7 +34,7 @@ const THROUGH: LitmusMachine =
 /// An SM for each block.
 const SPREAD: LitmusMachine = LitmusMachine { sets: &["gpu.sms=4"], jitters: false };
 
-/// The same machine with a network that holds messages up at random.
+/// The machine with a network that delays messages at random.
 fn jittery(machine: LitmusMachine) -> LitmusMachine {
     LitmusMachine { jitters: true, ..machine }
 }
@@ -371,7 +372,7 @@ fn messages_are_passed_in_order_where_the_model_says_so() {
 fn below_sm_70_a_fence_leaves_the_l1_as_it_is() {
     let weak = Family::of(message_passing(true)).check(CACHED, 61);
     assert!(weak.iter().any(|name| name.contains("fence.sc, volatile / volatile, fence.sc")), "{weak:?}");
-    // Within a block, and past the L1, there is nothing stale.
+    // Within a block, and with loads that bypass the L1, no load is stale.
     let is_apart = |name: &String| !name.contains("[(0, 0), (0, 1)]");
     assert!(weak.iter().filter(|name| name.contains("fence.sc, volatile / ")).all(is_apart), "{weak:?}");
 }
@@ -407,7 +408,7 @@ fn causality_goes_through_third_threads_and_barriers() {
     let mut weak = family.check(CACHED, 70);
     weak.extend(family.check(jittery(CACHED), 70));
     family.check(THROUGH, 70);
-    // Without an acquire the last thread, or the one behind the barrier's flag, sees a stale datum.
+    // Without an acquire the last thread, or the thread after the barrier's flag, sees a stale datum.
     assert!(weak.iter().any(|name| name.ends_with(" / volatile")), "{weak:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Whole machines run whole applications, and the results are right.
+//! Whole machines run whole applications with right results.
 
 use counterpoint_framework::time::SimTime;
 use counterpoint_simulation::find::{Sort, list};
@@ -78,7 +78,7 @@ fn phases_take_what_bandwidths_say_and_do_not_overlap() {
     close(phase("postlude"), bytes, 500e6, 2_000.0);
     close(phase("D2H"), bytes, 15.75e9, 5_000.0);
     close(phase("H2D"), 2.0 * bytes, 15.75e9, 10_000.0);
-    // This runtime overlaps nothing.
+    // The runtime `serial` overlaps no phases.
     let order = ["prelude", "H2D", "kernels", "D2H", "postlude"];
     for pair in order.windows(2) {
         assert!(span(pair[0]).end <= span(pair[1]).start, "{} overlaps {}", pair[0], pair[1]);

@@ -36,7 +36,7 @@ fn follows(before: &[(&str, f64)], after: &[(&str, f64)], more: &[(&str, f64)]) 
     }
 }
 
-/// By how many cycles twice as many of these lines take one warp longer, on the one SM of a GTX 480 with settings.
+/// Extra cycles of one warp for twice the number of these lines, on the one SM of a GTX 480 with settings.
 fn longer(begin: &str, chain: &str, with: u32, sets: &[&str]) -> f64 {
     let sets = [&["gpu.sms=1"], sets].concat();
     let [short, long] = [1, 2].map(|times| {

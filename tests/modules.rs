@@ -176,6 +176,6 @@ fn local_memory_counts_where_a_kernel_needs_it() {
     let path = folder.path().join("rank-filter.yaml");
     std::fs::write(&path, text).unwrap();
     let refusal = refusal(&request("tiny", &path.display().to_string(), &["app.size=small"]));
-    // All threads that the device holds have room for theirs, which is far more than the launch has.
+    // The device reserves local memory for all threads that it holds, far more than the launch has.
     assert!(refusal.contains("variables and local memory need "), "{refusal}");
 }

@@ -68,7 +68,7 @@ fn block(span: &Span) -> Block {
     Block { sm: number("sm"), start, end, launch: number("launch"), kernel: kernel.to_string() }
 }
 
-/// From a phase's beginning to its end.
+/// Times of a phase's beginning and end.
 pub fn phase(summary: &RunSummary, name: &str) -> (SimTime, SimTime) {
     let span =
         summary.report.trace.spans.iter().find(|span| span.level == Level::Phases && span.name == name);

@@ -1,4 +1,4 @@
-//! The spans of real runs on their way to a server: services, parents, counts; and servers that are away.
+//! Export of the spans of real runs to a server: services, parents, counts; and unreachable servers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -38,7 +38,7 @@ fn nowhere() -> String {
     format!("http://{}", listener.local_addr().unwrap())
 }
 
-/// All spans by name, each with its service. No two have the same name on the wire.
+/// Spans that arrived, by name, each with its service. Names are unique on the wire.
 fn arrived(receiver: &Receiver) -> BTreeMap<Vec<u8>, (String, Span)> {
     let mut all = BTreeMap::new();
     for (resource, spans) in receiver.services() {

@@ -7,12 +7,12 @@ use counterpoint_tests::support::kernels;
 
 use crate::cli::{Called, call};
 
-/// One program under every runtime: studies with their points.
+/// Studies, with their points, that run one program under every runtime.
 const PIPELINE: Sound = ("runtimes-pipeline", "/", 7, &["whole_us", "speed_up"]);
 const TASKS: Sound = ("runtimes-tasks", "/", 7, &["whole_us", "speed_up"]);
 const CAPTURED: Sound = ("runtimes-captured", "/", 9, &["whole_us", "speed_up"]);
 
-// On four SMs, and in three parts, which run side by side.
+// Three tests, which run side by side, each cover a part on four SMs.
 #[test]
 fn a_pipeline_runs_under_every_runtime_that_can_take_it() {
     assert_sound_on_four_sms("fermi-16sm", "sms: 16", &[PIPELINE]);
@@ -84,7 +84,8 @@ fn steps_between_kernels_run_under_every_runtime_that_can_take_them() {
         let called = run("crcs-64sm-pcie3-ssd", &[&crcs[..], &[overlay]].concat());
         assert_eq!(called.status, SUCCESS, "{overlay}: {}", called.err);
     }
-    // Without steps between kernels all overlaps; results that no file takes are there in the end as well.
+    // Without steps between kernels all phases overlap; results that are written to no file are checked at
+    // the end as well.
     let kernels = STEPS.find("kernels:").unwrap();
     let plain = STEPS[..kernels].to_owned()
         + "kernels: [ { launch: k.vecadd, grid: 1, block: 64, arguments: [a, a, c, 64] } ]\ncopy_out: [c]\nexpect: [ { buffer: c, \
@@ -132,7 +133,7 @@ figures:
     let values: Vec<f64> = rows.iter().map(|row| row["profilers_percent"].parse().unwrap()).collect();
     assert!(values[0] == 0.0 && values[1] > 0.0 && values[1] < 100.0, "{values:?}");
 
-    // Its folder says which values there are: the command with no paper draws them.
+    // The study's folder names its values: a command without papers draws them.
     let called = call_extended(&[], &["report", &out], false);
     assert_eq!(called.status, SUCCESS, "{}", called.err);
     let page = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();

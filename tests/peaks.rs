@@ -31,7 +31,7 @@ fn of<'a>(peaks: &'a [Peak], name: &str) -> &'a Peak {
     peaks.iter().find(|peak| peak.of == name).unwrap_or_else(|| panic!("nothing of {name}"))
 }
 
-/// Nothing of a card is missed, and of its figures there are at least `least`.
+/// Asserts that no figure of a card is missed, and that the card has at least `least` figures.
 fn assert_reached(machine: &str, found: &[Peak], least: usize) {
     assert!(found.len() >= least, "{machine}: {} figures", found.len());
     for peak in found {
@@ -71,7 +71,7 @@ fn assert_atomics(machine: &str) {
 
 const OF_PAPERS: [&str; 3] = ["crcs-64sm-pcie3-ssd", "dka", "fermi-16sm"];
 
-/// Nothing of a paper's machine is missed.
+/// Asserts that no figure of a paper's machine is missed.
 fn assert_paper(machine: &str, extent: Extent) {
     for peak in measured(machine, extent) {
         assert_ne!(peak.verdict, Verdict::Missed, "{peak:?}");
@@ -157,7 +157,7 @@ fn every_quantity_is_stated_of_some_machine_and_every_machine_has_bandwidths_rat
             "latency l2",
             "latency dram",
         ];
-        // Of GPGPU-Sim 3.1, which this machine follows, nobody has measured how long memory beyond the L1 takes.
+        // Memory latencies beyond the L1 are unknown for GPGPU-Sim 3.1, which this machine follows.
         let unknown = |name: &&str| *machine == "fermi-16sm" && ["latency l2", "latency dram"].contains(name);
         for name in wanted.into_iter().filter(|name| !unknown(name)) {
             assert!(stated.of(machine).any(|figure| figure.of == name), "{machine}: nothing of {name}");
@@ -183,7 +183,7 @@ mod slow {
     #[test]
     #[ignore = "slow: cargo xtask slow"]
     fn atomics_on_one_word_are_slower_than_on_one_line_and_these_than_on_lines_of_their_own() {
-        // From the other end, beside the test above.
+        // The order is reversed, because the test above runs at the same time.
         CARDS.into_iter().rev().for_each(assert_atomics);
     }
 }

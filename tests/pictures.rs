@@ -14,7 +14,7 @@ use crate::support::{request, root};
 
 const METRICS: Metrics = Metrics { title: [9.0, 17.0], text: [7.0, 14.0], stack: 8.0 };
 
-/// Every machine that there is, the large ones and the odd.
+/// All machines, including large and unusual ones.
 fn machines() -> Vec<Machine> {
     let names = list(Sort::Machine, &root(), &registry());
     assert!(names.len() >= 13, "the walk found {names:?} only");

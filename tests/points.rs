@@ -14,7 +14,7 @@ pub fn table(text: &str) -> Vec<BTreeMap<String, String>> {
     lines.map(|line| names.iter().cloned().zip(line).collect()).collect()
 }
 
-/// A study by its name, which of its points, how many these are, and columns that are more than nothing in all of them.
+/// Name of a study, filter of its points, number of these points, and columns that are above zero in all of them.
 pub type Sound = (&'static str, &'static str, usize, &'static [&'static str]);
 
 /// Runs points of studies at their smallest scale. Bounds and speed-ups come from other runs of the same point, so a whole application
@@ -23,7 +23,7 @@ pub fn assert_sound(studies: &[Sound]) {
     assert_sound_on(&[], studies);
 }
 
-/// The same with more arguments for each study, such as another machine.
+/// Runs points of studies with more arguments, such as another machine.
 pub fn assert_sound_on(arguments: &[&str], studies: &[Sound]) {
     let folder = tempfile::tempdir().unwrap();
     for (name, filter, points, columns) in studies {
@@ -43,7 +43,8 @@ pub fn assert_sound_on(arguments: &[&str], studies: &[Sound]) {
     }
 }
 
-/// The same on a copy of a named machine with four SMs in place of `sms`: on all, warps that poll take most of the time of a run.
+/// Runs points of studies on a copy of a named machine with four SMs instead of `sms`: on all SMs, polling warps take most of the time
+/// of a run.
 pub fn assert_sound_on_four_sms(machine: &str, sms: &str, studies: &[Sound]) {
     let folder = tempfile::tempdir().unwrap();
     let topologies = root().join("topologies");

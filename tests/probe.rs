@@ -12,7 +12,7 @@ use counterpoint_simulation::run::{RunRequest, RunSummary, load_machine};
 
 use crate::support::{request, root, run_request};
 
-/// The machine whose SMs are stepped, and the one where a model of throughput replaces them.
+/// Two forms of one machine: `STEPPED` steps its SMs, `MODEL` replaces them by the throughput model.
 pub const STEPPED: &str = "titanx-maxwell";
 /// See `STEPPED`.
 pub const MODEL: &str = "titanx-maxwell-model";
@@ -22,15 +22,15 @@ pub const MODEL: &str = "titanx-maxwell-model";
 pub struct Probe<'a> {
     /// The machine's name.
     pub machine: &'a str,
-    /// Settings of it.
+    /// Settings of the machine.
     pub sets: &'a [&'a str],
-    /// Its instructions, without the end.
+    /// Instructions of the kernel, without the final `ret`.
     pub body: &'a str,
     /// Blocks.
     pub blocks: u32,
     /// Threads of each.
     pub threads: u32,
-    /// Its parameter `with`.
+    /// Parameter `with` of the kernel.
     pub with: u32,
     /// Bytes of the buffer.
     pub buffer: u64,
@@ -51,7 +51,8 @@ impl Counts {
         self.0.report.outcome.time()
     }
 
-    /// The sum of a statistic over the components whose path begins like this; kernels and streams have counts of their own.
+    /// The sum of a statistic over the components whose paths begin with `path`; the rows of kernels and streams are left
+    /// out.
     pub fn sum(&self, path: &str, name: &str) -> f64 {
         let own = |path: &str| !path.contains("kernels[") && !path.contains("streams[");
         let rows = self
@@ -120,7 +121,7 @@ pub fn lines(count: u64, line: impl Fn(u64) -> String) -> String {
     })
 }
 
-/// A machine as it is configured.
+/// A configured machine.
 pub struct Configured(Machine);
 
 impl Configured {
@@ -129,7 +130,7 @@ impl Configured {
         Configured::with(&registry(), machine, sets)
     }
 
-    /// The same with components, policies and runtimes of one's own.
+    /// The machine `machine` with the components, policies and runtimes of `registry`.
     pub fn with(registry: &Registry, machine: &str, sets: &[&str]) -> Self {
         let loaded = load_machine(&request(machine, "", sets), registry);
         Configured(loaded.unwrap_or_else(|error| panic!("{error}")).machine)
@@ -145,7 +146,7 @@ impl Configured {
         found.unwrap_or_else(|| panic!("{path} has no {parameter}"))
     }
 
-    /// A parameter as it is written.
+    /// Text of a parameter.
     pub fn text(&self, path: &str, parameter: &str) -> &str {
         self.node(path, parameter)
             .as_scalar()
@@ -170,7 +171,7 @@ impl Configured {
         timing.unwrap_or_else(|invalid| panic!("{}", invalid.0))
     }
 
-    /// Components whose path begins like this.
+    /// Number of components whose paths begin with `path`.
     pub fn count(&self, path: &str) -> f64 {
         self.0.instances.iter().filter(|one| one.path.starts_with(path)).count() as f64
     }

@@ -1,4 +1,5 @@
-//! How long a run says that it has to go, against how long it had: looks at real runs, recorded with the processor time they took.
+//! Forecasts of the remaining time of a run against the true time: snapshots of real runs, recorded with
+//! their processor time.
 //!
 //! `cargo test -p counterpoint-tests --test system -- --ignored --exact progress::record` takes the records anew, alone on the machine.
 

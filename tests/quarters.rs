@@ -59,7 +59,7 @@ impl Quarters {
         Quarters(folder)
     }
 
-    /// A run of it on a named machine.
+    /// A run of the application on a named machine.
     pub fn request(&self, machine: &str, sets: &[&str]) -> RunRequest {
         request(machine, &self.0.path().join("quarters.yaml").display().to_string(), sets)
     }

@@ -52,7 +52,7 @@ fn slices_leave_the_memory_that_the_whole_launch_leaves() {
             let arguments = device.arguments(launch);
             let variables = *variables.get_or_insert_with(|| device.memory.load(name, &launch.kernel));
             launches += 1;
-            // The cheapest form that knows the grid, and by turns the other ones.
+            // The cheapest form, which knows the grid, takes turns with the other forms.
             let blocks = launch.grid.iter().map(|size| u64::from(*size)).product();
             let (dimensions, carry) = match launches % 3 {
                 0 => (Dimensions::of(launch.grid), Carry::Subtract),

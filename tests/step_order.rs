@@ -1,5 +1,5 @@
-//! One nested program by every end that does steps: without time, under `serial` and under `streams`, and beside another program. Its
-//! kernels write a digit behind those that a buffer has, so that the value is the order of the steps.
+//! One nested program in every interpreter of steps: without time, under `serial` and under `streams`, and beside another program.
+//! Its kernels append a digit to a buffer's number, so that the value shows the order of the steps.
 
 use counterpoint_simulation::run::RunRequest;
 

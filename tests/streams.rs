@@ -104,7 +104,7 @@ fn a_queue_for_each_stream_lets_all_of_them_overlap_and_a_single_one_only_neighb
     let chain = |stream: &str| add("a", "b", stream, Some(stream)).repeat(2);
     let steps = Steps::new(&format!("{}{}{}", chain("c"), chain("d"), chain("e")), 1.0);
     let with = |queues: &str| {
-        // All launches take equally long.
+        // All launches take the same time.
         let alike = ["gpu.sm.l1i.perfect=on", "gpu.sm.l1c.perfect=on"];
         let summary = steps.run(&[&[STREAMS, LEFTOVER, queues][..], &alike].concat());
         assert_verified(&summary);
@@ -242,7 +242,7 @@ fn what_launches_and_copies_ask_of_memory_adds_up_to_all_of_it() {
     let sets = ["app.n=512", "gpu.l2.cache.capacity=2 KiB", STREAMS, LEFTOVER];
     let summary = run_request(&request("tiny", "vecadd-streams", &[&sets[..], &perfect].concat()));
     assert_verified(&summary);
-    // By name and part, over all slices and channels.
+    // Sums by statistic and part, over all slices and channels.
     let mut sums: BTreeMap<&str, BTreeMap<&str, u64>> = BTreeMap::new();
     for row in &summary.report.stats {
         let after = |prefix: &&str| row.path.strip_prefix(prefix)?.split_once(']');
@@ -264,7 +264,8 @@ fn what_launches_and_copies_ask_of_memory_adds_up_to_all_of_it() {
         }
     }
     assert!(added >= 14, "the L2 is too small for all of it, so that DRAM is asked: {sums:?}");
-    // Each of four launches reads two parts of 512 elements, in sectors of 32 bytes, and writes a third; so do the copies.
+    // Each of four launches reads two parts of 512 elements, in sectors of 32 bytes, and writes a third; the
+    // copies access the same bytes.
     let accesses = &sums["L2_total_cache_accesses"];
     for number in 1..=4 {
         assert_eq!(accesses[&*format!(".kernels[vecadd#{number}]")], 3 * 64);
@@ -281,7 +282,7 @@ fn launches_and_streams_beyond_the_limit_are_added_up() {
     };
     let (all, two) = (of(64), of(2));
     assert_eq!((all.report.hash, &all.launches), (two.report.hash, &two.launches));
-    // By statistic, and which of its rows: of launches, or of streams.
+    // Sums by statistic, over its rows of launches or of streams.
     let sums = |summary: &RunSummary, part: &str| {
         let mut sums: BTreeMap<(String, &str), u64> = BTreeMap::new();
         // A value that is the same for each launch is not added up.
@@ -348,7 +349,7 @@ fn random_steps(seed: u64) -> Steps {
     };
     let [a, b] = inputs();
     let mut values = [a, b, vec![0.0; 256], vec![0.0; 256], vec![0.0; 256]];
-    // By buffer who has touched it since it was written last, its writer first: step and stream.
+    // Accesses to each buffer since its last write, as step and stream, the writer first.
     let mut touched: [Vec<(usize, usize)>; 5] = Default::default();
     let mut text = String::new();
     for number in 0..16 {
@@ -363,7 +364,7 @@ fn random_steps(seed: u64) -> Steps {
             }
         }
         if moves {
-            // There and back: the values stay.
+            // A copy to the host and back leaves the values unchanged.
             let on = STREAMS[stream].map_or_else(String::new, |stream| format!(", stream: {stream}"));
             for way in ["copy_out", "copy_in"] {
                 text.push_str(&format!("  - {{ {way}: {}{on} }}\n", NAMES[sum]));

@@ -92,7 +92,7 @@ fn a_study_runs_every_combination_once_and_computes_its_columns() {
     assert_eq!(number(3, "time"), alone.report.outcome.time().as_ps() as f64 * 1e-12);
     assert_eq!(number(3, "cycles"), alone.figures.count("cycles").unwrap() as f64);
 
-    // Nothing is run twice, also when the study asks for more of the existing runs.
+    // No point is run twice, even if the study requests more columns of the existing runs.
     let speeds = folder.text("speeds.csv");
     let again = folder.study(&TRIAL.replace("share:", "# told apart\n  part:"), &["--jobs", "1"]);
     assert!(again.out.contains("0 have run, 8 were there"), "{}", again.out);
@@ -121,7 +121,7 @@ fn a_point_that_another_study_has_can_be_taken_over() {
     assert_eq!(taking.status, SUCCESS, "{}", taking.err);
     assert!(taking.out.contains("4 have run, 4 were there"), "{}", taking.out);
     assert!(taking.out.contains("4 of those that were there are taken over"), "{}", taking.out);
-    // They are as if they had been run here, and the other study keeps its own.
+    // Results equal those of a run in this folder, and the other study keeps its files.
     let text = |name: &str| std::fs::read_to_string(folder.path(name)).unwrap();
     let taken = text("other/results.csv");
     folder.study(&renamed, &["--out", &other, "--fresh"]);
@@ -129,7 +129,7 @@ fn a_point_that_another_study_has_can_be_taken_over() {
     let again = folder.study(TRIAL, &["--filter", "lrr"]);
     assert!(again.out.contains("0 have run, 4 were there"), "{}", again.out);
     assert!(!again.out.contains("taken over"), "{}", again.out);
-    // One that is damaged is run.
+    // A damaged point is run again.
     let points = std::fs::read_dir(folder.path("out/points")).unwrap();
     points.for_each(|point| damage(&point.unwrap().path().join("result.json")));
     let called = folder.study(TRIAL, &["--filter", "lrr", "--out", &third, "--take-from", &first]);
@@ -330,7 +330,7 @@ figures:
     let rows = table(&folder.text("results.csv"));
     let value = |row: usize, name: &str| rows[row][name].parse::<f64>().unwrap();
     assert_eq!(rows[0]["application"], "v");
-    // Its one launch is the first and the last, and a part of the time in which kernels are busy.
+    // The only launch is both the first and the last, and takes at most the time in which kernels are busy.
     assert_eq!(value(0, "first_launch"), value(0, "last_launch"));
     assert!(value(0, "first_launch") > 0.0 && value(0, "first_launch") <= value(0, "busy_kernels"));
     assert!(value(0, "prelude_end") >= value(0, "busy_prelude"));
@@ -348,7 +348,7 @@ figures:
         assert_eq!(own.first(), Some(&(0.0, 0.0)));
         assert_eq!(own.last(), Some(&(value(row, "time"), value(row, "ctas"))), "{own:?}");
         assert!(own.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1), "{own:?}");
-        // Nothing runs before its inputs have been read.
+        // No block ends before the inputs have been read.
         let begins = own.iter().find(|(_, blocks)| *blocks > 0.0).unwrap().0;
         assert!(begins > value(row, "prelude_end"));
     }
@@ -361,7 +361,7 @@ figures:
     let drawn = folder.text("figures/1-blocks.svg");
     assert!(drawn.contains("a: vecadd#1") && drawn.contains("Blocks that have ended"), "{drawn}");
 
-    // Without such figures the points are others: their records differ.
+    // Without figures of curves the points have other keys, because their records differ.
     let called =
         folder.study("scales: { small: { size: small } }\nruns: { a: {}, b: { gpu.sms: 1 } }\n", &[]);
     assert!(called.out.contains("4 have run, 0 were there"), "{}", called.out);

@@ -81,7 +81,7 @@ pub fn attempt(request: &RunRequest) -> Result<RunSummary, String> {
     attempt_with(request, registry())
 }
 
-/// The same with components, policies and runtimes of one's own.
+/// Runs a request with the components, policies and runtimes of `registry`.
 pub fn attempt_with(request: &RunRequest, registry: Registry) -> Result<RunSummary, String> {
     run(request, &Arc::new(registry), &Progress::default()).map_err(|errors| errors.to_string())
 }

@@ -141,7 +141,7 @@ fn a_store_to_a_surface_races_with_a_fetch_of_another_stream() {
     let found = run(&streams, RunRequest { racecheck: true, ..how(true) }).found;
     let found: Vec<String> = found.iter().map(ToString::to_string).collect();
     let told = "paint#1 on stream `s` writes what fetch#3 on stream `t` reads, in no order";
-    // The shift on the default stream waits for the one, and the other for it.
+    // The shift on the default stream waits for `paint`, and `fetch` waits for the shift.
     assert_eq!(found, [""; 0]);
     let shift = ("[shifted, plane] }", "[shifted, plane], stream: u }");
     let found = run(&[streams[0], streams[1], shift], RunRequest { racecheck: true, ..how(true) }).found;

@@ -19,7 +19,7 @@ fn stencil(recording: Recording) -> RunSummary {
     summary
 }
 
-/// The sum of the counts of this name, of components whose path begins so.
+/// Sum of the counts `name` of components whose paths begin with `path`.
 fn count(summary: &RunSummary, path: &str, name: &str) -> u64 {
     let rows = summary.report.stats.iter().filter(|row| row.path.starts_with(path) && row.label.name == name);
     rows.map(|row| match row.value {
@@ -37,7 +37,7 @@ fn amount(span: &Span, name: &str) -> u64 {
     }
 }
 
-/// All amounts of issue slots, whatever became of them.
+/// Sum of all issue slots of a span, used or stalled.
 fn slots(span: &Span) -> u64 {
     let slots = span.attributes.iter().filter(|(name, _)| name.starts_with("issue_slots."));
     slots.map(|(name, _)| amount(span, name)).sum()
@@ -251,7 +251,7 @@ fn what_is_exposed_and_the_critical_path_come_to_the_whole_run() {
             let found = exposure.activities.iter().find(|(other, _)| *other == activity);
             found.map_or(SimTime::ZERO, |(_, one)| one.hidden())
         };
-        // Only streams let a copy and a kernel go on at once.
+        // Only with streams can a copy and a kernel overlap.
         let overlapped = hidden(Activity::ToDevice) + hidden(Activity::ToHost);
         assert_eq!(overlapped > SimTime::ZERO, application == "vecadd-streams", "{overlapped}");
     }
@@ -339,7 +339,7 @@ fn a_watched_buffer_is_what_its_writes_have_made_of_it() {
     // The kernel writes it on the device, and a copy writes it on the host.
     assert_eq!(memories.keys().collect::<Vec<_>>(), ["device", "host"]);
     assert!(memories.values().all(|bytes| bytes == result));
-    // Another run into the same folder leaves none of it.
+    // Another run into the same folder removes the file.
     assert!(run(&[]).writes.is_empty() && text("writes.csv").is_err());
 }
 

@@ -50,7 +50,7 @@ fn run(texture: &str, functional: bool, sets: &[&str]) -> RunSummary {
     run_changed(texture, ("", ""), RunRequest { functional, ..request("tiny", "", sets) })
 }
 
-/// The same, with a text of the application replaced.
+/// Runs the application with a part of its text replaced.
 fn run_changed(texture: &str, change: (&str, &str), how: RunRequest) -> RunSummary {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
@@ -99,7 +99,7 @@ expect:
 #[test]
 fn fetches_give_what_launches_before_wrote() {
     assert_verified(&run("image", true, &[]));
-    // One SM, so that its cache holds the texels that the second painting makes old.
+    // The machine has one SM, so that its cache holds the texels that the second painting makes stale.
     let timed = run("image", false, &["gpu.sms=1"]);
     assert_verified(&timed);
     let count = |name: &str| {
@@ -110,7 +110,8 @@ fn fetches_give_what_launches_before_wrote() {
             .next()
             .unwrap()
     };
-    // Each of four warps reads two rows, which are a line; a filter looks at the next row, too, but behind the last one.
+    // Each of four warps reads two rows, which are one cache line; a filter also reads the next row, except after the last
+    // one.
     let (between, exact) = (4 + 3, 4);
     assert_eq!(count("total_cache_accesses"), StatValue::Count(2 * between + exact));
     // A launch begins with an empty cache.

@@ -1,5 +1,5 @@
 //! The model of throughput (`gpu/throughput-model`) as a machine: programs compute correct results on it, and
-//! it knows its SMs as the machine does on which they are stepped.
+//! its SM parameters are those of the machine with stepped SMs.
 
 use crate::support::{assert_verified, request, root, run_request};
 
@@ -18,7 +18,7 @@ fn what_the_model_looks_at_of_a_gpu_is_what_its_generation_has() {
     let lines = machine.lines().map(str::trim).skip_while(|line| *line != "model.sm:").skip(1);
     let mut lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
     assert!(lines.len() > 15, "{lines:?}");
-    // Which slice of the L2 has an address.
+    // Parameters that map an address to an L2 slice.
     let map = ["controllers: ", "slices: ", "address: "];
     let map = machine.lines().map(str::trim).filter(|line| map.iter().any(|key| line.starts_with(key)));
     lines.extend(map);

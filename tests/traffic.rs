@@ -1,8 +1,8 @@
 //! Memory components under random traffic and random back-pressure: nothing is lost, every request is answered once, the
 //! values are those of a memory without caches and networks, and a repetition is the same to the last event.
 //!
-//! Two kinds of components make the traffic. A client asks for lines of its own and knows each right answer;
-//! a server answers late and out of order, and sometimes does not listen.
+//! Two kinds of components make the traffic. A client requests lines of its own and knows each right answer; a server
+//! answers late and out of order, and sometimes stops receiving.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -157,7 +157,7 @@ impl Component for Client {
             {
                 self.check(&reply, &sim.stats)?;
             }
-            // Now and then nothing is taken for long, so that everything behind fills up.
+            // Sometimes no message is accepted for a long time, so that all queues behind fill up.
             sim.cycles(if choice >> 8 & 63 == 0 { 150 } else { 1 }).await;
         }
         // An answer too many would come now.

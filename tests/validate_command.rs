@@ -4,7 +4,7 @@ use counterpoint_cli::{FAILURE, SUCCESS};
 
 use crate::cli::call;
 
-/// The machine that is asked for. Only its latencies or a small kernel are, so that no large one runs.
+/// The requested machine. Tests request only its latencies or a small kernel, so that no large kernel runs.
 const MACHINE: &str = "kepler-titan";
 
 #[test]

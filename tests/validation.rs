@@ -58,7 +58,7 @@ fn small_runs_take_the_cycles_that_they_took() {
     assert_eq!(pinned.lines().count(), found.lines().count());
 }
 
-/// Of the kernels, those that take long unoptimised: `counterpoint validate` runs all of them, in continuous integration too.
+/// Kernels that take long in unoptimised builds: `counterpoint validate` runs all of them, in continuous integration too.
 const LONG: [&str; 12] = [
     "reference-bfs",
     "reference-conv-rows",

@@ -4,8 +4,8 @@ use counterpoint_simulation::run::RunRequest;
 
 use crate::support::{assert_verified, request, run_request};
 
-/// Every thread counts up a number of 128 bits in global memory and one of its block, which its first thread adds to the other at
-/// the end in words of 64 bits; and all exchange one, whose values they add up.
+/// Every thread increments a 128-bit number in global memory and a 128-bit number of its block, which the block's first thread
+/// adds to the global one at the end, in words of 64 bits; all threads also exchange one number, and add up its old values.
 const MODULE: &str = ".version 8.4
 .target sm_90
 .address_size 64

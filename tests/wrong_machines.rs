@@ -1,4 +1,4 @@
-//! Values travel with messages: a machine that is wrong computes wrong values, and the run says so.
+//! Values travel with messages: a wrong machine computes wrong values, and the run reports them.
 
 use async_trait::async_trait;
 use counterpoint_cli::NOT_VERIFIED;
@@ -37,8 +37,8 @@ const LARGE_L1: [&str; 2] = ["gpu.sm.l1d.capacity=256 KiB", "gpu.sm.l1d.set_inde
 
 #[test]
 fn without_the_flush_between_launches_stale_lines_are_read() {
-    // With two SMs, blocks half a line wide alternate: each SM writes to every line and so drops its part of
-    // it.
+    // With two SMs, blocks half a line wide alternate: each SM writes to every line and thus invalidates its
+    // part of the line.
     let sets = ["gpu.sms=4", "app.n=128", "app.launches=4", LARGE_L1[0], LARGE_L1[1]];
     assert_verified(&run_request(&request("tiny", "hotspot", &sets)));
     let never = [&sets[..], &["gpu.sm.l1d.flush=never"]].concat();
@@ -166,7 +166,7 @@ fn a_kernel_that_does_not_wait_for_the_one_before_reads_too_early() {
 
 #[test]
 fn copies_that_pass_the_l2_by_miss_its_dirty_lines() {
-    // The same GPU, but with a way of its own from the copy engine to DRAM.
+    // The GPU with a separate path from the copy engine to DRAM.
     let gpu = std::fs::read_to_string(root().join("topologies/modules/gpu.yaml")).unwrap();
     let modules = root().join("topologies/modules").display().to_string();
     let through = "  - { from: copy.memory, to: \"network.clients[0]\", latency: \"${network_latency}\" }";

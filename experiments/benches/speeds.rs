@@ -1,7 +1,7 @@
-//! How fast whole programs are simulated: the reference kernels on two GPUs, and every application on a machine with 64 SMs.
+//! Simulation speed of whole programs: the reference kernels on two GPUs, and every application on a machine with 64 SMs.
 //!
-//! Prints a row of Markdown a program; `cargo xtask speeds --record` appends them to `speeds.md`. Words after `--` choose programs
-//! by a part of their names.
+//! Prints one row of Markdown per program; `cargo xtask speeds --record` appends them to `speeds.md`. Words after `--` choose
+//! programs by a part of their names.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a command")]
 

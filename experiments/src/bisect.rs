@@ -8,12 +8,12 @@ use counterpoint_simulation::hashes::Hashes;
 /// Snapshots of a pass that narrows.
 const SNAPSHOTS: u64 = 64;
 
-/// One pass: the notes of both runs, and the time at which they stop.
+/// One pass: the times at which both runs take hashes, and the time at which they stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
     /// Times of the hashes.
     pub times: SnapshotTimes,
-    /// Nothing after it is of interest.
+    /// Time at which the runs stop; later events are not needed.
     pub stop_at: Option<SimTime>,
 }
 
@@ -37,7 +37,7 @@ pub enum Verdict {
     Differ {
         /// Everything before this time is the same.
         from: SimTime,
-        /// Not everything before this time is.
+        /// The runs differ before this time.
         to: SimTime,
         /// The components that differ in between, by path.
         components: Vec<Differing>,
@@ -83,8 +83,8 @@ fn fastest_period(runs: &[&Hashes]) -> u64 {
     hertz.map_or(1, |hertz| Clock::new(Hertz::new(hertz)).cycles(1).floor().as_ps()).max(1)
 }
 
-/// The cycle of a component's clock that lies in an interval so short that there is no other. A run that changes the
-/// clock itself may have none there; then the other one has.
+/// The only cycle of a component's clock in a short interval. In a run that changes the clock itself the interval
+/// may have no cycle; the other run then has one.
 fn cycle(runs: &[&Hashes], path: &str, from: SimTime, to: SimTime) -> u64 {
     let clocks = runs.iter().flat_map(|run| &run.components).filter(|component| component.path == path);
     let last_before = |time: SimTime, hertz: u64| {

@@ -8,8 +8,8 @@
 //!   instructions are all others, loads of kernel parameters included. Both are counted by the warp.
 //! * A latency is the mean number of cycles from the issue of an instruction to the write of its result. Instructions without a
 //!   result, such as stores and branches, and loads of parameters have no part in it.
-//! * The *ideal warp count* is the sum of both latencies by ALU instructions per MEM instruction: with that
-//!   many warps another one can issue while one waits.
+//! * The *ideal warp count* is the sum of both latencies by ALU instructions per MEM instruction: with that many warps, some
+//!   warp can issue while another waits.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,17 +22,17 @@ use serde::Serialize;
 /// The kind of SMs that are not stepped.
 const MODEL: &str = "gpu/throughput-model";
 
-/// The first bottleneck of a kernel whose warps are too few.
+/// First bottleneck of a kernel that has too few warps to hide its latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
-    /// Its arithmetic: a few warps hide its latencies.
+    /// Bound by arithmetic: a few warps hide its latencies.
     Compute,
     /// Memory: it takes many warps.
     Memory,
 }
 
-/// Warps below which a kernel is bound by computing, by default: it lies between the two groups of the paper's Table I,
+/// Warps below which a kernel is bound by computing, by default: the value is between the two groups of the paper's Table I,
 /// which end at 6.63 and begin at 12.55 warps.
 pub const THRESHOLD: f64 = 9.0;
 
@@ -65,13 +65,13 @@ pub struct Character {
     pub warps_per_block: f64,
     /// Warp instructions that do not access memory.
     pub alu_insn: u64,
-    /// Warp instructions that do.
+    /// Warp instructions that access memory.
     pub mem_insn: u64,
     /// The former by the latter, if there are any.
     pub density: Option<f64>,
-    /// Mean cycles to the result of the former, if there was one.
+    /// Mean cycles to the result of an ALU instruction, if one had a result.
     pub alu_latency: Option<f64>,
-    /// Mean cycles to the result of the latter, if there was one.
+    /// Mean cycles to the result of a MEM instruction, if one had a result.
     pub mem_latency: Option<f64>,
     /// The ideal warp count. A latency that was never measured counts as none.
     pub ideal_warps: f64,
@@ -80,7 +80,7 @@ pub struct Character {
     pub bound: Bound,
     /// Blocks that an SM holds at most, by the machine's rules of occupancy; of launches that differ, the fewest.
     pub blocks_per_sm: u64,
-    /// Load transactions that missed in an L1, of those that looked into it; none if there were none.
+    /// Load transactions that missed in an L1, as a share of those that accessed it; `None` if there were none.
     pub l1_miss_rate: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Names of statistics with a `*` in them, as studies and comparisons choose by.
+//! Patterns of statistic names with a `*`, by which studies and comparisons choose.
 
 /// Whether a path is one of a pattern, in which `*` matches anything but a point.
 pub(crate) fn matches(pattern: &str, path: &str) -> bool {

@@ -36,7 +36,7 @@ pub struct Speed {
     pub cycles: f64,
     /// Warp instructions.
     pub warp_instructions: f64,
-    /// Sectors that the L2 was asked for.
+    /// Sectors requested from the L2.
     pub l2_accesses: f64,
     /// Processor seconds of the simulation alone: files are read, inputs made and results compared outside of it.
     pub cpu_seconds: f64,
@@ -56,7 +56,7 @@ impl Speed {
     ) -> Result<Self, RunErrors> {
         let request = RunRequest { folder: PathBuf::from(folder), ..RunRequest::new(machine, application) };
         let mut speed = Speed::default();
-        // Where the system gives no processor seconds, a few must do.
+        // Without processor seconds from the system, a few runs must suffice.
         for _ in 0..MOST_RUNS {
             let summary = verified(&request, registry)?;
             let count = |name| summary.figures.count(name).unwrap_or_default() as f64;
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_loop_takes_processor_time() {
-        // Without `/proc` nothing is known.
+        // Without `/proc` processor time is unknown.
         assert_eq!(calibration_loop() > 0.0, Path::new("/proc/self/stat").exists());
     }
 }

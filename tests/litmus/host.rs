@@ -79,7 +79,7 @@ fn a_kernel_sees_what_the_host_copied_before_the_flag() {
         (acquire, "", 70, 42),
         (volatile, "membar.sys;", 70, 42),
         (volatile, "fence.acq_rel.sys;", 90, 42),
-        // Nothing acquires, or nothing can.
+        // No load acquires, or the target has no acquire.
         (volatile, "", 70, 5),
         (volatile, "membar.sys;", 61, 5),
     ] {

@@ -124,8 +124,8 @@ pub(super) fn kernel(programs: &[Program], target: u32, rounds: usize) -> String
     text
 }
 
-/// Where programs run: `tiny` with settings, and perhaps with ways to and from the slices of the L2 on which one message in three is
-/// held up, with those behind it.
+/// Machine for the programs: `tiny` with settings, and optionally with paths to and from the L2 slices on which one message in three
+/// is delayed, with the messages behind it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LitmusMachine {
     pub(super) sets: &'static [&'static str],

@@ -345,8 +345,7 @@ impl Fixed<'_> {
         });
         let synchronises =
             Relation::of(count, |a, b| through.has(a, b) && self.morally_strong(a, b)).or(sc).or(&barrier);
-        // Both sides of a barrier are one moment: an event before either is before all events behind the
-        // other.
+        // Both sides of a barrier are one moment: an event before one side precedes all events after the other.
         let step = Relation::of(count, |a, b| {
             let is = |e: usize| matches!(events[e].op, Op::Barrier);
             if is(a) && is(b) {
@@ -452,7 +451,7 @@ pub(super) fn interleaved(threads: &[Thread], locations: usize, registers: usize
                 }
                 Op::Fence { .. } => {}
                 Op::Barrier => {
-                    // All of the block go on together, when all have come.
+                    // All threads of the block continue together, when all have arrived.
                     let peers: Vec<usize> = (0..threads.len())
                         .filter(|&peer| {
                             threads[peer].block == threads[thread].block

@@ -2,7 +2,7 @@
 
 use counterpoint_tests::probe::{Configured, Probe};
 
-/// Threads of a block, of which each SM has one.
+/// Threads of a block; each SM has one block.
 const THREADS: u64 = 256;
 /// Atomics of a thread in the shorter of two launches.
 const ATOMICS: u64 = 4;

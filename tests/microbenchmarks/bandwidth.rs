@@ -70,10 +70,10 @@ struct Loads<'a> {
 /// The lines that they load.
 #[derive(Clone, Copy, PartialEq)]
 enum Source {
-    /// All those of one slice.
+    /// All lines of one slice.
     OneSlice,
     OwnSlice,
-    /// All those of all slices.
+    /// All lines of all slices.
     AllSlices,
 }
 
@@ -127,7 +127,7 @@ impl Loads<'_> {
     }
 }
 
-/// Number of bytes between a line of a slice and one of the next slice: lines, or pairs of them, go round.
+/// Bytes between a line of a slice and one of the next slice: slices take turns by lines or by pairs of lines.
 fn apart(machine: &Configured, slices: u64) -> u64 {
     let map = AddressMap::new(&machine.group::<AddressMapParams>("gpu.network", "map")).unwrap();
     let all = |bytes: &u64| {
@@ -146,7 +146,7 @@ fn assert_slice(machine: &str, sms: u32) {
     close(&format!("{machine}, {sms} SMs, a slice"), loads.run().bytes, SECTOR);
 }
 
-/// So does each one, where every SM has a slice of its own and nobody waits for anybody.
+/// Each slice delivers its bandwidth as well, if every SM has a slice of its own and no SM waits for another.
 fn assert_slices(machine: &str) {
     let slices = Configured::of(machine, &[]).count("gpu.l2[");
     let each = Loads { machine, sets: IN_TURN, sms: slices as u32, from: Source::OwnSlice };
@@ -195,8 +195,8 @@ fn what_all_sms_lose_between_all_slices_they_lose_at_the_heads_of_queues() {
     // Morgan, "Input Versus Output Queueing on a Space-Division Packet Switch", 1987): where a reply passes as a whole.
     let whole = share(&["gpu.reply=128 B", "gpu.network.speedup=1"]);
     assert!((2.0 - 2_f64.sqrt()..0.75).contains(&whole), "{whole} of what the slices deliver");
-    // Where packets of several replies take turns at an output, all of these stay at their heads for longer: an output
-    // shared out among them has as many as M/G/1-PS, load / (1 - load), which is one for each at 1/2.
+    // If packets of several replies take turns at an output, each reply stays longer at the head of its queue: the mean number
+    // of replies at a shared output is that of M/G/1-PS, load / (1 - load), which is one per output at load 1/2.
     let in_packets = share(&[]);
     assert!((0.5..whole).contains(&in_packets), "{in_packets} of what the slices deliver, and {whole}");
 }
@@ -225,7 +225,7 @@ impl Dram {
 /// that nothing has would be stored: so the loads have a use, and nothing is written.
 fn streamed(name: &str, sets: &[&str]) -> f64 {
     const THREADS: u32 = 512;
-    // At its own speed the crossbar would take a hundredth from the fourteen SMs of the Titan.
+    // At its default speed the crossbar would cost the fourteen SMs of the Titan a hundredth of the bandwidth.
     let sets = &[&["gpu.network.speedup=4"], sets].concat();
     let machine = Configured::of(name, sets);
     let sms = machine.count("gpu.sm[") as u64;

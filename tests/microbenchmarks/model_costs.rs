@@ -10,7 +10,7 @@ fn step(chain: &str) -> f64 {
     step_of(chain, 32)
 }
 
-/// The same for `threads` threads.
+/// Cycles of a step of a chain for `threads` threads.
 fn step_of(chain: &str, threads: u32) -> f64 {
     let [short, long] = [1, 2].map(|times| {
         let body = format!("mov.u32 %r5, 0;\n{}", chain.repeat(times * STEPS));
@@ -27,7 +27,8 @@ fn the_model_has_what_the_pipeline_adds() {
     let number = |name: &str| model.number("gpu.model", name);
     let add = step("add.s32 %r4, %r4, %r4;\n");
     assert!((add - number("sm.int_latency.add") - number("costs.pipeline")).abs() < 0.1, "{add}");
-    // Each of these is behind the one before by way of its address, which instructions that compute make of its value.
+    // Each access depends on the previous one through its address, which arithmetic instructions compute from the
+    // previous value.
     let computes = add * 3.0;
     let of = |access: &str, threads: u32| {
         let chain =
@@ -38,7 +39,7 @@ fn the_model_has_what_the_pipeline_adds() {
         assert!((found / known - 1.0).abs() < 0.02, "{what}: {found}, and {known} is expected");
     };
     close("global", of("ld.volatile.global.u32 %r4, [%rd1];", 32), number("costs.global"));
-    // Of one lane: those of a warp take turns at a word, which the model does not have.
+    // One lane only: the lanes of a warp would serialise at one word, which the model does not cover.
     let atomic = "atom.global.add.u32 %r4, [%rd1], 1;";
     close("atomic", of(atomic, 1), number("costs.atomic"));
     let shared = step("ld.volatile.shared.u32 %r4, [%r5];\nand.b32 %r5, %r4, 0;\n") - add;
@@ -74,7 +75,7 @@ fn loops_of_a_warp_take_as_long_as_on_stepped_sms() {
 
 #[test]
 fn blocks_begin_and_end_as_fast_as_on_stepped_sms() {
-    // On one SM, blocks of four instructions, besides the time to launch them.
+    // Cycles of blocks of four instructions on one SM, without the launch latency.
     let of = |machine, blocks| {
         let probe = Probe { machine, sets: &["gpu.sms=1"], blocks, ..Probe::default() };
         cycles(probe.run(None).end())
@@ -89,13 +90,14 @@ fn blocks_begin_and_end_as_fast_as_on_stepped_sms() {
 /// The sectors that the loads of a probe want.
 #[derive(Clone, Copy, Debug)]
 enum Wanted {
-    /// All the same one.
+    /// All threads load the same sector.
     One,
-    /// All of a block the same one.
+    /// All threads of a block load the same sector.
     Own,
     /// Each four of 256 that lie in different lines.
     Any,
-    /// The one, and four of these, in turn: as in `narrow-convolution-global`, whose tasks read the same taps.
+    /// The one sector, and four of different lines, in turn: as in `narrow-convolution-global`, whose tasks read the
+    /// same taps.
     OneOrAny,
 }
 
@@ -125,7 +127,7 @@ fn loads(machine: &str, threads: u32, wanted: Wanted, rounds: u32) -> f64 {
     cycles(probe.run(None).end())
 }
 
-/// The model takes as long as stepped SMs, to a part of it.
+/// Asserts that the model takes the time of stepped SMs within `tolerance`.
 #[track_caller]
 fn assert_waits(threads: u32, wanted: Wanted, rounds: u32, tolerance: f64) {
     let [stepped, model] = [STEPPED, MODEL].map(|machine| loads(machine, threads, wanted, rounds));
@@ -138,7 +140,7 @@ fn assert_waits(threads: u32, wanted: Wanted, rounds: u32, tolerance: f64) {
 
 #[test]
 fn sms_wait_for_each_other_as_where_they_are_stepped() {
-    // Nobody waits where warps are few.
+    // No warp waits if warps are few.
     assert_waits(32, Wanted::One, 50, 0.02);
     assert_waits(32, Wanted::Any, 50, 0.02);
 }

@@ -7,8 +7,8 @@ use counterpoint_hardware::memory::dram::timing::Timing;
 
 use counterpoint_tests::probe::{Configured, Probe, lines};
 
-/// All clocks are alike, so that cycles of the DRAM are cycles of the SM, and last whole picoseconds, so that no hop waits for an
-/// edge that was rounded. Slices take turns, where a machine has them drawn at random: a walk stays in one.
+/// All clocks are equal, so that cycles of the DRAM are cycles of the SM, and take whole picoseconds, so that no hop waits for a
+/// rounded edge. Slices take turns, even on machines that draw them at random, so that a walk stays in one slice.
 const SETS: [&str; 5] = [
     "gpu.clocks.core=1 GHz",
     "gpu.clocks.icnt=1 GHz",

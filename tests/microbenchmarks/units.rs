@@ -20,7 +20,7 @@ fn rate(machine: &str, sets: &[&str], body: impl Fn(u64) -> String, expected: f6
     // No warp ends: neither one that has a slow unit nearly for itself, nor those that hold back the others.
     let total = expected * cycles_a_microsecond * to;
     let each = (2.0 * total / 32.0).max(1000.0) as u64;
-    // All have read the parameters when the first one begins.
+    // All warps have read the parameters when the first one begins.
     let body = format!("bar.sync 0;\n{}", lines(each, body));
     let probe = Probe { machine, sets: &sets, body: &body, threads: 1024, ..Probe::default() };
     let [instructions] = probe.between([from, to].map(micros), [("gpu.sm", "warp_insn")]);
@@ -95,7 +95,7 @@ fn issued(machine: &Configured) -> f64 {
 fn assert_rates(name: &str) {
     let machine = Configured::of(name, &[]);
     for (line, sort, initiation) in CASES {
-        // Without units of its own, double precision goes the way of approximations.
+        // Without units of its own, double precision takes the pipeline path of approximations.
         let doubles = machine.number(SM, "dp.units") > 0.0;
         let way = if sort == "dp" && !doubles { "sfu" } else { sort };
         let interval = initiation.map_or(1.0, |initiation| machine.number(SM, initiation));
@@ -148,7 +148,7 @@ fn a_scheduler_issues_two_instructions_where_they_may_be_paired() {
     // Four units, each every other cycle, take two doubles a cycle; twice as many integers go beside them.
     rates("kepler-titan", &[], &[INTEGER, INTEGER, DOUBLE], 6.0);
     rates("kepler-titan", &["gpu.sm.issue_width=1"], &[INTEGER, INTEGER, DOUBLE], 4.0);
-    // On Pascal pairs go to different units: an approximation a cycle beside four integers.
+    // Pairs on Pascal go to different units: one approximation per cycle beside four integers.
     let five = [INTEGER, INTEGER, INTEGER, INTEGER, APPROXIMATION];
     rates("titanx-sm6", &[], &five, 5.0);
     rates("titanx-sm6", &["gpu.sm.issue_width=1"], &five, 4.0);
@@ -164,7 +164,7 @@ fn a_fetch_brings_two_instructions_and_a_bank_passes_an_operand_a_cycle() {
         let expected = (2.0 * width).min(issued(&Configured::of("titanx-sm6", &[])));
         close(&set, rate("titanx-sm6", &[&set], &add, expected), expected);
     }
-    // With one bank, operands and results pass one after another.
+    // With one register bank, operands and results are transferred one after another.
     let operands: [(Line, f64); 3] = [
         (|n| format!("mov.u32 %r{}, %r4;", 8 + register(n)), 1.0),
         (|n| format!("add.s32 %r{}, %r4, %r5;", 8 + register(n)), 2.0),

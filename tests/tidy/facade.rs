@@ -87,7 +87,7 @@ fn crates_of_users_use_the_facade_alone() {
             _ if place.contains("/src/main.rs") || place.contains("/tests/") => &["counterpoint-cli"],
             _ => &[],
         };
-        // Manifests of starters are filled in by the command, whose tests look at them.
+        // The command fills in the manifests of starters; tests of the command check them.
         check_code(&place, &text, besides);
     }
     assert!(seen > 12, "the walk found {seen} files only");

@@ -40,7 +40,7 @@ fn head(inside: &[&str], path: &[String]) -> Option<String> {
     Some(rest.next().map_or("self", String::as_str).to_owned())
 }
 
-/// All paths from the crate's root.
+/// Collects all paths that begin at the crate's root.
 fn walk(tokens: TokenStream, origin: &Origin<'_>, found: &mut Vec<Vec<String>>) {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
     // A visibility names modules and takes nothing of them: `pub(in crate::program)`.

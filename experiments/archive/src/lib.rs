@@ -1,6 +1,7 @@
 //! Files of a crate as one compressed archive in the program: its build script calls [`pack()`], the program reads an [`Archive`].
 //!
-//! It is a `tar` archive, packed as a whole by LZ4, which unpacks all of it in a millisecond. The same files give the same bytes.
+//! The archive is a `tar` file compressed as a whole by LZ4, and unpacks in a millisecond. Equal files give
+//! equal archives.
 
 mod archive;
 mod pack;

@@ -9,10 +9,10 @@ pub const ARCHIVE: &str = "built-in.tar.lz4";
 /// Ends of the names of files that are packed. Others, such as CUDA sources, pages and generated data, are not read by a run.
 pub const PACKED: [&str; 3] = ["csv", "ptx", "yaml"];
 
-/// Packs folders of a crate, for its build script. `base` is a folder relative to that of the crate, and `folders` are relative to `base`; the files
-/// have their paths below `base` as names. Cargo calls the script again when one of the files changes. It does not watch the folders: a run that
-/// generates data beside an application would have everything linked again. So a new file is packed when another one changes, or after
-/// `touch build.rs`.
+/// Packs folders of a crate, for its build script. `base` is a folder relative to that of the crate, and `folders` are relative to `base`;
+/// the files have their paths below `base` as names. Cargo calls the script again when one of the files changes. Cargo does not watch the
+/// folders: a run that generates data beside an application would cause everything to be linked again. A new file is therefore packed when
+/// another file changes, or after `touch build.rs`.
 ///
 /// ```no_run
 /// fn main() -> std::io::Result<()> {
@@ -61,7 +61,7 @@ pub fn archive(base: &Path, files: &[PathBuf]) -> io::Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     for path in files {
         let contents = std::fs::read(path)?;
-        // Without owner, rights and time, so that the same files give the same bytes.
+        // The header omits owner, permissions and time, so that equal files give equal archives.
         let mut header = tar::Header::new_gnu();
         header.set_size(contents.len() as u64);
         let name = path.strip_prefix(base).map_err(io::Error::other)?;

@@ -1,7 +1,7 @@
 //! The files that belong to no paper, in the program: machines with their modules, generations and overlays, applications, studies, and
 //! the figures that validation compares with.
 //!
-//! Only programs with users depend on this crate, so that a changed file builds nothing else again. Papers carry their own files.
+//! Only programs with users depend on this crate, so that a changed file rebuilds no other crate. Papers carry their own files.
 //!
 //! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 

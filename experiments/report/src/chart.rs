@@ -28,7 +28,7 @@ pub enum FigureKind {
 pub struct Chart {
     /// Title of the figure.
     pub title: String,
-    /// How.
+    /// Kind of drawing.
     pub kind: FigureKind,
     /// Title of the x axis.
     pub x_title: String,
@@ -36,9 +36,9 @@ pub struct Chart {
     pub y_title: String,
     /// The categories along the x axis; empty where it is a scale.
     pub categories: Vec<String>,
-    /// The series, each in a colour of its own. Of stacks, their parts.
+    /// The series, each in a colour of its own. For stacks, their parts.
     pub series: Vec<Series>,
-    /// Of stacks, the number side by side at each category, and their names.
+    /// Names of the stacks that stand side by side at each category.
     pub stacks: Vec<String>,
     /// Vertical lines: their labels and positions.
     pub marks: Vec<(String, f64)>,
@@ -65,7 +65,7 @@ pub struct Dot {
     pub x: f64,
     /// The mean of the points that fall together.
     pub y: f64,
-    /// The least and the largest of them.
+    /// The least and the largest value.
     pub range: (f64, f64),
 }
 
@@ -101,7 +101,7 @@ impl Chart {
         table.flush()
     }
 
-    /// The stack and the label that a place along the x axis is for.
+    /// Stack and label of a position along the x axis.
     pub fn place(&self, x: f64) -> (&str, String) {
         let stacks = self.stacks.len().max(1);
         match self.categories.get(x as usize / stacks) {
@@ -149,8 +149,8 @@ impl Chart {
     }
 }
 
-/// The factor from seconds to the unit in which the largest of some times is one or more, and the title of an axis of seconds with it;
-/// none for other axes, and where seconds will do.
+/// Factor from seconds to the unit in which the largest time is one or more, and the axis title in that unit; `None` for axes of other
+/// units, and where seconds suffice.
 fn in_smaller_units(title: &str, largest: f64) -> Option<(f64, String)> {
     let bare = title.strip_suffix("(s)")?;
     let units = [(1e3, "ms"), (1e6, "us"), (1e9, "ns")];

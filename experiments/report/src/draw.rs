@@ -246,7 +246,7 @@ fn tick_points(chart: &Chart) -> Option<Vec<f64>> {
     (has_lines && points.len() <= MOST_POINTS).then_some(points)
 }
 
-/// Ticks where the values are, in place of round numbers; those that would meet the one before are left out.
+/// Ticks at the values instead of at round numbers; a tick that would overlap the previous one is left out.
 fn ticks_at<B: DrawingBackend>(
     points: &[f64],
     chart: &Chart,
@@ -306,7 +306,7 @@ fn x_range(chart: &Chart) -> Range<f64> {
     let along = || all(chart).map(|dot| dot.x).chain(chart.marks.iter().map(|(_, x)| *x));
     let least = along().fold(f64::INFINITY, f64::min).min(0.0);
     let largest = along().fold(least, f64::max);
-    // Nothing to show is shown as an empty chart.
+    // Without data the chart is drawn empty.
     if largest > least { least..largest + 0.04 * (largest - least) } else { 0.0..1.0 }
 }
 
@@ -426,7 +426,7 @@ fn stacks<B: DrawingBackend>(chart: &Chart, axes: &mut Axes<'_, B>) -> Result<()
     Ok(())
 }
 
-/// In the middle of its category, if there are categories.
+/// Centre of the category at `x`; without categories, `x` itself.
 fn middle(chart: &Chart, x: f64) -> f64 {
     if chart.categories.is_empty() { x } else { x + 0.5 }
 }

@@ -1,6 +1,7 @@
 //! Results to look at: charts as SVG, PNG and CSV, and pages of HTML that need nothing else.
 //!
-//! All that is drawn comes as plain data. The crate knows neither machines nor studies, so no edit of a component builds it anew.
+//! The input is plain data. The crate knows neither machines nor studies, so no edit of a component rebuilds
+//! the crate.
 //!
 //! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 

@@ -31,7 +31,7 @@ pub struct Page<'a> {
     pub facts: &'a str,
     /// The figures, each with its numbers.
     pub charts: &'a [Chart],
-    /// All numbers.
+    /// Table of all numbers.
     pub table: &'a Table,
     /// The documents run: titles and texts.
     pub documents: &'a [(String, String)],

@@ -1,7 +1,7 @@
 //! Simulations: a machine and an application made into a run with results.
 //!
-//! Here meet the framework, which knows no hardware, the components, and the files that users write. Studies, comparisons and reports
-//! stand on it.
+//! This crate joins the framework, which knows no hardware, the components, and the files that users write. Studies, comparisons and
+//! reports build on this crate.
 //!
 //! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 

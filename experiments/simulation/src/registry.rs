@@ -1,4 +1,4 @@
-//! What machines and applications can be made of.
+//! Registry of the components, variants and files that machines and applications can use.
 
 use counterpoint_framework::model::{Extension, Registry};
 
@@ -7,7 +7,7 @@ pub fn registry() -> Registry {
     registry_with(&[])
 }
 
-/// The same with what extensions bring along.
+/// The registry with the entries of extensions.
 pub fn registry_with(extensions: &[Extension]) -> Registry {
     let mut registry = Registry::default();
     counterpoint_hardware::register(&mut registry);

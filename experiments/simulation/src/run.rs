@@ -1,4 +1,4 @@
-//! A run of an application on a machine: loading both, simulating, checking and writing what came out.
+//! A run of an application on a machine: loading both, simulating, checking and writing the results.
 //!
 //! [`run`] does all of it. [`start`] gives a [`Simulation`] that advances on request and can be inspected in
 //! between; its end gives the same [`RunSummary`].
@@ -62,13 +62,13 @@ pub use progress::{Progress, Snapshot};
 pub use request::{LAUNCH_ROWS, RunRequest};
 pub use simulation::{Simulation, start, start_watched};
 
-/// A buffer that was looked at.
+/// A buffer that was compared.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Check {
     /// The buffer.
     pub buffer: String,
-    /// The expectation that it was compared with.
+    /// The expectation that the buffer was compared with.
     pub against: String,
     /// Verdict of the comparison.
     pub verdict: Verdict,
@@ -89,23 +89,24 @@ pub struct RunSummary {
     pub report: RunReport,
     /// Whether the run ended before everything was done.
     pub partial: bool,
-    /// Files that could not be written because a component that hangs was left behind with what belongs into them.
+    /// Files that could not be written because a hanging component kept their contents.
     pub missing: &'static [&'static str],
     /// Output of the application, by name of the file.
     pub results: Vec<(String, Bytes)>,
-    /// The comparisons that the application asks for.
+    /// The comparisons that the application requests.
     pub checks: Vec<Check>,
-    /// The hashes of the components at the times asked for; empty if none were.
+    /// Hashes of the components at the requested times; empty if none were requested.
     pub hashes: Hashes,
-    /// Where the time went.
+    /// Phases of the run, with their times.
     pub phases: Vec<Phase>,
-    /// Its waits.
+    /// Waits of the run.
     pub waits: Waits,
-    /// The machine's activity over time, if that was asked for.
+    /// The machine's activity over time, if requested.
     pub curves: Vec<Curve>,
-    /// Errors of kernels, of a run without time; and of one with, if races were looked for.
+    /// Errors of kernels: always of a run without time, and of a run with time if the search for races was
+    /// on.
     pub found: Vec<Found>,
-    /// Launches whose pages were looked at for races, if that was asked for, of a run with time.
+    /// Number of launches whose pages were checked for races, if the check was requested in a run with time.
     pub race_checked: Option<usize>,
     /// Writes to the buffers that were watched, in the order of time.
     pub writes: Vec<Written>,
@@ -121,7 +122,8 @@ pub struct RunSummary {
     pub figures: Figures,
     /// Input files that were made.
     pub created: Vec<String>,
-    /// Remarks: overlays that overwrite others, what was taken for granted of files, and what the runtime does as if it were not there.
+    /// Remarks: overlays that overwrite others, assumptions about files, and parts of the application that
+    /// the runtime ignores.
     pub remarks: Vec<String>,
     /// Files that the application wrote.
     pub outputs: Vec<PathBuf>,
@@ -129,7 +131,7 @@ pub struct RunSummary {
     pub unwritten: Vec<WriteError>,
     /// The folder of the results.
     pub folder: Option<PathBuf>,
-    /// The number of threads that ran it, and the reason, if fewer than requested.
+    /// Number of threads that ran the simulation, and the reason, if fewer than requested.
     pub threads: Option<String>,
     /// Wall-clock time of the simulation alone.
     pub wall: Duration,
@@ -138,7 +140,7 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// How the run ended, in words; without time it names no moment.
+    /// Outcome of the run in words; without a simulated time if the run had none.
     pub fn ending(&self) -> String {
         functional::ending(&self.report.outcome, self.launched.is_some())
     }
@@ -154,7 +156,7 @@ impl RunSummary {
 /// of the watchdog go to the log.
 ///
 /// # Errors
-/// When the run cannot begin. A run that ends badly, or whose results cannot be written, is a summary.
+/// If the run cannot begin. A run that ends badly, or whose results cannot be written, is a summary.
 pub fn run(
     request: &RunRequest,
     registry: &Arc<Registry>,
@@ -163,7 +165,7 @@ pub fn run(
     Ok(start_watched(request, registry, progress)?.finish())
 }
 
-/// Like [`run`], with someone who listens to the watchdog, on the thread that calls.
+/// Like [`run`], and calls `alarm` on the calling thread when the watchdog reports.
 ///
 /// # Errors
 /// As [`run`].
@@ -176,10 +178,10 @@ pub fn run_watched(
     Ok(start_watched(request, registry, progress)?.finish_watched(alarm))
 }
 
-/// How a run would cut the machine.
+/// Cut of the machine into islands that a run would use.
 ///
 /// # Errors
-/// When the run could not begin.
+/// If the run could not begin.
 pub fn cut(request: &RunRequest, registry: &Arc<Registry>) -> Result<(Machine, Cut), RunErrors> {
     let (machine, weights) = if request.application.is_empty() {
         (load_machine(request, registry)?, None)

@@ -1,5 +1,5 @@
-//! Every application, in every committed dialect of its kernels, computes what its reference says: the steps that a
-//! host would send are executed without time, on a flat memory. The whole machine runs them in the system tests.
+//! Every application, in every committed dialect of its kernels, computes the results of its reference: the host's steps
+//! are executed without time, on a flat memory. The whole machine runs them in the system tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -73,7 +73,7 @@ fn small(name: &str, dialect: &'static str) -> LoadedApplication {
     loaded(name, "small", Some(dialect))
 }
 
-/// The dialects of an application: all of them, or only the one that another simulator ran.
+/// Dialects of an application: all dialects, or only the one that another simulator ran.
 fn dialects(name: &str) -> &'static [&'static str] {
     let has = |dialect: &str| kernels(name, dialect).is_some();
     if has(DIALECTS[0]) && !DIALECTS[1..].iter().any(|dialect| has(dialect)) {
@@ -90,7 +90,8 @@ fn run(loaded: &LoadedApplication, racecheck: bool) -> Journal {
     journal
 }
 
-/// The same as options say, with what each launch came to. No kernel may do what it should not.
+/// Runs an application with options, and returns the counts of each launch as well. Any error of a kernel fails the
+/// test.
 fn run_and_count(loaded: &LoadedApplication, options: Options) -> (Journal, Vec<Launched>) {
     let journal = Journal::default();
     let meter = Meter::default();
@@ -115,7 +116,7 @@ fn run_and_count(loaded: &LoadedApplication, options: Options) -> (Journal, Vec<
     (journal, launched)
 }
 
-/// Runs the small size of an application and compares what is expected of it.
+/// Runs the small size of an application and compares its expected results.
 fn verify(name: &str, dialect: &'static str, racecheck: bool) {
     let loaded = small(name, dialect);
     let inputs = loaded.contents().unwrap();
@@ -178,7 +179,7 @@ fn rows(page: &str) -> Vec<Vec<String>> {
     lines.map(|line| line.split('|').map(cell).collect()).collect()
 }
 
-/// Asserts that a cell says what launches came to: what each did, or `… in all` where they differ.
+/// Asserts that a cell states the counts of the launches: the count of each launch, or `… in all` where they differ.
 fn assert_cell(cell: &str, found: &[u64], what: &str) {
     let number =
         |text: &str| text.replace(',', "").parse::<u64>().unwrap_or_else(|_| panic!("{what}: {text}"));

@@ -1,4 +1,4 @@
-//! A simulation that is held: the same result as one that is not, and what there is to see of it.
+//! A paused simulation: its result equals that of an uninterrupted run, and its state can be inspected.
 
 use std::sync::Arc;
 

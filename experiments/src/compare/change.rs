@@ -8,11 +8,11 @@ use counterpoint_framework::topology::{flow, natural};
 /// An entry that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Its path; `[*]` covers all the indices with the same change.
+    /// Path of the changed value; `[*]` covers all the indices with the same change.
     pub name: String,
-    /// Its value in A, if it is there.
+    /// Value in A, if present.
     pub a: Option<String>,
-    /// Its value in B, if it is there.
+    /// Value in B, if present.
     pub b: Option<String>,
     /// Number of entries covered.
     pub times: usize,
@@ -46,7 +46,7 @@ fn collect(node: &Node, path: String, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// A path and the part below it; either may be nothing.
+/// Joins a path and the part below it with a dot; either may be empty.
 pub(super) fn dotted(path: &str, below: &str) -> String {
     let dot = if path.is_empty() || below.is_empty() { "" } else { "." };
     format!("{path}{dot}{below}")

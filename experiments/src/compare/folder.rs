@@ -16,7 +16,7 @@ pub(super) struct RunFolder {
     pub(super) machine: Node,
     /// Output of the application: by name, the hash of each file that is still there.
     pub(super) outputs: BTreeMap<String, String>,
-    /// Missing where the run says so: a component that hangs was left behind with them.
+    /// Records of the run; missing where the run reports that a hanging component kept them.
     pub(super) records: Option<Records>,
 }
 

@@ -1,11 +1,10 @@
-//! What a person asks first of two runs: how long they took, how fast kernels ran, what missed the caches, what crossed the pins of the
-//! DRAM, and what the SMs waited for.
+//! Headline of a comparison of two runs: their times, the speed of kernels, cache misses, DRAM traffic, and the stalls of the SMs.
 
 use crate::recorded::Statistic;
 
 use super::shift::Shift;
 
-/// In the order in which they are shown: what it is called, and the statistic.
+/// Label and statistic of each figure, in the order in which they are shown.
 const ASKED: [(&str, &str); 16] = [
     ("simulated time", "run.simulated_time"),
     ("time of kernels", "run.kernel_time"),
@@ -25,7 +24,7 @@ const ASKED: [(&str, &str); 16] = [
     ("no warp", "machine.sms.issue_slots.idle"),
 ];
 
-/// The numbers of both runs, those that are the same included; what only one counts and what is zero in both are left out.
+/// Headline numbers of both runs, equal ones included; numbers that only one run has, and numbers that are zero in both, are left out.
 pub(super) fn compare(a: &[Statistic], b: &[Statistic]) -> Vec<Shift> {
     let find = |rows: &[Statistic], name: &str| rows.iter().position(|row| row.name == name);
     let shift = |(title, name): (&str, &str)| {

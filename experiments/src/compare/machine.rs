@@ -36,7 +36,7 @@ const ARROW: &str = " -> ";
 
 /// A component, a link, a fault, or another part of a machine.
 struct MachinePart {
-    /// Its sort: of a component its kind.
+    /// Sort of the part; for a component, its kind.
     sort: String,
     entries: BTreeMap<String, String>,
 }

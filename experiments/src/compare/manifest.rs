@@ -1,4 +1,4 @@
-//! Two manifests: inputs and outcome of the runs, apart from how the computer went about it.
+//! Comparison of two manifests: inputs and outcomes of the runs, apart from the circumstances of their computation.
 
 use counterpoint_framework::model::Node;
 
@@ -9,8 +9,8 @@ use super::change::{Change, any_index, differences, leaves};
 pub struct ManifestChanges {
     /// Inputs of the simulation, and its results.
     pub results: Vec<Change>,
-    /// How it was asked for and computed. No result depends on it but through something else that differs as well: a
-    /// setting through the machine or a parameter, a version through the statistics.
+    /// Changes in how the run was requested and computed. A result depends on them only through another value that
+    /// differs as well: a setting through the machine or a parameter, a version through the statistics.
     pub circumstances: Vec<Change>,
 }
 
@@ -34,7 +34,7 @@ const CIRCUMSTANCES: &[&str] = &[
     "version",
 ];
 
-/// The hash of all events, which a run has only if it was asked for.
+/// The hash of all events, which a run has only on request.
 const HASH: &str = "hash";
 
 pub(super) fn compare(a: &Node, b: &Node) -> ManifestChanges {

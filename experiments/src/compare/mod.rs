@@ -1,4 +1,4 @@
-//! Two runs, or two studies, beside each other: their settings, their machines, and their results.
+//! Comparison of two runs, or of two studies: their settings, their machines, and their results.
 //!
 //! A comparison reads the folders of runs and nothing else, so it works without the machines and applications
 //! that they came from, and for runs of another version.
@@ -57,18 +57,18 @@ impl Contents {
 /// Differences between two runs.
 #[derive(Clone, Debug)]
 pub struct RunChanges {
-    /// In their manifests.
+    /// Changes in their manifests.
     pub manifest: ManifestChanges,
-    /// In the hashes of their applications' output.
+    /// Changes in the hashes of their applications' output.
     pub outputs: Vec<Change>,
-    /// In their machines.
+    /// Changes in their machines.
     pub machine: Vec<Change>,
-    /// The numbers that people ask for first, those that are the same included; none as the statistics are.
+    /// Headline numbers, equal ones included; empty under the condition of `statistics`.
     pub headline: Vec<Shift>,
-    /// In their statistics; missing where one of them has left none behind.
+    /// Changes in their statistics; missing if one of the runs has left none.
     pub statistics: Option<StatisticChanges>,
-    /// In their exposed time, in picoseconds by activity, those that are the same included; missing as the
-    /// statistics are.
+    /// Exposed time in both, in picoseconds by activity, equal values included; missing under the condition
+    /// of `statistics`.
     pub exposure: Option<Vec<Shift>>,
 }
 

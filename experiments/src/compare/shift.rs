@@ -9,11 +9,11 @@ use counterpoint_framework::topology::natural;
 pub struct Shift {
     /// The name of its quantity.
     pub name: String,
-    /// Its value in A.
+    /// Value in A.
     pub a: f64,
-    /// Its value in B.
+    /// Value in B.
     pub b: f64,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: String,
 }
 

@@ -29,7 +29,7 @@ impl StatisticChanges {
     }
 }
 
-/// The part of a run that a statistic is of.
+/// Part of a run that a statistic describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StatisticScope {
     /// The run, or all components of a sort.
@@ -41,11 +41,11 @@ pub enum StatisticScope {
 }
 
 impl StatisticScope {
-    /// All of them, in order.
+    /// All scopes, in order.
     pub const ALL: [StatisticScope; 3] =
         [StatisticScope::Totals, StatisticScope::Components, StatisticScope::Launches];
 
-    /// Its name.
+    /// Name of the scope.
     pub fn name(self) -> &'static str {
         match self {
             StatisticScope::Totals => "totals",
@@ -70,7 +70,7 @@ impl StatisticScope {
 pub struct Weighed {
     /// The difference.
     pub shift: Shift,
-    /// Whose.
+    /// Part of the statistics that the shift belongs to.
     pub part: StatisticScope,
     /// The change as a share of the largest number of that unit in the part, so that a few events where there were none do not
     /// weigh as much as many.
@@ -99,7 +99,7 @@ fn weighed(shifts: impl Iterator<Item = Shift>) -> Vec<Weighed> {
     weighed
 }
 
-/// Compares those whose name is of one of the patterns, or all if there is none.
+/// Compares statistics whose names match one of the patterns, or all if there is no pattern.
 pub(super) fn compare(a: &[Statistic], b: &[Statistic], only: &[String]) -> Result<StatisticChanges, String> {
     for pattern in only {
         if !a.iter().chain(b).any(|row| matches(pattern, &row.name)) {
@@ -118,7 +118,7 @@ pub(super) fn compare(a: &[Statistic], b: &[Statistic], only: &[String]) -> Resu
     Ok(StatisticChanges { common: both().count(), shifts, only_a: of_one(&a, &b), only_b: of_one(&b, &a) })
 }
 
-/// The statistics that were asked for, by name.
+/// The requested statistics, by name.
 fn chosen<'a>(rows: &'a [Statistic], only: &[String]) -> BTreeMap<&'a str, &'a Statistic> {
     let wanted = |row: &&Statistic| only.is_empty() || only.iter().any(|pattern| matches(pattern, &row.name));
     rows.iter().filter(wanted).map(|row| (row.name.as_str(), row)).collect()

@@ -15,7 +15,7 @@ use crate::study::values::PointResult;
 /// Differences between two studies.
 #[derive(Clone, Debug)]
 pub struct StudyChanges {
-    /// In the studies themselves.
+    /// Changes in the studies themselves.
     pub study: Vec<Change>,
     /// Number of points in both.
     pub common: usize,
@@ -23,7 +23,7 @@ pub struct StudyChanges {
     pub only_a: Vec<String>,
     /// The points that only B has.
     pub only_b: Vec<String>,
-    /// In values that are no numbers: how points ended, and values that only one has.
+    /// Changes in values that are no numbers: outcomes of points, and values that only one study has.
     pub points: Vec<Change>,
     /// The values of points that differ, the largest relative difference first; named by point and value.
     pub values: Vec<Shift>,
@@ -135,8 +135,8 @@ impl Side {
     }
 }
 
-/// A point by its place in each dimension, in the order of the dimensions' names: two studies may have them
-/// in another order.
+/// Name of a point by its label in each dimension, in the order of the dimensions' names: two studies may
+/// have them in another order.
 fn name(dimensions: &[String], row: &Row) -> String {
     let mut labels: Vec<String> =
         dimensions.iter().zip(&row.labels).map(|(dimension, label)| format!("{dimension}={label}")).collect();

@@ -65,7 +65,7 @@ impl<'a> Plan<'a> {
         labels
     }
 
-    /// The series and their rows; without a dimension that tells them apart there is one.
+    /// The series and their rows; without a dimension for series there is one series.
     fn series(&self) -> Vec<(String, Vec<&'a Row>)> {
         let Some(dimension) = &self.figure.series else {
             return vec![(String::new(), self.rows.clone())];
@@ -85,7 +85,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Entries of the legend: the series, and of several values each. A name as the file has it, one to show,
+    /// Entries of the legend: one per series and value. Each has its name in the file, its displayed name,
     /// the value, and the rows.
     fn told_apart(&self) -> Vec<(String, String, &'a str, Vec<&'a Row>)> {
         let columns = &self.figure.y.0;
@@ -204,7 +204,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// For each point a line for each launch, and where the marks are.
+    /// Adds a line for each launch of each point, and the positions of the marks.
     fn curves(&self, chart: &mut Chart) {
         let growths = self.series().into_iter().flat_map(|(label, rows)| {
             let wanted = |growth: &&Growth| self.figure.y.0.iter().any(|y| matches(y, &growth.name));
@@ -225,7 +225,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// For each series, the share of its points that do not exceed a value.
+    /// Adds, for each series, the share of its points that do not exceed a value.
     fn cdf(&self, chart: &mut Chart, y: &str) {
         for (colour, (name, rows)) in self.series().into_iter().enumerate() {
             let mut values = Self::values(&rows, y);

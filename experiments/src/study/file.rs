@@ -127,7 +127,7 @@ pub(super) struct Choices(pub(super) Vec<Labelled>);
 
 #[derive(Clone, Debug)]
 pub(super) struct Labelled {
-    /// How tables and figures call it.
+    /// Name in tables and figures.
     pub label: String,
     /// A file, or a name.
     pub name: String,

@@ -14,9 +14,9 @@ const PARTS: u64 = 500;
 /// A launch over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Growth {
-    /// Its name: its kernel and its number, such as `step#2`.
+    /// Name of the launch: its kernel and its number, such as `step#2`.
     pub name: String,
-    /// Where its line bends: a time in seconds, and how many of its blocks have ended by then.
+    /// Vertices of its line: a time in seconds, and the number of its blocks that have ended by then.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -50,7 +50,7 @@ fn launch(span: &Span) -> Option<(u64, &str)> {
     }
 }
 
-/// The bends of a line that grows within parts of a length and stays as it is between them.
+/// Vertices of a line that grows within intervals of a fixed length and is constant between them.
 fn points(parts: &BTreeMap<u64, u64>, every: u64, end: u64) -> Vec<(f64, f64)> {
     let point = |ps: u64, count: u64| (rounded(ps as f64 * 1e-12), count as f64);
     let (mut points, mut last, mut sum) = (vec![(0.0, 0.0)], 0, 0);

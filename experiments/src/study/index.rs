@@ -22,7 +22,7 @@ pub(crate) const INDEX: &str = "index.json";
 /// The results as a table.
 pub const RESULTS: &str = "results.csv";
 
-/// A study as it is run, and the keys of its points: the files [`STUDY`] and `index.json`.
+/// A study as executed, and the keys of its points: the files [`STUDY`] and `index.json`.
 pub struct Index {
     study: String,
     index: String,
@@ -31,7 +31,7 @@ pub struct Index {
 /// The file [`INDEX`].
 #[derive(Serialize, Deserialize)]
 struct Listed {
-    /// Version and build of the command whose points these are; empty in folders of versions before this had a place.
+    /// Version and build of the command that computed the points; empty in folders of versions that did not write it.
     #[serde(default)]
     version: String,
     #[serde(flatten)]
@@ -77,8 +77,8 @@ impl Index {
         hasher.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Writes both files, where they are not the same already. Gives the version of the command that was here before, if it was another
-    /// one: its points are no points of this one.
+    /// Writes both files, if they have changed. Returns the version of the command that wrote them before, if it was another one:
+    /// points of that version do not count for this one.
     ///
     /// # Errors
     /// If they cannot be written.
@@ -103,10 +103,10 @@ pub fn write_results(folder: &Path, results: &Results) -> Result<(), WriteError>
     Folder::at(folder)?.write(RESULTS, |out| results.write(out))
 }
 
-/// Whether a folder is one of a study.
+/// Checks that a folder is that of a study.
 ///
 /// # Errors
-/// Why it is none, or that it is damaged.
+/// If the folder is not that of a study, with the reason, or is damaged.
 pub fn check(folder: &Path) -> Result<(), String> {
     read_index(folder).map(drop)
 }
@@ -114,7 +114,7 @@ pub fn check(folder: &Path) -> Result<(), String> {
 /// Reads the study of a folder and the results that are there.
 ///
 /// # Errors
-/// Why the folder is none of a study, or is damaged.
+/// If the folder is not that of a study, with the reason, or is damaged.
 pub fn read(folder: &Path) -> Result<(Study, Results), String> {
     let (study, keys) = read_plan(folder)?;
     let results = Results::read(&study, &keys, folder)?;

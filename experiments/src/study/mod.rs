@@ -1,6 +1,6 @@
 //! Studies: a matrix of machines, applications, runs, settings and seeds; columns computed from it; figures.
 //!
-//! A study is a file. [`load`] reads it, [`engine::run_points`] runs its points side by side and keeps each in the [`store`], and
+//! A study is a file. [`load`] reads it, [`engine::run_points`] runs its points side by side and keeps each in the [`store`];
 //! [`table::Results`] has their values, from which [`chart`] makes figures and [`report`] a page.
 
 pub mod chart;

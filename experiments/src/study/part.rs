@@ -12,8 +12,8 @@ pub struct StudyPart {
 }
 
 impl StudyPart {
-    /// Whether a place in the order of the points belongs to this part. Neighbours belong to different parts, so that each has some of
-    /// the longest points.
+    /// Whether the point at a position in the order of points belongs to this part. Neighbours belong to different parts, so that each
+    /// has some of the longest points.
     pub fn takes(self, place: usize) -> bool {
         place % self.of == self.number.get() - 1
     }

@@ -1,4 +1,4 @@
-//! Where a study's files lie, and where its settings stand in it.
+//! Paths of a study's files, and positions of its settings in the study file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,7 +30,7 @@ impl Places<'_> {
     }
 }
 
-/// The settings of a study by their texts, each with its place and what it says.
+/// Settings of a study by their texts, each with its position and its text.
 pub(super) fn settings_of(file: &StudyFile, sources: &SourceMap) -> BTreeMap<String, String> {
     let mut places = BTreeMap::new();
     let mut add = |prefix: &str, key: &Key, value: &Node| {

@@ -1,4 +1,5 @@
-//! From a study file to its points: every combination of a machine, an application, varied settings, a seed and a run.
+//! Expansion of a study file into its points: every combination of a machine, an application, varied
+//! settings, a seed and a run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +30,7 @@ pub struct Study {
     pub description: Option<String>,
     /// The paper that it repeats.
     pub paper: Option<Paper>,
-    /// The scale that was chosen, if it has any, and the machine that takes the place of its own.
+    /// The chosen scale, if the study has scales, and the machine that replaces the study's own.
     pub chosen: Chosen,
     /// The names of the dimensions, in the order of their values in [`Point::labels`].
     pub dimensions: Vec<String>,
@@ -55,9 +56,9 @@ pub struct Study {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Point {
-    /// Its label in each dimension.
+    /// Label of the point in each dimension.
     pub labels: Vec<String>,
-    /// Its run.
+    /// Run of the point.
     pub request: RunRequest,
 }
 
@@ -77,16 +78,16 @@ pub(super) const RUN: &str = "run";
 /// Choices among a study's scales and machines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chosen {
-    /// One of its scales; the first if not given.
+    /// Scale of the study; the first if not given.
     pub scale: Option<String>,
-    /// A machine in place of the study's own; runs that name one keep it.
+    /// Machine that replaces the study's own; runs that name a machine keep it.
     pub machine: Option<String>,
 }
 
 /// Reads a study of these files whose points may have these values. Machines and applications are looked up from the folder `from`.
 ///
 /// # Errors
-/// Everything that is wrong with the file.
+/// All problems of the file.
 pub fn load(
     path: &str,
     files: &dyn Files,

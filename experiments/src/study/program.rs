@@ -1,18 +1,18 @@
-//! The program that runs a study: results of one build are none of another, whose policies may be edited.
+//! The program that runs a study: results of one build do not count for another, whose policies may have been edited.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// Version and build of this program, with the extensions that it has: `0.2.0 (build 3f9a5c0e81d25b47)`. Without the build where its file cannot be
-/// read.
+/// Version and build of this program, with the extensions that it has: `0.2.0 (build 3f9a5c0e81d25b47)`. Without the build if the program's
+/// file cannot be read.
 pub fn build() -> &'static str {
     static BUILD: OnceLock<String> = OnceLock::new();
     BUILD.get_or_init(|| {
         let version = env!("CARGO_PKG_VERSION");
         match own_file().and_then(|file| std::fs::read(file).ok()) {
             Some(bytes) => {
-                // One program compares its own file with itself: a fast hash will do.
+                // The program compares only its own file with itself: a fast hash suffices.
                 let mut hasher = DefaultHasher::new();
                 hasher.write(&bytes);
                 format!("{version} (build {:016x})", hasher.finish())
@@ -22,7 +22,7 @@ pub fn build() -> &'static str {
     })
 }
 
-/// The file of this program, as it was started: another one may have its place by now.
+/// The file of this program, as started: another file may have replaced it since.
 fn own_file() -> Option<PathBuf> {
     let started = PathBuf::from("/proc/self/exe");
     if started.exists() { Some(started) } else { std::env::current_exe().ok() }

@@ -16,10 +16,10 @@ use super::{Study, index};
 pub const PAGE: &str = "report.html";
 const FIGURES: &str = "figures";
 
-/// Draws the results that are in the folder of a study, and gives the page's path.
+/// Draws the results in the folder of a study, and returns the page's path.
 ///
 /// # Errors
-/// Why the folder is none of a study, or cannot be written to.
+/// If the folder is not that of a study, with the reason, or cannot be written to.
 pub fn report(folder: &Path) -> Result<PathBuf, String> {
     let (study, results) = index::read(folder)?;
     let charts: Vec<Chart> = study.figures.iter().map(|figure| chart(figure, &results)).collect();

@@ -23,7 +23,7 @@ pub struct Speed {
     pub wall_s: f64,
     /// Processor seconds of the simulation alone; of all runs at that time, if there were several.
     pub cpu_s: f64,
-    /// The same with loading and files.
+    /// Processor seconds of the run, with loading and files.
     #[serde(default)]
     pub run_cpu_s: f64,
     /// Seconds from its claim to its result.
@@ -32,7 +32,7 @@ pub struct Speed {
     pub cycles: u64,
     /// Instructions of warps.
     pub warp_instructions: u64,
-    /// The most memory of the process while it ran, in KiB; 0 where nothing tells.
+    /// The most memory of the process while it ran, in KiB; 0 if the system does not report it.
     pub peak_kib: u64,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn peak_kib() -> u64 {
 
 /// Has the system measure the most memory of this process anew.
 pub(super) fn forget_peak() {
-    // Where this is not allowed, the peak is that of the largest point so far, which is still a bound.
+    // If the system forbids the reset, the peak is that of the largest point so far, which is still an upper bound.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
@@ -83,7 +83,7 @@ fn line(out: &mut dyn Write, name: &str, speed: &Speed) -> io::Result<()> {
 /// Expectations of points, from those that were measured.
 #[derive(Clone, Debug, Default)]
 pub struct Expectation {
-    /// For each point of the study, its seconds.
+    /// Expected seconds of each point of the study.
     pub seconds: Vec<f64>,
     /// The most memory of a measured point, in KiB.
     pub peak_kib: u64,
@@ -92,10 +92,10 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// Reads what was measured. A point that was not is expected to take the mean of all that were, times a factor for each of its
-    /// labels: the mean of the points with that label by the mean of all.
+    /// Reads the measurements. The expectation for an unmeasured point is the mean of all measured ones, times a factor for each
+    /// of its labels: the mean of the points with that label by the mean of all.
     pub fn of(study: &Study, keys: &[PointKey], folder: &Path) -> Self {
-        // Only files that are there are asked for.
+        // Only existing files are read.
         let there = finished(folder);
         let own = |key: &PointKey| if there.contains(key) { speed(folder, key) } else { None };
         let speeds: Vec<Option<Speed>> = keys.iter().map(own).collect();

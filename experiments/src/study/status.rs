@@ -1,4 +1,4 @@
-//! State of a study's folder, from any computer that sees it: points that are done, at work, failed and left.
+//! State of a study's folder, from any computer that sees it: points that are done, running, failed and left.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,9 +14,9 @@ use super::store::{BEAT, Observer, PointKey, Verdict, Worker, claims, failure_lo
 /// State of a study.
 #[derive(Debug)]
 pub struct Status {
-    /// Its name.
+    /// Name of the study.
     pub study: String,
-    /// All points that are asked for.
+    /// Number of requested points.
     pub points: usize,
     /// Points that are finished.
     pub done: usize,
@@ -35,7 +35,7 @@ pub struct Status {
 pub struct Running {
     /// Name of the point.
     pub point: String,
-    /// The process, as far as it is known.
+    /// The process that runs the point, if it is known.
     pub worker: Option<Worker>,
     /// Whether it has shown itself.
     pub verdict: Verdict,
@@ -70,10 +70,10 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Reads the study in a folder, of its points those whose name has the filter's text in it.
+    /// Reads the study in a folder, with the points whose names contain the filter's text.
     ///
     /// # Errors
-    /// Why the folder is none of a study.
+    /// The reason for which the folder is not that of a study.
     pub fn read(folder: &Path, filter: Option<&str>, stale_after: Duration) -> Result<Self, String> {
         let (study, keys) = index::read_plan(folder)?;
         let mut points: BTreeMap<PointKey, Vec<usize>> = BTreeMap::new();
@@ -91,14 +91,14 @@ impl Observed {
         })
     }
 
-    /// Looks at all points. Processes of other computers are watched until they have shown themselves, for a little more than the time in
-    /// which living ones do.
+    /// Determines the state of all points. Processes of other computers are watched until they give a sign of life, for a little more
+    /// than the interval of such signs.
     pub fn inspect(&mut self) -> Status {
         let begun = Instant::now();
         let claims = loop {
             let claims: BTreeMap<PointKey, String> = claims(&self.folder).into_iter().collect();
             let is_open = |holder: &String| self.observer.inspect(holder).1 == Verdict::Open;
-            // All of them, so that all are watched.
+            // Every holder is inspected, so that all are watched.
             let open = claims
                 .values()
                 .cloned()

@@ -32,11 +32,11 @@ pub struct Results {
 /// A point.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Its label in each dimension.
+    /// Label of the row in each dimension.
     pub labels: Vec<String>,
-    /// Its values by name. Those without a value, or without a finite one, are missing.
+    /// Values by name. Values that are absent or not finite are missing.
     pub values: BTreeMap<String, f64>,
-    /// How its launches went on, if figures show that.
+    /// Progress of the launches over time, if a figure shows it.
     pub growths: Vec<Growth>,
     /// The folder of its files.
     pub key: PointKey,
@@ -69,7 +69,8 @@ impl Results {
     /// The columns of a study, computed from rows that have values.
     pub fn compute(study: &Study, mut rows: Vec<Row>) -> Self {
         let run = study.dimensions.iter().position(|name| name == RUN).unwrap_or_default();
-        // The first row of each point: a search through all rows for each of them would take longer the more there are.
+        // The map has the first row of each point: a search through all rows for each point would take
+        // quadratic time.
         let mut places: BTreeMap<Vec<String>, usize> = BTreeMap::new();
         if !study.columns.is_empty() {
             for (place, row) in rows.iter().enumerate() {

@@ -22,15 +22,16 @@ const PRELUDE: &str = "prelude";
 const PHASES: [(&str, &str); 4] =
     [("H2D", "phase_h2d"), ("kernels", "phase_kernels"), ("tasks", "phase_tasks"), ("D2H", "phase_d2h")];
 
-/// The values that every point may have, and their units. A machine that does not count something has no value of it.
+/// The values that every point may have, and their units. A machine that does not count a statistic has no value of it.
 ///
-/// An activity is busy while one of its sort goes on, and exposed while nothing that counts more does ([`Activity`]). The
-/// first and the last launch take from the placement of their first block to the end of their last one. Of the accesses to
-/// DRAM, those of kernels leave out copies and walks through page tables; a line that a kernel left in a cache and another
-/// access evicted is the kernel's. `prelude_end` is when the phase of that name has ended. A phase is as long as it lasts in
-/// all, 0 if there is none: `phase_kernels` holds `phase_tasks`, those of narrow tasks. Of applications that run together, `window` is
-/// how long all of them run, `rate_1` the thread instructions a second of the first in this time, `joint_time` and `joint_rate_1`
-/// the same of the first piece of this time, and `round_1` how long its first round takes ([`CoRun`]).
+/// An activity is busy while one of its sort goes on, and exposed while nothing that counts more does ([`Activity`]). The first and
+/// the last launch take from the placement of their first block to the end of their last one. Of the accesses to DRAM, those of
+/// kernels leave out copies and walks through page tables; a line that a kernel left in a cache and another access evicted is the
+/// kernel's. `prelude_end` is when the phase of that name has ended. The value of a phase is its total time, 0 if the phase does not
+/// occur: `phase_kernels` includes `phase_tasks`, the phases of narrow tasks. For applications that run together, `window` is the time
+/// in which all of them run, `rate_1` the thread instructions a second of the first in this time, `joint_time` and `joint_rate_1` are
+/// the length of and the rate in the first piece of this time, and `round_1` is the time of the first application's first round
+/// ([`CoRun`]).
 const GENERIC: &[(&str, &str)] = &[
     ("time", "s"),
     ("cycles", "cycles"),
@@ -91,7 +92,7 @@ pub struct Known {
     pub unit: String,
 }
 
-/// The values that points may have: the generic ones, then those of extensions ([`RunValue`]).
+/// Values that points may have: the generic ones, then those of extensions ([`RunValue`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct KnownValues(Vec<Known>);
@@ -106,7 +107,7 @@ impl Default for KnownValues {
 }
 
 impl KnownValues {
-    /// With those of the extensions of a registry.
+    /// The known values, with those of the extensions of a registry.
     ///
     /// # Panics
     /// If two values have one name.
@@ -119,7 +120,7 @@ impl KnownValues {
         known
     }
 
-    /// All of them.
+    /// All known values.
     pub fn iter(&self) -> impl Iterator<Item = &Known> {
         self.0.iter()
     }
@@ -151,19 +152,18 @@ fn of_no_kernel(rows: &[StatRow], statistic: &str) -> u64 {
     counts.sum()
 }
 
-/// Stored result of a point, besides the files of its run. It holds nothing of the computer that it was run
-/// on.
+/// Stored result of a point, besides the files of its run. The result does not depend on the computer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PointResult {
     /// Name of the point, for readers of the folder.
     pub point: String,
-    /// How the run ended.
+    /// Outcome of the run.
     pub outcome: String,
     /// Every result that the application expects came out.
     pub verified: bool,
     /// Values by name.
     pub values: BTreeMap<String, f64>,
-    /// How its launches went on, if the spans of their blocks were kept.
+    /// Progress of the launches over time, if the spans of their blocks were kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub growths: Vec<Growth>,
 }

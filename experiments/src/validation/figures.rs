@@ -36,10 +36,10 @@ pub struct Kernel {
     pub cpu_seconds: f64,
 }
 
-/// A count, and where ours comes from.
+/// A count of the other simulator, and the source of ours.
 #[derive(Debug)]
 pub struct Quantity {
-    /// Its name in the file of figures.
+    /// Name in the file of figures.
     pub name: &'static str,
     role: &'static str,
     statistics: &'static [&'static str],
@@ -129,8 +129,8 @@ fn ends(summary: &RunSummary) -> Vec<SimTime> {
     ends
 }
 
-/// Cycles of the launches from `warm` on: each from its arrival at the CTA scheduler to its end, and before that the launch
-/// latency that the command processor holds it for, as GPGPU-Sim counts it.
+/// Cycles of the launches from `warm` on: each from its arrival at the CTA scheduler to its end, plus the launch latency in
+/// the command processor, as GPGPU-Sim counts it.
 fn cycles(machine: &Machine, summary: &RunSummary, warm: usize) -> u64 {
     let latency = machine.instances.iter().find(|one| one.kind == "gpu/command-processor").and_then(|one| {
         let text = one.params.get("launch_latency")?.as_scalar()?;

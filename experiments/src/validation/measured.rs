@@ -1,4 +1,4 @@
-//! The figures of another simulator, as `experiments/validation` keeps them.
+//! Figures of another simulator, read from `experiments/validation`.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub struct Measured {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredMachine {
-    /// Its name here.
+    /// Name of the machine in this project.
     pub machine: String,
     /// The kernels, if any were run.
     #[serde(default)]
@@ -34,8 +34,8 @@ pub struct MeasuredMachine {
 }
 
 impl Measured {
-    /// Keeps the figures of one application, or those of latencies if it is `latency`. Where there are none,
-    /// everything stays, and the result lists the available ones.
+    /// Keeps the figures of one application, or those of latencies if it is `latency`. If there are none, all
+    /// figures stay, and the result lists the available names.
     pub fn keep(&mut self, only: &str) -> Vec<String> {
         const LATENCY: &str = "latency";
         let known = |machine: &MeasuredMachine| -> Vec<String> {
@@ -60,7 +60,7 @@ impl Measured {
     /// Reads the file of a project, or the built-in one.
     ///
     /// # Errors
-    /// When it cannot be read or understood.
+    /// If the file cannot be read or parsed.
     pub fn read(files: &ProjectFiles<'_>) -> Result<Self, String> {
         let found = files.find(Sort::Validation, "gpgpu-sim-4.2.yaml");
         let path = found.map_err(|missing| missing.to_string())?;

@@ -1,8 +1,9 @@
-//! How close a machine comes to measurements of another simulator: the reference kernels and the probes, run on the
-//! machines that it has as well, beside the figures that are kept in `experiments/validation`.
+//! Comparison of machines with measurements of another simulator: the reference kernels and the probes, run on the machines
+//! that both simulators have, beside the figures in `experiments/validation`.
 //!
 //! A kernel is run to its end first, with its results compared. A second run ends with the last launch, so that its counts
-//! hold nothing of the copies back; where launches come before, a third run's counts up to there are taken off.
+//! exclude the copies back; if launches precede the measured ones, the counts of a third run up to that point are
+//! subtracted.
 
 mod figures;
 mod measured;
@@ -23,7 +24,7 @@ pub use measured::{Measured, MeasuredMachine};
 pub use page::page;
 pub use probes::{PROBES, latencies};
 
-/// One figure of both simulators.
+/// One quantity, as measured by both simulators.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The machine.
@@ -38,7 +39,7 @@ pub struct Row {
     pub theirs: f64,
     /// The allowed difference.
     pub limit: f64,
-    /// The reason for a larger one, if it is known.
+    /// Reason for a difference beyond the limit, if it is known.
     pub cause: Option<String>,
 }
 
@@ -60,9 +61,10 @@ impl Row {
     }
 }
 
-/// How far a figure may be apart, where `accesses` of the L2 belong to it: latencies of steps and cycles of kernels by their
-/// share, instructions and accesses of the L1 not at all, and traffic to memory by its share or by a
-/// hundredth of the accesses, which is nothing where all find their data in the L2.
+/// Largest accepted difference of a figure, to which `accesses` of the L2 belong: zero for instructions; a share of the
+/// figure for latencies of steps, cycles of kernels, accesses and misses of the L1, and accesses of the L2; and for memory
+/// traffic a share of it or a hundredth of the accesses, whichever is larger, since traffic may be zero where all data hit
+/// in the L2.
 fn limit(quantity: &str, theirs: f64, accesses: f64) -> f64 {
     match quantity {
         "cycles" => 0.15 * theirs,
@@ -82,14 +84,14 @@ pub struct Speed {
     pub of: String,
     /// Cycles simulated.
     pub cycles: f64,
-    /// Processor seconds for them, of all threads.
+    /// Processor seconds of this simulator for these cycles, of all threads.
     pub ours: f64,
     /// Processor seconds that the other simulator takes on a computer like this one, by the calibration loop beside the run.
     pub theirs: f64,
 }
 
 impl Speed {
-    /// How many times as fast this is.
+    /// Speed of this simulator relative to the other.
     pub fn ratio(&self) -> f64 {
         self.theirs / self.ours
     }
@@ -104,10 +106,10 @@ pub struct Validation {
     pub speeds: Vec<Speed>,
 }
 
-/// Runs everything that `measured` has, for the project that lies in a folder; if speed counts, as often as it takes to measure it.
+/// Runs everything in `measured`, for the project in a folder; if speed is measured, often enough to measure it.
 ///
 /// # Errors
-/// When a run cannot begin, fails, or computes something wrong.
+/// If a run cannot begin, fails, or computes a wrong result.
 pub fn validate(
     measured: &Measured,
     speed: bool,

@@ -51,7 +51,7 @@ pub fn page(validation: &Validation) -> String {
     out
 }
 
-/// Whole numbers as they are, others with one decimal.
+/// Formats whole numbers without decimals, others with one.
 pub(super) fn number(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value}") } else { format!("{value:.1}") }
 }

@@ -13,9 +13,10 @@ use super::{request, verified};
 pub struct Probe {
     /// The application.
     pub application: &'static str,
-    /// Its settings, and those of the machine.
+    /// Settings of the probe, and of the machine.
     sets: &'static [&'static str],
-    /// Names, where the shorter of the two launches is, and by how many steps the longer one exceeds it.
+    /// Name of each latency, position of the shorter of its two launches, and number of steps by which the
+    /// longer one exceeds it.
     names: &'static [(&'static str, usize, u32)],
 }
 
@@ -58,7 +59,7 @@ pub static PROBES: [Probe; 5] = [
     },
     Probe { application: "probe-chase", sets: &["app.size=l1"], names: &[("chase L1", 1, 256)] },
     Probe { application: "probe-chase", sets: &["app.size=l2"], names: &[("chase L2", 1, 512)] },
-    // The ring is smaller than an L2, so it must not lie there.
+    // The ring is smaller than an L2, so the copy must not put it there.
     Probe {
         application: "probe-chase",
         sets: &["app.size=dram", "gpu.l2.warm_on_copy=off"],
@@ -85,10 +86,11 @@ fn cycles(
     Ok(bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
 }
 
-/// Core cycles of one step, by name, on a machine with settings. Probes of which nothing is wanted are not run.
+/// Core cycles of one step, by name, on a machine with settings. Probes without a requested latency are not
+/// run.
 ///
 /// # Errors
-/// When a run cannot begin, fails, or computes something wrong.
+/// If a run cannot begin, fails, or computes a wrong result.
 pub fn latencies(
     machine: &str,
     sets: &[String],

@@ -26,20 +26,20 @@ pub use signals::main;
 
 /// Exit status: finished, and verified where there was something to verify.
 pub const SUCCESS: u8 = 0;
-/// Exit status: the results are not as expected, or what was compared differs.
+/// Exit status: the results are not as expected, or the compared runs differ.
 pub const NOT_VERIFIED: u8 = 1;
 /// Exit status: bad input, or a run that failed or hung.
 pub const FAILURE: u8 = 2;
 /// Exit status: ended by Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
 
-/// Where a command speaks to.
+/// Outputs of a command.
 pub struct Console<'a> {
     /// Results.
     pub out: &'a mut dyn Write,
     /// Progress, notes and problems.
     pub err: &'a mut dyn Write,
-    /// Someone watches `err`: progress is shown and problems are drawn.
+    /// `err` is a terminal: progress is shown and problems are drawn.
     pub interactive: bool,
     /// Set by someone else to end a run.
     pub interrupt: Arc<AtomicBool>,
@@ -71,7 +71,7 @@ pub const PAPERS: &[Extension] = &[
     counterpoint_narrow_tasks::register,
 ];
 
-/// Runs the command that the arguments name (the first is the program's own name), with what extensions bring along, and
+/// Runs the command that the arguments name (the first is the program's own name), with the entries of extensions, and
 /// returns the exit status.
 pub fn main_with(
     extensions: &[Extension],

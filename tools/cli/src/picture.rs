@@ -28,7 +28,7 @@ const COLOURS: [(&str, &str); 7] = [
 ];
 
 const BORDER: f64 = 10.0;
-/// How far the boxes of an array's further elements look out.
+/// Offset at which the boxes of an array's further elements show behind the first.
 const STACK: f64 = 4.0;
 
 /// Draws a machine.

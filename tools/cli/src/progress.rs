@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::table::amount;
 
-/// How often the line is drawn.
+/// Interval between redraws of the line.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(200);
 pub(crate) const STEPS: u64 = 1000;
 
@@ -51,7 +51,7 @@ pub(crate) fn bar() -> ProgressBar {
     bar
 }
 
-/// How long the rest will take, if enough is done to say so.
+/// Remaining time in words, if enough is done for an estimate.
 pub(crate) fn left(share: f64, elapsed: Duration) -> String {
     // The first percents say little about the rest.
     if share <= 0.02 {

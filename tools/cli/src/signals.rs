@@ -12,7 +12,7 @@ use counterpoint_framework::model::Extension;
 
 use crate::{Console, INTERRUPTED, main_with};
 
-/// The whole command with what extensions bring along. The `main` of a crate of one's own is this and nothing else.
+/// The whole command with the entries of extensions. The `main` of a user's crate is a call of this function and nothing else.
 ///
 /// ```no_run
 /// fn main() -> std::process::ExitCode {
@@ -22,7 +22,7 @@ use crate::{Console, INTERRUPTED, main_with};
 pub fn main(extensions: &[Extension]) -> ExitCode {
     let flags: [Arc<AtomicBool>; 3] = Default::default();
     let [listens, interrupt, abandon] = flags.clone();
-    // Where no handler can be set, a signal ends the process at once, as it always does.
+    // If no handler can be set, a signal ends the process at once, as by default.
     if let Ok(mut signals) = Signals::new(wanted()) {
         std::thread::spawn(move || signals.forever().for_each(|_| end(&flags)));
     }
@@ -32,12 +32,13 @@ pub fn main(extensions: &[Extension]) -> ExitCode {
     ExitCode::from(main_with(extensions, std::env::args_os(), &mut console))
 }
 
-/// Ctrl-C, what batch systems send before they kill, and what the end of a terminal sends, unless it is to be ignored (`nohup`).
+/// Signals that end a run: Ctrl-C, the signal that batch systems send before they kill, and that of the end of a terminal, unless it is
+/// ignored (`nohup`).
 fn wanted() -> Vec<i32> {
     if is_ignored(SIGHUP) { vec![SIGINT, SIGTERM] } else { vec![SIGINT, SIGTERM, SIGHUP] }
 }
 
-/// Whether the process was begun with a signal ignored, as Linux tells it.
+/// Whether the process was started with a signal ignored, as reported by Linux.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask =

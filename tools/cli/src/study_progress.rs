@@ -11,8 +11,8 @@ use indicatif::{MultiProgress, ProgressBar};
 
 use crate::progress::{INTERVAL, STEPS, bar, left, to_go};
 
-/// Does something while lines on standard error tell how far its points are: bars for someone who watches, else a line
-/// when a point ends; nothing if it is to be `quiet`.
+/// Executes `work` while standard error shows the progress of its points: bars on a terminal, otherwise a line when a
+/// point ends; nothing if `quiet`.
 pub(crate) fn watch<T>(
     study: &Study,
     board: &Board,
@@ -45,7 +45,7 @@ struct Lines<'a> {
     begun: Instant,
     all: MultiProgress,
     total: Option<ProgressBar>,
-    /// For each point, its line, when it came up, and how long the rest takes.
+    /// Line of each running point, the time at which it appeared, and the forecast of its rest.
     running: BTreeMap<usize, (ProgressBar, Instant, Option<Forecast>)>,
     /// Points whose end has been told.
     told: Vec<bool>,

@@ -190,7 +190,7 @@ fn launches(launched: &[Launched], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// How fast the simulator was.
+/// Prints the speed of the simulator.
 fn speed(summary: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     let seconds = summary.wall.as_secs_f64();
     write!(out, "  wall time    {seconds:.3} s")?;

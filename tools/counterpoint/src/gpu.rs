@@ -39,7 +39,8 @@ pub mod mmu {
     pub use counterpoint_hardware::gpu::mmu::authority::{Authority, Outbox, Tables};
 }
 
-/// The throughput model of a GPU, with kernels as state machines. It is unstable: a change of it changes no version.
+/// The throughput model of a GPU, with kernels as state machines. The model is unstable: a change of it does
+/// not change the version.
 pub mod throughput_model {
     #[doc(inline)]
     pub use counterpoint_hardware::gpu::model::ThroughputModel;

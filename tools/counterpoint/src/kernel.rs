@@ -1,7 +1,7 @@
-//! Ports and processes: what the `run` of a component waits for, and how a run ends.
+//! Ports and processes: the waits in the `run` of a component, and the end of a run.
 //!
-//! A component receives through [`In`] and sends through [`Out`]; [`any()`] and [`first()`] wait for several of them. Time passes
-//! while it waits, and at no other place.
+//! A component receives through [`In`] and sends through [`Out`]; [`any()`] and [`first()`] wait for several of them. Simulated
+//! time passes during these waits, and nowhere else.
 
 #[doc(inline)]
 pub use counterpoint_framework::kernel::{

@@ -65,12 +65,12 @@
 //! assert!(registry.catalogue.get("example/delay").is_some());
 //! ```
 //!
-//! From version 0.2 on the names here follow semantic versioning: a change of one changes the second number of the version. The crates
-//! that they come from are internal, and all else that those make public may change with any version.
+//! From version 0.2 on the names here follow semantic versioning: a change of one changes the second number of the version. These names
+//! come from internal crates, whose other public items may change with any version.
 //!
-//! Two other crates may stand beside this one. `counterpoint-cli` is the `counterpoint` command, which the `main` of an extension calls with
-//! what it registers; papers stand between the two. `counterpoint-archive` packs files in a build script, which would otherwise have to
-//! build the simulator.
+//! An extension may depend on two other crates. `counterpoint-cli` is the `counterpoint` command, which the `main` of an extension calls
+//! with its registrations; crates of papers may come in between. `counterpoint-archive` packs files in a build script, which would
+//! otherwise have to build the simulator.
 
 pub mod application;
 pub mod component;

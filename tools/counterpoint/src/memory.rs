@@ -1,9 +1,9 @@
-//! Memory: hashes of addresses, and policies of DRAM channels and of caches, which another crate adds to.
+//! Memory: hashes of addresses, and policies of DRAM channels and of caches; another crate can add members.
 //!
 //! Each trait is a family. A member is a [`Variant`](crate::component::Variant), or with ports and statistics of its own an
 //! [`Equipped`](crate::component::Equipped), and a machine file chooses it by its name.
 
-/// Where addresses lie: hashes that choose slice and channel.
+/// Address map: hashes that choose slice and channel.
 pub mod address_map {
     #[doc(inline)]
     pub use counterpoint_hardware::memory::address_map::hash::{SliceFunction, SliceHash, SliceParts};

@@ -1,10 +1,10 @@
-//! Builds the library that programs load, and three of CUDA's names that lead to it.
+//! Builds the library that programs load, and three stubs under CUDA's names that lead to it.
 //!
-//! The library is compiled by `rustc` alone, in a second. Its functions are those that the server has, as its sources name them, second forms of
-//! them, and those that it refuses by name.
+//! The library is compiled by `rustc` alone, in a second. The library has the functions of the server, as the server's sources name them,
+//! their variants, and the functions that the server refuses by name.
 //!
-//! A library can have one name, and programs ask for `libcudart.so.11.0`, `.12` or `.13`, each with a version of its own for all
-//! functions. So each of the three is empty, has that name and that version, and needs the one that has the functions.
+//! A library can have one name, and programs ask for `libcudart.so.11.0`, `.12` or `.13`, each with a version of its own for all functions.
+//! Each of the three stubs is therefore empty, has that name and that version, and depends on the library that has the functions.
 
 use std::collections::BTreeSet;
 use std::env;

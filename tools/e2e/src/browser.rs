@@ -32,7 +32,7 @@ impl Browser {
     }
 
     pub(crate) fn picture(&self, url: &str, screen: Screen, path: &Path) -> Result<(), String> {
-        // One that an earlier run left would hide that there is none now.
+        // A picture of an earlier run would hide that this run made none.
         let _ = std::fs::remove_file(path);
         let path = std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let mut argument = OsStr::new("--screenshot=").to_owned();
@@ -53,7 +53,7 @@ impl Browser {
     ) -> Result<Output, String> {
         let profile = tempfile::tempdir().map_err(|error| format!("no folder for the browser: {error}"))?;
         let mut command = Command::new(self.0);
-        // Without its sandbox, which it cannot have as root in a container; it sees our own page only.
+        // The browser runs without its sandbox, which is not available to root in a container; it loads our own page only.
         command.args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]);
         command.arg(format!("--window-size={width},{height}"));
         command.arg(format!("--virtual-time-budget={PATIENCE}"));

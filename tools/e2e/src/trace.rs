@@ -103,7 +103,7 @@ impl Shown {
     }
 }
 
-/// All of `words` are in `text`, each behind the one before.
+/// Checks that all of `words` are in `text`, in this order.
 fn expect(text: &str, words: &[&str], place: &str) -> Result<(), String> {
     let mut rest = text;
     for word in words {

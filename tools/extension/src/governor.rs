@@ -3,7 +3,7 @@ use counterpoint::component::{Component, Context, Counter, Invalid, Params, Port
 use counterpoint::kernel::{Fault, Message, Out};
 use counterpoint::time::Cycles;
 
-/// From the governor: the number of SMs that may have blocks.
+/// Message of the governor: the number of SMs that may have blocks.
 #[derive(Clone, Debug, Hash)]
 pub struct Limit(pub u32);
 

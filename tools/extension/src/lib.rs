@@ -1,4 +1,4 @@
-//! An extension: SMs that become available one after another, and the parts to try that out.
+//! An extension: SMs that become available one after another, with the parts for that experiment.
 //!
 //! A governor (`governor`) says how many SMs may have blocks. The CTA policy `governed` listens to it through a port of its own, and
 //! `overlays/governed.yaml` brings both into any machine with a GPU. `youngest` is a warp scheduler, `stepwise` a runtime,
@@ -24,7 +24,7 @@ use counterpoint::memory::cache::{Prefetcher, Replacement};
 use counterpoint::memory::dram::DramScheduler;
 use counterpoint::network::Topology;
 
-/// Registers all of it.
+/// Registers the parts of this crate.
 pub fn register(registry: &mut Registry) {
     registry.component::<governor::Governor>();
     registry.equipped::<dyn CtaPolicy, governed::Governed>();

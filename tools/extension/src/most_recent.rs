@@ -6,7 +6,7 @@ use counterpoint::memory::cache::Replacement;
 /// The policy `most-recent`, for loops over a little more than a cache holds.
 #[derive(Default)]
 pub struct MostRecent {
-    /// For each way, the number of its last use.
+    /// Number of the last use of each way.
     uses: Vec<u64>,
     count: u64,
 }

@@ -26,7 +26,7 @@ impl WarpPolicy for Youngest {
         youngest(warps, warps.ready)
     }
 
-    /// Those that are younger than the warp that is picked.
+    /// Warps that are younger than the picked warp.
     fn looks_at(&self, warps: &View<'_>, others: u64) -> u64 {
         let Some(picked) = youngest(warps, warps.ready) else { return others };
         let younger = |slot: &u32| warps.ages[*slot as usize] > warps.ages[picked as usize];

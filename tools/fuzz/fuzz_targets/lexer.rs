@@ -1,4 +1,4 @@
-//! Tokens of any text lie in it one behind another up to its end; a refusal names lines that exist.
+//! Tokens of any text follow one another without overlap up to its end; a refusal names existing lines.
 #![no_main]
 
 use counterpoint_ptx::lexer::{TokenKind, tokenize};

@@ -1,7 +1,7 @@
 //! The table: medians, ratios of our kernel to the others, and the machine that they were measured on.
 //!
 //! A ratio is the median of the ratios of each round, not a ratio of medians: a disturbance of the machine
-//! slows both sides of it.
+//! slows both sides of a ratio.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -58,7 +58,7 @@ impl Table {
         text
     }
 
-    /// For `framework/benches/peers.md`.
+    /// Text of `framework/benches/peers.md`.
     pub(crate) fn markdown(&self) -> String {
         let mut text = String::from("# The kernel beside its peers\n\nWritten by `cargo xtask bench-peers`");
         let compiler = version("g++", "--version");

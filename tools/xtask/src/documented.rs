@@ -158,7 +158,7 @@ fn without_comment(line: &str) -> &str {
     line[..end].trim_end()
 }
 
-/// The same command at the small scale of its study.
+/// The command at the small scale of its study.
 fn smaller(command: &str) -> String {
     LARGE.iter().fold(command.to_owned(), |command, scale| {
         let command = command.replace(&format!("--scale {scale}"), "--scale small");

@@ -9,7 +9,7 @@ use std::process::Command;
 /// The folder of the pictures of the pages.
 const PICTURES: &str = "target/e2e/pictures";
 
-/// Has `tools/e2e` look at the command's exports: the given command, or one that is built for it.
+/// Runs `tools/e2e` on the exports of the given command, or of a command built for the test.
 pub(crate) fn run(counterpoint: Option<&str>) -> Result<(), String> {
     let root = crate::tree::root()?;
     if counterpoint.is_none() {

@@ -24,7 +24,7 @@ pub(crate) struct Compilers<'a> {
     pub(crate) python: Option<&'a str>,
 }
 
-/// The folders of kernels, or the one that is asked for, if it is there.
+/// Folders of kernels, or the requested one, if it exists.
 pub(crate) fn folders(root: &Path, only: Option<&str>) -> Result<Vec<PathBuf>, String> {
     let mut folders = crate::ptx::entries(&root.join("tests/front_ends"))?;
     folders.retain(|folder| folder.is_dir());

@@ -10,7 +10,7 @@ use super::speeds::output;
 /// Bytes that the program may have, in the release profile.
 const MOST_BYTES: u64 = 25_000_000;
 
-/// What is called, in order, and a part of what it must print.
+/// Calls in order, each with a part of its expected output.
 const CALLS: &[(&str, &str)] = &[
     ("list", "crcs-64sm-pcie3-ssd"),
     ("list machines --paths", "built-in:topologies/systems/tiny.yaml"),

@@ -1,5 +1,5 @@
-//! `cargo xtask lines`: lines of Rust by crate, without blank ones: product, comments, tests. Generated files have no part in it, as no
-//! Rust is generated.
+//! `cargo xtask lines`: lines of Rust by crate, without blank ones: product, comments, tests. No Rust is generated, so no file is
+//! excluded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -21,7 +21,7 @@ struct Case {
     ends: u32,
     pattern: &'static str,
     flits: u32,
-    /// The same network for BookSim, where it has one.
+    /// Equivalent network of BookSim, if one exists.
     peer: Option<&'static str>,
 }
 
@@ -132,7 +132,8 @@ struct Figures {
 }
 
 impl Figures {
-    /// Its cells of the table. Beyond saturation a mean latency grows with the time that is measured, and says nothing.
+    /// Cells of the figures in the table. Beyond saturation a mean latency grows with the measured time, and
+    /// has no meaning.
     fn cells(&self, load: f64) -> String {
         let is_stable = self.accepted > 0.93 * load;
         let latency = if is_stable { format!("{:.1}", self.latency) } else { "–".to_owned() };
@@ -177,7 +178,7 @@ fn theirs(case: &Case, network: &str, load: &str, folder: &Path) -> Result<Figur
     std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
     let mut command = Command::new(folder.join("src/booksim"));
     let run = command.arg(&file).output().map_err(|error| format!("{}: {error}", folder.display()))?;
-    // It fails where it calls a load unstable, and has printed its figures all the same.
+    // BookSim exits with an error for an unstable load, but prints its figures nevertheless.
     let text = String::from_utf8_lossy(&run.stdout);
     let lines: Vec<&str> = text.lines().collect();
     let value = |line: Option<&&str>, what: &str| {

@@ -1,7 +1,7 @@
 //! `cargo xtask pgo`: builds the command with a profile of its own runs (profile-guided optimisation), for studies of hours.
 //!
-//! The program is built with counters, runs some applications, and is built once more with the counts. Results do not depend on it:
-//! the hash of a run that is not among these is compared. It needs `llvm-profdata` of the LLVM that the compiler has:
+//! The program is built with counters, runs some applications, and is built once more with the counts. Results do not depend on the
+//! profile: the hash of a run outside the profile is compared. The build needs `llvm-profdata` of the compiler's LLVM version:
 //! `rustup component add llvm-tools`, or a package such as Debian's `llvm-22`.
 
 use std::path::{Path, PathBuf};

@@ -27,7 +27,7 @@ pub(crate) const CLANG_FLAGS: [&str; 8] = [
     "-O2",
 ];
 
-/// Architectures for clang; newer versions refuse the older one, which is then left as it is.
+/// Architectures for clang; newer versions of clang refuse `sm_20`, whose files then stay as they are.
 const CLANG_ARCHITECTURES: [&str; 2] = ["sm_20", "sm_35"];
 
 /// Reaches NVRTC through ctypes, so that nothing has to be linked.
@@ -150,7 +150,7 @@ fn compile_all(request: &Ptx, root: &Path) -> Result<(), String> {
     crate::front_ends::run(&front_ends, &compilers)
 }
 
-/// The applications that have CUDA C, those of papers too, or the one that is asked for.
+/// Applications with CUDA C, including those of papers, or the requested one.
 fn folders(root: &Path, only: Option<&str>) -> Result<Vec<PathBuf>, String> {
     let root = root.join("experiments");
     let papers = entries(&root.join("papers"))?.into_iter().map(|paper| paper.join("applications"));
@@ -200,7 +200,7 @@ fn targets<'a>(
     Ok(targets)
 }
 
-/// The same with the folders of the files, which are made if they are not there.
+/// The targets, after creating the missing folders of their files.
 fn made(targets: Vec<(&Path, PathBuf)>) -> Result<Vec<(&Path, PathBuf)>, String> {
     for folder in targets.iter().filter_map(|(_, target)| target.parent()) {
         std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;

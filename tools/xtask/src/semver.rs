@@ -1,8 +1,8 @@
 //! Compares the façade `counterpoint` with the last version: `cargo xtask semver`, and part of `cargo xtask slow`.
 //!
-//! `cargo-semver-checks` looks at one crate at a time and does not follow what a façade exports from others. So the names of the
-//! façade are compared here, and `cargo-semver-checks` looks at the crates that the names come from: of its findings, those about an exported
-//! name count. A name that such a crate has twice, exported and not, counts for both.
+//! `cargo-semver-checks` looks at one crate at a time and does not follow what a façade exports from others. The names of the façade are
+//! therefore compared here, and `cargo-semver-checks` checks the crates that the names come from; only its findings about exported names
+//! count. A finding about a name that a crate has twice, exported and not, counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

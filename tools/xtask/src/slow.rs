@@ -1,6 +1,7 @@
 //! Runs what takes too long for `cargo test`: `cargo xtask slow`, or a tenth of it, `cargo xtask slow --tenth SEED`.
 //!
-//! A slow test is in a module `slow`, the last one of its file, and ignored. A smaller one beside it holds the same line every time.
+//! A slow test is ignored, and is in a module `slow`, the last one of its file. A smaller test beside it
+//! checks the same property in every run.
 
 use std::process::Stdio;
 

@@ -13,7 +13,7 @@ pub(crate) const FEATURES: &str = "default-features = true";
 
 /// Writes the crate with a command that is there, builds it on a checkout, and runs its machine.
 pub(crate) fn run(root: &Path, command: &Path) -> Result<(), String> {
-    // The same folder each time for a checkout, so that what is built of the crate takes the place of what was.
+    // Each checkout always uses the same folder, so that a build of the crate replaces the previous one.
     let name = format!("counterpoint-starter{}", root.display().to_string().replace('/', "-"));
     let folder = std::env::temp_dir().join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -27,9 +27,9 @@ fn build(root: &Path, command: &Path, folder: &Path) -> Result<(), String> {
     let mut new = Command::new(command);
     output(new.current_dir(folder).args(["new", "component", NAME, "--checkout"]).arg(root))?;
     let own = folder.join(NAME);
-    // As it is written, all its versions and features are found.
+    // Cargo resolves all versions and features of the manifest as it is written.
     output(Command::new("cargo").current_dir(&own).args(["metadata", "--format-version", "1"]))?;
-    // With the extension's lock file and the features of the release build, no library is built a second time.
+    // The extension's lock file and the features of the release build avoid a second build of any library.
     std::fs::copy(root.join("tools/extension/Cargo.lock"), own.join("Cargo.lock"))
         .map_err(|error| format!("tools/extension/Cargo.lock: {error}"))?;
     let manifest = own.join("Cargo.toml");

@@ -59,7 +59,7 @@ pub(crate) fn timed(arguments: &[&str], all: bool) -> Result<Vec<Timed>, String>
     Ok(read.tests)
 }
 
-/// What has been read of the binaries' output.
+/// State of reading the binaries' output.
 #[derive(Default)]
 struct Read {
     package: String,

@@ -53,7 +53,7 @@ impl Times {
         let place = std::env::temp_dir().join(format!("counterpoint-times-{}", std::process::id()));
         let what = if self.what.is_empty() { What::value_variants().to_vec() } else { self.what };
         let rows = what.into_iter().map(|what| time(what, &root, &place)).collect::<Result<String, _>>();
-        // What was measured stays, whether or not the folder can be removed.
+        // The measurements are kept, whether or not the folder can be removed.
         let _ = std::fs::remove_dir_all(&place);
         let rows = rows?;
         report(&rows);
@@ -86,7 +86,7 @@ fn time(what: What, root: &Path, place: &Path) -> Result<String, String> {
     Ok(format!("| {commit} | `{}` | {seconds:.0} | {busy:.0} |\n", what.words().join(" ")))
 }
 
-/// Runs a command in a folder that knows nothing of the build that runs this one.
+/// Runs a command in a folder, without the environment of the build that runs this program.
 fn go(words: &[&str], folder: &Path, log: &PathBuf) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", words[0]);
     let output = File::create(log).map_err(|error| format!("{}: {error}", log.display()))?;

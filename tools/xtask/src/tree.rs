@@ -10,7 +10,7 @@ use crate::speeds::output;
 
 pub(crate) struct Crate {
     pub(crate) name: String,
-    /// Its folder, relative to the root.
+    /// Folder of the crate, relative to the root.
     pub(crate) folder: PathBuf,
     /// Crates of the workspace that it uses, for its tests too.
     uses: BTreeSet<String>,

@@ -12,7 +12,7 @@ const CHECKOUT: &str = "../counterpoint/";
 /// Makes the crate, tests it, and runs its command on the page's machine.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let page = std::fs::read_to_string(root.join(PAGE)).map_err(|error| format!("{PAGE}: {error}"))?;
-    // The same folder each time for a checkout, so that a build of the crate replaces the one before.
+    // Each checkout always uses the same folder, so that a build of the crate replaces the previous one.
     let name = format!("counterpoint-tutorial{}", root.display().to_string().replace('/', "-"));
     let folder = std::env::temp_dir().join(name);
     let result = make(&page, root, &folder).and_then(|()| {

@@ -59,7 +59,7 @@ pub struct Storage {
 /// Additional storage of CRCS and PPCS in a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Its SMs.
+    /// SMs of the GPU.
     pub sms: u64,
     /// Entries of each TLB.
     pub entries: u64,
@@ -67,7 +67,7 @@ pub struct Cost {
     pub kernels: u64,
     /// Pages of the device memory.
     pub pages: u64,
-    /// Its other storage.
+    /// Other storage of the GPU.
     pub storage: Storage,
 }
 
@@ -77,14 +77,14 @@ impl Storage {
         sms * (self.l1 + self.shared + self.read_only) + self.l2
     }
 
-    /// With the shared memory and the read-only cache that section 5.4 assumes.
+    /// This storage with the shared memory and the read-only cache that section 5.4 assumes.
     pub fn assumed(&self) -> Storage {
         Storage { shared: ASSUMED_SHARED, read_only: ASSUMED_READ_ONLY, ..*self }
     }
 }
 
 impl Cost {
-    /// Of a machine with one GPU whose SMs have TLBs.
+    /// Cost of CRCS and PPCS on a machine with one GPU whose SMs have TLBs.
     ///
     /// # Errors
     /// A sentence about the part that the machine lacks.
@@ -132,7 +132,7 @@ impl Cost {
         self.sms * self.tlb() + self.scheduler(fields)
     }
 
-    /// Its share of a GPU with this storage.
+    /// Fraction of `storage` that fields of these widths need.
     pub fn share(&self, fields: &[FieldBits], storage: &Storage) -> f64 {
         self.bytes(fields) as f64 / storage.bytes(self.sms) as f64
     }

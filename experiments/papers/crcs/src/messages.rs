@@ -6,16 +6,16 @@ use counterpoint::kernel::Message;
 use counterpoint::messages::extra::Payload;
 use counterpoint::messages::launch::{Launch, LaunchId};
 
-/// From the MMU to the CTA scheduler: an available page has another owner. Pages are available when the
-/// host's copies have arrived, and if the host copies nothing there, when their first owner has handed them
-/// over.
+/// From the MMU to the CTA scheduler: an available page has another owner. A page becomes available when the
+/// host's copies to it have arrived; a page that the host does not copy to becomes available when its first
+/// owner hands it over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PageMoved {
-    /// The owner before; nobody, if the page has become available now.
+    /// Previous owner; `None` if the page becomes available with this message.
     pub from: Option<LaunchId>,
     /// The owner now; nobody, if no kernel will touch it any more.
     pub to: Option<LaunchId>,
-    /// It has become available.
+    /// The page has become available with this message.
     pub appears: bool,
 }
 
@@ -38,7 +38,8 @@ impl Payload for Progress {
     }
 }
 
-/// On a gated launch: nobody can tell which pages it accesses. It runs alone among the kernels whose pages are tracked.
+/// Tag of a gated launch whose accessed pages cannot be determined. The launch runs alone among the kernels
+/// whose pages are tracked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Irregular;
 

@@ -223,7 +223,7 @@ fn page(page: u64, kernel: u32, granted: bool) -> MmuReply {
     MmuReply::Page { page, launch: LaunchId(kernel), granted }
 }
 
-/// From a request to device memory to the answer.
+/// Cycles from a request to device memory to its answer.
 const MEMORY: u64 = 50;
 
 /// The messages of an MMU to two SMs, the scheduler and the command processor.

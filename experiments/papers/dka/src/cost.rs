@@ -1,8 +1,9 @@
 //! Storage cost of DKA and the labelled L2, computed as the paper does (Mu et al., IEICE 2013, section 3.3):
 //! tables of the allocator, and labels of L2 lines.
 //!
-//! Two things of the paper's sum do not hold here. Its 12 K lines of 768 KB have 64 bytes; lines have 128 bytes here. And its labels
-//! begin as -1, for which eight kernels and 32 streams leave no room in eight bits: a ninth says whether a label means anything.
+//! Two assumptions of the paper's sum do not hold here. The paper's 12 K lines of 768 KB have 64 bytes; lines have 128 bytes here.
+//! The paper's labels begin as -1, for which eight kernels and 32 streams leave no room in eight bits: a ninth bit says whether a
+//! label is valid.
 
 use counterpoint::component::Component;
 use counterpoint::cost::{CostReport, FieldBits, Table, bits, l2, named, of_kind, one, parameter, width};
@@ -35,16 +36,16 @@ pub const PUBLISHED_LINE: u64 = 64;
 /// Additional storage of DKA in a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Its SMs.
+    /// SMs of the GPU.
     pub sms: u64,
-    /// Tables of the allocator, besides the one with interpolated values.
+    /// Tables of the allocator, besides the table of interpolated values.
     pub tables: u64,
     /// Bytes of the whole L2.
     pub l2: u64,
 }
 
 impl Cost {
-    /// Of a machine with one GPU that has an allocator.
+    /// Cost of the allocator and of the labels on a machine with one GPU that has an allocator.
     ///
     /// # Errors
     /// A sentence about the part that the machine lacks.
@@ -83,7 +84,7 @@ impl Cost {
         (bytes, bytes as f64 / self.l2 as f64)
     }
 
-    /// The same for lines as they are here, with the bit that says whether a label means anything.
+    /// Bytes of labels for this simulator's lines, each label with its valid bit, and their fraction of the L2.
     pub fn here(&self) -> (u64, f64) {
         let bytes = self.labels(LINE, bits(&LABEL_FIELDS) + 1);
         (bytes, bytes as f64 / self.l2 as f64)

@@ -14,8 +14,8 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.equipped::<dyn LineRule, Labels>();
 }
 
-/// Kernel and stream in the bits that an L2 line has for them, 3 and 5, and one that says whether they mean anything: the
-/// paper's -1 does not fit into eight bits.
+/// Label of an L2 line: kernel (3 bits), stream (5 bits) and a valid bit. The paper's -1 for "no label" does not fit into
+/// eight bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskLabel(u16);
 
@@ -36,14 +36,14 @@ impl TaskLabel {
         TaskLabel(Self::VALID | (kernel << Self::STREAM_BITS | stream) as u16)
     }
 
-    /// The same of a pipeline's last kernel. Requests say so; a line that keeps it as one more bit protects
-    /// lines that a kernel reads.
+    /// This label, marked as that of the pipeline's last kernel. Requests carry the mark; an L2 that keeps it as one more
+    /// bit per line protects lines that a kernel reads.
     #[must_use]
     pub const fn last(self) -> Self {
         TaskLabel(self.0 | Self::LAST)
     }
 
-    /// Whether a kernel will read lines with it.
+    /// Whether a kernel will read lines with this label.
     pub fn is_produced(self) -> bool {
         self.0 & (Self::VALID | Self::LAST) == Self::VALID
     }
@@ -66,7 +66,7 @@ impl From<LineTag> for TaskLabel {
     }
 }
 
-/// From the CTA scheduler to the slices of the L2: lines with this label are written back and dropped.
+/// Message from the CTA scheduler to the slices of the L2: lines with this label are written back and dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flush(pub TaskLabel);
 

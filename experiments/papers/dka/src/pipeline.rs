@@ -17,11 +17,11 @@ pub struct Task {
     pub kernels: u32,
     /// The batch, from 0.
     pub batch: u32,
-    /// In which step it runs, from 0.
+    /// Step in which the task runs, from 0.
     pub step: u32,
     /// Number of launches in that step.
     pub members: u32,
-    /// Of two launches that run together, the kernel whose successor the other one is.
+    /// First kernel of the pair that runs together: its successor is the other one.
     pub first: u32,
 }
 
@@ -44,7 +44,7 @@ impl Task {
 /// Times of a pair's kernels in their last run, in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Measured {
-    /// One after the other, each on all SMs.
+    /// The kernels ran one after the other, each on all SMs.
     Alone {
         /// The first kernel of the pair.
         first: u64,
@@ -62,14 +62,14 @@ pub enum Measured {
     },
 }
 
-/// From the CTA scheduler to the kernel allocator: a pair of kernels is about to run.
+/// Message from the CTA scheduler to the kernel allocator: a pair of kernels is about to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Round {
     /// The table of the pair: the number of its first kernel.
     pub table: u32,
     /// SMs that the two share.
     pub sms: u32,
-    /// Its last times.
+    /// Last times of the pair.
     pub measured: Measured,
 }
 

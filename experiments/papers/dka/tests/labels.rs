@@ -16,7 +16,7 @@ fn by(kernel: u32, batch: u32, request: MemRequest) -> MemRequest {
     MemRequest { label, ..request }
 }
 
-/// The same of the last kernel of a pipeline.
+/// A request with the label of the last kernel of a pipeline.
 fn by_last(kernel: u32, batch: u32, request: MemRequest) -> MemRequest {
     let label = Label { kernel: kernel + 1, stream: 1, tag: TaskLabel::new(kernel, batch).last().into() };
     MemRequest { label, ..request }
@@ -190,7 +190,7 @@ fn what_the_last_kernel_writes_makes_room_for_what_a_kernel_will_read() {
     let (all, produced) = (of("tags: { labels: { keep: all } }"), of("tags: labels"));
     assert_eq!((all.writes(), all.reads()), (vec![(20, 0)], vec![(20, 1024), (100, 0)]));
     assert_eq!((produced.writes(), produced.reads()), (vec![(20, 512)], vec![(20, 1024)]));
-    // Both are flushed by their labels.
+    // Both lines are flushed by their labels.
     let flushes = vec![(200, flush(0, 2)), (300, Flush(TaskLabel::new(1, 1).last()))];
     let script = script[..2].to_vec();
     assert_eq!(run("tags: labels", script, flushes).writes(), [(200, 0), (300, 512)]);

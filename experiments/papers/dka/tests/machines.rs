@@ -109,7 +109,7 @@ struct Ran {
     sms: u64,
 }
 
-/// By step the launches that ran in it.
+/// Launches of each step.
 fn steps(summary: &RunSummary) -> BTreeMap<u64, Vec<Ran>> {
     let mut steps = BTreeMap::<u64, Vec<Ran>>::new();
     for span in summary.report.trace.spans.iter().filter(|span| span.level == Level::Kernels) {

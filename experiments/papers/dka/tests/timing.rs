@@ -37,7 +37,7 @@ fn of_task(id: u32, grid: u32, task: Task) -> Arc<Launch> {
 
 /// Result of a schedule.
 struct Ran {
-    /// For each SM, launches and blocks, and when they were given to it.
+    /// Launches and blocks of each SM, and the times at which the SM received them.
     given: Vec<Vec<(u64, (u32, u32))>>,
     asked: Vec<(u64, Round)>,
     flushed: Vec<(u64, Flush)>,

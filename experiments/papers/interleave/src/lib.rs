@@ -1,8 +1,8 @@
 //! Kernel-interleaved thread block scheduling (Awatramani, Zambreno and Rover, "Increasing GPU Throughput using Kernel Interleaved
 //! Thread Block Scheduling", ICCD 2013).
 //!
-//! Kernels that run at the same time have disjoint SMs (`spatial`), or all of them have all SMs and about half of their blocks on
-//! each (`interleaved`). `applications/` has the kernels, after Rodinia, and `references` their results.
+//! Kernels that run at the same time have disjoint SMs (`spatial`), or share all SMs, each with about half of its blocks on every
+//! SM (`interleaved`). `applications/` has the kernels, after Rodinia, and `references` their results.
 //!
 //! # How it works
 //!
@@ -15,7 +15,7 @@ mod references;
 use counterpoint::application::built_in;
 use counterpoint::component::Registry;
 
-/// Registers all of it.
+/// Registers the parts of this crate.
 pub fn register(registry: &mut Registry) {
     policy::register(registry);
     references::register(registry);

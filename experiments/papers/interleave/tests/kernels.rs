@@ -13,7 +13,7 @@ use counterpoint_tests::support::{assert_verified, request, root, run_with};
 /// Warp instructions of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
-    /// All that is neither of the others.
+    /// Instructions that are neither `memory` nor `parameters`.
     alu: u64,
     /// Loads and stores.
     memory: u64,
@@ -131,7 +131,7 @@ const PAPER: [Paper; 8] = [
     paper("nw", 128, 1, 117_888, 33_152),
 ];
 
-/// In thousandths of the paper's.
+/// Our count in thousandths of the paper's.
 fn ratio(ours: u64, paper: u64) -> u64 {
     (1000 * ours + paper / 2) / paper
 }
@@ -143,7 +143,7 @@ fn is_near(ratio: u64) -> bool {
 /// Applications that are short: a tenth of the instructions of all.
 const SHORT: [&str; 4] = ["hw", "cfd", "lud", "nw"];
 
-/// The chosen ones of Rodinia's kernels execute about what the paper's do.
+/// The chosen Rodinia kernels execute about as many instructions as the paper's.
 fn assert_counts(chosen: impl Fn(&str) -> bool) {
     // Counts; then whether ALU and MEM are within 15 % of the paper's where loads of parameters count as ALU, and where they count as
     // MEM, as in the paper. The causes of the others are in KERNELS.md.

@@ -19,7 +19,7 @@ fn of(id: u32, grid: u32, warps: u32) -> Arc<Launch> {
 /// A block on an SM: the cycle of its placement, its launch and its index.
 type Placed = (u64, u32, u32);
 
-/// Runs launches, each from a cycle on, on `sms` SMs; by SM, the blocks placed there.
+/// Runs launches, each from a cycle on, on `sms` SMs; returns the blocks placed on each SM.
 fn run(policy: &str, sms: u32, launches: &[(u64, Arc<Launch>)]) -> (Vec<Vec<Placed>>, BenchReport) {
     let params = format!("{{ policy: {policy}, occupancy: {{ spread: off }} }}");
     let mut bench = bench_with::<CtaScheduler>(counterpoint_interleave::register, &params);
@@ -50,7 +50,8 @@ fn kernels_have_sms_of_their_own_in_turn_and_no_block_moves() {
         let kernels = served(placed, 0, 90);
         assert_eq!(kernels, [1, 1, 1, 1], "SM {sm} is full of the first kernel");
     }
-    // Its blocks end from cycle 107 on, one a cycle. The first and the third SM go on with it.
+    // Blocks of the first kernel end from cycle 107 on, one per cycle. The first and the third SM continue
+    // with this kernel.
     assert_eq!(served(&placed[0], 100, 200), [1, 1, 1, 1]);
     assert_eq!(served(&placed[2], 100, 200), [1, 1, 1, 1]);
     // The others get no block before the last of the first kernel has ended there, and then the second kernel's.
@@ -67,7 +68,7 @@ fn interleaved_kernels_share_every_sm_half_and_half() {
     assert_finished(&report);
     for placed in &placed {
         assert_eq!(served(placed, 0, 90), [1, 1, 1, 1], "alone it has its maximum");
-        // As its four blocks end two of each are placed.
+        // As the four blocks of the first kernel end, two blocks of each kernel are placed.
         let mut kernels = served(placed, 100, 120);
         kernels.sort_unstable();
         assert_eq!(kernels, [1, 1, 2, 2]);
@@ -88,7 +89,7 @@ fn interleaved_kernels_share_every_sm_half_and_half() {
 
 #[test]
 fn kernels_that_fail_the_occupancy_test_are_apart() {
-    // Of blocks of three warps an SM has one: half of that is one, and two do not fit.
+    // An SM holds one block of three warps; half of that rounds up to one, and two do not fit.
     let (placed, report) = run("interleaved", 4, &[(5, of(1, 40, 3)), (6, of(2, 40, 3))]);
     assert_finished(&report);
     for (sm, placed) in placed.iter().enumerate() {

@@ -50,7 +50,7 @@ fn results_are_right_while_kernels_are_interleaved_on_one_thread_and_two() {
         run(pair, "spatial", &[]);
         assert!(count(folder.path(), "interleaved") == 0 && count(folder.path(), "apart") > 0, "{pair:?}");
     }
-    // These two fail the occupancy test.
+    // These two kernels fail the occupancy test.
     run(["rodinia-cfd", "rodinia-hot"], "interleaved", &[]);
     assert!(count(folder.path(), "interleaved") == 0 && count(folder.path(), "apart") > 0);
 }

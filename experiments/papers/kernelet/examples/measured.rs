@@ -78,7 +78,7 @@ fn kernels_of(rows: &[Row]) -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-/// Both kernels of a row.
+/// Names of both kernels of a row.
 fn names(row: &Row) -> Result<(&str, &str), Box<dyn Error>> {
     Ok(row["application"].split_once('/').ok_or("pairs have names such as `PC/SAD`")?)
 }

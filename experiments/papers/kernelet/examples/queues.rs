@@ -158,7 +158,7 @@ fn pruned(measured: &Measured) {
     }
 }
 
-/// By how much the first takes longer, in per cent of the second.
+/// Extra time of `longer` over `shorter`, in per cent of `shorter`.
 fn more(longer: &Outcome, shorter: &Outcome) -> f64 {
     100.0 * (longer.total / shorter.total - 1.0)
 }

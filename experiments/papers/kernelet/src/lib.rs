@@ -1,18 +1,18 @@
 //! Kernelet (Zhong and He, "Kernelet: High-Throughput GPU Kernel Executions with Dynamic Slicing and Scheduling", TPDS 25(6), 2014;
 //! arXiv:1303.5164).
 //!
-//! Kernels that wait are cut into slices, and slices of the two run together that a Markov model says fit best.
+//! Waiting kernels are cut into slices, and slices of two kernels run together: the pair that a Markov model predicts to fit best.
 //! [`model`] is that model, [`schedule`] chooses by it, the runtimes run queues of kernels, [`replay`] runs them by measured rates, and
-//! [`paper`] has the numbers that the paper prints. `applications/` has its kernels, and `references` the
-//! results of those that no general application has.
+//! [`paper`] has the numbers that the paper prints. `applications/` has the paper's kernels, and `references` the expected results of those
+//! that no general application has.
 //!
 //! # How it works
 //!
-//! [`model`], [`schedule`] and [`replay`] are arithmetic without time. The runtimes `kernelet`, `optimal`, `monte-carlo`, `consolidation` and
-//! `slices` are each a `Policy` with its parameters; `runtime/queued.rs` makes a runtime of it, `program.rs` rewrites the launches, and
-//! `executor.rs` admits instances, asks for decisions, and sends each slice when the one before it has ended, so that nothing waits at the
-//! head of the one hardware queue. Arrivals are those of [`replay::Queue`]: a queue that runs and its replay are the same. A profile comes from
-//! the device itself, as counts that a launch asks for.
+//! [`model`], [`schedule`] and [`replay`] are arithmetic without time. The runtimes `kernelet`, `optimal`, `monte-carlo`, `consolidation`
+//! and `slices` are each a `Policy` with its parameters; `runtime/queued.rs` wraps the policy into a runtime, `program.rs` rewrites the
+//! launches, and `executor.rs` admits instances, asks for decisions, and sends each slice when the one before it has ended, so that nothing
+//! waits at the head of the one hardware queue. Arrivals are those of [`replay::Queue`]: a queue that runs and its replay are the same. A
+//! profile comes from the device itself, as counts that a launch requests.
 
 pub mod model;
 pub mod paper;
@@ -25,7 +25,7 @@ mod values;
 use counterpoint::application::built_in;
 use counterpoint::component::Registry;
 
-/// Registers all of it.
+/// Registers the parts of this crate.
 pub fn register(registry: &mut Registry) {
     references::register(registry);
     runtime::register(registry);

@@ -5,7 +5,7 @@
 pub struct Gpu {
     /// Name of the GPU.
     pub name: &'static str,
-    /// Its architecture. The C2050 is a GF100, not the GF110 that the paper prints.
+    /// Architecture of the GPU. The C2050 is a GF100, not the GF110 that the paper prints.
     pub architecture: &'static str,
     /// Streaming multiprocessors.
     pub sms: u32,
@@ -80,7 +80,7 @@ pub struct Characteristics {
 /// A kernel of Tables 3 and 4.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kernel {
-    /// Its name in Table 4.
+    /// Name of the kernel in Table 4.
     pub name: &'static str,
     /// Input settings of the kernel.
     pub input: &'static str,
@@ -88,11 +88,11 @@ pub struct Kernel {
     pub threads: u32,
     /// Blocks of the grid. SAD's would be 8040 of whole macroblocks.
     pub blocks: u32,
-    /// On the C2050.
+    /// Characteristics on the C2050.
     pub c2050: Characteristics,
-    /// On the GTX680.
+    /// Characteristics on the GTX680.
     pub gtx680: Characteristics,
-    /// It has uncoalesced accesses (section 5.3).
+    /// The kernel has uncoalesced accesses (section 5.3).
     pub uncoalesced: bool,
 }
 

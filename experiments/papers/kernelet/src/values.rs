@@ -152,8 +152,8 @@ fn decided_ctas(run: &RunSummary) -> Option<f64> {
     decided(run)?.into_iter().map(|span| shown(span, "ctas")).sum()
 }
 
-/// The kernels of the first decision: from the moment in which both are on the device to the end of the last slice of the one that ends
-/// first. A slice that is partly in this time counts by its share of it.
+/// Kernels of the first decision, measured from the moment when both are on the device to the end of the last slice of the kernel that
+/// ends first. A slice that is partly in this interval counts in proportion.
 fn sides(run: &RunSummary) -> Option<Vec<Side>> {
     let mut own: Vec<(f64, Vec<&Span>)> = Vec::new();
     for span in decided(run)? {

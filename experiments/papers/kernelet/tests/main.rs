@@ -1,4 +1,4 @@
-//! Kernelet: kernels, runtimes and what was measured, in one binary.
+//! Tests of Kernelet: kernels, runtimes and measurements, in one binary.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

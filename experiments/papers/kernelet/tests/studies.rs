@@ -4,12 +4,12 @@ use counterpoint_tests::points::{Sound, assert_sound};
 
 const PROFILE: &[&str] = &["pur", "mur", "occupancy"];
 const RATES: &[&str] = &["measured", "predicted", "queue_time", "profile_pur", "profile_mur"];
-/// Of one kernel, and of all.
+/// Studies of one kernel, and of all.
 const ONE: [Sound; 2] =
     [("kernelet-table-4", "C2050 / PC", 1, PROFILE), ("kernelet-kernels", "C2050 / PC", 2, RATES)];
 const ALL: [Sound; 2] = [("kernelet-table-4", "/", 16, PROFILE), ("kernelet-kernels", "C2050", 16, RATES)];
 
-/// Of queues of kernels.
+/// Studies of queues of kernels.
 const QUEUES: [Sound; 2] = [
     ("kernelet-pairs", "C2050 / PC/TEA", 8, &["queue_time"]),
     ("kernelet-figure-6", "C2050 / SAD", 9, &["queue_time"]),

@@ -1,13 +1,12 @@
 //! Narrow tasks: kernels of a few warps each, far too small to fill a GPU; an application has thousands of
 //! them.
 //!
-//! Pagoda (Yeh et al., "Pagoda: Fine-Grained GPU Resource Virtualization for Narrow Tasks", PPoPP 2017) keeps
-//! one kernel on the GPU, which takes tasks from a table in memory. It was compared with GeMTC (Krieder et
-//! al., "Design and Evaluation of the GeMTC Framework for GPU-enabled Many-Task Computing", HPDC 2014), with
-//! a kernel for each task in 32 streams (Hyper-Q), with static fusion, and with threads of the CPU. Each of
-//! them is a runtime (`runtimes`). Where a model of throughput replaces SMs, the kernels that stay on the GPU
-//! are state machines (`model`). The messages between host and kernels lie in memory (`task_entry`).
-//! `overlays/` chooses a runtime and a CTA policy for any machine.
+//! Pagoda (Yeh et al., "Pagoda: Fine-Grained GPU Resource Virtualization for Narrow Tasks", PPoPP 2017) keeps one kernel on the GPU, which
+//! takes tasks from a table in memory. The paper compares Pagoda with GeMTC (Krieder et al., "Design and Evaluation of the GeMTC Framework
+//! for GPU-enabled Many-Task Computing", HPDC 2014), with a kernel for each task in 32 streams (Hyper-Q), with static fusion, and with
+//! threads of the CPU. Each system is a runtime (`runtimes`). On the throughput model of SMs, the resident kernels are state machines
+//! (`model`). The messages between host and kernels are in memory (`task_entry`). `overlays/` chooses a runtime and a CTA policy for any
+//! machine.
 //!
 //! # How it works
 //!
@@ -18,18 +17,18 @@
 //! values. `task_entry.rs` has entries and their states, `runtimes/pagoda/` the host's table, `model/pagoda/`
 //! pure twins of the MasterKernel's structures; both ends are tested against them.
 //!
-//! The start of a task travels with the entry of the next one. Where the bus lets answers to reads pass one another (`relaxed-ordering`), the
-//! reason shows: with `protocol: single-copy` tasks meet parameters of others. All blocks of the MasterKernel must be resident, so devices
-//! report the capacity of their SMs. The paper's scheduler warp looks at one row of its table after another; with `scan: lanes` each lane looks
-//! at a row, in a kernel of its own, so that the paper's is unchanged.
+//! The start of a task travels with the entry of the next one. Where the bus lets answers to reads pass one another (`relaxed-ordering`),
+//! the reason is visible: with `protocol: single-copy` tasks find parameters of other tasks. All blocks of the MasterKernel must be
+//! resident, so devices report the capacity of their SMs. The paper's scheduler warp looks at one row of its table after another; with
+//! `scan: lanes` each lane looks at a row, in a kernel of its own, so that the paper's is unchanged.
 //!
 //! GeMTC's SuperKernel (`cuda/gemtc.h`) takes tasks from a queue under a lock; under `fusion` each block of a kernel does the task at its
 //! place; under `hyperq` each task is a kernel, and the policy `concurrent` lets blocks of several share an SM. `runtimes/narrow.rs` and
 //! `runtimes/batches.rs` hold their common parts.
 //!
-//! On the model of throughput, `model/` has the two kernels as state machines: the MasterKernel's moves the pure twins in time, the
-//! SuperKernel's goes round the one lock of its queue (`lock.rs`). Their costs are parameters, which `tests/measured/` measures on the stepped
-//! machine.
+//! On the throughput model, `model/` has the two kernels as state machines: the MasterKernel's machine advances the pure twins in time, and
+//! the SuperKernel's machine contends for the one lock of its queue (`lock.rs`). Their costs are parameters, which `tests/measured/`
+//! measures on the stepped machine.
 
 pub mod model;
 pub mod runtimes;
@@ -38,7 +37,7 @@ pub mod task_entry;
 use counterpoint::application::built_in;
 use counterpoint::component::Registry;
 
-/// Registers all of it.
+/// Registers the parts of this crate.
 pub fn register(registry: &mut Registry) {
     runtimes::register(registry);
     model::register(registry);

@@ -3,14 +3,13 @@
 //!
 //! An entry's state is (ready, sched): (0, 0) free; (id, 0) just copied, where `id` names the task spawned before, whose parameters
 //! are surely there; (-1, 0) the parameters are there; (1, 1) may be scheduled; (1, 0) is scheduled or runs. The CPU writes entries
-//! whose ready field is 0 in its own copy, and the GPU those whose ready field is not 0 in its. The copies may disagree, and nothing
-//! is compared or changed atomically across the bus: the CPU learns of the GPU's changes when it copies
-//! entries back.
+//! whose ready field is 0 in its own copy, and the GPU those whose ready field is not 0 in its. The copies may disagree, and no
+//! atomic operation crosses the bus: the CPU sees the GPU's changes when it copies entries back.
 //!
 //! The bytes are those of `TaskEntry` in `cuda/pagoda.h`. The paper gives the fields but not their
 //! sizes; an entry is a line of memory here, with 96 bytes of arguments.
 
-/// Names an entry: 2 for the first, so that it is none of the other values of a ready field.
+/// Id of an entry: 2 for the first, so that ids differ from the other values of a ready field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TaskId(pub i32);
 
@@ -24,12 +23,13 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// All entries.
+    /// Number of entries.
     pub fn entries(&self) -> usize {
         (self.columns * self.rows) as usize
     }
 
-    /// The entry of a column and a row. Those of a row lie one behind the other, so that tasks which are spawned one after another do.
+    /// The entry of a column and a row. Entries of a row are contiguous, so that tasks spawned one after another are contiguous as
+    /// well.
     pub fn id(&self, column: u32, row: u32) -> TaskId {
         self.at((row * self.columns + column) as usize)
     }
@@ -39,7 +39,7 @@ impl Shape {
         TaskId(position as i32 + 2)
     }
 
-    /// Its position among all entries.
+    /// Position of an entry among all entries.
     ///
     /// # Errors
     /// If there is no such entry.
@@ -68,17 +68,17 @@ pub struct State {
     pub sched: i32,
 }
 
-/// Nothing is in the entry.
+/// State of an entry without a task.
 pub const FREE: State = State { ready: 0, sched: 0 };
-/// Its parameters are there.
+/// State of an entry whose parameters have arrived.
 pub const PRESENT: State = State { ready: -1, sched: 0 };
-/// It may be scheduled.
+/// State of an entry whose task may be scheduled.
 pub const ENABLED: State = State { ready: 1, sched: 1 };
-/// It is scheduled or runs.
+/// State of an entry whose task is scheduled or runs.
 pub const RUNNING: State = State { ready: 1, sched: 0 };
 
 impl State {
-    /// The state of an entry whose task is spawned behind another one.
+    /// State of an entry whose task is spawned after the task `last`.
     pub fn behind(last: Option<TaskId>) -> State {
         last.map_or(PRESENT, |id| State { ready: id.0, sched: 0 })
     }
@@ -87,7 +87,7 @@ impl State {
 /// The demand of a task on a block of the MasterKernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
-    /// Its blocks.
+    /// Blocks of the task.
     pub blocks: u32,
     /// Warps of each.
     pub warps: u32,
@@ -103,7 +103,7 @@ impl Demand {
         self.shared > 0 || self.barrier
     }
 
-    /// Refuses it if a block with `slots` slots and `pool` bytes of memory cannot hold it.
+    /// Refuses the task if a block with `slots` slots and `pool` bytes of memory cannot hold it.
     ///
     /// # Errors
     /// If it could never be placed.
@@ -137,10 +137,10 @@ pub const MASTER_KERNEL_BY_LANES: &str = "master_kernel_by_lanes";
 /// The name of GeMTC's SuperKernel, whose queue holds entries of the same bytes.
 pub const SUPER_KERNEL: &str = "super_kernel";
 
-/// A task as the table holds it, but for its state.
+/// A task as the table holds it, without its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// Its demand on a block of the MasterKernel.
+    /// Demand of the task on a block of the MasterKernel.
     pub demand: Demand,
     /// Function of the task, as a position in the module's table.
     pub function: u32,

@@ -129,7 +129,7 @@ fn the_last_task_starts_with_the_flush_and_the_others_without() {
     let results = starts(&summary, "D2H exchanged");
     assert_eq!((count(&summary, "tasks"), count(&summary, "flushes"), results.len()), (2, 1, 2));
     assert!(micros(end - begin) > 200.0, "the second task waits until nobody comes for so long");
-    // Nobody waits before the flush: both are known to be done behind it, and the run ends with them.
+    // No wait precedes the flush: both tasks are known to be done after the flush, and the run ends with them.
     let sooner = verified(&pagoda("tiny", "idle: 10 us, timeout: 5 us, spawners: 1", &["app.tasks=1"]));
     let (begin, end) = phase(&sooner, "tasks");
     assert!(micros(end - begin) < 100.0, "{}", micros(end - begin));
@@ -269,8 +269,8 @@ fn a_buffer_that_is_not_there_cannot_be_watched() {
     assert!(why.contains("no buffer `tabel` to watch") && why.contains("`given`, `exchanged`"), "{why}");
 }
 
-/// A run of tasks whose arguments lie in two packets, on a bus that keeps their order or does not. Entries
-/// are used again and again, and few warps poll, so that the content of an entry is read soon.
+/// A run of tasks whose arguments take two packets, on a bus that keeps or does not keep their order. Entries are reused often, and few
+/// warps poll, so that an entry is read soon after its arrival.
 fn on_bus(protocol: &str, reordering: &str, seed: u64) -> RunSummary {
     let runtime = format!("host.cpu.runtime={{ pagoda: {{ protocol: {protocol}, rows: 2, threads: 128 }} }}");
     let reordering = format!("pcie.reordering={reordering}");

@@ -75,7 +75,7 @@ fn of_forty_tasks_32_run_together() {
     let sets = [apart, "host.cpu.calls.launch=0 us", "app.tasks=40", "app.threads=256", "app.most=64"];
     let summary = run_request(&of_blocks(under("hyperq", "titanx-maxwell", "narrow-mandelbrot", &sets)));
     assert_verified(&summary);
-    // Of 24 SMs eight have two: 256 of 1536 warps, 16.67 %. With tasks of 128 threads it is half of that.
+    // Eight of 24 SMs have two tasks: 256 of 1536 warps, 16.67 %. Tasks of 128 threads occupy half of that.
     assert_eq!(crowd(&summary), (32, 2));
 }
 
@@ -86,7 +86,7 @@ fn one_task_of_256_threads_occupies_half_a_percent() {
     let mut rows = summary.report.stats.iter();
     let row = rows.find(|row| row.path.ends_with("#1]") && row.label.name == "gpu_occupancy").unwrap();
     let StatValue::Ratio { part, whole } = row.value else { panic!("{:?}", row.value) };
-    // Of the SM that has it; of 24 SMs that is 0.52 %. Its warps do not end in the same cycle.
+    // Share of the SM that has the task; of 24 SMs the task occupies 0.52 %. The warps of the task do not end in the same cycle.
     let (occupied, most) = (part as f64 / whole as f64, 8.0 / 64.0);
     assert!((0.95 * most..=most).contains(&occupied), "{occupied}");
 }
@@ -108,7 +108,7 @@ fn a_batch_ends_with_its_longest_task_and_the_next_begins_behind_it() {
     let (batches, kernels) = (spans(&summary, "batch"), spans(&summary, "super_kernel#1"));
     assert_eq!((batches.len(), spans(&summary, "task mandelbrot").len()), (3, 10), "{kernels:?}");
     assert!(batches.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{batches:?}");
-    // All tasks of a batch are known to be done when it is.
+    // All tasks of a batch are known to be done when the batch ends.
     let ends = spans(&summary, "task mandelbrot").into_iter().map(|(_, end)| end);
     let ends: std::collections::BTreeSet<SimTime> = ends.collect();
     assert!(ends.iter().copied().eq(batches.iter().map(|batch| batch.1)), "{ends:?}");
@@ -125,7 +125,7 @@ fn fuse_programs(is_run: impl Fn(usize, usize) -> bool) {
         let alone = ["threads: 0", "threads: 0, batch: 2, copies: apart"];
         let [one, batches] =
             alone.map(|params| request("tiny", program, &["app.size=small", &fused(params)]));
-        // A block of 256 threads does a task of 64, but for the one whose values depend on how many there are.
+        // A block of 256 threads does a task of 64 threads, except in the program whose values depend on the number of threads.
         let threads: &[&str] = if program == "narrow-exchange" { &["app.threads=256"] } else { &[] };
         let shared = under("fusion", "tiny", program, &[&["app.size=small"], threads].concat());
         for (setting, request) in [one, batches, shared].iter().enumerate() {

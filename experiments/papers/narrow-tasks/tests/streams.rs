@@ -40,7 +40,7 @@ fn tasks_in_streams_run_side_by_side() {
     assert!(copied <= first.0, "all inputs are there before the first kernel");
     assert!(fourth.0 < first.1, "the four tasks run together");
     assert!(kernels[..4].iter().all(|kernel| kernel.1 < last.0), "and what comes behind them waits");
-    // With one stream, or room for one kernel, they run one after another.
+    // With one stream, or one concurrent kernel, the kernels run one after another.
     let streams = "host.cpu.runtime={ hyperq: { streams: 1, copies: apart } }";
     for set in [streams, "gpu.scheduler.concurrent_kernels=1"] {
         let (kernels, _) = summary(&[runtime, set]);

@@ -126,14 +126,14 @@ fn blocks_wait_for_the_lock_and_share_out_the_tasks() {
     let (empty, task) = known();
     let whole = 200 + 20 + task;
     let Run { ends, queue, done } = run(2, &[1, 1, 1]);
-    // Block 0 takes a task while block 1 spins, of whose looks one comes every 40 cycles: after 20 on average.
-    // Block 0 enters its result and takes the third task; block 1 has its own ready meanwhile, and waits 20 cycles behind that. It
-    // then finds the queue empty, long before block 0 does.
+    // Block 0 takes a task while block 1 spins and polls every 40 cycles: a poll comes after 20 cycles on average. Block 0 enters
+    // its result and takes the third task; block 1 has its own ready meanwhile, and waits 20 cycles behind that. It then finds the
+    // queue empty, long before block 0 does.
     let second = (100 + 20 + 100) + whole;
     let third = 100 + whole + 80 + 5 + 100;
     assert!(second < third);
     let empty = empty - (50 + 7);
-    // In all that the two warps meet for a cycle at a bank of registers.
+    // The two warps conflict at a register bank for one cycle in all.
     assert_eq!(ends[0], (empty + third + 20 + 80 + 5 + 50 + 7 + 1, 1));
     assert_eq!(ends[1], (empty + third + whole + 80 + 5 + 50 + 7 + 1, 0));
     assert_eq!(queue, [0, 3, 3, 3], "lock, front, rear, done");

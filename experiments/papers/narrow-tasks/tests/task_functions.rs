@@ -119,9 +119,9 @@ fn launched(loaded: &LoadedApplication) -> Vec<u8> {
     device.memory.bytes[..end].to_vec()
 }
 
-/// The same when blocks of a step's tasks are handed to the parts of a block.
+/// Results when parts of one thread block each execute a block of a step's tasks.
 fn run_by_function(loaded: &LoadedApplication) -> Vec<u8> {
-    // All launches are of one module.
+    // All launches use one module.
     let text = Step::launches(&loaded.application.steps)[0].kernel.source();
     let kernel = Kernel::compile(&format!("{text}{}", handed()), Some("handed"));
     let kernel = kernel.unwrap_or_else(|errors| panic!("{errors:?}"));

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 const TWO: Shape = Shape { columns: 2, rows: 1 };
 
-/// Both copies, and the messages in flight between them.
+/// Both copies of the table, and the messages in flight between them.
 struct Tables {
     cpu: HostTable,
     gpu: DeviceTable,
@@ -197,8 +197,8 @@ enum Copying {
 }
 
 proptest! {
-    /// However the spawner, the copies in their stream, the scheduler warps and the executors take turns: each task runs exactly
-    /// once, and never before its parameters have come.
+    /// For any interleaving of the spawner, the copies in their stream, the scheduler warps and the executors: each task runs
+    /// exactly once, and never before its parameters have arrived.
     #[test]
     fn no_task_is_lost_or_repeated(
         columns in 1_u32..4, rows in 1_u32..4, tasks in 1_usize..40,
@@ -207,7 +207,7 @@ proptest! {
         let shape = Shape { columns, rows };
         let mut tables = Tables::new(shape);
         let mut stream: VecDeque<Copying> = VecDeque::new();
-        // By entry the task whose parameters are in it.
+        // Task whose parameters are in each entry.
         let mut written: BTreeMap<TaskId, usize> = BTreeMap::new();
         let mut arrived: BTreeMap<TaskId, usize> = BTreeMap::new();
         let mut running: Vec<TaskId> = Vec::new();

@@ -1,5 +1,5 @@
-//! Narrow tasks on the model of throughput (`gpu/throughput-model`): programs compute correct results on it,
-//! and take as long as on the machine whose SMs are stepped.
+//! Narrow tasks on the model of throughput (`gpu/throughput-model`): programs compute correct results on it, and take the time that they
+//! take on the machine with stepped SMs.
 
 use std::ops::Range;
 
@@ -196,9 +196,9 @@ fn gemtc_computes_what_it_should() {
     assert!(ran >= 6, "{ran} runs");
 }
 
-/// So many blocks wait for the lock as long as on stepped SMs.
+/// Given numbers of blocks wait for the lock as long as on stepped SMs.
 fn assert_dear(blocks: &[(u32, u32)]) {
-    // As on stepped SMs: a batch is over when each of the blocks has seen the queue empty.
+    // On stepped SMs and on the model a batch ends when each block has seen the queue empty.
     let time = |machine, blocks: u32| {
         let runtime = format!("host.cpu.runtime={{ gemtc: {{ blocks: {blocks} }} }}");
         let sets = ["app.tasks=32", "app.n=16", &runtime];

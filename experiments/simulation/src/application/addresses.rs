@@ -34,7 +34,8 @@ impl Reader<'_> {
         good
     }
 
-    /// A buffer that is a variable of a module: its type and its bytes unless the file says others, and its place.
+    /// Reads a buffer that is a variable of a module: its type and its bytes, unless the file overrides them,
+    /// and its address.
     pub(super) fn variable(
         &mut self,
         node: &Node,
@@ -110,7 +111,7 @@ impl Reader<'_> {
     }
 }
 
-/// The names of things that lie at the same addresses of a device, in pairs of neighbours.
+/// Names of objects with overlapping addresses on a device, in pairs of neighbours.
 pub(super) fn overlaps(application: &Application) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for device in application.devices() {

@@ -72,7 +72,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Where an element begins, the first one if none is given, in bytes from the beginning of its buffer.
+    /// Offset of an element in bytes from the beginning of its buffer; of the first element if none is given.
     pub(super) fn offset_of_element(&mut self, element: Option<&Node>, buffer: BufferId) -> Option<u64> {
         let place = &self.application.buffers[buffer.0 as usize];
         let size = self.elements[buffer.0 as usize].bytes() as u64;
@@ -113,7 +113,7 @@ pub(super) fn number_bytes(text: &str, element: &str, size: u32) -> Result<Vec<u
     let named = Element::parse(element);
     let float = match (named, size) {
         (Some(element), _) if element.is_float() => Some(element),
-        // `.b32` and `.b64` do not say what their bits mean; the number does.
+        // `.b32` and `.b64` do not state a type; the form of the number decides.
         (None, 4) if looks_float => Some(Element::F32),
         (None, 8) if looks_float => Some(Element::F64),
         _ => None,

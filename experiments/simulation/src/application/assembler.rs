@@ -70,7 +70,8 @@ mod tests {
         assert_eq!(found, [("one".to_owned(), 12), ("two".to_owned(), 255)]);
     }
 
-    /// Stands in for the assembler: it knows `sm_50` and later, and counts 17 registers for the architecture that it is asked for.
+    /// Substitute for the assembler: the script knows `sm_50` and `sm_60`, and reports 17 registers for the requested
+    /// architecture.
     #[cfg(unix)]
     const SCRIPT: &str = "#!/bin/sh\nif [ \"$1\" = --help ]; then echo \"Allowed values: 'sm_60','sm_50'\"; exit; fi\n\
         grep -q nonsense \"$6\" && { echo \"$6, line 1; fatal: Parsing error\" >&2; exit 1; }\n\

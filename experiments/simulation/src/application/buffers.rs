@@ -45,7 +45,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A buffer with memory of its own: its type, its bytes and its place.
+    /// Reads a buffer with memory of its own: its type, its bytes and its address.
     fn own_buffer(&mut self, key: &Key, value: &Node, keys: &BufferKeys) -> (Element, u64, BufferPlace) {
         let element = self.required(keys.element.as_deref(), value, "type", "a buffer");
         let element = element.and_then(|node| self.element(node));

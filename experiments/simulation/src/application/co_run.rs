@@ -1,7 +1,8 @@
-//! Applications that run together on one machine: each is loaded as if it were alone, and then all are one.
+//! Applications that run together on one machine: each is loaded as if it were alone, and then all are joined into one.
 //!
-//! A member is one stream: what its file puts on several runs in the order of the file. Its buffers, code, streams and outputs
-//! have its name in front. All inputs are read and copied in before the first kernel; [`Step::CoRun`] does the rest.
+//! A member is one stream: work that its file puts on several streams runs in the order of the file. Its buffers, code, streams
+//! and outputs have its name in front. All inputs are read and copied in before the first kernel; [`Step::CoRun`] does the
+//! rest.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ pub const SEPARATOR: &str = " + ";
 pub(super) struct Guest {
     pub(super) name: String,
     pub(super) path: String,
-    /// Settings that its file gives it.
+    /// Settings that the co-run's file gives the application.
     pub(super) sets: Vec<String>,
     pub(super) span: Span,
 }
@@ -122,7 +123,7 @@ impl Reader<'_> {
         Some(loaded)
     }
 
-    /// Gives a setting to the guests that it is for.
+    /// Passes a setting to the guests that it addresses.
     fn hand_out(&mut self, set: &str, guests: &[Guest], roots: &[Node], own: &mut [Vec<String>]) {
         let path = set.split('=').next().unwrap_or_default().trim();
         let name = path.strip_prefix(SETTING_PREFIX).unwrap_or(path);
@@ -188,7 +189,7 @@ struct Joined {
     loaded: LoadedApplication,
     members: Vec<Member>,
     rounds: Vec<Step>,
-    /// Files that all of them read in their preludes; outputs are numbered behind them.
+    /// Number of files that all members read in their preludes; outputs are numbered after them.
     inputs: usize,
 }
 
@@ -209,7 +210,7 @@ fn is_done_once(steps: &[Step]) -> bool {
 const ALIGNMENT: u64 = 1 << 16;
 
 impl Joined {
-    /// The shift of an application among those before: 0, or where its fixed addresses are taken already, behind them.
+    /// Shift of an application's addresses: 0, or, if its fixed addresses are taken already, the end of the members before it.
     fn shift(&self, part: &Application) -> u64 {
         let device = part.buffers.first().map_or(0, |buffer| buffer.device);
         let (taken, own) = (self.loaded.application.fixed(device), part.fixed(device));
@@ -339,7 +340,7 @@ struct Own<'a> {
     name: &'a str,
     stream: u32,
     buffers: u32,
-    /// Its round is done once, with its waits.
+    /// The application runs one round, and its waits stay.
     once: bool,
 }
 
@@ -387,7 +388,7 @@ impl Own<'_> {
                 Step::Move { moved: moved.renamed(|buffer| self.buffer(buffer)), stream: self.stream }
             }
             Step::Host(step) => Step::Host(*step),
-            // Work of the host behind it may need what was waited for.
+            // Host work after the wait may need the awaited data.
             Step::Synchronize(_) if self.once => Step::Synchronize(Awaited::Stream(self.stream)),
             Step::Record(..) | Step::Wait(..) | Step::Synchronize(_) => return None,
             Step::Swap(a, b) => Step::Swap(self.buffer(*a), self.buffer(*b)),
@@ -436,8 +437,8 @@ impl Own<'_> {
 }
 
 impl LoadedApplication {
-    /// Buffers that the reference of a buffer may look at, and the buffer's name there: all, or those of the
-    /// buffer's application.
+    /// Parameters and buffers that the reference of a buffer may read, and the buffer's name among them. Without a co-run these
+    /// are all; in a co-run, those of the buffer's own application.
     pub(crate) fn known_to<'a>(
         &'a self,
         buffer: BufferId,

@@ -21,7 +21,7 @@ struct Code {
     file: FileId,
     path: String,
     text: String,
-    /// All its kernels, or its problems, once one is asked for.
+    /// Kernels or problems of the text, once a kernel has been requested.
     decoded: Option<Result<Vec<Arc<Kernel>>, Vec<PtxError>>>,
     /// Assumption about the file.
     remark: Option<String>,
@@ -184,7 +184,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The same tree with the values of its expressions.
+    /// The tree of `node` with each expression replaced by its value.
     fn evaluated(&mut self, node: &Node) -> Option<Node> {
         let value = match &node.value {
             Value::Map(entries) => {
@@ -214,7 +214,7 @@ impl Reader<'_> {
         Some(Code::new(file, path, text))
     }
 
-    /// A kernel of a module, which knows its variables: the first that can be compiled.
+    /// A kernel of a module, for access to the module's variables: the first that can be compiled.
     pub(super) fn any_kernel(
         &mut self,
         node: &Node,

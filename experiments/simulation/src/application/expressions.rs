@@ -10,8 +10,8 @@ use super::parameters::{DEFAULT, SETTING_PREFIX, decimal, is_special, parse_floa
 use super::reader::Reader;
 
 impl Reader<'_> {
-    /// Reads `parameters:` in the order of their lines; each may use those above it. A value of `--set` wins
-    /// over the chosen one of the `sizes`, and that over the line.
+    /// Reads `parameters:` in the order of their lines; each may use those above it. A value of `--set` takes
+    /// precedence over the chosen entry of `sizes`, which takes precedence over the line.
     pub(super) fn read_parameters(&mut self, node: Option<&Node>, sizes: Option<&Node>, sets: &[String]) {
         let empty: &[_] = &[];
         let entries = node.map_or(Some(empty), Node::as_map);
@@ -115,7 +115,7 @@ impl Reader<'_> {
         value
     }
 
-    /// The same, or NaN (`nan`) or infinity (`inf`, `-inf`).
+    /// A number as [`Reader::float`] reads it, or NaN (`nan`) or infinity (`inf`, `-inf`).
     pub(super) fn any_float(&mut self, node: &Node) -> Option<f64> {
         match self.text(node)?.as_str() {
             text if is_special(text) => text.parse().ok(),

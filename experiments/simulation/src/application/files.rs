@@ -1,4 +1,4 @@
-//! Files that come in, and `expect:`: what should be in buffers at the end.
+//! Input files, and `expect:`: the expected contents of buffers at the end.
 
 use std::io::{Error, ErrorKind};
 use std::path::PathBuf;
@@ -19,10 +19,10 @@ use crate::workloads::verify::Tolerance;
 /// The bytes that a file must have.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
-    /// The buffer that it fills, or a part of which it fills.
+    /// The buffer that the file fills, wholly or in part.
     pub(super) buffer: BufferId,
     pub(super) bytes: u64,
-    /// It must have as many, and not more.
+    /// The file must have exactly this number of bytes, and not more.
     pub(super) exactly: bool,
 }
 
@@ -88,7 +88,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The path of an input file and its place on disk: a made one is where it is kept, another one where it is found.
+    /// Path of an input file, and its path on disk: for a generated file the path where it is kept, otherwise
+    /// the path where it was found.
     fn input_place(
         &mut self,
         name: &str,
@@ -179,7 +180,7 @@ impl Reader<'_> {
         Some(buffer)
     }
 
-    /// Reports a buffer whose results the host does not see, of something that stands here.
+    /// Reports a buffer whose results are never copied to the host, for the entry at `span`.
     pub(super) fn check_received(&mut self, buffer: BufferId, span: Span) {
         let copied = |step: &Step| match step {
             Step::Copy { direction: Direction::DeviceToHost, part, .. } => part.buffer == buffer,
@@ -203,7 +204,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads what the results should be.
+    /// Reads the expected results.
     pub(super) fn read_expectations(&mut self, node: Option<&Node>) {
         for entry in self.list(node, "expectations") {
             let Some(keys) = self.read::<ExpectationKeys>(entry) else { continue };

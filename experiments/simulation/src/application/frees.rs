@@ -1,6 +1,6 @@
-//! `free:`: memory that the device gets back, and who must not use it afterwards.
+//! `free:`: memory that the program returns to the device, and later uses of it.
 //!
-//! Swaps change the meaning of a name, so the steps are gone through as the host does it, without the
+//! Swaps change the buffer behind a name, so the check walks the steps in the host's order, without the
 //! kernels. A kernel may be given the address of memory that was freed; only its access is a mistake, and the
 //! run reports it.
 
@@ -36,12 +36,13 @@ impl Reader<'_> {
         Some(Step::Free(name))
     }
 
-    /// A condition of a loop, or a copy among the steps, stands here.
+    /// Notes a loop condition or a copy among the steps, at this position.
     pub(super) fn looked_at(&mut self, span: Span) {
         self.places.push(span);
     }
 
-    /// Reports copies and releases of what has been freed already. Steps with problems of their own are left for later.
+    /// Reports copies and releases of buffers that have been freed already. Steps with problems of their own
+    /// are skipped.
     pub(super) fn check_releases(&mut self, copy_out: Option<&Node>) {
         let steps = &self.application.steps;
         if self.diagnostics.reports() > 0
@@ -119,7 +120,7 @@ fn walk(steps: &[Step], mut spans: &[Span], state: &mut State, uses: &mut Uses) 
                 rounds(u64::from(*times), state, |state| walk(steps, own, state, uses))
             }
             Step::Loop { until, most, steps } => rounds(u64::from(*most), state, |state| {
-                // As if the loop went on to its limit: what then goes wrong can go wrong.
+                // The loop is assumed to run to its limit: a mistake in any of these rounds is possible.
                 walk(steps, &own[1..], state, uses);
                 if state.freed[state.place(until.buffer)] {
                     uses.insert(own[0], until.buffer);
@@ -129,7 +130,8 @@ fn walk(steps: &[Step], mut spans: &[Span], state: &mut State, uses: &mut Uses) 
     }
 }
 
-/// Does something so often, but no round whose beginning has been there before: from there on all repeats itself.
+/// Executes rounds, but stops at a round whose initial state has occurred before: all later rounds repeat
+/// earlier ones.
 fn rounds(times: u64, state: &mut State, mut round: impl FnMut(&mut State)) {
     let mut seen = vec![state.clone()];
     for done in 1..=times {

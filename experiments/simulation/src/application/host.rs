@@ -1,5 +1,5 @@
-//! Steps of the host: files that are read and written, and what the CPU computes; in `prelude:` and `postlude:`, and among those
-//! of `kernels:`.
+//! Steps of the host: files that are read and written, and work of the CPU; in `prelude:` and `postlude:`, and among those of
+//! `kernels:`.
 
 use bytes::Bytes;
 use counterpoint_framework::model::{Diagnostic, Node};
@@ -23,7 +23,7 @@ const OUTPUTS: u32 = 1 << 31;
 /// Phase of a program to which steps of the host belong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum HostPhase {
-    /// In `prelude`.
+    /// The step is in `prelude`.
     Before,
     /// Among the steps, or in `postlude`.
     Later,
@@ -47,7 +47,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A step of a list whose usual ones have this key.
+    /// Reads a step of a list whose usual steps have the key `usual`.
     fn host_step(&mut self, step: &Node, what: &str, usual: &str, part: HostPhase) -> Option<HostStep> {
         if step.get("read").is_some() {
             return self.read(step).and_then(|keys| self.read_step(&keys, part));
@@ -91,7 +91,7 @@ impl Reader<'_> {
         offset.map_or(Some(0), |node| self.count(node, "offset", 0, MOST_OFFSET))
     }
 
-    /// Something that the CPU computes, perhaps into a part of a buffer.
+    /// Work of the CPU, with the part of a buffer that the work writes, if any.
     pub(super) fn compute_step(&mut self, ComputeStep { compute: node }: &ComputeStep) -> Option<HostStep> {
         let keys = self.open(node)?;
         let time = keys.time.as_deref().map(|time| (time.span, self.time(time)));

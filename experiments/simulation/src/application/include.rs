@@ -1,4 +1,4 @@
-//! `include:`: an application that is another one but for what it says itself.
+//! `include:`: an application that takes over another application and states only its differences.
 
 use counterpoint_framework::model::{Diagnostic, Key, Node, Span, Value, yaml};
 use counterpoint_framework::topology::endless;
@@ -35,8 +35,8 @@ impl Reader<'_> {
         Some(tree)
     }
 
-    /// Puts what `own` says over what `base` says, at a path of keys. Maps go together key by key, and a map over a list changes the elements
-    /// whose positions are its keys. Nothing over something takes it out, and whatever else is written takes its place.
+    /// Overlays `own` on `base`, at a path of keys. Two maps merge key by key, and a map over a list changes the elements at the positions
+    /// that its keys name. A null removes the value below it, and any other value replaces it.
     fn lay_over(&mut self, base: &mut Node, own: Node, path: &str) {
         base.span = own.span;
         match (&mut base.value, own.value) {

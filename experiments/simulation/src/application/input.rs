@@ -1,4 +1,4 @@
-//! The files that an application reads. They stay on disk until somebody asks for their bytes.
+//! The files that an application reads. Files stay on disk until their bytes are requested.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -19,16 +19,18 @@ pub struct InputFile {
     pub name: String,
     /// Path of the input file.
     pub path: String,
-    /// Where it is on disk, or will be when it has been made. The inputs of built-in applications are not at their path.
+    /// Path of the file on disk, or the path at which it will be generated. Inputs of built-in applications
+    /// are not at `path`.
     pub place: PathBuf,
     /// Length of the input file.
     pub bytes: u64,
-    /// It did not exist when it was looked for: the generator that the application names makes its contents.
+    /// The file did not exist when it was looked up: the generator that the application names makes its
+    /// contents.
     pub generated: bool,
     origin: Origin,
 }
 
-/// Where the bytes of a file come from.
+/// Source of the bytes of a file.
 #[derive(Clone, Debug)]
 enum Origin {
     Held(Bytes),
@@ -48,7 +50,7 @@ impl InputFile {
         InputFile { name: name.to_owned(), path, place, bytes, generated: false, origin }
     }
 
-    /// The same file, which does not exist: a generator makes it.
+    /// This file as one that does not exist yet: a generator makes its contents.
     pub(super) fn made_by(self, bytes: u64, rule: Generator, element: Element) -> Self {
         InputFile { bytes, generated: true, origin: Origin::Rule(rule, element), ..self }
     }
@@ -61,7 +63,7 @@ impl InputFile {
     /// Bytes of the input file.
     ///
     /// # Errors
-    /// If it cannot be read any more, or has another length than it had.
+    /// If the file cannot be read any more, or its length has changed.
     pub fn contents(&self) -> io::Result<Bytes> {
         let contents = match &self.origin {
             Origin::Held(bytes) => return Ok(bytes.clone()),
@@ -76,7 +78,7 @@ impl InputFile {
         if contents.len() as u64 == self.bytes { Ok(contents) } else { Err(self.changed()) }
     }
 
-    /// Puts its bytes, from one of them on, where they belong.
+    /// Reads bytes of the file, from offset `at` on, into `place`.
     ///
     /// # Errors
     /// As [`InputFile::contents`].
@@ -93,7 +95,7 @@ impl InputFile {
         Ok(())
     }
 
-    /// Whether another one is the same file, with the same rule if it is made by one.
+    /// Whether `other` is the same file, with the same generator if it is generated.
     pub(super) fn is_same(&self, other: &InputFile) -> bool {
         let origins = match (&self.origin, &other.origin) {
             (Origin::Disk, Origin::Disk) => true,
@@ -104,7 +106,7 @@ impl InputFile {
         origins && (&self.place, self.bytes) == (&other.place, other.bytes)
     }
 
-    /// The same as the file of a storage device, which reads it piece by piece if it is on disk.
+    /// Contents as the file of a storage device, which reads a file on disk piece by piece.
     ///
     /// # Errors
     /// As [`InputFile::contents`].

@@ -71,7 +71,7 @@ impl Reader<'_> {
         steps
     }
 
-    /// Reads a step, if there is no problem with it.
+    /// Reads a step; `None` if it has a problem.
     pub(super) fn step(&mut self, node: &Node, codes: &mut Codes) -> Option<Step> {
         let Some((_, read)) = KINDS.iter().find(|(key, _)| node.get(key).is_some()) else {
             let keys = KINDS.map(|(key, _)| key);
@@ -180,7 +180,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Keeps where a launch, perhaps of a task, stands, once for launches of rounds that are the same.
+    /// Notes the position of a launch, or of a task's launch, once for equal launches of several rounds.
     pub(super) fn note(&mut self, node: &Node, launch: &LaunchStep, task: bool, cooperative: Option<&Node>) {
         let is_known = |last: &Launched| last.span == node.span && last.is_like(launch);
         if !self.launched.last().is_some_and(is_known) {
@@ -227,7 +227,7 @@ impl Reader<'_> {
         }
     }
 
-    /// One to three sizes; those that are missing are 1.
+    /// Reads one to three sizes; missing sizes are 1.
     pub(super) fn extent(&mut self, node: &Node, what: &str, most: [u64; 3]) -> Option<[u32; 3]> {
         let single = std::slice::from_ref(node);
         let sizes =

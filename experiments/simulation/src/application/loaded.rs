@@ -1,4 +1,4 @@
-//! An application that is sound: what the host executes, its files, and what is expected of it.
+//! A checked application: the host's steps, its files, and its expected results.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,17 +14,17 @@ use crate::workloads::generate::Generator;
 use crate::workloads::references::Reference;
 use crate::workloads::verify::Tolerance;
 
-/// A comparison that the application asks for.
+/// A comparison that the application requests.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Expectation {
-    /// The buffer to look at when all is done, and which part of it.
+    /// Part of a buffer that is compared at the end.
     pub part: Range,
     /// Expected contents.
     pub against: Against,
     /// A byte for each element of the part: where it is 0, any value is right.
     pub only: Option<InputFile>,
-    /// How far it may be off.
+    /// Tolerance of the comparison.
     pub tolerance: Tolerance,
 }
 
@@ -33,7 +33,7 @@ pub struct Expectation {
 pub enum Against {
     /// A reference implementation.
     Reference(Reference),
-    /// A file, and where the contents begin in it.
+    /// A file, and the offset of the contents in it.
     File(InputFile, u64),
     /// A rule.
     Rule(Generator),
@@ -61,7 +61,7 @@ pub struct LoadedApplication {
     pub application: Application,
     /// Description of the application.
     pub description: Option<String>,
-    /// Its parameters as they apply.
+    /// Parameters of the application, with settings applied.
     pub parameters: BTreeMap<String, f64>,
     /// Per buffer the type of its elements.
     pub elements: Vec<Element>,
@@ -75,14 +75,13 @@ pub struct LoadedApplication {
     pub expectations: Vec<Expectation>,
     /// The PTX of its synthetic kernels, by name.
     pub synthetic: Vec<(String, String)>,
-    /// The texts that it was read from: its own file and its code.
+    /// The texts that the application was read from: its own file and its code.
     pub texts: Vec<String>,
-    /// For each kernel the counts of its launches, if the file states them for this size and no other setting was
-    /// given.
+    /// Counts of launches per kernel, if the file states them for this size and no other setting was given.
     pub counts: Option<BTreeMap<String, Counts>>,
     /// Places in the file of the launches of its steps and tasks.
     pub launched: Vec<Launched>,
-    /// The files that say so.
+    /// The files that the application was read from, for diagnostics.
     pub sources: SourceMap,
     /// The applications that run together, if it is several.
     pub parts: Vec<CoRunPart>,
@@ -101,7 +100,7 @@ pub struct CoRunPart {
     pub buffers: std::ops::Range<usize>,
 }
 
-/// A launch and its place.
+/// A launch and its position in the file.
 #[derive(Clone, Debug)]
 pub struct Launched {
     /// Place in the file.
@@ -115,7 +114,7 @@ pub struct Launched {
 }
 
 impl Launched {
-    /// Whether another launch asks an SM for the same.
+    /// Whether another launch has the same kernel and the same needs of an SM.
     pub(crate) fn is_like(&self, other: &LaunchStep) -> bool {
         let asks = |launch: &LaunchStep| (launch.block, launch.registers, launch.shared, launch.device);
         let together = !self.cooperative || self.launch.grid == other.grid;
@@ -124,7 +123,7 @@ impl Launched {
 }
 
 impl LoadedApplication {
-    /// All files that are read.
+    /// All files that the application reads.
     pub fn files(&self) -> impl Iterator<Item = &InputFile> {
         self.preloaded.iter().chain(&self.inputs)
     }
@@ -168,16 +167,16 @@ pub struct Counts {
 /// Statements of the launches of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PerLaunch {
-    /// The same number for all of them.
+    /// One number that holds for every launch.
     Each(u64),
-    /// One for each, in the order of the launches.
+    /// One number per launch, in the order of the launches.
     Listed(Vec<u64>),
-    /// The sum over all of them.
+    /// The sum over all launches.
     Total(u64),
 }
 
 impl PerLaunch {
-    /// Whether this is what launches came to, in their order.
+    /// Whether these numbers agree with the counts of launches, in their order.
     pub fn agrees(&self, found: &[u64]) -> bool {
         match self {
             PerLaunch::Each(number) => found.iter().all(|found| found == number),

@@ -1,4 +1,4 @@
-//! `until:`: loops whose end the device decides, such as a search that goes on while something was found.
+//! `until:`: loops whose end the device decides, such as a search that continues while it finds new elements.
 
 use counterpoint_framework::model::{Diagnostic, Later, Node};
 use counterpoint_host_model::program::{Condition, Step};

@@ -1,6 +1,6 @@
-//! From an application's YAML to what the host executes, with its files and what is expected of it.
+//! Reader of an application's YAML: the host's steps, the application's files, and its expected results.
 //!
-//! Like the machine, an application is read whole: every problem is reported, in one go, each with its place.
+//! Like the machine, an application is read whole: all problems are reported together, each with its position in the file.
 
 mod addresses;
 mod arguments;
@@ -51,7 +51,7 @@ use counterpoint_framework::model::{Registry, Report, SourceMap};
 /// this crate and of the registry's extensions.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All problems of the file.
 pub fn load(
     path: &str,
     sets: &[String],
@@ -71,7 +71,7 @@ pub fn load(
 /// have such a parameter, and `app.application.name=value` for one.
 ///
 /// # Errors
-/// Everything that is wrong with them.
+/// All problems of the files.
 pub fn load_co_run(
     applications: &[(String, String)],
     sets: &[String],

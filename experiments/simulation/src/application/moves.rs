@@ -88,7 +88,7 @@ impl Reader<'_> {
         Some(Step::Move { moved: Moved::Within { from, to }, stream })
     }
 
-    /// A part of a buffer; all of it if no part is described.
+    /// Part of a buffer; the whole buffer if no part is described.
     pub(super) fn part_of(&mut self, keys: &PartKeys, buffer: BufferId) -> Option<Range> {
         let offset = self.offset_of_element(keys.element.as_deref(), buffer)?;
         let size = self.element_bytes(buffer);
@@ -118,7 +118,8 @@ impl Reader<'_> {
         self.check_rows(keys.pitch.as_deref().unwrap_or(node).span, &rows)
     }
 
-    /// The rows on the other side of a copy, as many and as long; at the same place unless the node says otherwise.
+    /// Rows on the other side of a copy, equal in number and length; at the same offset unless the node
+    /// states another one.
     fn other_rows(
         &mut self,
         node: &Node,
@@ -168,7 +169,7 @@ impl Reader<'_> {
         self.count(node, key, 1, elements.max(1)).map(|pitch| Some(pitch * size))
     }
 
-    /// Rows that lie in their buffer, one behind the other.
+    /// Rows, after a check that they are within their buffer and do not overlap one another.
     fn check_rows(&mut self, span: Span, rows: &Rows) -> Option<Rows> {
         let size = self.element_bytes(rows.buffer);
         let (name, bytes) =
@@ -199,7 +200,8 @@ impl Reader<'_> {
     }
 }
 
-/// Whether two sets of rows of one buffer have a byte in common; in either, rows lie one behind the other.
+/// Whether two sets of rows of one buffer have a byte in common; the rows of each set are in ascending order
+/// and do not overlap.
 fn overlap(one: &Rows, other: &Rows) -> bool {
     let (mut ones, mut others) = (one.each().peekable(), other.each().peekable());
     while let (Some(a), Some(b)) = (ones.peek(), others.peek()) {

@@ -1,4 +1,5 @@
-//! Packed files: a file whose name ends with `.gz` stands for its contents, wherever an application reads one. It is unpacked once.
+//! Packed files: a file whose name ends with `.gz` stands for its contents, wherever an application reads
+//! one. Each packed file is unpacked once.
 
 use std::io::{self, Read};
 
@@ -15,7 +16,7 @@ impl Reader<'_> {
     /// The file at a path, unpacked if it is packed.
     ///
     /// # Errors
-    /// It cannot be read, or is not packed as its name says.
+    /// If the file cannot be read, or is not packed as its name indicates.
     pub(super) fn find(&mut self, path: &str) -> io::Result<Found> {
         if !path.ends_with(PACKED) {
             return self.files.find(path);

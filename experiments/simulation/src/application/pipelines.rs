@@ -1,4 +1,4 @@
-//! `pipeline:`: batches of data that go through the same kernels, as stream programs do.
+//! `pipeline:`: batches of data that pass through the same kernels, as in stream programs.
 
 use counterpoint_framework::model::{Diagnostic, Node};
 use counterpoint_host_model::program::{DEFAULT_STREAM, LaunchStep, Step};

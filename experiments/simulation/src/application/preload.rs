@@ -1,4 +1,4 @@
-//! `preload:`: what devices hold before the run begins, from files and from kernels that take no time.
+//! `preload:`: contents of devices before the run begins, from files and from kernels that take no time.
 
 use counterpoint_framework::model::{Diagnostic, Node};
 use counterpoint_host_model::program::{DEFAULT_STREAM, Moved, Step};
@@ -8,7 +8,7 @@ use super::keys::LoadStep;
 use super::reader::Reader;
 
 impl Reader<'_> {
-    /// Reads what is loaded, and the launches that run on it.
+    /// Reads the `load` steps, and the launches that run on the loaded data.
     pub(super) fn read_preload(&mut self, node: Option<&Node>, codes: &mut Codes) {
         for node in self.list(node, "steps") {
             if node.get("load").is_some() {

@@ -55,7 +55,7 @@ pub(super) struct Reader<'a> {
     pub(super) launched: Vec<Launched>,
     /// The streams and events that the steps name.
     pub(super) names: StreamNames,
-    /// Number of repetitions around the steps that are read now.
+    /// Nesting depth of repetitions around the steps that are being read.
     pub(super) rounds: u32,
     /// Whether some code could not be read, so that nothing is known of its kernels.
     pub(super) lacks_code: bool,
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// Whether a file says that it is an application; what is missing is reported.
+    /// Checks that a file declares an application; reports missing declarations.
     pub(super) fn header(&mut self, root: &Node, head: Span) -> Option<()> {
         let help = "every file begins with `counterpoint: 1`";
         match root.get("counterpoint") {
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// A file as a text that problems can point into; `from` is the place that names it.
+    /// A file as a text that problems can point into; `from` is the position that names it.
     pub(super) fn text_file(&mut self, path: &str, from: Option<Span>) -> Option<(FileId, String)> {
         let text = self
             .files
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The path of a file of a sort that is named at a place; that there is none is reported.
+    /// Path of a file of a sort that is named at a position; a missing file is reported.
     pub(super) fn locate(&mut self, sort: Sort, place: Span, name: &str) -> Option<String> {
         let located = self.files.locate(self.sources.name(place.file), sort, name);
         located.map_err(|missing| self.diagnostics.report(missing.at(place))).ok()

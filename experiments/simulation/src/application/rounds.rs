@@ -1,4 +1,5 @@
-//! Rounds of steps, launches or tasks: what they call their number (`index`) and values that follow from it (`let`).
+//! Rounds of steps, launches or tasks: the name of their number (`index`) and values computed from it
+//! (`let`).
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_framework::topology::expression::Number;
@@ -22,7 +23,7 @@ impl Reader<'_> {
         Some(rounds)
     }
 
-    /// Reads what each round has.
+    /// Calls `read` for each round, with the round's `index` and `let` values bound.
     pub(super) fn each_round(
         &mut self,
         scope: &RoundKeys,

@@ -14,7 +14,7 @@ pub(super) type Values<'n> = &'n [(Key, Node)];
 pub(super) type Sizes<'n> = Vec<(&'n str, Values<'n>)>;
 
 impl Reader<'_> {
-    /// Reads `sizes:`; what they name must be parameters.
+    /// Reads `sizes:`; all names in it must be parameters.
     pub(super) fn read_sizes<'n>(&mut self, node: Option<&'n Node>, parameters: &[(Key, Node)]) -> Sizes<'n> {
         let Some(node) = node else { return Sizes::new() };
         let Some(entries) = node.as_map() else {

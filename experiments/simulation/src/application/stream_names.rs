@@ -6,7 +6,7 @@ use counterpoint_host_model::program::EventId;
 /// A stream that the file mentions.
 pub(super) struct StreamUse {
     pub(super) name: String,
-    /// The device of what runs on it; none if nothing does.
+    /// Device of the stream's work; `None` if no work runs on the stream.
     pub(super) device: Option<u32>,
     pub(super) mentioned: Span,
 }
@@ -14,17 +14,17 @@ pub(super) struct StreamUse {
 /// An event that the file mentions.
 pub(super) struct EventUse {
     pub(super) name: String,
-    /// Where it is recorded, and on which stream.
+    /// Positions in the file of the event's records, with the stream of each.
     pub(super) recorded: Vec<(Span, u32)>,
 }
 
-/// Somebody waits for an event.
+/// A wait of a stream or of the host for an event.
 pub(super) struct Wait {
     pub(super) span: Span,
     pub(super) event: EventId,
     /// The stream that waits, or the host.
     pub(super) stream: Option<u32>,
-    /// It may be reached after a record that stands behind it.
+    /// The wait may run after a record that follows it in the file, because it is in a loop.
     pub(super) again: bool,
 }
 

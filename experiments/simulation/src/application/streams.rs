@@ -1,8 +1,8 @@
-//! Streams and events: records and waits among the steps, and whether the names in them mean anything.
+//! Streams and events: records and waits among the steps, and the check of the names in them.
 //!
-//! Streams and events are not declared: what is launched or copied on a stream makes it, a record makes an event. So names
-//! that lead nowhere are found when all steps have been read. Streams are numbered from 1, in the order in which the file
-//! mentions them. `non_blocking:` names those that the default stream does not wait for.
+//! Streams and events are not declared: the first launch or copy on a stream creates the stream, and a record creates an
+//! event. Unknown names are therefore found when all steps have been read. Streams are numbered from 1, in the order in
+//! which the file mentions them. `non_blocking:` names those that the default stream does not wait for.
 
 use std::collections::BTreeSet;
 
@@ -83,7 +83,7 @@ impl Reader<'_> {
         if self.names.streams.iter().any(|stream| stream.name == name) {
             return self.stream(node).map(|stream| Step::Synchronize(Awaited::Stream(stream)));
         }
-        // Only an event can have been recorded in the round before.
+        // Only an event may stem from the previous round of a loop.
         let event = self.names.event(name);
         self.names.waits.push(Wait { span: node.span, event, stream: None, again: self.rounds > 0 });
         Some(Step::Synchronize(Awaited::Event(event)))

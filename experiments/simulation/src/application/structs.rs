@@ -1,4 +1,5 @@
-//! Arguments of several elements: structs by value and arrays, whose types the kernel's loads tell or the file does.
+//! Arguments of several elements: structs by value and arrays, whose types come from the kernel's loads or
+//! from the file.
 
 use counterpoint_framework::model::{Diagnostic, Node, Span};
 use counterpoint_host_model::program::{Argument, BufferId};
@@ -141,7 +142,8 @@ impl Reader<'_> {
         }
     }
 
-    /// An argument whose values say their types, each where C has it behind the one before.
+    /// An argument whose values state their types; each value has the offset that C gives it after the
+    /// previous value.
     pub(super) fn typed(
         &mut self,
         span: Span,

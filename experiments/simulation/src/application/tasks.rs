@@ -98,7 +98,7 @@ impl Reader<'_> {
         value
     }
 
-    /// All tasks of a step, and what is copied for them, are on one device.
+    /// Checks that all tasks of a step, and the copies for them, are on one device.
     fn check_devices(&mut self, kinds: &[(TaskKeys, &Node)], tasks: &[Task]) {
         let Some(first) = tasks.first().map(|task| task.launch.device) else { return };
         for (task, (_, node)) in tasks.iter().zip(kinds) {

@@ -1,4 +1,4 @@
-//! `textures:`: buffers as texture fetches see them.
+//! `textures:`: buffers that texture fetches read.
 
 use counterpoint_framework::model::{Diagnostic, Node};
 use counterpoint_host_model::program::{BoundTexture, BufferId};
@@ -75,7 +75,7 @@ impl Reader<'_> {
         Some(Bound { buffer, start, element, size: size?, layers: layers?, channels: channels? as u32 })
     }
 
-    /// Reports layers that are no planes, and more bytes than the buffer has.
+    /// Reports layers that are no planes, and textures that are larger than their buffer.
     pub(super) fn check_bound(&mut self, node: &Node, bound: &Bound, what: &str, bytes: u64) {
         if bound.layers.is_some() && bound.size[2] != 1 {
             self.diagnostics.error(node.span, "a layer has one or two dimensions");
@@ -138,7 +138,7 @@ impl Reader<'_> {
         Some(BoundTexture { name: name.to_owned(), buffer, texture })
     }
 
-    /// What lies beyond the edges: a word for all axes, or one for each.
+    /// Address modes beyond the edges: one word for all axes, or one word per axis.
     fn edges(&mut self, node: &Node) -> Option<[AddressMode; 3]> {
         let single = std::slice::from_ref(node);
         let words = if node.as_scalar().is_some() { single } else { self.list(Some(node), "edges") };
@@ -158,7 +158,7 @@ impl Reader<'_> {
             }
             edges.push(found?.1);
         }
-        // Axes without a word are as the last one that has one.
+        // Axes without a word have the mode of the last axis that has one.
         Some(std::array::from_fn(|axis| edges[axis.min(edges.len() - 1)]))
     }
 

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use counterpoint_archive::Archive;
 use counterpoint_framework::model::Registry;
 
-/// The paths of built-in files begin with it: `built-in:topologies/systems/tiny.yaml`.
+/// Prefix of the paths of built-in files: `built-in:topologies/systems/tiny.yaml`.
 pub const BUILT_IN: &str = "built-in:";
 
 /// The files of a crate, as its build script packs them (`counterpoint_archive::pack`): machines as `machines/NAME.yaml`, modules, overlays and
@@ -34,7 +34,7 @@ impl BuiltIn {
         BuiltIn { folder, bytes, archive: OnceLock::new() }
     }
 
-    /// Where they are among all built-in files.
+    /// Folder of these files among all built-in files.
     pub(super) fn folder(&self) -> &'static str {
         self.folder
     }

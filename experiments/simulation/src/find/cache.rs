@@ -1,7 +1,7 @@
-//! Where generated inputs of built-in applications are kept.
+//! Cache of generated inputs of built-in applications.
 //!
-//! A built-in application has no folder of its own to put its inputs in. They go to the user's folder of caches, below a name that is the hash of
-//! what makes them. It may be removed at any time.
+//! A built-in application has no folder of its own to put its inputs in. Generated inputs go to the user's cache folder, below a name that
+//! is the hash of their generators. The cache may be removed at any time.
 
 use std::path::PathBuf;
 

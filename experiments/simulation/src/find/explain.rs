@@ -7,7 +7,8 @@ use super::{BUILT_IN, CACHE_VARIABLE, PATH_VARIABLE, Sort};
 const SORTS: [Sort; 6] =
     [Sort::Machine, Sort::Module, Sort::Overlay, Sort::Application, Sort::Study, Sort::Validation];
 
-/// How files are found: the order, the places of each sort, and where generated inputs are kept.
+/// Text on the search for files: its order, the folders of each sort of file, and the cache of generated
+/// inputs.
 pub fn explain() -> String {
     let mut out = format!(
         "files

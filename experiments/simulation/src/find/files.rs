@@ -9,7 +9,7 @@ use counterpoint_framework::topology::{Missing, beside};
 
 use super::Sort;
 
-/// Where files come from: the disk, or a table in a test.
+/// Source of files: the disk, or a table in a test.
 pub trait Files {
     /// The contents of a file.
     fn read(&self, path: &str) -> io::Result<Vec<u8>>;
@@ -28,11 +28,11 @@ pub trait Files {
         Ok(beside(from, name))
     }
 
-    /// The path of an input file that is made where it does not exist, and the place on disk where it is then kept; `made_by` is all that its
-    /// bytes depend on.
+    /// Path of an input file that is generated if it does not exist, and the path on disk of the generated file; `made_by` is the text of
+    /// everything that its bytes depend on.
     ///
     /// # Errors
-    /// Why there is no place to keep it.
+    /// The reason for which the file cannot be kept.
     fn made(&self, from: &str, name: &str, made_by: &str) -> Result<(String, PathBuf), String> {
         let _ = made_by;
         let path = beside(from, name);
@@ -40,7 +40,7 @@ pub trait Files {
     }
 }
 
-/// The files of the machine we run on.
+/// Files of the computer that runs the simulator.
 pub struct RealFiles;
 
 impl Files for RealFiles {
@@ -62,9 +62,9 @@ impl Files for BTreeMap<String, Vec<u8>> {
 /// A file that somebody may read.
 #[derive(Clone, Debug)]
 pub enum Found {
-    /// In memory.
+    /// Contents in memory.
     Held(Bytes),
-    /// On disk, with its length.
+    /// A file on disk, with its length in bytes.
     Disk(u64),
 }
 
@@ -78,7 +78,7 @@ impl Found {
     }
 }
 
-/// An error of the operating system without its number, which tells a user nothing.
+/// Text of an operating-system error without its number, which is of no use to a user.
 pub(crate) fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "no such file".to_owned(),

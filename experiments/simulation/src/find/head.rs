@@ -1,10 +1,10 @@
-//! What a file says of itself, for lists: its role and its description. It need not be sound otherwise.
+//! Head of a file, for lists: its role and its description. The rest of the file need not be valid.
 
 use std::collections::BTreeSet;
 
 use counterpoint_framework::model::{Diagnostics, Node, SourceMap, yaml};
 
-/// The keys that say what a file is.
+/// Keys that determine the role of a file.
 const ROLES: [&str; 5] = ["machine", "module", "overlay", "application", "study"];
 
 /// The beginning of a file.
@@ -12,9 +12,9 @@ const ROLES: [&str; 5] = ["machine", "module", "overlay", "application", "study"
 pub struct Head {
     /// The sort of thing, such as `module`; nothing if the file does not say.
     pub role: Option<&'static str>,
-    /// Its description, empty if it has none.
+    /// Description of the file, empty if it has none.
     pub description: String,
-    /// The references that its results are compared with, each once.
+    /// References that the application's results are compared with, each once.
     pub references: Vec<String>,
 }
 

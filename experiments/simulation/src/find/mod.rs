@@ -1,9 +1,9 @@
-//! Where the files of a simulation are found, and how they are read: from disk, or from the program itself.
+//! Search for the files of a simulation, and their reading from disk or from the program itself.
 //!
-//! A name is looked for in this order: as the path of a file; in the folder of the file that names it; in the working directory and the folders
-//! above it, at the places of its sort (`topologies/systems/NAME.yaml`); in the folders of `COUNTERPOINT_PATH`, there also at the places
-//! that extensions have (`machines/NAME.yaml`); and among the files that the program carries, those of extensions first. So
-//! whatever a user writes takes the place of a built-in file of the same name.
+//! A name is looked for in this order: as the path of a file; in the folder of the file that names it; in the working directory and the
+//! folders above it, in the folders of its sort (`topologies/systems/NAME.yaml`); in the folders of `COUNTERPOINT_PATH`, also in the
+//! folders that extensions use (`machines/NAME.yaml`); and among the files that the program carries, those of extensions first. A user's
+//! file thus replaces a built-in file of the same name.
 
 mod built_in;
 mod cache;

@@ -14,7 +14,7 @@ use super::{Files, Found, Head, RealFiles, Sort, cache, reason};
 /// The environment variable that names more folders to look into, separated as those of `PATH`.
 pub const PATH_VARIABLE: &str = "COUNTERPOINT_PATH";
 
-/// All files that can be found from a folder.
+/// Files that a search from a folder finds.
 #[derive(Clone)]
 pub struct ProjectFiles<'a> {
     start: PathBuf,
@@ -31,7 +31,7 @@ impl<'a> ProjectFiles<'a> {
         Self::with(start, folders.collect(), registry)
     }
 
-    /// The same with other folders in the place of those of the variable.
+    /// Files found from `start`, with `folders` instead of those of `COUNTERPOINT_PATH`.
     pub(super) fn with(start: &Path, folders: Vec<PathBuf>, registry: &'a Registry) -> Self {
         ProjectFiles { start: start.to_owned(), folders, registry }
     }
@@ -41,10 +41,10 @@ impl<'a> ProjectFiles<'a> {
         Self::new(&std::env::current_dir().unwrap_or_default(), registry)
     }
 
-    /// The path of a name: for messages, and to be read here.
+    /// Path of the file of a name, for messages and for reading.
     ///
     /// # Errors
-    /// There is none: the nearest name, and where it was looked for.
+    /// If no file has the name: the nearest name, and the searched folders.
     pub fn find(&self, sort: Sort, name: &str) -> Result<String, Missing> {
         let given = self.start.join(name);
         match name.strip_prefix(BUILT_IN) {
@@ -70,7 +70,7 @@ impl<'a> ProjectFiles<'a> {
     /// The contents of a file, by a path that was found.
     ///
     /// # Errors
-    /// If it is not there, or cannot be read.
+    /// If the file does not exist, or cannot be read.
     pub fn contents(&self, path: &str) -> io::Result<Vec<u8>> {
         match path.strip_prefix(BUILT_IN) {
             Some(path) => built_in::read(path, self.registry),
@@ -87,7 +87,7 @@ impl<'a> ProjectFiles<'a> {
         String::from_utf8(contents).map_err(|_| "it is not UTF-8 text".to_owned())
     }
 
-    /// What a file says of itself, by a path that was found; nothing of one that cannot be read.
+    /// Head of a file at a path that was found; an empty head if the file cannot be read.
     pub fn head(&self, path: &str) -> Head {
         self.text(path).map(|text| Head::of(&text)).unwrap_or_default()
     }
@@ -154,7 +154,7 @@ impl<'a> ProjectFiles<'a> {
         }
     }
 
-    /// Why there is no file of a name; `near` is its place beside the file that names it.
+    /// Error for a name without a file; `near` is the path beside the file that names it.
     fn missing(&self, sort: Sort, name: &str, near: Option<&str>) -> Missing {
         let known = self.list(sort);
         let is_path = name.contains('/') || name.ends_with(".yaml");
@@ -222,7 +222,7 @@ impl Files for ProjectFiles<'_> {
     }
 }
 
-/// The path of a file that another file names. Built-in files have a folder of their own that nothing leads out of.
+/// The path of a file that another file names. Names in built-in files never lead out of the built-in folder.
 fn near(from: &str, name: &str) -> String {
     match from.strip_prefix(BUILT_IN) {
         _ if name.starts_with(BUILT_IN) => name.to_owned(),
@@ -231,7 +231,8 @@ fn near(from: &str, name: &str) -> String {
     }
 }
 
-/// The YAML files in a folder and in folders in it, by their paths there.
+/// YAML files of a folder, and of its subfolders that hold a file of their own name, by their paths relative
+/// to the folder.
 fn on_disk(folder: &Path) -> Vec<String> {
     let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let mut found = Vec::new();

@@ -69,7 +69,7 @@ impl Sort {
         }
     }
 
-    /// The same in an extension.
+    /// Folder of this sort of file in an extension.
     pub(super) fn own_folder(self) -> Option<&'static str> {
         match self {
             Sort::Machine => Some("machines"),

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// The file that is locked. It is there as long as the lock is held.
+/// The file that is locked. The file exists while the lock is held.
 const NAME: &str = ".lock";
 
 /// A lock on a folder.
@@ -39,7 +39,7 @@ impl Lock {
         }
     }
 
-    /// Locks a folder as soon as nobody else has it locked.
+    /// Locks a folder, and waits until no other process holds the lock.
     ///
     /// # Errors
     /// If the file of the lock cannot be made.
@@ -68,7 +68,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Before the lock ends: the next holder sees that the file is another one.
+        // The removal precedes the end of the lock: the next holder sees that the file has changed.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -77,7 +77,7 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
-/// Some network file systems have no locks; there nothing is locked.
+/// Some network file systems have no locks; the folder then stays unlocked.
 fn locks_lack(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::Unsupported { Ok(()) } else { Err(error) }
 }

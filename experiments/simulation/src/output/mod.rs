@@ -1,8 +1,8 @@
 //! The folder in which a run leaves its results.
 //!
-//! A file appears under its own name only when it is whole: it is written under a temporary name first, which
-//! no other process uses. The application's output has `.partial` behind its name when the run did not
-//! finish, so that no half of a result looks like one. While a run writes, its folder is locked (`lock.rs`).
+//! A file appears under its final name only when it is complete: it is first written under a temporary name that no other
+//! process uses. The application's output has the suffix `.partial` when the run did not finish, so that no incomplete file
+//! looks like a result. While a run writes, its folder is locked (`lock.rs`).
 
 mod lock;
 mod whole;
@@ -20,11 +20,11 @@ pub const STATS_TEXT: &str = "stats.txt";
 pub const STATS_JSON: &str = "stats.json";
 /// Statistics, a line each, for spreadsheets.
 pub const STATS_CSV: &str = "stats.csv";
-/// How much each counter grew in each interval.
+/// Growth of each counter in each interval.
 pub const SERIES: &str = "series.csv";
 /// Statistics, for data frames; written only by a build with the feature `parquet`.
 pub const STATS_PARQUET: &str = "stats.parquet";
-/// How much each counter grew, for data frames; likewise.
+/// Growth of each counter in each interval, for data frames.
 pub const SERIES_PARQUET: &str = "series.parquet";
 /// Rates of the machine over time.
 pub const CURVES: &str = "curves.csv";
@@ -34,11 +34,11 @@ pub const EXPOSURE: &str = "exposure.csv";
 pub const CRITICAL_PATH: &str = "critical_path.csv";
 /// Writes to the buffers that were watched.
 pub const WRITES: &str = "writes.csv";
-/// Text that kernels printed; it is there only if there is some.
+/// Text that kernels printed; the file exists only if kernels printed any.
 pub const PRINTF: &str = "printf.txt";
 /// Timeline of spans, for Perfetto.
 pub const SPANS: &str = "spans.perfetto.json";
-/// Spans that no server took, for `counterpoint export`. It is there only if there are such spans.
+/// Spans that no server took, for `counterpoint export`. The file exists only if there are such spans.
 pub const UNSENT: &str = "spans.otlp.jsonl";
 /// The machine as it was run.
 pub const MACHINE: &str = "machine.yaml";
@@ -105,10 +105,10 @@ impl std::fmt::Display for WriteError {
 impl std::error::Error for WriteError {}
 
 impl Folder {
-    /// Makes and locks the folder, and removes the files of an earlier run: the results of two runs never mix.
+    /// Creates and locks the folder, and removes the files of an earlier run: the results of two runs never mix.
     ///
     /// # Errors
-    /// If the folder cannot be made, or another run writes there.
+    /// If the folder cannot be created, or another run writes there.
     pub fn create(path: &Path, outputs: &[String]) -> Result<Self, WriteError> {
         match Self::locked(path)? {
             Ok(folder) => folder.cleared(outputs),
@@ -120,11 +120,11 @@ impl Folder {
         }
     }
 
-    /// Like [`Folder::create`], but goes to `PATH-2`, `PATH-3` and so on where another run writes, or where `is_other` says that
-    /// a folder has results to be kept.
+    /// Like [`Folder::create`], but uses `PATH-2`, `PATH-3` and so on if another run writes to a folder, or if `is_other`
+    /// reports that it has results to be kept.
     ///
     /// # Errors
-    /// If no folder can be made.
+    /// If no folder can be created.
     pub fn create_beside(
         path: &Path,
         outputs: &[String],
@@ -168,24 +168,24 @@ impl Folder {
         Ok(self)
     }
 
-    /// Makes the folder if it is not there, and leaves what is in it.
+    /// Creates the folder if it is missing, and keeps its contents.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If the folder cannot be created.
     pub fn at(path: &Path) -> Result<Self, WriteError> {
         std::fs::create_dir_all(path).map_err(|error| WriteError { path: path.to_owned(), error })?;
         Ok(Folder { path: path.to_owned(), _lock: None })
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes a file; it gets its name only when it is whole.
+    /// Writes a file, which gets its name only when it is complete.
     ///
     /// # Errors
-    /// If it cannot be written; then nothing is left of it.
+    /// If the file cannot be written; no part of it remains then.
     pub fn write(
         &self,
         name: &str,
@@ -195,7 +195,7 @@ impl Folder {
         write_whole(&path, fill).map_err(|error| WriteError { path, error })
     }
 
-    /// Writes a file of the application, whole or not; nothing at all if nothing of a partial one was written.
+    /// Writes a file of the application, complete or partial; a partial file of which no byte was written is omitted.
     ///
     /// # Errors
     /// As [`Folder::write`].

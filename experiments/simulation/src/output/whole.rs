@@ -10,10 +10,10 @@ pub(crate) fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Writes a file under a temporary name of its own, beside its place, and gives it its name when it is whole.
+/// Writes a file under a unique temporary name in the folder of `path`, and renames it to `path` when it is complete.
 ///
 /// # Errors
-/// If it cannot be written; then nothing is left of it, unless nothing can be removed there either.
+/// If the file cannot be written; no part of it remains then, unless removal fails as well.
 pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let parent = parent(path);
     std::fs::create_dir_all(parent)?;
@@ -21,7 +21,7 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<
     let prefix = format!(".{name}.");
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(PARTIAL);
-    // As any other file, and not for its owner alone.
+    // The file gets the usual permissions; a temporary file would be readable by its owner only.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let file = builder.tempfile_in(parent)?;
@@ -31,8 +31,8 @@ pub fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<
     file.persist(path).map(drop).map_err(|failed| failed.error)
 }
 
-/// Removes the temporary files that [`write_whole`] left in a folder when it was killed, those of one file or, if `of` is empty, of
-/// all. Nobody else may be writing them.
+/// Removes the temporary files that [`write_whole`] left in a folder when it was killed, those of the file `of` or, if `of` is
+/// empty, of all files. No other process may be writing them.
 ///
 /// # Errors
 /// If one of them cannot be removed.

@@ -1,11 +1,11 @@
-//! How fast applications that ran together went on, from the spans of their launches and blocks.
+//! Speed of applications that ran together, from the spans of their launches and blocks.
 //!
-//! *The window* is the time in which each of them has a launch on the device: from a launch's entry into the table of running
-//! kernels to the end of its last block. It need not be one piece. *The rate* of an application is the thread instructions of its
-//! blocks in the window, divided by the window's length: a block that is partly in the window counts by the share of its time that
-//! is, and the blocks of a launch count alike. *The joint time* is the first piece of the window: from the moment in which all are there to
-//! the first end of a launch with no other behind it, and *the joint rate* that of this piece alone. *The first round* takes from the entry of the application's first launch to the end
-//! of the last launch that it did before it began again.
+//! *The window* is the time in which each of them has a launch on the device: from a launch's entry into the table of running kernels to
+//! the end of its last block. The window need not be one piece. *The rate* of an application is the thread instructions of its blocks in
+//! the window, divided by the window's length: a block that is partly in the window counts by the share of its time that is, and the blocks
+//! of a launch count alike. *The joint time* is the first piece of the window: from the moment at which all applications have a launch to
+//! the first end of a launch that no other launch of its application follows, and *the joint rate* is the rate in this piece alone. *The
+//! first round* lasts from the entry of the application's first launch to the end of the last launch before the application began again.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,26 +19,26 @@ use crate::results::launches::{Periods, attribute, is_launch, is_several, length
 /// Applications that ran together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoRun {
-    /// How long all of them ran.
+    /// Length of the window, in which all of them ran.
     pub window: SimTime,
-    /// How long the first piece of that is.
+    /// Length of the first piece of the window.
     pub joint: SimTime,
-    /// Each of them, in the order in which they were named.
+    /// The applications, in the order in which they were named.
     pub sides: Vec<Side>,
 }
 
-/// One of them.
+/// One application of a co-run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side {
-    /// Its name.
+    /// Name of the application.
     pub name: String,
     /// Thread instructions a second of the window.
     pub rate: f64,
-    /// The same of the joint time.
+    /// Thread instructions per second of the joint time.
     pub joint_rate: f64,
     /// The length of its first round.
     pub round: SimTime,
-    /// Its launches that ended, of all rounds.
+    /// Launches of the application that ended, over all rounds.
     pub launches: usize,
 }
 

@@ -1,8 +1,9 @@
-//! The critical path of a run: back from its end, what it waited for last.
+//! The critical path of a run: the activities that the run waited for last, traced back from its end.
 //!
-//! From a moment one goes back to what ended last before it, through that to its beginning, and on from
-//! there. Between an end and the beginning that it led to lies the host, a message, or a wait for a free
-//! slot. The steps of the path follow each other without a gap from the beginning of the run to its end.
+//! From a moment the path goes back to the activity that ended last before it, through that activity to its
+//! beginning, and on from there. The gap between an end and the beginning that it led to is the host's time,
+//! a message, or a wait for a free slot. The steps of the path follow each other without a gap from the
+//! beginning of the run to its end.
 
 use counterpoint_framework::telemetry::Span;
 use counterpoint_framework::time::SimTime;
@@ -12,11 +13,11 @@ use crate::results::exposure::Activity;
 /// A step of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathStep {
-    /// The copy, file or launch, as an index into the spans; `None` between two of them.
+    /// Index of the span of the copy, file or launch; `None` between two of them.
     pub span: Option<usize>,
-    /// From when.
+    /// Start of the step.
     pub start: SimTime,
-    /// Until when.
+    /// End of the step.
     pub end: SimTime,
 }
 
@@ -27,7 +28,7 @@ pub fn critical_path(spans: &[Span], end: SimTime) -> Vec<PathStep> {
         .filter(|(_, span)| span.end > span.start)
         .map(|(index, span)| (span.end, span.start, index))
         .collect();
-    // Of those that end together the one that began last is what the others waited for no less.
+    // Of activities that end together, the one that began last comes last, and the path takes it.
     by_end.sort_unstable();
     let mut steps = Vec::new();
     let mut now = end;

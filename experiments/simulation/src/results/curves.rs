@@ -1,4 +1,4 @@
-//! Activity of a machine over time, as curves: the rates that people look at, from the time series of its
+//! Activity of a machine over time, as curves: the usual rates, computed from the time series of its
 //! counters.
 
 use counterpoint_framework::telemetry::{Curve, Series};
@@ -6,16 +6,16 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::Machine;
 use counterpoint_protocols::roles;
 
-/// How the increases of two sets of counters become a value.
+/// Rule that turns the increases of two sets of counters into a value.
 #[derive(Clone, Copy)]
 enum Rate {
     /// The first, per cycle of the SMs' clock.
     PerCycle,
     /// The first, in billions per second.
     PerNanosecond,
-    /// One less the share of the first in the second.
+    /// One minus the share of the first in the second.
     NotOf,
-    /// The first in percent of the time, of as many components as there are.
+    /// The first in percent of the total time of all components.
     Busy,
 }
 
@@ -38,7 +38,7 @@ const fn source(
     Source { name, unit, role, counters, rate }
 }
 
-/// In the order in which they are shown.
+/// Sources of the curves, in the order in which they are shown.
 const SOURCES: [Source; 8] = [
     source("IPC", "warp instructions/cycle", roles::SM, [&["warp_insn"], &[]], Rate::PerCycle),
     source("thread IPC", "instructions/cycle", roles::SM, [&["gpu_sim_insn"], &[]], Rate::PerCycle),
@@ -62,7 +62,8 @@ const SOURCES: [Source; 8] = [
     source("storage busy", "%", roles::STORAGE, [&["busy"], &[]], Rate::Busy),
 ];
 
-/// The curves of a run that ended at `end`: those whose counters the machine has. A rate of nothing at all has no point.
+/// The curves of a run that ended at `end`: those whose counters the machine has. A ratio whose denominator
+/// is 0 has no point.
 pub fn curves(machine: &Machine, series: &Series, end: SimTime) -> Vec<Curve> {
     let roles = machine.roles();
     let clock = machine.instances.iter().filter(|one| one.role == roles::SM).map(|one| one.clock.get()).max();

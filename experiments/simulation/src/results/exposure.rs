@@ -27,7 +27,7 @@ pub enum Activity {
 }
 
 impl Activity {
-    /// All of them.
+    /// All activities.
     pub const ALL: [Activity; 5] =
         [Activity::Kernel, Activity::ToDevice, Activity::ToHost, Activity::Prelude, Activity::Postlude];
 
@@ -58,12 +58,12 @@ impl Activity {
     }
 }
 
-/// How long something took, and how much of that showed.
+/// Time of an activity, and the exposed part of that time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exposed {
-    /// Its time.
+    /// Time in which the activity went on.
     pub busy: SimTime,
-    /// The part of it that belongs to it.
+    /// Part of `busy` that belongs to the activity.
     pub exposed: SimTime,
 }
 
@@ -77,11 +77,13 @@ impl Exposed {
 /// Exposure of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exposure {
-    /// Of each activity that there was: the time in which one of its sort went on, and what of it was exposed.
+    /// For each activity that occurred: the time in which at least one of its kind went on, and the exposed
+    /// part of that time.
     pub activities: Vec<(Activity, Exposed)>,
     /// The time of none: the host computes or waits, messages travel.
     pub other: SimTime,
-    /// Of each copy, file and launch, as an index into the spans. Of two alike at once the earlier is exposed.
+    /// Time and exposed time of each copy, file and launch, by index into the spans. Of two concurrent spans
+    /// of one activity the earlier is exposed.
     pub spans: Vec<(usize, Exposed)>,
 }
 
@@ -92,7 +94,7 @@ impl Exposure {
             spans.iter().enumerate().filter_map(|(index, span)| Some((index, span, Activity::of(span)?)));
         let items: Vec<(usize, &Span, Activity)> =
             found.filter(|(_, span, _)| span.end > span.start).collect();
-        // At each moment something begins or ends; what ends there does so first.
+        // Each event is a beginning or an end; at equal times, ends come before beginnings.
         let mut events: Vec<(SimTime, bool, usize)> = Vec::new();
         for (item, (_, span, _)) in items.iter().enumerate() {
             events.extend([(span.start, true, item), (span.end, false, item)]);

@@ -1,6 +1,8 @@
-//! The hashes of a run: what each component has seen up to certain times, as a file and in comparison with another run.
+//! The hashes of a run: the events that each component has seen up to certain times, as a file and in comparison with
+//! another run.
 //!
-//! The file has a JSON value per line: what the hashes are of, then each component's hash whenever it has changed.
+//! The file has a JSON value per line: first the run and its components, then each component's hash whenever it has
+//! changed.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -15,7 +17,7 @@ const FORMAT: &str = "counterpoint-hashes-1";
 /// A component whose events are hashed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hashed {
-    /// Where it is.
+    /// Path of the component.
     pub path: String,
     /// The frequency of its clock.
     pub hertz: u64,
@@ -24,11 +26,11 @@ pub struct Hashed {
 /// The hashes of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hashes {
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: String,
     /// The components, in the machine's order.
     pub components: Vec<Hashed>,
-    /// By time, then component: those that have changed since the time before.
+    /// Hashes that have changed since the previous time, by time, then by component.
     pub snapshots: Vec<Snapshot>,
 }
 
@@ -71,7 +73,7 @@ impl Hashes {
     /// Reads a file.
     ///
     /// # Errors
-    /// The line and what is wrong with it.
+    /// The line, and the problem with it.
     pub fn read(text: impl BufRead) -> Result<Hashes, String> {
         let mut lines = text.lines().enumerate().map(|(number, line)| (number + 1, line));
         let problem = |number: usize, what: &dyn std::fmt::Display| format!("line {number}: {what}");
@@ -107,7 +109,7 @@ impl Hashes {
     }
 
     /// The first interval of `times`, which both runs used, in which the runs differ, as its begin and its end, and the
-    /// paths of the components that do.
+    /// paths of the components that differ.
     pub fn first_difference(
         &self,
         other: &Hashes,
@@ -183,7 +185,7 @@ mod tests {
             Some((begin.as_ps(), end.as_ps(), paths.join(" ")))
         };
         assert_eq!(difference(&[(100, 0, 1), (110, 1, 2), (120, 0, 3), (120, 1, 5)]), None);
-        // The end of a run lies where it lies.
+        // The end of a run is taken as it is, not at a multiple of the interval.
         assert_eq!(difference(&[(100, 0, 1), (110, 1, 2), (117, 0, 3), (117, 1, 5)]), None);
         let found = |begin, end, paths: &str| Some((begin, end, paths.to_owned()));
         assert_eq!(difference(&[(100, 0, 1), (110, 1, 2), (120, 0, 4)]), found(110, 120, "a b"));

@@ -1,7 +1,7 @@
-//! How long each launch of a run had thread blocks on the device, from the spans of its CTA schedulers.
+//! Time for which each launch of a run had thread blocks on the device, from the spans of its CTA schedulers.
 //!
-//! That is the time from the placement of the first block to the end of the last one, so waiting for a turn does not count;
-//! waiting for pages with blocks in place does.
+//! The time runs from the placement of the first block to the end of the last one, so waiting for a turn does not count; waiting
+//! for pages with blocks in place does.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -25,8 +25,8 @@ pub(crate) fn is_several(span: &Span) -> bool {
     span.level == Level::Kernels && span.aggregated > 0 && attribute(span, ACTIVE).is_some()
 }
 
-/// How long kernels ran on devices, whose schedulers these are: from the beginning of each launch to its end, what several have in
-/// common counted once. Where not every launch has a span it is that of the device whose kernels ran longest.
+/// Time for which kernels ran on the devices of these schedulers: from the beginning of each launch to its end, with overlaps
+/// counted once. If some launches have no span, the time is that of the device whose kernels ran longest.
 pub(crate) fn kernel_time(schedulers: &[&Instance], rows: &[StatRow], spans: &[Span]) -> SimTime {
     let here = |span: &&Span| schedulers.iter().any(|one| one.path == span.path);
     let launches: Vec<&Span> = spans.iter().filter(here).filter(|span| is_launch(span)).collect();
@@ -48,7 +48,7 @@ pub(crate) fn period(span: &Span) -> Range<u64> {
     span.start.as_ps()..span.end.as_ps()
 }
 
-/// Periods as one: those that touch or overlap become one.
+/// Union of periods: periods that touch or overlap are merged.
 pub(crate) fn union(mut periods: Periods) -> Periods {
     periods.sort_unstable_by_key(|period| period.start);
     let mut union: Periods = Vec::new();
@@ -61,7 +61,7 @@ pub(crate) fn union(mut periods: Periods) -> Periods {
     union
 }
 
-/// How long periods are together.
+/// Total length of the periods.
 pub(crate) fn length(periods: &Periods) -> u64 {
     periods.iter().map(|period| period.end - period.start).sum()
 }
@@ -77,7 +77,7 @@ pub fn is_launch(span: &Span) -> bool {
     span.level == Level::Kernels && span.aggregated == 0 && named && !span.name.contains(' ')
 }
 
-/// An amount or a number that a span tells.
+/// An attribute of a span that is an amount or a number.
 pub fn attribute(span: &Span, name: &str) -> Option<u64> {
     span.attributes.iter().find(|(known, _)| *known == name).and_then(|(_, value)| match value {
         Attribute::Amount(value) | Attribute::Number(value) => Some(*value),
@@ -97,7 +97,7 @@ pub struct LaunchTime {
     pub active: SimTime,
 }
 
-/// The launches of a run that have ended, by number; none if some of them have no span because of the limit.
+/// The launches of a run that have ended, by number; empty if some of them have no span because of the limit.
 pub fn launches(machine: &Machine, spans: &[Span]) -> Vec<LaunchTime> {
     if spans.iter().any(is_several) {
         return Vec::new();
@@ -148,7 +148,7 @@ mod tests {
         // Seven cycles of 700 MHz are ten nanoseconds.
         let times: Vec<SimTime> = found.iter().map(|launch| launch.active).collect();
         assert_eq!(times, [100, 10, 20, 30].map(SimTime::from_ns));
-        // Where some have no spans of their own nobody knows which was the last.
+        // If some launches have no spans of their own, the last launch is unknown.
         let several = Span { aggregated: 9, name: "step".into(), ..spans[0].clone() };
         assert_eq!(launches(&machine, &[spans[1].clone(), several]), []);
     }

@@ -1,4 +1,5 @@
-//! What is computed of a run that is over: its launches, figures of the machine, waits and critical path, and their files.
+//! Results that are computed after a run: its launches, figures of the machine, waits and critical path, and
+//! their files.
 
 pub mod co_run;
 pub mod cost;

@@ -1,4 +1,4 @@
-//! The few numbers of a run that a user looks at first, drawn from its spans and statistics.
+//! Summary of a run: its most important numbers, computed from its spans and statistics.
 
 use std::collections::BTreeMap;
 
@@ -13,24 +13,24 @@ use crate::results::launches::{
 };
 use crate::results::totals::cycles;
 
-/// A phase of the run, or what happened several times within one.
+/// A phase of the run, or an activity that occurred several times within a phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Phase {
     /// Name of the phase.
     pub name: String,
-    /// 0 for the run, 1 for its phases, 2 for what they consist of.
+    /// 0 for the run, 1 for its phases, 2 for activities within phases.
     pub depth: usize,
-    /// How often.
+    /// Number of times that the phase occurred.
     pub count: u64,
-    /// Time in which at least one of them ran. Of those beyond the limit of spans only the sum is known: it counts as far as there is
-    /// room between the beginning of the first and the end of the last.
+    /// Time in which at least one of them ran. For spans beyond the limit only the sum of times is known: it counts as far as it fits
+    /// between the beginning of the first and the end of the last.
     pub running: SimTime,
     /// The end of the last.
     pub end: SimTime,
     /// The sum of their durations, which is more where they overlap.
     pub busy: SimTime,
-    /// Some of it was still going on when the run ended.
+    /// Part of the phase was still going on when the run ended.
     pub partial: bool,
     /// Work of its launches, if it is launches of a kernel.
     pub work: Option<Work>,
@@ -50,7 +50,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Of these spans, as far as they are launches that have ended.
+    /// Work of those of the spans that are launches that have ended.
     fn of(spans: &[&Span]) -> Option<Self> {
         let mut sum = None;
         for span in spans.iter().filter(|span| is_several(span) || is_launch(span) && !span.partial) {
@@ -69,7 +69,7 @@ impl Work {
         (self.cycles > 0).then(|| self.instructions as f64 / self.cycles as f64)
     }
 
-    /// Warps that were there, of the warp slots: the statistic `gpu_occupancy`.
+    /// Resident warps as a share of the warp slots: the statistic `gpu_occupancy`.
     pub fn occupancy(&self) -> Option<f64> {
         (self.warp_slots > 0).then(|| self.warp_cycles as f64 / self.warp_slots as f64)
     }
@@ -98,7 +98,7 @@ fn collect(
     phases: &mut Vec<Phase>,
 ) {
     let Some(spans) = children.get(&parent) else { return };
-    // Phases come one by one, what they consist of by name.
+    // Phases are listed one by one, activities within them are grouped by name.
     let mut groups: Vec<(&str, Vec<&Span>)> = Vec::new();
     for span in spans {
         let name = span.stem();
@@ -140,7 +140,7 @@ pub(crate) const SMS: &[&str] = &[roles::SM, roles::THROUGHPUT_MODEL];
 
 const DRAM: &[&str] = &[roles::DRAM];
 
-/// How the values of several components become one.
+/// Rule that joins the values of several components into one.
 #[derive(Clone, Copy)]
 enum Join {
     Sum,
@@ -164,7 +164,7 @@ const fn source(
     Source { name, roles, statistics, join }
 }
 
-/// In the order in which they are shown.
+/// Sources of the figures, in the order in which they are shown.
 const SOURCES: [Source; 12] = [
     source("active cycles", SMS, &["active_cycles"], Join::Largest),
     source("warp instructions", SMS, &["warp_insn"], Join::Sum),
@@ -198,7 +198,7 @@ pub struct Figures {
     pub rates: Vec<(&'static str, f64)>,
     /// Rates of the machine with their units.
     pub speeds: Vec<Speed>,
-    /// How long tasks took until the host knew that they were done, if there were any.
+    /// Time from the start of a task until the host knew its end, if there were tasks.
     pub task_latency: Option<Mean>,
 }
 
@@ -225,7 +225,7 @@ pub struct Mean {
 const TASK_LATENCY: (&[&str], &str) = (&[roles::HOST], "task_latency");
 
 impl Mean {
-    /// Of all values of the distributions, in nanoseconds.
+    /// Mean of all values of the distributions, in nanoseconds.
     fn of_nanoseconds<'a>(rows: impl Iterator<Item = &'a StatRow>) -> Option<Self> {
         let parts = rows.filter_map(|row| match row.value {
             StatValue::Distribution { count, sum, .. } => Some((u128::from(sum), u128::from(count))),
@@ -381,7 +381,7 @@ pub(crate) mod tests {
         let found = phases(std::slice::from_ref(&one));
         let work = found[0].work.unwrap();
         assert_eq!((work.ipc(), work.occupancy()), (Some(6.0), Some(0.25)));
-        // Many are added up, but for one that has not ended and has no numbers.
+        // The sum has all launches except one that has not ended and has no numbers.
         let unfinished = Span { partial: true, ..launch(99, "step#99", [0; 4]) };
         let many =
             (0..20).map(|_| one.clone()).chain([unfinished, span(100, None, Level::Kernels, "H2D x", 0, 1)]);
@@ -390,7 +390,7 @@ pub(crate) mod tests {
         let work = found[0].work.unwrap();
         assert_eq!((work.instructions, work.cycles, work.occupancy()), (12_000, 2_000, Some(0.25)));
         assert_eq!(found[1].work, None, "a copy");
-        // Those beyond the limit of spans are one, with the sums of all.
+        // Launches beyond the limit of spans share one span, with the sums of all.
         let mut several = Span { aggregated: 7, ..launch(200, "step", [4200, 700, 210, 840]) };
         several.attributes.extend([amount("active_cycles", 700), amount("busy_ps", 650)]);
         spans.push(several);
@@ -476,7 +476,7 @@ pub(crate) mod tests {
         let found = phases(&spans);
         assert_eq!((found[0].running.as_ps(), found[0].busy.as_ps()), (175, 17 * 15), "they overlap");
         assert_eq!((found[1].count, found[1].running.as_ps()), (3, 21), "they are apart");
-        // Those beyond the limit of spans fill what is left of the time from the first to the last, and no more.
+        // Launches beyond the limit of spans fill at most the time that is free between the first and the last.
         let beyond = |busy| Span {
             aggregated: 9,
             attributes: vec![("busy_ps", Attribute::Amount(busy)), ("active_cycles", Attribute::Amount(1))],

@@ -1,8 +1,8 @@
 //! Totals of a whole run, as rows of its statistics: time, clocks, and sums over the SMs, the L2 slices and
 //! the DRAM channels of the machine, and of each device if it has several.
 //!
-//! A sum has every counter of its components. Beside them stands what can only be said of all: instructions a cycle and bandwidths,
-//! over the run and over the time in which kernels ran.
+//! A sum has every counter of its components. Further rows have values that exist only for the total: instructions per cycle and
+//! bandwidths, over the run and over the time in which kernels ran.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub fn totals(machine: &Machine, report: &RunReport) -> Vec<StatRow> {
         all.iter().for_each(|one| groups.entry(array(&one.path)).or_default().push(one));
         rows.extend(run.sum(sort, name, &all));
         if groups.len() > 1 {
-            // Of an array of one, its own rows are the sum.
+            // For an array of one component, the component's own rows are the sum.
             let several = groups.into_iter().filter(|(path, _)| !run.by_path.contains_key(path));
             several.for_each(|(path, group)| rows.extend(run.sum(sort, path, &group)));
         }
@@ -120,7 +120,7 @@ impl<'a> Run<'a> {
             if let Some(StatValue::Distribution { count, sum, .. }) = value(own, "load_latency") {
                 loads = (loads.0 + sum, loads.1 + count);
             }
-            // Those of L2 and DRAM are launches and streams, and their own numbers are the sum of these.
+            // Parts of L2 and DRAM are launches and streams, whose sum is the component's own numbers.
             for (part, rows) in self.parts(&component.path).filter(|_| sort == Sort::Sms) {
                 let path = format!("{path}.{part}");
                 let place = sums.iter().position(|(known, _)| *known == path).unwrap_or_else(|| {
@@ -217,7 +217,7 @@ impl<'a> Run<'a> {
         rows
     }
 
-    /// How long kernels ran on the devices of these components.
+    /// Time for which kernels ran on the devices of these components.
     fn kernels_on(&self, components: &[&'a Instance]) -> SimTime {
         let is_here = |scheduler: &&Instance| {
             let device = scheduler.path.rsplit_once('.').map_or("", |(device, _)| device);

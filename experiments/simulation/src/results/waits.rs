@@ -24,7 +24,7 @@ impl Waits {
         Waits { exposure: Exposure::new(spans, end), path: critical_path(spans, end) }
     }
 
-    /// The time on the critical path of each activity that is on it, and of what lies between them.
+    /// Time of each activity on the critical path, and the time between the activities.
     pub fn on_path(&self, spans: &[Span]) -> (Vec<(Activity, SimTime)>, SimTime) {
         let mut sums = [SimTime::ZERO; Activity::ALL.len()];
         let mut between = SimTime::ZERO;

@@ -10,7 +10,8 @@ use counterpoint_framework::time::SimTime;
 use super::RunRequest;
 
 impl RunRequest {
-    /// Adds a setting `path=value`, which wins over those before it; `app.` leads to the application's parameters.
+    /// Adds a setting `path=value`, which takes precedence over earlier settings; `app.` addresses the
+    /// application's parameters.
     pub fn set(mut self, setting: impl Into<String>) -> Self {
         self.sets.push(setting.into());
         self
@@ -63,7 +64,7 @@ impl RunRequest {
         self
     }
 
-    /// Notes what all components have counted whenever this much time has passed.
+    /// Records the counters of all components at this interval.
     pub fn series(self, every: SimTime) -> Self {
         RunRequest { series: Some(every), ..self }
     }
@@ -83,7 +84,7 @@ impl RunRequest {
         RunRequest { folder: folder.into(), ..self }
     }
 
-    /// Adds a buffer whose writes are all noted.
+    /// Adds a buffer whose writes are all recorded.
     pub fn watch(mut self, buffer: impl Into<String>) -> Self {
         self.watch.push(buffer.into());
         self

@@ -1,4 +1,5 @@
-//! Caches that keep what others cannot see: a remark on a machine that is sound and may give wrong values.
+//! Write-back caches whose contents other caches cannot see: a remark on a valid machine that may give wrong
+//! values.
 
 use std::collections::BTreeSet;
 
@@ -6,14 +7,15 @@ use counterpoint_framework::model::{Node, Value};
 use counterpoint_framework::topology::{Instance, Machine};
 use counterpoint_protocols::roles;
 
-/// Remarks on write-back caches beside each other above one memory. Those that one network feeds share the addresses out among them.
+/// Remarks on write-back caches beside each other above one memory. Caches behind one network divide the
+/// addresses among them, and need no remark.
 pub(super) fn remarks(machine: &Machine) -> Vec<String> {
     let keeping = (0..machine.instances.len()).filter(|&index| keeps_writes(&machine.instances[index]));
     let caches: Vec<Keeping> = keeping.map(|index| Keeping::new(machine, index)).collect();
     let pairs = caches.iter().enumerate().flat_map(|(place, one)| {
         caches[place + 1..].iter().map(move |other| (one, other)).filter(|(one, other)| one.clashes(other))
     });
-    // One pair tells it.
+    // One pair is enough for the remark.
     let remark = |(one, other): (&Keeping, &Keeping)| {
         let [one, other] = [one, other].map(|cache| &machine.instances[cache.index].path);
         format!(
@@ -24,7 +26,7 @@ pub(super) fn remarks(machine: &Machine) -> Vec<String> {
     pairs.take(1).map(remark).collect()
 }
 
-/// A cache that keeps writes, with the components before it and those behind it.
+/// A write-back cache, with the components before it and those behind it.
 struct Keeping {
     index: usize,
     clients: BTreeSet<usize>,

@@ -1,4 +1,4 @@
-//! From a run that has ended to its summary: checks, figures and files.
+//! Conclusion of a run that has ended, up to its summary: checks, figures and files.
 
 use std::time::Instant;
 

@@ -25,9 +25,9 @@ pub(super) struct RunContext {
     pub(super) journal: Arc<Journal>,
     pub(super) disk: Arc<Disk>,
     pub(super) meter: Arc<Meter>,
-    /// Notes for the search for races, if that was asked for.
+    /// Records for the search for races, if requested.
     pub(super) page_log: Option<Arc<PageLog>>,
-    /// Notes of writes to buffers, if that was asked for.
+    /// Records of writes to buffers, if requested.
     pub(super) write_log: Option<Arc<WriteLog>>,
     pub(super) environment: Environment,
 }
@@ -70,8 +70,8 @@ impl RunContext {
     }
 }
 
-/// How a run ends at once because devices of the application are not there, or too small: the machine itself says it, in a
-/// run with time that only allocates.
+/// Reason for which a run ends at once because devices of the application are missing or too small. The machine itself
+/// reports the reason, in a run with time that only allocates.
 pub(super) fn lacks(
     request: &RunRequest,
     registry: &Arc<Registry>,
@@ -81,14 +81,14 @@ pub(super) fn lacks(
     let Application { name, buffers, modules, .. } = loaded.application.clone();
     let application = Application { name, buffers, modules, ..Application::default() };
     let nothing = LoadedApplication { application, ..LoadedApplication::default() };
-    // Without steps a runtime has no buffers of its own that could be watched.
+    // Without steps a runtime has no buffers that could be watched.
     let request = RunRequest { watch: Vec::new(), ..request.clone() };
     let environment = RunContext::new(&request, &nothing, &Contents::new()).environment;
     let report = topology::run(&machine.machine, registry, &environment, &RunOptions::default());
     (!matches!(report.outcome, Outcome::Finished(_))).then_some(report.outcome)
 }
 
-/// Weights of the components, if a warm-up was asked for.
+/// Weights of the components, if a warm-up was requested.
 pub(super) fn weigh(
     request: &RunRequest,
     registry: &Arc<Registry>,

@@ -6,7 +6,7 @@ use counterpoint_framework::model::Report;
 
 use crate::output::WriteError;
 
-/// One reason.
+/// One reason for which a run did not begin, or for which a call on it failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
@@ -42,18 +42,18 @@ impl From<WriteError> for RunError {
     }
 }
 
-/// All reasons for which a run did not begin, or one for which a call on it failed: at least one. As text they are what the
-/// command prints; [`RunErrors::causes`] has them one by one, with their places.
+/// All reasons for which a run did not begin, or the one for which a call on it failed; never empty. Their text is the
+/// output of the command; [`RunErrors::causes`] has them one by one, with their positions.
 #[derive(Debug)]
 pub struct RunErrors(Vec<RunError>);
 
-/// One problem with its place.
+/// One problem with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cause {
     /// The mistake, in a sentence without the place.
     pub message: String,
-    /// Where, if it is in a file or a setting.
+    /// Position of the problem, if it is in a file or a setting.
     pub place: Option<CausePlace>,
     /// The nearest valid name.
     pub suggestion: Option<String>,
@@ -73,7 +73,7 @@ pub struct CausePlace {
 }
 
 impl RunErrors {
-    /// The problems one by one, those of a file in the order of their places.
+    /// The problems one by one, those of a file in the order of their positions.
     pub fn causes(&self) -> Vec<Cause> {
         let plain = |message: String| Cause { message, place: None, suggestion: None, help: None };
         let causes = self.0.iter().flat_map(|error| match error {

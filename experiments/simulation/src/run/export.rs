@@ -1,5 +1,5 @@
-//! The spans of a run on their way to Jaeger and its like: which service a component is part of, and what becomes of the
-//! spans that no server takes.
+//! Export of a run's spans to Jaeger and similar servers: the service of each component, and the storage of spans that
+//! no server accepts.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,16 +13,16 @@ use counterpoint_protocols::roles;
 use crate::output::{UNSENT, WriteError, write_whole};
 use crate::run::RunSummary;
 
-/// Where to send spans, and how they look there.
+/// Destination of spans, and their form there.
 #[derive(Clone, Debug)]
 pub struct Export {
     /// The server.
     pub endpoint: Endpoint,
-    /// How much longer spans are shown.
+    /// Factor by which spans are shown longer.
     pub scale: Scale,
     /// Identity of the trace.
     pub identity: Identity,
-    /// How patient to be.
+    /// Time limits and retries of the export.
     pub options: Options,
 }
 
@@ -31,11 +31,11 @@ pub struct Export {
 pub struct RunExport {
     /// Spans that arrived, and those that did not.
     pub exported: Exported,
-    /// Where those are that did not, if the run has a folder.
+    /// Path of the file with the spans that were not exported, if the run has a folder.
     pub saved: Option<PathBuf>,
 }
 
-/// Why nothing could be sent, or what was left could not be saved.
+/// Reason for which no span could be sent, or the remaining spans could not be saved.
 #[derive(Debug)]
 pub enum ExportError {
     /// The spans do not fit on a calendar.
@@ -58,7 +58,7 @@ impl std::error::Error for ExportError {}
 /// Sends a run's spans. Those that do not arrive are saved in the run's folder.
 ///
 /// # Errors
-/// When they cannot be shown, or not be saved. An unreachable server is no error: the result contains it.
+/// If the spans cannot be shown, or not be saved. An unreachable server is no error: the result contains it.
 pub fn export(summary: &RunSummary, export: &Export) -> Result<RunExport, ExportError> {
     let facts = [("sim.machine", &summary.machine), ("sim.application", &summary.application)];
     let setting = Setting {
@@ -79,10 +79,10 @@ pub fn export(summary: &RunSummary, export: &Export) -> Result<RunExport, Export
     Ok(RunExport { exported, saved })
 }
 
-/// Sends spans that were saved. If only a part of them arrives, the file holds the others then.
+/// Sends spans that were saved. If only a part of the spans arrives, the file then holds the others.
 ///
 /// # Errors
-/// When the file could not be written.
+/// If the file could not be written.
 pub fn export_saved(
     saved: &Saved,
     path: PathBuf,
@@ -96,14 +96,15 @@ pub fn export_saved(
     Ok(exported)
 }
 
-/// Saves what has not arrived. Reading from the very file is all right: it keeps its name until the new one is whole.
+/// Saves the spans that have not arrived. `path` may be the file that the spans come from: it is replaced only when the
+/// new file is complete.
 fn keep(outbox: &dyn Outbox, exported: &Exported, path: PathBuf) -> Result<PathBuf, WriteError> {
     let written = write_whole(&path, |out| save(outbox, exported.batches, out));
     written.map_err(|error| WriteError { path: path.clone(), error })?;
     Ok(path)
 }
 
-/// Roles of components whose kind does not say where a reader of the trace would look for them.
+/// Services by role, for components whose kind does not name the service that a reader of the trace expects.
 const CLASSES: [(&str, &str); 4] = [
     (roles::PCIE, "pcie"),
     (roles::STORAGE, "storage"),

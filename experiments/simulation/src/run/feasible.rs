@@ -18,10 +18,10 @@ use counterpoint_protocols::roles;
 use super::{RunError, RunErrors, RunRequest};
 use crate::application::{Launched, LoadedApplication};
 
-/// Finds what keeps a run from ending well, as far as that can be known before it begins.
+/// Finds reasons for which a run cannot succeed, as far as they are known before it begins.
 ///
 /// # Errors
-/// All of it.
+/// All reasons.
 pub fn feasible(
     request: &RunRequest,
     registry: &Registry,
@@ -38,7 +38,7 @@ pub fn feasible(
         let mut told = Vec::<&Launched>::new();
         let launches_tasks = runtime.as_ref().is_none_or(|runtime| runtime.launches_tasks());
         for launched in loaded.launched.iter().filter(|launched| launches_tasks || !launched.task) {
-            // Of a launch in rounds, the first one that fits nowhere is enough.
+            // One report is enough for a launch that is repeated in rounds.
             if told.iter().any(|before| before.span == launched.span) {
                 continue;
             }
@@ -51,7 +51,7 @@ pub fn feasible(
             errors.push(Report::new(&diagnostics, loaded.sources.clone()).into());
         }
     }
-    // Of devices of other kinds nothing is known before they run.
+    // The needs of other kinds of device are unknown before they run.
     if let Some(cpu) = cpu.filter(|_| !devices.is_empty()) {
         let application = Arc::new(loaded.application.clone());
         let prepared = match runtime.filter(|_| errors.is_empty() && !request.functional) {
@@ -127,7 +127,7 @@ fn described(machine: &Machine, rooms: &[Room]) -> Devices {
     (0..).zip(fronts.zip(rooms)).filter_map(|(device, one)| Some((device, describe(one)?))).collect()
 }
 
-/// Which devices are not there, or too small for the buffers and what kernels need besides; local memory of threads needs room only
+/// Devices that are missing, or too small for the buffers and the kernels' other memory; local memory of threads needs room only
 /// with time.
 fn lacking(application: &Application, page: u64, devices: &Devices, functional: bool) -> Vec<String> {
     let layout = Layout::of(application, page);

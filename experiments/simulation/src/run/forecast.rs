@@ -1,14 +1,13 @@
-//! How long the rest of a run takes, in wall-clock time.
+//! Forecast of the remaining wall-clock time of a run.
 //!
-//! Simulated time says little of it: reading a file passes quickly, a kernel slowly. Copied bytes and thread
-//! blocks take time, and a block of one kernel may take a thousand times that of another. So wall-clock
-//! time is attributed to the kernel whose blocks are in flight, else to copies, and the remaining blocks and bytes
-//! are multiplied by their cost so far. A block in flight counts half. There is no forecast while its costs are
-//! unknown: until a kernel with a large remaining share has ended as many blocks as are in flight, and while the
-//! number of iterations of a loop is unknown.
+//! Simulated time is a poor measure: reading a file simulates quickly, a kernel slowly. Copied bytes and thread blocks
+//! take time, and a block of one kernel may take a thousand times that of another. So wall-clock time is attributed to
+//! the kernel whose blocks are in flight, else to copies, and the remaining blocks and bytes are multiplied by their cost
+//! so far. A block in flight counts half. There is no forecast while its costs are unknown: until a kernel with a large
+//! remaining share has ended as many blocks as are in flight, and while the number of iterations of a loop is unknown.
 //!
-//! Blocks of later launches may find less to do than those of the first, as in `gaussian`, or more. Where what a kernel's
-//! blocks take has clearly changed over several of its launches, it is taken to change on in a straight line.
+//! Blocks of later launches may find less to do than those of the first, as in `gaussian`, or more. Where the cost of a
+//! kernel's blocks has clearly changed over several of its launches, the forecast extrapolates the change linearly.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,13 +15,14 @@ use std::time::Duration;
 
 use super::progress::Snapshot;
 
-/// Kernels that nobody has seen may have this share of what is left; it is taken to cost what the others do.
+/// Largest share of kernels that have not run yet in the remaining blocks; their blocks are taken to cost what the others
+/// do.
 const UNSEEN: f64 = 0.1;
 
-/// Launches of a kernel, and looks at it, from which on its price may have a trend.
+/// Number of launches of a kernel, and of observations of it, from which on its price may have a trend.
 const LAUNCHES: u64 = 8;
 
-/// By how many of its standard errors a trend must differ from none.
+/// Number of standard errors by which a trend must differ from zero.
 const CLEAR: f64 = 4.0;
 
 /// A price that falls does not fall below this share of what it was last.
@@ -54,7 +54,7 @@ impl Booked {
     fn price_by_trend(&self, units: f64) -> f64 {
         let Some((price, slope)) = self.trend.line(self.units) else { return self.price(units) };
         let least = FLOOR * price;
-        // From here on it is no lower.
+        // From this unit on the price stays at its floor.
         let turn = if slope < 0.0 { ((least - price) / slope).clamp(0.0, units) } else { units };
         turn * (price + slope * turn / 2.0) + (units - turn) * least
     }
@@ -100,7 +100,7 @@ impl Trend {
     }
 }
 
-/// Learns from looks at a run how long its rest takes.
+/// Estimator of the remaining time of a run, from repeated observations of the run.
 pub struct Forecast {
     /// The kernels of all launches in their order, each with its blocks.
     blocks: Option<Arc<[(String, u64)]>>,
@@ -112,7 +112,8 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// A forecast for a run of these launches: kernels in their order, each with its blocks; nothing if nobody knows how often.
+    /// A forecast for a run of these launches: kernels in their order, each with its blocks; `None` if the number of
+    /// launches is unknown.
     pub fn new(blocks: Option<Arc<[(String, u64)]>>) -> Self {
         let before = (Snapshot::default(), Duration::ZERO);
         Forecast { blocks, before, copies: Booked::default(), copying: 0.0, kernels: BTreeMap::new() }
@@ -188,8 +189,8 @@ fn launches_ended(blocks: &[(String, u64)], kernel: &str, done: f64) -> u64 {
     ended.filter(|(name, _)| name == kernel).count() as u64
 }
 
-/// The kernels of the blocks from one position in the order of the program to another, each with its part; the one at the
-/// position if nothing lies between.
+/// Kernels of the blocks between two positions in program order, each with its share; the kernel at the position if the
+/// two are equal.
 fn shares(blocks: &[(String, u64)], from: f64, to: f64) -> impl Iterator<Item = (&str, f64)> {
     let mut end = 0.0;
     blocks.iter().filter_map(move |(kernel, count)| {
@@ -216,7 +217,7 @@ mod tests {
     fn a_price_that_changes_goes_on_changing() {
         let [mean, trend] = by_trend((0..10).map(|unit| 100.5 - f64::from(unit)), 90.0);
         assert!((mean - 90.0 * 96.0).abs() < 1e-6, "{mean}");
-        // From 91 down to the floor of 9.1 after 81.9 units.
+        // The price falls from 91 to the floor of 9.1 after 81.9 units.
         assert!((trend - (81.9 * (91.0 + 9.1) / 2.0 + 8.1 * 9.1)).abs() < 1e-6, "{trend}");
         let [_, rising] = by_trend((0..10).map(|unit| 10.5 + f64::from(unit)), 10.0);
         assert!((rising - 10.0 * 25.0).abs() < 1e-6, "{rising}");

@@ -25,16 +25,16 @@ const UNWRITTEN: u8 = 0;
 
 /// Result of a run.
 pub(super) struct Ran {
-    /// Without spans; its counts are by launch.
+    /// Report without spans; its counts are per launch.
     pub(super) report: RunReport,
     pub(super) launched: Vec<Launched>,
     pub(super) found: Vec<Found>,
 }
 
-/// Does what the application wants done before the run.
+/// Executes the application's `preload:`.
 ///
 /// # Errors
-/// How the run ends if that goes wrong.
+/// The outcome of the run if that fails.
 pub(super) fn preload(loaded: &LoadedApplication, options: Options) -> Result<Contents, Outcome> {
     if !loaded.application.preloads() {
         return Ok(Contents::new());
@@ -153,7 +153,7 @@ pub(super) fn figures(launched: &[Launched]) -> Figures {
     Figures { counts, ..Figures::default() }
 }
 
-/// How a run ended, in words.
+/// Outcome of a run, in words.
 pub(super) fn ending(outcome: &Outcome, without_time: bool) -> String {
     match outcome {
         Outcome::Finished(_) if without_time => "finished, without time".to_owned(),

@@ -1,4 +1,4 @@
-//! Input files that are not there and whose generators have made them.
+//! Input files that did not exist, and were made by their generators.
 
 use std::io;
 
@@ -6,11 +6,11 @@ use crate::application::{InputFile, LoadedApplication};
 use crate::find::CACHE_VARIABLE;
 use crate::output::{Lock, WriteError, parent, remove_halves, write_whole};
 
-/// Writes the input files that generators made; a user who wants others replaces them. Of runs that begin together and want the same
-/// file, one writes it. Gives the names of those that were written.
+/// Writes the input files that generators make; a user may replace them. If several runs begin together and need the same file, one
+/// run writes it. Returns the names of the written files.
 ///
 /// # Errors
-/// If one cannot be written.
+/// If a file cannot be written.
 pub fn write_inputs(loaded: &LoadedApplication) -> Result<Vec<String>, WriteError> {
     let mut created = Vec::new();
     for input in loaded.files().filter(|input| input.generated) {

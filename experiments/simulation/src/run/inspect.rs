@@ -1,4 +1,4 @@
-//! Inspection of a simulation that is held, and conditions on it.
+//! Inspection of a paused simulation, and conditions on its state.
 
 use counterpoint_framework::kernel::{PortInspection, Waits};
 use counterpoint_framework::model::diagnostics::nearest;
@@ -10,7 +10,8 @@ use super::errors::RunErrors;
 /// View of a simulation. It is the same on any number of threads.
 #[derive(Clone, Debug)]
 pub struct Inspection {
-    /// Everything before this time has happened, and nothing at it or after it; of a run that has ended, its end.
+    /// All events before this time have happened, and none at it or after it; for a run that has ended, its
+    /// end.
     pub time: SimTime,
     /// Launches of kernels that have ended.
     pub launches_ended: u64,
@@ -22,12 +23,13 @@ pub struct Inspection {
 impl Inspection {
     /// The statistics of all components so far, as `stats.json` has them at the end: path, name, unit,
     /// meaning and value, in the order of the paths. Counts that a component makes only when it wakes, such
-    /// as the cycles that it sleeps, are in them when it has woken.
+    /// as the cycles that it sleeps, are included once it has woken.
     pub fn statistics(&self) -> &[StatRow] {
         &self.statistics
     }
 
-    /// A statistic by the path of its component, or of a part of it, and its name; nothing if there is none yet.
+    /// A statistic by the path of its component, or of a part of it, and its name; `None` if it does not
+    /// exist yet.
     pub fn statistic(&self, path: &str, name: &str) -> Option<&StatRow> {
         self.statistics.iter().find(|row| row.path == path && row.label.name == name)
     }
@@ -37,7 +39,7 @@ impl Inspection {
         self.statistic(path, name).map(|row| number(row.value))
     }
 
-    /// How full each link is, in the machine's order; nothing of a run that has ended.
+    /// Occupancy of each link, in the machine's order; empty for a run that has ended.
     pub fn ports(&self) -> &[PortInspection] {
         &self.ports
     }
@@ -67,7 +69,7 @@ impl Inspection {
     }
 }
 
-/// An error on a name that is not there: with the nearest one, or with some of those that are.
+/// Error for an unknown name, with the nearest name or with some of the known names.
 fn unknown(message: String, written: &str, names: &[&str]) -> RunErrors {
     let help = match nearest(written, names.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
@@ -85,8 +87,9 @@ fn number(value: StatValue) -> f64 {
     }
 }
 
-/// A condition to wait for. It is tested when the wait begins and then at every multiple of a step of
-/// simulated time, so that the time at which it is found does not depend on threads, or on the computer.
+/// A condition to wait for. The condition is tested when the wait begins and then at every multiple of a step
+/// of simulated time, so that the time at which it is found to hold does not depend on threads, or on the
+/// computer.
 pub struct Condition<'a> {
     pub(super) test: Test<'a>,
     pub(super) every: SimTime,
@@ -113,12 +116,13 @@ impl<'a> Condition<'a> {
         Condition { test, every: Self::EVERY }
     }
 
-    /// This number of launches of kernels has ended, as the host sees it. Such a test costs next to nothing.
+    /// Condition that this number of kernel launches has ended, as the host sees it. The test costs next to
+    /// nothing.
     pub fn launches_ended(number: u64) -> Self {
         Condition { test: Test::Launches(number), every: Self::EVERY }
     }
 
-    /// The same condition, tested at multiples of this step; of a picosecond for zero.
+    /// This condition, tested at multiples of `step`; at every picosecond for zero.
     pub fn every(self, step: SimTime) -> Self {
         Condition { every: step.max(SimTime::from_ps(1)), ..self }
     }

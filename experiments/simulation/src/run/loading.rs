@@ -1,4 +1,4 @@
-//! The files that a run is made of, with overlays, settings and shorthands applied.
+//! Loading of a run's files, with overlays, settings and shorthands applied.
 
 use std::collections::BTreeMap;
 use std::path::Path;

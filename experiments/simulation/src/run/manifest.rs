@@ -1,4 +1,4 @@
-//! The manifest of a run: what is needed to repeat it, and what came of it, as YAML.
+//! The manifest of a run, as YAML: the inputs that repeat it, and its results.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

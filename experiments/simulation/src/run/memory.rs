@@ -63,7 +63,7 @@ fn group(root: &Path, groups: &str) -> Option<u64> {
             let read =
                 |file: &str| std::fs::read_to_string(root.join(controller).join(folder).join(file)).ok();
             let [limit, used] = files.map(|file| read(file)?.trim().parse::<u64>().ok());
-            // What is kept of files gives way.
+            // The kernel drops cached files when memory is needed.
             let cached = read("memory.stat").and_then(|text| value(&text, cached));
             Some(limit?.saturating_sub(used?.saturating_sub(cached.unwrap_or(0))))
         };

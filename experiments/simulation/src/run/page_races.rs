@@ -1,10 +1,11 @@
-//! Whether gated launches that run side by side left each other's pages alone: a check that asks nothing of what keeps their order.
+//! Check that gated launches that run side by side left each other's pages alone, independent of the
+//! mechanism that keeps their order.
 //!
-//! The run has noted when each launch first touched a page and when each block was behind its last store.
-//! Which pages a block may touch is taken from the analysis of the kernel as the user wrote it, so neither
-//! the rewritten kernels nor the authority over pages have a part in the verdict. A launch must not touch a
-//! page before every block of every older launch that may touch it has ended. Launches without such an
-//! analysis are barriers.
+//! The run has recorded the time at which each launch first touched a page, and the time at which each block
+//! had passed its last store. The pages that a block may touch come from the analysis of the kernel as the
+//! user wrote it, so neither the rewritten kernels nor the authority over pages have a part in the verdict. A
+//! launch must not touch a page before every block of every older launch that may touch it has ended.
+//! Launches without such an analysis are barriers.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -31,7 +32,7 @@ struct Latest {
 /// Blocks that a device's launches have to wait for.
 #[derive(Default)]
 struct Older {
-    /// By page, of the blocks that may touch it.
+    /// Latest of the blocks that may touch each page.
     pages: BTreeMap<u64, Latest>,
     /// Latest of the blocks that may touch any page.
     anywhere: Option<Latest>,
@@ -75,7 +76,7 @@ impl Older {
 
 /// The kernels of an application as they were written.
 struct Kernels {
-    /// By name, with the file that each comes from.
+    /// Accesses of kernels by name, with the file of each.
     by_name: BTreeMap<String, Vec<(String, KernelAccesses)>>,
 }
 
@@ -133,7 +134,7 @@ fn of_blocks(kernel: &KernelAccesses, launch: &Launch) -> Option<Vec<Vec<Range<u
     ctas(launch.grid).map(of_block).collect()
 }
 
-/// Accesses to pages that an older launch was not done with.
+/// Accesses to pages that an older launch still needed.
 pub(super) fn races(application: &Application, noted: &PageNotes) -> Vec<Found> {
     let kernels = Kernels::new(application);
     let mut devices: BTreeMap<&str, Older> = BTreeMap::new();

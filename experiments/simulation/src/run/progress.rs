@@ -1,4 +1,4 @@
-//! How far a run has come, for someone who watches it from another thread.
+//! Progress of a run, for an observer on another thread.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use counterpoint_host_model::program::Application;
 
 use super::forecast::Forecast;
 
-/// A run's progress, and the way to interrupt it. Clones are of the same run.
+/// Progress of a run, which can also interrupt the run. Clones refer to the same run.
 #[derive(Clone, Default)]
 pub struct Progress {
     interrupt: Arc<AtomicBool>,
@@ -53,8 +53,8 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The share of the work that is done, as wall-clock time sees it: a byte that is copied costs next to nothing
-    /// beside the instructions of a block.
+    /// Finished share of the work, by wall-clock time: a copied byte costs next to nothing beside the instructions
+    /// of a block.
     pub fn fraction(&self) -> f64 {
         const BLOCKS: f64 = 0.95;
         let share = |done: u64, all: u64| (all > 0).then(|| done.min(all) as f64 / all as f64);
@@ -65,7 +65,7 @@ impl Snapshot {
     }
 }
 
-/// A run that goes on, for those who watch it.
+/// Registration of a run in progress, for its observers.
 pub(super) struct Watching(Progress);
 
 impl Watching {
@@ -96,7 +96,7 @@ impl Progress {
         Progress { listens, ..self }
     }
 
-    /// From now on there is something to keep.
+    /// Sets the flag of [`Progress::listening_by`]: from now on the run has results to keep.
     pub(super) fn listen(&self) {
         self.listens.store(true, Ordering::SeqCst);
     }
@@ -113,7 +113,7 @@ impl Progress {
         Arc::clone(&self.clock)
     }
 
-    /// Ends the run at the next window, with the results so far. A run that is held ends when it is to go on.
+    /// Ends the run at the next window, with the results so far. A paused run ends when it is resumed.
     pub fn interrupt(&self) {
         self.interrupt.store(true, Ordering::Relaxed);
     }
@@ -139,13 +139,14 @@ impl Progress {
         Watching(self.clone())
     }
 
-    /// How long the rest of the run that is going on takes, as far as that can be known; nothing while none is.
+    /// Forecast of the remaining time of the run in progress, as far as it is known; `None` while no run is in
+    /// progress.
     pub fn forecast(&self) -> Option<Forecast> {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         watched.as_ref().map(|watched| Forecast::new(watched.blocks.clone()))
     }
 
-    /// How far the run is; nothing while none is going on.
+    /// Progress of the run; `None` while no run is in progress.
     pub fn snapshot(&self) -> Option<Snapshot> {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         watched.as_ref().map(|watched| Snapshot {

@@ -25,7 +25,7 @@ use crate::results::waits::Waits;
 use crate::workloads::references::ReferenceInput;
 use crate::workloads::verify::{Verdict, compare, compare_hash};
 
-/// Compares what the buffers hold with what is expected.
+/// Compares the contents of buffers with the expectations.
 pub(super) fn checks(
     loaded: &LoadedApplication,
     application: &Application,
@@ -104,7 +104,7 @@ pub(super) struct Facts<'a> {
     pub(super) printed: &'a Printed,
     pub(super) partial: bool,
     pub(super) missing: &'a [&'static str],
-    /// How long the simulation took.
+    /// Wall-clock time of the simulation.
     pub(super) wall: Duration,
 }
 
@@ -123,8 +123,8 @@ fn write_writes(writes: &[Written], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes everything; the manifest comes last, so that a folder with one is complete, but for what it calls missing. Gives the files of
-/// the application, and what could not be written.
+/// Writes everything; the manifest comes last, so that a folder with a manifest is complete, except for the files that the manifest
+/// calls missing. Returns the files of the application, and the files that could not be written.
 pub(super) fn write(folder: &Folder, facts: &Facts<'_>, disk: &Disk) -> (Vec<PathBuf>, Vec<WriteError>) {
     let mut failed = Vec::new();
     if facts.missing.is_empty() {

@@ -11,7 +11,7 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_ptx::functional::DEFAULT_LIMIT;
 
-/// Launches with statistics of their own where nothing else is asked for.
+/// Number of launches with statistics of their own, by default.
 pub const LAUNCH_ROWS: u32 = LaunchRows::DEFAULT_LIMIT;
 
 /// A request for a run: [`RunRequest::new`] has the defaults, and a method for each of the usual choices.
@@ -37,7 +37,7 @@ pub struct RunRequest {
     pub runtime: Option<String>,
     /// The policy of every CTA scheduler.
     pub policy: Option<String>,
-    /// Without time: kernels run on the functional executor; of the machine nothing is asked but whether its devices hold
+    /// Run without time: kernels run on the functional executor; the machine is used only to check that its devices hold
     /// the buffers.
     pub functional: bool,
     /// Look for races: within launches and between streams, in a run without time; between gated launches,
@@ -47,15 +47,16 @@ pub struct RunRequest {
     pub instruction_limit: u64,
     /// Threads to simulate with at most.
     pub threads: usize,
-    /// Whether all of them are used.
+    /// Whether all threads are used.
     pub sharing: Sharing,
-    /// How to cut the machine; what happens does not depend on it.
+    /// Cut of the machine into islands; results do not depend on the cut.
     pub islands: Islands,
-    /// Run up to this time first to see what the components weigh, so that threads get even shares.
+    /// Run up to this time first to measure the weights of the components, so that threads get even shares.
     pub warm_up: Option<SimTime>,
     /// The folder for the results; without one they are only returned.
     pub out: Option<PathBuf>,
-    /// Where that folder has the results of a run with other settings, or another run writes there, take `OUT-2`, `OUT-3` and so on.
+    /// If `out` has the results of a run with other settings, or another run writes there, use `OUT-2`, `OUT-3` and so
+    /// on.
     pub beside_others: bool,
     /// Compute the hash of all events.
     pub hash: bool,
@@ -71,14 +72,14 @@ pub struct RunRequest {
     pub launch_rows: u32,
     /// Statistics in `stats.txt`.
     pub shown: Shown,
-    /// Say in `stats.txt` how long the simulation took. A study's files hold nothing of the computer.
+    /// Write the time of the simulation into `stats.txt`. A study's files do not depend on the computer.
     pub host_seconds: bool,
     /// Record the counters of all components at this interval.
     pub series: Option<SimTime>,
     /// Names of buffers: every write to their memory is noted, on host and device, in a run with time.
     /// Runtimes have buffers of their own.
     pub watch: Vec<String>,
-    /// Components that log; without it they log what `tracing` lets through.
+    /// Components that log; without this, they log the levels that `tracing` enables.
     pub logs: Option<Logs>,
     /// Seed of all random numbers.
     pub seed: u64,

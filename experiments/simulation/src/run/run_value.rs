@@ -5,7 +5,7 @@ use crate::run::RunSummary;
 /// A value of a run. An extension registers it: `registry.add(RunValue { .. })`.
 #[derive(Clone, Copy, Debug)]
 pub struct RunValue {
-    /// Its name, which columns and figures of studies use. No other value has it.
+    /// Unique name of the value, which columns and figures of studies use.
     pub name: &'static str,
     /// Unit of the value.
     pub unit: &'static str,

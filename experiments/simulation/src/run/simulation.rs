@@ -26,10 +26,10 @@ use crate::application::LoadedApplication;
 use crate::output::Folder;
 use crate::run::cpu_time::cpu_seconds;
 
-/// A simulation that advances on request, and stands still in between: its threads then compute nothing.
+/// A simulation that advances on request, and is paused in between: its threads are then idle.
 ///
-/// Steps, inspections and pauses change nothing: the result, with its hash, is that of [`run`](super::run). To drop a simulation
-/// ends its threads; its folder then stays without results.
+/// Steps, inspections and pauses have no effect on the result, which, with its hash, is that of [`run`](super::run). Dropping a
+/// simulation ends its threads; its folder then has no results.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -83,12 +83,12 @@ pub(super) enum Course {
         held: Held,
         options: Box<RunOptions>,
     },
-    /// It runs without time when it is finished, on devices that hold this.
+    /// A run without time, which executes when it is finished, on devices with these contents.
     Untimed {
         contents: Contents,
         options: Box<Options>,
     },
-    /// It ended before anything happened.
+    /// The run ended before its first event.
     Failed(Box<RunReport>),
     Ended(Box<RunReport>),
     /// A component hangs, and the observer did not want to wait for it. Statistics and spans are on its
@@ -104,7 +104,7 @@ pub fn start(request: &RunRequest, registry: &Arc<Registry>) -> Result<Simulatio
     start_watched(request, registry, &Progress::default())
 }
 
-/// Like [`start`], for one who watches or interrupts it through `progress`.
+/// Like [`start`]; the caller can watch or interrupt the run through `progress`.
 ///
 /// # Errors
 /// As [`start`].
@@ -216,7 +216,7 @@ impl Simulation {
         }
     }
 
-    /// How the run ended, if it has.
+    /// Outcome of the run, if it has ended.
     pub fn outcome(&self) -> Option<&Outcome> {
         match &self.course {
             Course::Timed { .. } | Course::Untimed { .. } => None,
@@ -226,7 +226,7 @@ impl Simulation {
         }
     }
 
-    /// How far the run is, for another thread, and the way to interrupt it.
+    /// Progress of the run for another thread, which can also interrupt the run.
     pub fn progress(&self) -> &Progress {
         self.watching.progress()
     }
@@ -241,10 +241,10 @@ impl Simulation {
         Ok(self.go_on(time, &mut log))
     }
 
-    /// Goes on until a condition holds, or to the end of the run if it never does.
+    /// Advances until a condition holds, or to the end of the run if it never does.
     ///
     /// # Errors
-    /// For a run without time, and where the condition names a component or a statistic that is not there.
+    /// If the run is without time, or the condition names an unknown component or statistic.
     pub fn advance_until(&mut self, condition: Condition<'_>) -> Result<State, RunErrors> {
         self.timed()?;
         let Condition { mut test, every } = condition;
@@ -258,8 +258,8 @@ impl Simulation {
         Ok(self.state())
     }
 
-    /// The view now. Without a call nothing is computed for it. A run that has ended, and one without time,
-    /// has statistics alone.
+    /// Inspection of the current state, computed on demand. For a run that has ended, or one without time, it has statistics
+    /// only.
     pub fn inspect(&mut self) -> Inspection {
         let launches_ended = self.context.journal.launches_ended();
         let held = match &mut self.course {
@@ -284,13 +284,12 @@ impl Simulation {
         }
     }
 
-    /// Goes on to the end of the run, checks its results and writes them. Messages of the watchdog go to the
-    /// log.
+    /// Advances to the end of the run, checks its results and writes them. Messages of the watchdog go to the log.
     pub fn finish(self) -> RunSummary {
         self.finish_watched(&mut log)
     }
 
-    /// The same with someone who listens to the watchdog, on the thread that calls.
+    /// Finishes the run, and calls `alarm` on the calling thread when the watchdog reports.
     pub fn finish_watched(mut self, alarm: &mut dyn FnMut(Stuck)) -> RunSummary {
         self.go_on(SimTime::MAX, alarm);
         self.conclude()

@@ -37,7 +37,7 @@ fn mixed(half: u32, key: u64) -> u32 {
     })
 }
 
-/// For each box and what goes into it, what comes out of the permutation behind the boxes because of it.
+/// Bits that each input of each S-box sets after the permutation that follows the boxes.
 static BOXED: LazyLock<[[u32; 64]; 8]> = LazyLock::new(|| {
     array::from_fn(|index| {
         array::from_fn(|six| {
@@ -54,7 +54,7 @@ fn permuted(from: u64, bits: u32, table: &[u8]) -> u64 {
 
 /// The bits of half a key.
 const HALF_KEY: u64 = (1 << 28) - 1;
-/// How far the halves of the key turn before each round.
+/// Bits by which the halves of the key rotate before each round.
 const SHIFTS: [u32; 16] = [1, 1, 2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 1];
 const INITIAL: [u8; 64] = [
     58, 50, 42, 34, 26, 18, 10, 2, 60, 52, 44, 36, 28, 20, 12, 4, 62, 54, 46, 38, 30, 22, 14, 6, 64, 56, 48,

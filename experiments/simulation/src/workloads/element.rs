@@ -28,7 +28,7 @@ pub enum Element {
 use Element::{F32, F64, S8, S16, S32, S64, U8, U16, U32, U64};
 
 impl Element {
-    /// All types, by the name that YAML uses.
+    /// All types, by their names in YAML.
     pub const ALL: [(&'static str, Element); 10] = [
         ("f32", F32),
         ("f64", F64),

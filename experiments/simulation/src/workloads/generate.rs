@@ -1,8 +1,7 @@
 //! Input data made from a rule and a seed, so that no data needs to be kept beside an application.
 //!
-//! The numbers depend on the rule, the seed and the position alone: the same file comes out on every host. Changing
-//! what a rule yields would change every result that was published with it, so a rule never changes; a better one gets a
-//! name of its own.
+//! The numbers depend on the rule, the seed and the position alone: every host generates the same file. A changed rule would
+//! change every result that was published with it, so a rule never changes; a better one gets a new name.
 
 use crate::workloads::des;
 use crate::workloads::element::Element;
@@ -24,7 +23,7 @@ pub enum Generator {
         /// The largest.
         max: f64,
     },
-    /// One number everywhere.
+    /// The same number in all elements.
     Constant {
         /// The number.
         value: f64,
@@ -36,7 +35,7 @@ pub enum Generator {
         /// The difference of neighbours.
         step: f64,
     },
-    /// One number at one place, another everywhere else.
+    /// One number in one element, another number in all others.
     Single {
         /// The place.
         at: f64,
@@ -60,12 +59,12 @@ pub enum Generator {
         /// Chooses the sequence.
         seed: u64,
     },
-    /// The nodes of a text's suffix tree, eight words each, and zeros behind them. The text is what
-    /// [`Generator::Uniform`] makes of the seed, from 0 to 3.
+    /// The nodes of a text's suffix tree, eight words each, followed by zeros. The text has the numbers that
+    /// [`Generator::Uniform`] makes from the seed, from 0 to 3.
     SuffixTree {
         /// Chooses the text.
         seed: u64,
-        /// How long the text is.
+        /// Length of the text in bases.
         bases: f64,
     },
     /// Parts of such a text, one behind the other, from evenly spread places; some bases are replaced by others.
@@ -74,9 +73,9 @@ pub enum Generator {
         seed: u64,
         /// Chooses the text.
         of: u64,
-        /// How long the text is.
+        /// Length of the text in bases.
         bases: f64,
-        /// How long a part is.
+        /// Length of a part in bases.
         length: f64,
         /// Share of bases that are replaced.
         errors: f64,
@@ -92,7 +91,7 @@ pub enum Generator {
 /// The words of the keys of 48 rounds.
 const TRIPLE_DES_WORDS: usize = 96;
 
-/// A generator as YAML names it: name, parameters with their defaults (none: must be given), what it makes.
+/// A generator as YAML names it: name, parameters with their defaults (none: must be given), description of the output.
 pub struct GeneratorInfo {
     /// Name of the generator.
     pub name: &'static str,
@@ -193,7 +192,7 @@ impl Generator {
     /// Whether all its numbers can be held by the type.
     ///
     /// # Errors
-    /// A sentence that says which cannot.
+    /// A sentence that names the number that does not fit.
     pub fn check(&self, element: Element, elements: u64) -> Result<(), String> {
         let extremes = match *self {
             Generator::Uniform { min, max, .. } | Generator::Offsets { min, max, .. } if min > max => {
@@ -362,7 +361,7 @@ impl SplitMix {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 up to but not including 1; 53 bits fill a double's fraction.
+    /// A random number in [0, 1); 53 bits fill a double's fraction.
     pub fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }

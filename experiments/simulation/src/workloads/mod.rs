@@ -1,4 +1,5 @@
-//! What applications compute: generated inputs, synthetic kernels, reference implementations, and the comparison with them.
+//! Workloads of applications: generated inputs, synthetic kernels, reference implementations, and the
+//! comparison with them.
 //!
 //! Nothing here reads a file or knows a machine.
 

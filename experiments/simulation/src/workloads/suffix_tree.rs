@@ -1,11 +1,10 @@
 //! Suffix trees as tables of numbers, for programs that walk through them on a device.
 //!
-//! A node represents the bases on the way to it from the root. It has eight words: its children by the base
-//! that follows (0 where none does), the last place of the text where its bases stand, how many there are,
-//! its parent, and the node of its bases but the first; the last is kept for nodes with children only. Where
-//! place and number add up to the length of the text, a suffix ends at the node, and every suffix ends at
-//! one. Nodes are numbered level by level from the root, which is node 0, so that the nodes at the beginning
-//! of every walk lie together.
+//! A node represents the bases on the way to it from the root. A node has eight words: its children by the next base (0
+//! for none), the position of the last occurrence of its bases in the text, the number of bases, its parent, and its
+//! suffix link, the node of its bases without the first; only nodes with children have a suffix link. Where position and
+//! number add up to the length of the text, a suffix ends at the node, and every suffix ends at a node. Nodes are
+//! numbered level by level from the root, which is node 0, so that the first nodes of every walk are adjacent.
 
 pub(crate) const WORDS: usize = 8;
 
@@ -30,7 +29,7 @@ pub(crate) fn table(text: &[u8]) -> Vec<u32> {
     words(&nodes)
 }
 
-/// Puts the suffix at a place into the tree of those before it.
+/// Inserts the suffix at a position into the tree of the earlier suffixes.
 fn insert(nodes: &mut Vec<SuffixNode>, text: &[u8], place: usize) {
     let suffix = &text[place..];
     let mut node = 0;

@@ -1,16 +1,16 @@
-//! Whether a run computed what it should.
+//! Comparison of a run's results with the expected ones.
 
 use std::fmt;
 use std::io;
 
 use crate::workloads::element::{Element, Value};
 
-/// How far a value may be from the expected one; zeros mean equal bits.
+/// Largest accepted deviation from the expected value; zeros mean equal bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tolerance {
-    /// As a share of the expected value.
+    /// Deviation as a share of the expected value.
     pub relative: f64,
-    /// In the unit of the value, for values around zero.
+    /// Deviation in the unit of the value, for values around zero.
     pub absolute: f64,
 }
 
@@ -39,27 +39,27 @@ pub enum Verdict {
         /// Number of elements.
         elements: u64,
     },
-    /// Some elements are not.
+    /// Some elements are outside the tolerance.
     Differs(Difference),
-    /// The hash is another one.
+    /// The hash differs from the expected one.
     Hash {
         /// The expected one.
         expected: u64,
         /// The one found.
         found: u64,
     },
-    /// There was nothing to compare: the reason.
+    /// No comparison was possible, with the reason.
     Unknown(String),
 }
 
 /// Elements that are not as expected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Index of the first of them.
+    /// Index of the first differing element.
     pub index: u64,
-    /// Expected value there.
+    /// Expected value of that element.
     pub expected: Value,
-    /// Value found there.
+    /// Value found in that element.
     pub found: Value,
     /// Number of elements that differ.
     pub differing: u64,
@@ -76,7 +76,7 @@ impl Difference {
 }
 
 impl Verdict {
-    /// The same of elements that lie behind others of their buffer.
+    /// This verdict with positions shifted by the `elements` that precede the compared part of the buffer.
     pub(crate) fn behind(self, elements: u64) -> Verdict {
         match self {
             Verdict::Differs(difference) => {
@@ -243,7 +243,7 @@ mod tests {
         assert!(compare(&bytes(&[0.0]), &bytes(&[1e-9]), Element::F32, tolerance, None).is_verified());
         assert!(!against(&[1.0], &[f32::NAN], 1e-4).is_verified());
         assert!(against(&[f32::INFINITY], &[f32::INFINITY], 1e-4).is_verified());
-        // Without a tolerance not even the sign of a zero may differ.
+        // With a tolerance of zero not even the sign of a zero may differ.
         assert!(!against(&[0.0], &[-0.0], 0.0).is_verified());
     }
 

@@ -1,4 +1,4 @@
-//! Synthetic kernels are what their descriptions say: by the text of the PTX, and by what it does when it runs.
+//! Synthetic kernels have the properties of their descriptions, in the text of the PTX and in its execution.
 
 mod machine;
 mod patterns;

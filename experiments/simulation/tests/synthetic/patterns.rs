@@ -1,5 +1,5 @@
-//! Where stores go, by pattern: two blocks of two warps; in each round of four a thread stores twice, so its accesses are
-//! the third to the tenth of its walk.
+//! Addresses of stores, by pattern: two blocks of two warps; in each round of four a thread stores twice, so its accesses
+//! are the third to the tenth of its walk.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::{ptx, run};
 
 const FOOTPRINT: usize = 64 << 10;
 
-/// The words that a kernel with this pattern writes, with what it writes there.
+/// The words that a kernel with this pattern writes, with their values.
 fn written(settings: &str) -> Vec<(usize, u32)> {
     let text = ptx(&format!(
         "{{ mix: {{ int: 4, global_store: 1 }}, instructions: 10, dependence: 2, rounds: 4, threads: 64, \
@@ -26,7 +26,7 @@ fn words(range: std::ops::Range<usize>) -> BTreeSet<usize> {
     range.step_by(4).collect()
 }
 
-/// All words of these ranges.
+/// Words of these ranges.
 fn all(ranges: impl IntoIterator<Item = std::ops::Range<usize>>) -> BTreeSet<usize> {
     ranges.into_iter().flat_map(words).collect()
 }
@@ -49,7 +49,7 @@ fn blocks_stay_in_their_tiles() {
     // A block accesses 256 bytes at a time.
     let expected = [2 * 256..10 * 256, 4096 + 2 * 256..4096 + 10 * 256];
     assert_eq!(places("pattern: { tile: { size: 4 KiB } }"), all(expected));
-    // In a tile of a kibibyte they begin again.
+    // A tile of one kibibyte wraps around.
     assert_eq!(places("pattern: { tile: { size: 1 KiB } }"), words(0..2048));
 }
 
@@ -68,7 +68,7 @@ fn random_accesses_are_whole_lines_anywhere() {
 fn a_hot_set_gets_its_share() {
     let hot = places("pattern: { hot-set: { hot: 128 B, share: 1 } }");
     assert_eq!(hot, words(0..128));
-    // One store of the round in two is hot.
+    // One of two stores of a round is hot.
     let text = "mix: { int: 8, global_store: 2 }, instructions: 20, dependence: 2";
     let half = ptx(&format!(
         "{{ {text}, footprint: 64 KiB, rounds: 4, threads: 64, pattern: {{ hot-set: {{ hot: 128 B, share: 0.5 }} }} }}"

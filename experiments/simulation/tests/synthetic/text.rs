@@ -79,7 +79,8 @@ impl Body {
         self.instructions.iter().filter(|instruction| instruction.class() == Some(class)).count() as u32
     }
 
-    /// From an instruction to the nearest one after it, this round or the next, that reads what it wrote.
+    /// Shortest distance from an instruction to a later one, in this round or the next, that reads its
+    /// result.
     pub(crate) fn shortest_distance(&self) -> usize {
         let all = &self.instructions;
         let mut shortest = usize::MAX;

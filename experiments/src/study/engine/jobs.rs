@@ -31,26 +31,26 @@ const MOST_DEAD: usize = 3;
 const DEADLY: &str =
     "a task is killed when it needs more memory than it has asked for, and some time after its time limit";
 
-/// A run, and the points that it is for.
+/// A run, and the points whose result it is.
 #[derive(Clone)]
 pub(super) struct Job {
     pub(super) key: PointKey,
     pub(super) name: String,
     pub(super) points: Vec<usize>,
-    /// It is of the part of this process.
+    /// The job belongs to the part of this process.
     pub(super) own: bool,
-    /// It failed before this process began, and is run again.
+    /// The job failed before this process began, and is run again.
     pub(super) retried: bool,
 }
 
 pub(super) enum End {
     Stored,
-    /// Another study had it.
+    /// The result was taken over from another study.
     TakenOver,
     Done,
-    /// Another process runs it.
+    /// Another process runs the job.
     Elsewhere,
-    /// Someone interrupted it.
+    /// The user interrupted the job.
     Left,
     Failed {
         reason: String,
@@ -63,7 +63,7 @@ pub(super) enum End {
 /// Result of an attempt at a job.
 enum Tried {
     Ended(End),
-    /// Another process has claimed it, which may be dead.
+    /// Another process, which may be dead, has claimed the job.
     Claimed,
 }
 
@@ -134,8 +134,8 @@ impl WorkerPool<'_> {
         self.board.set(&job.points, &state);
     }
 
-    /// Runs a point, unless it is there or another process has claimed it. A part leaves it to a living process when it looks `again`,
-    /// after all others: until then that one may die.
+    /// Runs a point, unless it is finished or another process has claimed it. A part leaves the point to a living process only at the
+    /// second attempt (`again`), after all other points: until then that process may die.
     fn attempt(&self, job: &Job, again: bool) -> Tried {
         if let Some(end) = self.known(job) {
             return Tried::Ended(end);
@@ -148,7 +148,7 @@ impl WorkerPool<'_> {
             Ok(Claimed::By(_)) => return Tried::Claimed,
             Err(error) => return Tried::Ended(End::Broken(error)),
         };
-        // Someone may have finished it between the check and the claim.
+        // Another process may have finished the point between the check and the claim.
         let end = self.known(job).unwrap_or_else(|| self.run_one(job, &claim));
         Tried::Ended(end)
     }
@@ -161,7 +161,7 @@ impl WorkerPool<'_> {
         if self.store.has(&job.key) {
             return Some(End::Stored);
         }
-        // One that failed while this process was at work fails again.
+        // A point that failed while this process was at work is not retried.
         let log = failure_log(self.store.folder(), &job.key);
         let text = if job.retried { None } else { fs::read_to_string(&log).ok() };
         text.map(|text| End::Failed { reason: reason(&text), log })
@@ -201,7 +201,7 @@ impl WorkerPool<'_> {
             self.store.discard(&job.key);
         }
         match end {
-            // Who was taken for dead may find its files gone.
+            // A process that was taken for dead may find its files gone.
             End::Broken(_) if !claim.is_held() => End::Elsewhere,
             end => end,
         }
@@ -262,8 +262,8 @@ impl WorkerPool<'_> {
         }
     }
 
-    /// Keeps a log that begins with the point and the reason, unless this process was taken for dead: then it is not known whose fault
-    /// it was, and the other one runs the point.
+    /// Keeps a log that begins with the point and the reason, unless this process was taken for dead: the cause of the failure is then
+    /// unknown, and the other process runs the point.
     fn fail(&self, job: &Job, claim: &Claim, reason: &str, text: &str) -> End {
         if !claim.is_held() {
             return End::Elsewhere;

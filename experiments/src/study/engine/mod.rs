@@ -1,7 +1,7 @@
 //! Runs the points of a study side by side: all of them, or a part of them beside other processes that share the folder.
 //!
-//! The points that are expected to take longest come first. A process that runs a part begins with its own points, then goes on with
-//! those of others that nobody has claimed, and ends when all that is left is at work elsewhere.
+//! The points that are expected to take longest come first. A process that runs a part begins with its own points, then takes
+//! unclaimed points of other parts, and ends when other processes are running all remaining points.
 
 mod jobs;
 
@@ -28,37 +28,37 @@ use jobs::{End, Job, WorkerPool};
 pub struct Settings {
     /// Points at a time.
     pub jobs: usize,
-    /// Only points whose name has this in it.
+    /// Text that the names of the points to run must contain.
     pub filter: Option<String>,
-    /// Run points again that are there.
+    /// Run finished points again.
     pub fresh: bool,
     /// The folder of the study.
     pub folder: PathBuf,
-    /// Folders of other studies whose points are taken over if they are the same.
+    /// Folders of other studies from which equal points are taken over.
     pub take_from: Vec<PathBuf>,
     /// The part to run, beside processes that run the others; all, and alone, if none is given.
     pub part: Option<StudyPart>,
-    /// Another process at work in the folder is taken for dead when it has not shown itself for this long.
+    /// Time without a sign of life after which another process at work in the folder is taken for dead.
     pub stale_after: Duration,
 }
 
 /// State of a point.
 #[derive(Clone, Default)]
 pub enum State {
-    /// It waits for its turn.
+    /// The point waits for its turn.
     #[default]
     Waiting,
     /// The filter leaves it out.
     LeftOut,
-    /// It was there.
+    /// The point was finished before.
     Stored,
-    /// It runs.
+    /// The point runs.
     Running(Arc<Progress>),
-    /// Another process runs it.
+    /// Another process runs the point.
     Elsewhere,
-    /// It has run.
+    /// The point has run.
     Done,
-    /// It could not be finished; why, in a line.
+    /// The point could not be finished, with the reason in a line.
     Failed(String),
 }
 
@@ -98,9 +98,9 @@ pub struct Failure {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Ran {
-    /// Points that were there.
+    /// Points that were finished before.
     pub stored: usize,
-    /// Points that another study had.
+    /// Points that were taken over from another study.
     pub taken_over: usize,
     /// Points that have run.
     pub done: usize,
@@ -110,25 +110,25 @@ pub struct Ran {
     pub elsewhere: usize,
     /// Points that were not begun, or not ended, because someone interrupted the study.
     pub left: usize,
-    /// For each point of the study, its key.
+    /// Key of each point of the study.
     pub keys: Vec<PointKey>,
-    /// The version of the command whose points were in the folder, if it was another one.
+    /// Version of the command whose points were in the folder, if it differs from this one.
     pub other_version: Option<String>,
 }
 
-/// Why a study could not go on.
+/// Reason for which a study could not continue.
 #[derive(Debug)]
 pub enum StudyError {
     /// Points whose machine or application is wrong; nothing was run.
     Points(RunErrors),
-    /// Its folder.
+    /// The study's folder cannot be written.
     Write(WriteError),
 }
 
-/// Runs the points that are not there. Observers use `board`; `interrupt` ends the study.
+/// Runs the points that are not finished. Observers use `board`; `interrupt` ends the study.
 ///
 /// # Errors
-/// When a point cannot begin, before any does; and when the folder cannot be written to.
+/// If a point cannot begin, before any does; and if the folder cannot be written to.
 pub fn run_points(
     study: &Study,
     registry: &Arc<Registry>,
@@ -142,7 +142,7 @@ pub fn run_points(
     let store = Store::open(&settings.folder, settings.part, &index.digest(), settings.stale_after);
     let store = store.map_err(StudyError::Write)?;
     let other_version = index.write(&settings.folder).map_err(StudyError::Write)?;
-    // Points that failed before are run again by those whose they are.
+    // Each process runs again those points of its own part that failed before.
     let failed_before = failures(&settings.folder);
     let mut jobs: Vec<Job> = Vec::new();
     for (place, group) in in_order(study, &keys, settings).into_iter().enumerate() {
@@ -152,7 +152,7 @@ pub fn run_points(
         let retried = own && failed_before.contains(key);
         jobs.push(Job { key: key.clone(), name: first.name(), points: group, own, retried });
     }
-    // Its own points first, both in the order that they have.
+    // Own points come first; the order is otherwise unchanged.
     jobs.sort_by_key(|job| !job.own);
     let wanted: usize = jobs.iter().map(|job| job.points.len()).sum();
     let left_out = |point: &usize| left_out(study, *point, settings);
@@ -177,7 +177,7 @@ pub fn run_points(
             End::Elsewhere => ran.elsewhere += points,
             End::Failed { reason, log } => ran.failed.push(Failure { point: job.name, reason, log }),
             End::Broken(error) => return Err(StudyError::Write(error)),
-            // What is not counted is left.
+            // An interrupted point stays in the count `left`.
             End::Left => continue,
         }
         ran.left -= points;

@@ -19,7 +19,7 @@ const LAST: &str = "last.sh";
 /// The script that hands in both jobs and prints their numbers.
 pub const SUBMIT: &str = "submit.sh";
 
-/// How often a task that meets its time limit is queued again.
+/// Number of times that a task that meets its time limit is queued again.
 const ROUNDS: u32 = 3;
 /// Factor from the measured time and memory to those of a request: other computers are slower, other points larger.
 const TIME_FACTOR: f64 = 2.0;
@@ -40,8 +40,8 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// From what was measured: each task's fair share of the time and the longest point on top, and the largest memory.
-    /// `begin` is the time from the start of a task to its first point, in seconds.
+    /// Needs estimated from measurements: each task's fair share of the time plus the longest point, and the largest
+    /// memory. `begin` is the time from the start of a task to its first point, in seconds.
     pub fn of(expected: &Expectation, left: &[usize], tasks: usize, jobs: usize, begin: f64) -> Self {
         if expected.measured == 0 {
             return Needs::default();
@@ -71,7 +71,7 @@ pub fn left(keys: &[PointKey], folder: &Path, wanted: impl Fn(usize) -> bool) ->
 pub struct Jobs {
     /// Name of the study.
     pub study: String,
-    /// The words of a command that runs the study into its folder; `--part` comes behind them.
+    /// The words of a command that runs the study into its folder; `--part` is appended.
     pub run: Vec<String>,
     /// Words of a command that prints the study's state.
     pub status: Vec<String>,
@@ -79,7 +79,7 @@ pub struct Jobs {
     pub report: Vec<String>,
     /// The folder of the study.
     pub folder: PathBuf,
-    /// Where the commands are called.
+    /// Working directory of the commands.
     pub from: PathBuf,
     /// Tasks of the array.
     pub tasks: usize,
@@ -94,10 +94,10 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// Writes the scripts, and gives the path of the one that hands them in.
+    /// Writes the scripts, and returns the path of the one that submits the jobs.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// If the scripts cannot be written.
     pub fn write(&self) -> Result<PathBuf, WriteError> {
         let folder = Folder::at(&self.folder.join(SLURM))?;
         for (name, text) in [(ARRAY, self.array()), (LAST, self.last()), (SUBMIT, self.submit())] {
@@ -209,7 +209,7 @@ fn words(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// A word as a shell, and `sbatch` in its lines, read it.
+/// A word quoted for a shell, and for the lines of `sbatch`.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -304,7 +304,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_task_at_its_limit_ends_in_order_and_is_queued_again() {
-        // It ends as the command does when it is asked to, a moment later.
+        // The script ends as the command does on SIGTERM, a moment later.
         let run =
             ["bash", "-c", "trap 'sleep 0.2; exit 130' TERM; touch begun; while :; do sleep 0.05; done"];
         let jobs = Jobs { run: run.map(str::to_owned).to_vec(), ..jobs() };
@@ -312,7 +312,7 @@ mod tests {
         // The signal comes before the script knows the task's number.
         let slow = jobs.array().replacen(" &\n", " &\nsleep 0.5\n", 1);
         assert_eq!(play(&slow, Some("-USR1")), (Some(130), "scontrol requeue 7_3\n".to_owned()));
-        // Who cancels it does not want it again.
+        // A cancelled task is not queued again.
         assert_eq!(play(&jobs.array(), Some("-TERM")), (Some(130), String::new()));
         let run = ["bash", "-c", "echo \"$0 $1 $2 $3 $4\"; exit 2", "x"];
         let jobs = Jobs { run: run.map(str::to_owned).to_vec(), ..jobs };

@@ -27,7 +27,7 @@ impl FromStr for Limit {
 }
 
 impl std::fmt::Display for Limit {
-    /// As Slurm writes it: `1-12:00:00`.
+    /// Formats the limit as Slurm writes it: `1-12:00:00`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (days, rest) = (self.0 / 86400, self.0 % 86400);
         if days > 0 {

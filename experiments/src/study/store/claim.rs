@@ -1,8 +1,8 @@
-//! Claims: who runs a point, without a lock.
+//! Claims: the process that runs a point, determined without a lock.
 //!
-//! A claim is the file `claims/KEY.1`, which only one process can create, with the token of that process in it. A process that finds its
-//! holder dead creates `KEY.2`, which again only one can, and so on: the last one holds. So nobody ever removes a claim that another one has
-//! just made. At worst a point is run twice, to the same bytes, and one of both is kept.
+//! A claim is the file `claims/KEY.1`, which only one process can create, with the token of that process in it. A process that finds the
+//! holder dead creates `KEY.2`, which again only one process can create, and so on: the latest claim is valid. A process thus never removes
+//! a claim that another process has just made. At worst a point is run twice, with equal results, and one of the two is kept.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -20,15 +20,15 @@ pub struct Claim {
     folder: PathBuf,
     key: PointKey,
     generation: u32,
-    /// The tokens of the dead processes that it was taken over from.
+    /// Tokens of the dead processes from which the claim was taken over.
     pub(super) former: Vec<String>,
 }
 
 /// Answer to a request for a claim.
 pub enum Claimed {
-    /// It is this process's.
+    /// This process holds the claim.
     Own(Claim),
-    /// Another process holds it.
+    /// Another process holds the claim.
     By(Verdict),
 }
 
@@ -57,7 +57,7 @@ pub(super) fn claim(
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             Err(_) => {}
         }
-        // It may have been given back meanwhile.
+        // The claim may have been released meanwhile.
         let Some(holder) = holder(&path) else { return Ok(Claimed::By(Verdict::Open)) };
         match watch.lock().unwrap_or_else(PoisonError::into_inner).judge(&holder) {
             Verdict::Dead => {
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn the_claim_of_a_dead_process_is_taken_over_by_one() {
-        // Longer than a busy machine keeps a thread from going on.
+        // The time exceeds the longest pause of a thread on a busy machine.
         let stale_after = Duration::from_millis(500);
         let scene = Scene::new(stale_after);
         for text in ["gone", ""] {
@@ -216,7 +216,7 @@ mod tests {
         let Claimed::Own(first) = scene.claim(&slow) else { panic!("nobody else is there") };
         let Claimed::Own(second) = scene.claim(&other) else { panic!("everybody is stale here") };
         assert!(!first.is_held() && second.is_held());
-        // It ends later than it was thought to, and leaves the other's claim as it is.
+        // The first process ends later than assumed, and leaves the other's claim as it is.
         drop(first);
         assert_eq!(scene.names(), ["0a.2"]);
     }

@@ -1,4 +1,5 @@
-//! Other processes in the folder of a study: those that must not be there, and what those have left that are there no more.
+//! Other processes in the folder of a study: processes that must not work at the same time, and files left by
+//! processes that have ended.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -22,7 +23,7 @@ pub(super) fn lock(path: &Path, shared: bool) -> io::Result<File> {
     }
 }
 
-/// Removes what processes have left behind that are not there any more.
+/// Removes files left by processes that have ended.
 pub(super) fn clear(folder: &Path) -> Result<(), WriteError> {
     remove_halves(folder, "")?;
     remove_halves(&folder.join(FAILED), "")?;
@@ -51,14 +52,14 @@ pub(super) fn clear(folder: &Path) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// Looks at those that are at work in the folder, and refuses to join if they work at another study.
+/// Checks the processes at work in the folder, and refuses to join if they work at another study.
 pub(super) fn meet(folder: &Path, own: &Worker, token: &str, watch: &mut Watch) -> io::Result<()> {
     let tokens = worker::tokens(folder).into_iter().filter(|other| other != token);
     for other in tokens {
         while let Some(worker) = worker::read(folder, &other).filter(|other| other.study != own.study) {
             match watch.judge(&other) {
                 Verdict::Open => std::thread::sleep(BEAT / 10),
-                // Its file is needed until its claims are taken over.
+                // The dead process's file is needed until its claims are taken over.
                 Verdict::Dead => break,
                 Verdict::Alive => return Err(io::Error::other(refusal(&worker, own))),
             }

@@ -1,4 +1,4 @@
-//! Name of a point: the hash of all that it depends on.
+//! Name of a point: the hash of everything that the point depends on.
 
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::telemetry::Level;
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::study::program::build;
 
-/// Key of a point: the hash of all that it depends on.
+/// Key of a point: the hash of everything that the point depends on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PointKey(pub(super) String);
 
@@ -21,11 +21,11 @@ impl std::fmt::Display for PointKey {
 }
 
 impl PointKey {
-    /// The key of a run, whose input files are made if they are not there: so they are the same for all points, whichever
-    /// comes first.
+    /// The key of a run, whose missing input files are generated first: they are thus the same for all points, regardless
+    /// of the order.
     ///
     /// # Errors
-    /// Everything that is wrong with its machine and its application, and files that cannot be written.
+    /// All problems of its machine and its application, and files that cannot be written.
     pub fn new(request: &RunRequest, registry: &Registry) -> Result<Self, RunErrors> {
         let (machine, application) = (load_machine(request, registry), load_application(request, registry));
         let (machine, application) = match (machine, application) {
@@ -55,7 +55,8 @@ impl PointKey {
         }
         for file in application.files() {
             let read = |error| WriteError { path: file.place.clone(), error };
-            // By the name that the application has for it: the same in the program and wherever else the application is.
+            // The key has the application's own name for the file, which does not depend on where the application is
+            // stored.
             part(&file.name, &file.contents().map_err(read)?);
         }
         Ok(PointKey(hasher.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()))

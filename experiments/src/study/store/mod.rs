@@ -1,9 +1,9 @@
 //! The points of a study that are finished, on disk.
 //!
-//! A point lies in a folder named by the hash of everything that it depends on: the machine as it is resolved, the
-//! application with its code and input files, the seed, the build of the program. Whatever is run again or changed,
-//! a folder that is there is right; one that is not whole has another name. So a study can be killed at any time and goes on
-//! where it was, and what another study has can be taken over.
+//! A point lies in a folder named by the hash of everything that it depends on: the machine as it is resolved, the application with its
+//! code and input files, the seed, the build of the program. An existing folder is always valid, whatever is run again or changed; an
+//! incomplete folder has another name. A study can thus be killed at any time and resumes where it was, and results of another study
+//! can be taken over.
 //!
 //! Several processes may work at one folder, on several computers (`claim.rs`, `worker.rs`). A lock keeps a study that runs alone and
 //! one that runs in parts from each other where the file system has locks; nothing depends on it.
@@ -53,12 +53,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the folder of a study for a process that runs a part of it, or all of it alone; that one removes what earlier ones did not
-    /// finish. `study` is the study's digest: processes at work in one folder have the same. One that has not shown itself for
-    /// `stale_after` is taken for dead.
+    /// Opens the folder of a study for a process that runs a part of it, or all of it alone; a process that runs all of it removes what
+    /// earlier processes did not finish. `study` is the study's digest, which is the same for all processes at work in one folder. A
+    /// process without a sign of life for `stale_after` is taken for dead.
     ///
     /// # Errors
-    /// If it cannot be made, or another study is at work there.
+    /// If the folder cannot be created, or another study is at work there.
     pub fn open(
         folder: &Path,
         part: Option<StudyPart>,
@@ -79,12 +79,12 @@ impl Store {
         let own = Worker::own(study, part.map(|part| part.to_string()));
         let path = folder.join(worker::WORKERS);
         let presence = Presence::begin(folder, own.clone()).map_err(at(path))?;
-        // After its own file is there: of two that begin together, one at least sees the other.
+        // The check follows the creation of the own file: of two processes that begin together, at least one sees the other.
         meet(folder, &own, presence.token(), &mut watch).map_err(at(folder.to_owned()))?;
         Ok(Store { folder: folder.to_owned(), part, presence, watch: Mutex::new(watch), _lock: lock })
     }
 
-    /// Where the study's files are.
+    /// Folder of the study's files.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -106,7 +106,7 @@ impl Store {
         let claimed = claim::claim(&self.folder, key, &self.presence, &self.watch);
         let claimed = claimed.map_err(|error| WriteError { path: self.folder.join(claim::CLAIMS), error })?;
         if let Claimed::Own(claim) = &claimed {
-            // To open a folder has network file systems drop the names in it that they have cached.
+            // Opening a folder makes network file systems drop their cached names in it.
             let _ = File::open(self.folder.join(POINTS));
             for token in &claim.former {
                 let _ = fs::remove_dir_all(self.unfinished_of(key, token));
@@ -115,10 +115,11 @@ impl Store {
         Ok(claimed)
     }
 
-    /// Keeps a point that is finished. If another process has kept it meanwhile, that one stays, unless it is to be `replaced`.
+    /// Keeps a point that is finished. If another process has kept the point meanwhile, that result stays, unless it is to be
+    /// `replaced`.
     ///
     /// # Errors
-    /// If its result cannot be written.
+    /// If the result cannot be written.
     pub fn keep(
         &self,
         key: &PointKey,
@@ -168,13 +169,13 @@ impl Store {
         claim.former.iter().map(name).collect()
     }
 
-    /// Removes what this process has of a point that is not finished.
+    /// Removes this process's files of an unfinished point.
     pub fn discard(&self, key: &PointKey) {
         let _ = fs::remove_dir_all(self.unfinished(key));
     }
 
-    /// Takes a finished point over from another study's folder, so that it is not run again, and tells whether it was there. Its
-    /// files are files of both then: nobody writes to those of a finished point.
+    /// Takes a finished point over from another study's folder, so that it is not run again, and returns whether it was found. Both
+    /// studies then share the files, which are never written again.
     pub fn take_over(&self, study: &Path, key: &PointKey, name: &str) -> bool {
         // A result that is damaged, or goes away meanwhile, is run again.
         let Ok(Some(result)) = result(study, key) else { return false };
@@ -248,7 +249,7 @@ fn settle(folder: &Path) -> Result<(), WriteError> {
 /// Has the file system keep a file, or the names in a folder.
 fn sync(path: &Path) -> io::Result<()> {
     match File::open(path)?.sync_all() {
-        // Some network file systems cannot do this for a folder, and need not.
+        // Some network file systems cannot sync a folder, and need not.
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
             Ok(())
         }
@@ -274,7 +275,7 @@ pub fn finished(folder: &Path) -> BTreeSet<PointKey> {
     names.filter(|name| !name.ends_with(UNFINISHED)).map(PointKey).collect()
 }
 
-/// Where the log of a point is if it has failed.
+/// Path of the log of a failed point.
 pub fn failure_log(folder: &Path, key: &PointKey) -> PathBuf {
     folder.join(FAILED).join(format!("{key}.log"))
 }
@@ -296,7 +297,7 @@ pub fn claims(folder: &Path) -> Vec<(PointKey, String)> {
     last
 }
 
-/// Observations of the processes at work in a folder, by someone who does not work there.
+/// Observations of the processes at work in a folder, by a process that does not take part.
 pub struct Observer {
     folder: PathBuf,
     watch: Watch,
@@ -308,7 +309,7 @@ impl Observer {
         Observer { folder: folder.to_owned(), watch: Watch::new(folder, stale_after) }
     }
 
-    /// The process of a token, as far as its file says, and whether it is alive.
+    /// The process of a token, as described in its file, and whether it is alive.
     pub fn inspect(&mut self, token: &str) -> (Option<Worker>, Verdict) {
         let verdict = self.watch.judge(token);
         (worker::read(&self.folder, token), verdict)
@@ -332,16 +333,16 @@ fn link_files(from: &Path, to: &Path) -> io::Result<()> {
             continue;
         }
         let there = to.join(entry.file_name());
-        // Not every file system has links.
+        // Some file systems have no hard links.
         fs::hard_link(entry.path(), &there).or_else(|_| fs::copy(entry.path(), &there).map(|_| ()))?;
     }
     Ok(())
 }
 
-/// Result of a finished point, if it is there.
+/// Result of a point, if it is finished.
 ///
 /// # Errors
-/// If it is damaged.
+/// If the result is damaged.
 pub fn result(folder: &Path, key: &PointKey) -> Result<Option<PointResult>, String> {
     let path = point_folder(folder, key).join(RESULT);
     let text = match fs::read_to_string(&path) {

@@ -53,7 +53,7 @@ fn parts_share_a_folder_and_keep_each_others_files() {
     }
     assert_ne!(first.unfinished(&key), second.unfinished(&key));
     assert!(!first.has(&key));
-    // Both have run it: the first one is kept, and the second leaves nothing.
+    // Both processes have run the point: the first result is kept, and the second leaves nothing.
     first.keep(&key, &result(), None, false).unwrap();
     assert!(second.has(&key));
     second.keep(&key, &result(), None, false).unwrap();
@@ -74,7 +74,7 @@ fn cpu() -> f64 {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_point_takes_little_of_the_processor_however_many_there_are() {
-    // In memory, where there is such a folder: the disk's own time is not the store's.
+    // The folder is in memory if possible: disk time is not the store's time.
     let root = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let store = Store::open(root.path(), part("1/1"), "s", LONG).unwrap();
     let each = 200;
@@ -84,7 +84,7 @@ fn a_point_takes_little_of_the_processor_however_many_there_are() {
             let key = PointKey(format!("{number:032x}"));
             assert!(!store.has(&key));
             let Claimed::Own(claim) = store.claim(&key).unwrap() else { panic!("nobody else is there") };
-            // As large as the files of a short run.
+            // Files have the size of those of a short run.
             fs::create_dir(store.unfinished(&key)).unwrap();
             for file in 0..9 {
                 fs::write(store.unfinished(&key).join(format!("{file}")), [b'x'; 4096]).unwrap();

@@ -1,7 +1,8 @@
-//! Processes that work at a study: each has a file that says who it is, and that changes while it lives.
+//! Processes that work at a study: each has a file that identifies it, and that changes while it lives.
 //!
-//! Nobody compares clocks. A process is alive for an observer when its file changes while the observer looks, and dead when the file has
-//! stayed the same for long enough on the observer's own clock; at once if it was on this computer and is not any more.
+//! No clocks of different computers are compared. A process is alive for an observer when its file changes while the observer watches,
+//! and dead when the file has stayed the same for long enough on the observer's own clock; a process of this computer is dead at once
+//! when it no longer exists.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -21,28 +22,27 @@ use crate::study::program::build;
 pub(super) const WORKERS: &str = "workers";
 /// A process changes its file this often.
 pub const BEAT: Duration = Duration::from_secs(5);
-/// A file that has not changed for this long is of a dead process, if nobody chooses another time. Network file systems may show an old
-/// state for a minute.
+/// Default time after which an unchanged file means that its process is dead. Network file systems may show an old state for a minute.
 pub const STALE_AFTER: Duration = Duration::from_secs(90);
 
-/// A process at work, as its file says.
+/// A process at work, as described in its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Worker {
     /// Name of the computer.
     pub host: String,
-    /// Its number there.
+    /// Process number on that computer.
     pub process: u32,
-    /// The running system and the space of process numbers that the number belongs to; empty where nothing tells.
+    /// The boot and the PID namespace that the process number belongs to; empty if unknown.
     #[serde(default)]
     place: String,
-    /// When it began, in ticks of that system, so that a later process of the same number is another one.
+    /// Start time of the process, in ticks of that system, which distinguishes it from a later process of the same number.
     #[serde(default)]
     began: u64,
     /// Version of its command.
     pub version: String,
     /// Digest of the study: its text and its points.
     pub study: String,
-    /// The part that it runs, if it runs one.
+    /// The part that the process runs, if it runs one.
     #[serde(default)]
     pub part: Option<String>,
     /// Points that it has finished.
@@ -116,7 +116,7 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    /// Writes the file of a process, and keeps it changing.
+    /// Writes the file of a process, and starts to change it periodically.
     pub(super) fn begin(folder: &Path, worker: Worker) -> io::Result<Self> {
         // Two processes never have the same one: it is drawn, with all that tells them apart.
         let token = format!("{:016x}", RandomState::new().hash_one((&worker.host, worker.process)));
@@ -130,7 +130,8 @@ impl Presence {
             while ended.recv_timeout(BEAT) == Err(mpsc::RecvTimeoutError::Timeout) {
                 worker.beat += 1;
                 worker.done = count.load(Ordering::Relaxed);
-                // Where nothing can be written, others take this process for dead: then its points are run twice, to the same bytes.
+                // If the file cannot be written, other processes take this one for dead: its points are then run twice, with equal
+                // results.
                 let _ = write(&mut file, &worker);
             }
         });
@@ -165,12 +166,12 @@ fn write(file: &mut File, worker: &Worker) -> io::Result<()> {
     file.sync_data()
 }
 
-/// The file of a process as it stands; empty if it is not there.
+/// Contents of a process's file; empty if it does not exist.
 fn text(folder: &Path, token: &str) -> String {
     fs::read_to_string(folder.join(WORKERS).join(token)).unwrap_or_default()
 }
 
-/// The process of a token, if its file is there and whole.
+/// The process of a token, if its file exists and is complete.
 pub(super) fn read(folder: &Path, token: &str) -> Option<Worker> {
     serde_json::from_str(&text(folder, token)).ok()
 }
@@ -189,11 +190,11 @@ pub(super) fn forget(folder: &Path, token: &str) {
 /// Judgement on a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Its file has changed while it was looked at, or it is on this computer.
+    /// The process's file has changed while it was watched, or the process runs on this computer.
     Alive,
-    /// It has not been looked at for long enough.
+    /// The process has not been watched for long enough.
     Open,
-    /// Its file has not changed for too long, or it is known to have ended.
+    /// The process's file has not changed for too long, or the process is known to have ended.
     Dead,
 }
 
@@ -222,14 +223,15 @@ impl Watch {
         tokens.into_iter().filter(|token| self.judge(token) == Verdict::Dead).collect()
     }
 
-    /// Looks at the process of a token. Without a token (a claim whose owner has not been written yet) the claim's name and time stand for it.
+    /// Judges the process of a token. Without a token (a claim whose owner has not been written yet) the claim's name and time stand for
+    /// it.
     pub(super) fn judge(&mut self, token: &str) -> Verdict {
         let text = text(&self.folder, token);
         let here = serde_json::from_str::<Worker>(&text).ok().and_then(|worker| worker.is_here());
         if here == Some(false) {
             return Verdict::Dead;
         }
-        // It goes after all claims of its process have been given back, unless someone has taken the process for dead.
+        // A process's file is removed after all its claims have been released, unless another process has taken it for dead.
         if text.is_empty() && self.seen.get(token).is_some_and(|seen| !seen.text.is_empty()) {
             return Verdict::Dead;
         }
@@ -271,7 +273,7 @@ mod tests {
         put(1);
         let mut watch = Watch::new(root.path(), Duration::from_millis(300));
         assert_eq!(watch.judge("t"), Verdict::Open);
-        // Another clock there, a year ahead or behind, changes nothing.
+        // A clock on the other computer that is a year ahead or behind changes nothing.
         for year in ["2001", "2051"] {
             let date = format!("{year}-01-01");
             assert!(

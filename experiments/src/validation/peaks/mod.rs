@@ -1,6 +1,6 @@
 //! Measured peaks of a machine against the values that its sources state: bandwidths of DRAM and caches,
 //! rates of units and atomics, latencies. The programs are our own (`probe-rates`, `probe-chains`,
-//! `probe-chase`), the stated values lie in `experiments/validation/peaks.yaml`.
+//! `probe-chase`), the stated values are in `experiments/validation/peaks.yaml`.
 
 mod rates;
 mod stated;
@@ -24,11 +24,11 @@ pub use stated::{Figure, Known, Limit, Stated};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// It is as near as it should be.
+    /// The measurement is within the limit.
     Met,
-    /// It is not, for a known reason, and is unchanged.
+    /// The measurement is outside the limit for a known reason, and is unchanged.
     Known,
-    /// It is not.
+    /// The measurement is outside the limit.
     Missed,
 }
 
@@ -41,7 +41,7 @@ pub struct Peak {
     pub follows: Option<&'static str>,
     /// The quantity measured.
     pub of: &'static str,
-    /// In which unit.
+    /// Unit of the quantity.
     pub unit: &'static str,
     /// Ours.
     #[serde(serialize_with = "short")]
@@ -77,16 +77,16 @@ type Measured = Result<Vec<Peak>, RunErrors>;
 /// The part of the figures that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// All of them.
+    /// All figures.
     All,
     /// Rates of one SM and latencies: peaks that take no stream through memory.
     Units,
 }
 
-/// Measures the machines that `stated` has figures of, side by side, for the project that lies in a folder.
+/// Measures the machines that `stated` has figures of, side by side, for the project in a folder.
 ///
 /// # Errors
-/// When a run cannot begin, fails, or computes something wrong; then those of the first machine for which that holds.
+/// If a run cannot begin, fails, or computes a wrong result; the errors are those of the first such machine.
 pub fn peaks(
     stated: &Stated,
     extent: Extent,

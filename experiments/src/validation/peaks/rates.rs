@@ -14,7 +14,7 @@ use super::Extent;
 /// A measured quantity.
 #[derive(Debug)]
 pub struct Quantity {
-    /// Its name in the file of stated values.
+    /// Name in the file of stated values.
     pub name: &'static str,
     /// Unit of the quantity.
     pub unit: &'static str,
@@ -36,7 +36,8 @@ const fn latency(name: &'static str, measured: &'static str) -> Quantity {
     Quantity { name, unit: "cycles", measured }
 }
 
-/// All that is measured, in the order in which it is shown: first the kernels of `probe-rates` in the order of their launches.
+/// Measured quantities, in the order in which they are shown: first the kernels of `probe-rates` in the order
+/// of their launches.
 pub static QUANTITIES: [Quantity; 24] = [
     quantity("dram read", "GB/s"),
     quantity("dram write", "GB/s"),

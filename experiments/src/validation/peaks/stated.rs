@@ -1,4 +1,4 @@
-//! The stated values, as `experiments/validation/peaks.yaml` keeps them.
+//! Stated values, read from `experiments/validation/peaks.yaml`.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use super::QUANTITIES;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
-    /// It is apart by this share at most.
+    /// The measurement deviates by this share at most.
     Within(f64),
-    /// It is at least this share, and not more than a twentieth beyond the stated value.
+    /// The measurement is at least this share of the stated value, and at most a twentieth above it.
     AtLeast(f64),
-    /// It lies between this share and that one.
+    /// The measurement is between these two shares of the stated value.
     Between(f64, f64),
 }
 
@@ -69,7 +69,7 @@ pub struct Figure {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stated {
-    /// All of them.
+    /// All stated figures.
     pub figures: Vec<Figure>,
 }
 
@@ -77,7 +77,7 @@ impl Stated {
     /// Reads the file of a project, or the built-in one.
     ///
     /// # Errors
-    /// If it cannot be read or understood, or names an unmeasured quantity.
+    /// If the file cannot be read or parsed, or names an unmeasured quantity.
     pub fn read(files: &ProjectFiles<'_>) -> Result<Self, String> {
         let path = files.find(Sort::Validation, "peaks.yaml").map_err(|missing| missing.to_string())?;
         let text = files.text(&path).map_err(|error| format!("{path}: {error}"))?;

@@ -151,7 +151,7 @@ fn table(kernels: &[Character]) -> Vec<Vec<String>> {
     [names.map(str::to_owned).to_vec()].into_iter().chain(kernels.iter().map(line)).collect()
 }
 
-/// A number as the paper's table has it, or that there is none.
+/// A number with two digits, as in the paper's table, or a mark for none.
 fn two_digits(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), |value| format!("{value:.2}"))
 }

@@ -112,7 +112,7 @@ impl Compare {
         Ok(())
     }
 
-    /// As many lines as are wanted, and how many more there are.
+    /// The requested number of items, and the number of further ones.
     fn cut<'a, T>(&self, items: &'a [T]) -> (&'a [T], usize) {
         let shown = if self.all { items.len() } else { self.limit.min(items.len()) };
         (&items[..shown], items.len() - shown)
@@ -229,7 +229,7 @@ fn rest(more: usize, console: &mut Console<'_>) -> io::Result<()> {
 /// Longer texts are cut, so that both sides fit beside each other.
 const LONGEST: usize = 60;
 
-/// Both sides of a change, each in one line. Of long texts with the same beginning the rest is shown.
+/// Both sides of a change, each in one line. For long texts with a common beginning, only the rest is shown.
 fn sides(change: &Change) -> [String; 2] {
     let texts = [&change.a, &change.b].map(|side| side.as_deref().unwrap_or("-"));
     let chars = texts.map(|text| text.chars().collect::<Vec<char>>());

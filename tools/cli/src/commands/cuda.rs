@@ -106,7 +106,7 @@ impl Cuda {
                 return Ok(FAILURE);
             }
         };
-        // What the program has done so far is worth keeping.
+        // An interrupt keeps the record of the program so far.
         console.listens.store(true, Ordering::SeqCst);
         let captured = run(&request, &console.interrupt);
         drop(lock);
@@ -148,7 +148,7 @@ fn size_of_folder(folder: &Path) -> u64 {
 fn report(captured: &Captured, console: &mut Console<'_>) -> io::Result<u8> {
     let status = match captured.ended {
         Ended::Exit(code) => code as u8,
-        // As a shell does.
+        // A shell has the same exit status for a signal.
         Ended::Signal(signal) => (128 + signal) as u8,
     };
     if status != 0 {

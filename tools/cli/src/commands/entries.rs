@@ -1,5 +1,5 @@
-//! What there is by name, for `counterpoint list` and `counterpoint explain`: groups of entries, in the order in which a beginner
-//! needs them.
+//! Named entries for `counterpoint list` and `counterpoint explain`: groups of entries, in the order in which a beginner needs
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -37,24 +37,24 @@ pub(super) enum Group {
     Generators,
 }
 
-/// Something with a name.
+/// A named entry of a group.
 pub(super) struct Entry {
     pub(super) name: String,
     /// Description in a line.
     pub(super) line: String,
-    /// Its file, if it is one.
+    /// File of the entry, if it has one.
     pub(super) path: Option<String>,
-    /// Its documentation.
+    /// Documentation of the entry.
     pub(super) page: String,
 }
 
 impl Group {
-    /// Its name, as the command line has it.
+    /// Name of the group on the command line.
     pub(super) fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// Its entries.
+    /// Entries of the group.
     pub(super) fn entries(self, registry: &Registry) -> Vec<Entry> {
         match self {
             Group::Machines => {
@@ -112,7 +112,7 @@ fn kinds(registry: &Registry) -> Vec<Entry> {
     registry.catalogue.kinds().map(entry).collect()
 }
 
-/// What a parameter of a kind may choose.
+/// Variants that a parameter of a kind may choose.
 fn variants(registry: &Registry, kind: &str, parameter: &str) -> Vec<Entry> {
     let fields: Vec<Field> = registry.catalogue.get(kind).map(|kind| (kind.fields)()).unwrap_or_default();
     let family = fields.iter().find(|field| field.name == parameter).and_then(|field| field.kind.family);

@@ -68,7 +68,7 @@ pub(crate) struct RunExportOptions {
     otlp_required: bool,
 }
 
-/// Where a run's spans go. It is made before the run, when the run's time begins to be shown.
+/// Destination of a run's spans. The target is made before the run, at the moment from which the run's time is shown.
 pub(super) struct Target {
     endpoint: Endpoint,
     scale: Scale,
@@ -76,7 +76,7 @@ pub(super) struct Target {
 }
 
 impl RunExportOptions {
-    /// Where to send spans, if anywhere.
+    /// Destination of spans, if one is requested.
     pub(super) fn target(&self) -> Result<Option<Target>, String> {
         let Some(url) = &self.otlp else { return Ok(None) };
         let endpoint = Endpoint::new(url).map_err(|error| error.to_string())?;
@@ -89,7 +89,7 @@ impl RunExportOptions {
         Ok(Some(Target { endpoint, scale, identity: Identity::fresh(now) }))
     }
 
-    /// Says what has not arrived, and returns the exit status, which was `status` without it.
+    /// Reports spans that have not arrived, and returns the exit status; `status` is the status without the export.
     pub(super) fn status(&self, sent: &Sent, status: u8, console: &mut Console<'_>) -> io::Result<u8> {
         let word = if self.otlp_required { "error" } else { "warning" };
         match &sent.result {
@@ -135,7 +135,7 @@ impl Sent {
     }
 }
 
-/// How long to wait, and what ends it earlier: the next Ctrl-C.
+/// Time limit of the export, which the next Ctrl-C ends earlier.
 fn patience(console: &Console<'_>) -> Options {
     console.listens.store(true, Ordering::SeqCst);
     let interrupted = console.interrupt.load(Ordering::SeqCst);

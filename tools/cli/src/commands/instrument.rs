@@ -1,4 +1,4 @@
-//! `counterpoint ptx instrument`: a module with profilers, and in words what they say.
+//! `counterpoint ptx instrument`: a module with profilers, and a description of their reports.
 
 use std::io;
 use std::path::PathBuf;

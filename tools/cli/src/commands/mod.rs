@@ -122,7 +122,7 @@ fn note_remarks(remarks: &[String], console: &mut Console<'_>) -> io::Result<()>
     remarks.iter().try_for_each(|remark| writeln!(console.err, "note: {remark}"))
 }
 
-/// Prints what went wrong: drawn for someone who watches, plain for a file.
+/// Prints errors: drawn for a terminal, plain for a file.
 fn fail(errors: &[RunError], console: &mut Console<'_>) -> io::Result<u8> {
     for (index, error) in errors.iter().enumerate() {
         if index > 0 {

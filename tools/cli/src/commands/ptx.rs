@@ -1,4 +1,4 @@
-//! `counterpoint ptx`: what a PTX file holds, and what can be told of its kernels without running them.
+//! `counterpoint ptx`: contents of a PTX file, and properties of its kernels that need no run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -94,7 +94,7 @@ impl Loaded {
     }
 }
 
-/// Says what is wrong; the status of the command.
+/// Prints the problem, and returns the exit status of the command.
 pub(super) fn refuse(console: &mut Console<'_>, lines: &[String]) -> io::Result<u8> {
     for line in lines {
         writeln!(console.err, "{line}")?;
@@ -266,7 +266,7 @@ struct Given {
     params: BTreeMap<u32, i128>,
 }
 
-/// Where the array of a parameter lies: only differences from it are printed.
+/// Address of a parameter's array: only differences from this address are printed.
 fn place(index: u32) -> u64 {
     (u64::from(index) + 1) << 48
 }

@@ -176,7 +176,7 @@ impl From<StatsShown> for Shown {
     }
 }
 
-/// How long the watchdog waits, if it does.
+/// Time for which the watchdog waits; `None` without a watchdog.
 type Patience = Option<Duration>;
 
 fn patience(text: &str) -> Result<Patience, String> {
@@ -190,7 +190,7 @@ fn patience(text: &str) -> Result<Patience, String> {
     }
 }
 
-/// With fewer the tree would lose its trunk.
+/// Parses a limit of spans, at least 100: with fewer spans, the tree would lose its upper levels.
 fn span_limit(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(limit) if limit >= 100 => Ok(limit),
@@ -345,7 +345,7 @@ impl Run {
     }
 }
 
-/// Runs what is asked for until its end or Ctrl-C, with a bar if someone watches it; says what hangs, and which inputs were made.
+/// Runs a request until its end or Ctrl-C, with a progress bar if `bar`; reports a hang, and the inputs that were generated.
 pub(super) fn simulate(
     request: &RunRequest,
     bar: bool,
@@ -368,7 +368,7 @@ pub(super) fn simulate(
     Ok(result)
 }
 
-/// Writes what kernels printed, which is output of the program, and says if some of it was lost.
+/// Writes what kernels printed, which is output of the program, and reports if some of it was lost.
 fn write_printed(RunSummary { printed, .. }: &RunSummary, console: &mut Console<'_>) -> io::Result<()> {
     console.out.write_all(printed.text.as_bytes())?;
     if !printed.text.is_empty() && !printed.text.ends_with('\n') {
@@ -385,7 +385,7 @@ fn write_printed(RunSummary { printed, .. }: &RunSummary, console: &mut Console<
     Ok(())
 }
 
-/// Says that a component hangs, and what to do.
+/// Reports that a component hangs, and the user's options.
 fn warn(stuck: &Stuck, console: &mut Console<'_>) -> io::Result<()> {
     writeln!(console.err, "warning: {stuck}")?;
     writeln!(
@@ -395,7 +395,7 @@ fn warn(stuck: &Stuck, console: &mut Console<'_>) -> io::Result<()> {
     )
 }
 
-/// An error that says with which file it happened.
+/// An error that names its file.
 fn at(path: &Path, error: io::Error) -> io::Error {
     io::Error::other(format!("cannot write `{}`: {error}", path.display()))
 }
@@ -409,7 +409,7 @@ fn findings(found: &[Found]) -> Vec<String> {
     full.iter().map(ToString::to_string).chain(brief.iter().map(Found::brief)).collect()
 }
 
-/// Says what is wrong, if anything is, and returns the exit status.
+/// Reports what is wrong, if anything, and returns the exit status.
 pub(super) fn status(summary: &RunSummary, console: &mut Console<'_>) -> io::Result<u8> {
     let outcome = &summary.report.outcome;
     match outcome {

@@ -12,7 +12,7 @@ struct Row {
     figures: String,
 }
 
-/// Prints what every link carries in a cycle of its sender, and what keeps it from more.
+/// Prints the throughput of every link per cycle of its sender, and the cause that limits it.
 pub(super) fn print(machine: &ProcessNetwork, out: &mut dyn Write) -> io::Result<()> {
     let rows = rows(machine);
     if rows.is_empty() {
@@ -26,7 +26,7 @@ pub(super) fn print(machine: &ProcessNetwork, out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-/// In the order of the first link of each.
+/// Rows in the order of the first link of each.
 fn rows(machine: &ProcessNetwork) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut places = BTreeMap::new();
@@ -42,7 +42,7 @@ fn rows(machine: &ProcessNetwork) -> Vec<Row> {
     rows
 }
 
-/// Messages a cycle, how they come about, and what bandwidth makes of long ones.
+/// Messages per cycle, the limit behind this number, and the effect of bandwidth on long messages.
 fn figures(throughput: &Throughput) -> String {
     let Throughput { credits, round_trip, bytes } = throughput;
     let messages =

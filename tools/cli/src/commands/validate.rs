@@ -88,7 +88,7 @@ impl Validate {
     }
 }
 
-/// There are no figures of a machine.
+/// Reports that no figures of a machine exist.
 fn unknown(wanted: &str, known: &[String], console: &mut Console<'_>) -> io::Result<u8> {
     let help = match nearest(wanted, known.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),

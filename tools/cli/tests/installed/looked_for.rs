@@ -1,4 +1,4 @@
-//! Where files are looked for, in which order, and where what is made is kept.
+//! Search for files: the folders and their order, and the cache of generated files.
 
 use std::process::Stdio;
 
@@ -145,7 +145,7 @@ fn inputs_of_built_in_applications_are_made_once_and_kept_among_the_caches() {
     }
     names.sort();
     assert_eq!(names, ["a_10000.f32", "b_10000.f32"]);
-    // Another size is another file, and what is there is not made again.
+    // Another size is another file, and existing files are not generated again.
     let again = place.call(&["run", "tiny", "vecadd", "--functional"]);
     assert_eq!((again.status, again.err.as_str()), (Some(0), ""));
     place.works(&["run", "tiny", "vecadd", "--functional", "--set", "app.n=10"]);

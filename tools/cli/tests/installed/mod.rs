@@ -1,4 +1,4 @@
-//! The command as it is when it has been installed: in a folder that has nothing of the repository, and none of it above.
+//! The command as installed: in a folder without files of the repository, in it or above it.
 
 mod checkout;
 mod looked_for;
@@ -59,7 +59,7 @@ impl WorkFolder {
         called(self.command(arguments))
     }
 
-    /// Calls it and expects that it succeeds; what it prints.
+    /// Calls the command, expects that it succeeds, and returns its output.
     pub(crate) fn works(&self, arguments: &[&str]) -> String {
         let called = self.call(arguments);
         assert_eq!(called.status, Some(0), "{arguments:?}: {}{}", called.out, called.err);
@@ -124,7 +124,7 @@ fn what_is_built_in_runs_and_is_verified() {
     ] {
         assert!(manifest.contains(part), "{part}{manifest}");
     }
-    // Only results are in the working directory.
+    // The working directory has results only.
     let there: Vec<_> =
         std::fs::read_dir(place.path("")).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(there, ["out"]);

@@ -37,7 +37,7 @@ fn a_machine_an_application_and_a_study_run_at_once() {
     place.works(&study);
     let printed = place.works(&["study", "both.yaml", "--scale", "small"]);
     assert!(printed.contains("6 points: 6 have run"), "{printed}");
-    // Inputs of an application of one's own lie beside it.
+    // Inputs of a user's application are beside it.
     assert!(place.path("sum/data/a_10000.f32").is_file());
 }
 

@@ -1,4 +1,5 @@
-//! `counterpoint cuda`: a program that knows nothing of Counterpoint runs without a GPU, and then on machines with time.
+//! `counterpoint cuda`: a program written without Counterpoint runs without a GPU, and then on machines with
+//! time.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -22,7 +23,7 @@ fn build(folder: &Path) {
     build_of(folder, "program.c");
 }
 
-/// The same of another source.
+/// Builds a program from another source.
 pub(super) fn build_of(folder: &Path, source: &str) {
     let installed = counterpoint(folder, &["cuda", "--install", "libraries"]);
     assert!(installed.status.success(), "{}", text(&installed.stderr));
@@ -290,7 +291,8 @@ fn streams_of_a_program_overlap_on_a_machine_as_on_a_gpu() {
     // The short kernel on the default stream begins 6 cycles behind the long one on a non-blocking stream.
     let found = run("non-blocking");
     let [long, short] = found[..] else { panic!("{found:?}") };
-    // Of 1006 MHz: 5964.2 ps, which the instant of their beginning rounds to one side or the other.
+    // The difference is 5964.2 ps at 1006 MHz, which rounds down or up depending on the time of the
+    // beginning.
     assert!([5964, 5965].contains(&(short.0 - long.0)), "{found:?}");
     assert!(short.1 < long.1, "{found:?}");
     // Three streams begin before the first one ends; the legacy one waits for all of them.

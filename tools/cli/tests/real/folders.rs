@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use crate::real::{ENDLESS, out, run};
 
-/// Runs to its end; gives the status, and what it says on standard error.
+/// Exit status of a finished command, and its output on standard error.
 fn ended(output: &Output) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }

@@ -17,7 +17,7 @@ fn lines(filter: &str) -> Vec<String> {
     text.lines().filter(|line| line.contains("path=")).map(str::to_owned).collect()
 }
 
-/// That a component has a line of a level with a message, after its time.
+/// Asserts that a component has a line of a level with a message, after the time.
 fn has(lines: &[String], path: &str, level: &str, message: &str) {
     let path = format!("path=\"{path}\"");
     let found = lines.iter().find(|line| line.contains(&path) && line.contains(message));
@@ -80,7 +80,7 @@ fn a_level_for_all_and_one_for_a_part() {
         lines.iter().all(|line| !line.contains("path=\"gpu.sm[") && !line.contains("chunk 0")),
         "{lines:#?}"
     );
-    // As before there were levels by component.
+    // One level for all components works as well.
     has(&self::lines("debug"), "gpu.sm[1]", "DEBUG", "begins block");
 }
 

@@ -14,7 +14,7 @@ fn part(file: &Path, out: &Path, part: &str) -> Command {
     command
 }
 
-/// What a command says, and its status.
+/// Exit status and output of a command.
 fn said(output: &Output) -> (Option<i32>, String) {
     let text = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
     (output.status.code(), text.concat())
@@ -73,7 +73,7 @@ fn parts_run_each_point_once_and_make_the_table_of_a_study_alone() {
     assert_same(&out, &whole);
 }
 
-/// Waits until a third of the points is there, and sends a signal.
+/// Waits until a third of the points is finished, and sends a signal.
 fn end(child: &mut Child, out: &Path, signal: &str) {
     while finished(out) < POINTS / 3 {
         assert!(child.try_wait().unwrap().is_none(), "the part is not over yet");
@@ -132,7 +132,7 @@ fn a_study_alone_and_parts_keep_out_of_each_others_way() {
     let folder = tempfile::tempdir().unwrap();
     let file = write_study(folder.path());
     let text = std::fs::read_to_string(&file).unwrap();
-    // It does not end by itself.
+    // The study does not end by itself.
     let text = text.replace("app.launches: 20", "app.launches: 1000000");
     std::fs::write(&file, &text).unwrap();
     let out = folder.path().join("out");
@@ -149,7 +149,7 @@ fn a_study_alone_and_parts_keep_out_of_each_others_way() {
     let (status, alone) = said(&study(&file, &out).output().unwrap());
     assert_eq!(status, Some(2));
     assert!(alone.contains("another `counterpoint study` is at work in this folder"), "{alone}");
-    // The same name, and another point: its index would take the place of this one's.
+    // A study of the same name with another point: its index would replace the index of this study.
     let other = folder.path().join("other.yaml");
     std::fs::write(&other, text.replace("seeds: [1, 2]", "seeds: [1, 3]")).unwrap();
     let index = std::fs::read(out.join("index.json")).unwrap();
@@ -157,7 +157,7 @@ fn a_study_alone_and_parts_keep_out_of_each_others_way() {
     assert_eq!(status, Some(2), "{refused}");
     assert!(refused.contains("at a study of the same name with other points"), "{refused}");
     assert_eq!(std::fs::read(out.join("index.json")).unwrap(), index);
-    // Another part of the same study leaves it its point, and ends.
+    // Another part of the same study leaves the running point alone, and ends.
     let (status, beside) =
         said(&part(&file, &out, "2/2").args(["--filter", "/ 1 / 1 / lrr"]).output().unwrap());
     assert_eq!(status, Some(0), "{beside}");
@@ -296,7 +296,7 @@ fn jobs_for_slurm_ask_for_what_was_measured_and_run_the_study() {
     let file = write_study(folder.path());
     let (whole, out) = (folder.path().join("whole"), folder.path().join("out"));
     alone(&file, &whole);
-    // Nothing was measured.
+    // No point has been measured yet.
     let jobs = |how: &[&str]| {
         said(&study(&file, &out).args(how).args(["--sbatch=--partition=long"]).output().unwrap())
     };
@@ -326,7 +326,7 @@ fn jobs_for_slurm_ask_for_what_was_measured_and_run_the_study() {
     let memory =
         written.lines().find_map(|line| line.strip_prefix("#SBATCH --mem=")?.strip_suffix('M')).unwrap();
     assert!((16..2000).contains(&memory.parse::<u64>().unwrap()), "{memory} MiB");
-    // Handed in, it is the study that one process runs.
+    // The submitted jobs give the results of the study run by one process.
     let place = commands(folder.path());
     let path = format!("{}:{}", place.display(), std::env::var("PATH").unwrap());
     let submit = |path: &str| {

@@ -1,5 +1,5 @@
-//! Random CUDA programs, which call all that there is: what each did right, its application does right on every machine, with and without time, and under
-//! every runtime that takes it. `cargo xtask random-programs` runs others, by their seeds.
+//! Random CUDA programs, which together call all supported functions: the application of each gives the program's own results on every
+//! machine, with and without time, and under every runtime that accepts it. `cargo xtask random-programs` runs others, by their seeds.
 
 use std::ops::Range;
 use std::path::Path;

@@ -8,7 +8,7 @@ use counterpoint_simulation::output::RECORDS;
 
 use crate::real::{ENDLESS, out, run};
 
-/// Hotspot on the tiny machine for as long as nobody ends it, under way.
+/// Starts hotspot on the tiny machine, to run until it is ended.
 fn start(folder: &Path, options: &[&str]) -> Child {
     let mut child = run(folder, "hotspot", &[&ENDLESS, options].concat()).spawn().unwrap();
     await_folder(&mut child, folder);
@@ -48,7 +48,7 @@ fn assert_whole(folder: &Path, status: Option<i32>, stdout: &str, stderr: &str) 
     assert!(!read("machine.yaml").is_empty());
     for entry in std::fs::read_dir(out(folder)).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        // The application's output keeps a name that says that it is not whole.
+        // The application's output keeps the name of an incomplete file.
         let own = ["manifest.yaml", "machine.yaml", "temperature_out.f32.partial"];
         assert!(own.contains(&name.as_str()) || RECORDS.contains(&name.as_str()), "{name}");
     }
@@ -81,7 +81,7 @@ fn ignores_hang_up() -> bool {
 
 #[test]
 fn what_batch_systems_and_terminals_send_ends_a_run_with_what_there_is() {
-    // Where the tests themselves are to outlive their terminal, their children are, too.
+    // If the tests themselves ignore SIGHUP, their children inherit that.
     let names = if ignores_hang_up() { &["-TERM"][..] } else { &["-TERM", "-HUP"] };
     for name in names {
         let folder = tempfile::tempdir().unwrap();
@@ -109,7 +109,7 @@ fn a_run_that_is_to_outlive_its_terminal_does() {
 
 #[test]
 fn a_second_ctrl_c_breaks_nothing_whenever_it_comes() {
-    // From before the run has seen the first one to while it writes and after.
+    // Pauses range from before the run has seen the first Ctrl-C to after it has written its files.
     for pause in [0, 1, 3, 10, 30] {
         let folder = tempfile::tempdir().unwrap();
         let child = start(folder.path(), &[]);

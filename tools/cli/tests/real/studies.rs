@@ -1,4 +1,4 @@
-//! Studies that are ended from outside, by a signal that asks and by one that does not.
+//! Studies that are ended from outside, by a signal that can be handled and by one that cannot.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 pub(crate) const POINTS: usize = 24;
 
-/// A study of 24 points, whose applications lie in the folder, too.
+/// Writes a study of 24 points, with its applications, into the folder.
 pub(crate) fn write_study(folder: &Path) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for name in ["vecadd", "hotspot"] {

@@ -1,4 +1,4 @@
-//! From a record to an application: its steps, the contents of its files, and the YAML.
+//! Writer of an application from a record: its steps, the contents of its files, and the YAML.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -23,15 +23,15 @@ const PIECE: u64 = 1 << 20;
 /// Name of the buffer that holds them.
 pub(crate) const SCRATCH: &str = "host";
 
-/// How the time that the host was at work becomes time of an application.
+/// Conversion of the host's measured work into time of an application.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum HostTime {
-    /// As it was measured.
+    /// The measured time.
     #[default]
     Measured,
-    /// As it was measured, times a factor.
+    /// The measured time, multiplied by a factor.
     Scaled(f64),
-    /// None: the same program has the same application each time.
+    /// No time: a program gives the same application in each run.
     None,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Writer<'a> {
     host_time: HostTime,
     pub(crate) codes: Vec<Code>,
     pub(crate) buffers: Buffers,
-    /// By buffer what the host's copy holds where the application has come to.
+    /// Contents of the host's copy of each buffer at the current step of the application.
     held: BTreeMap<u64, Held>,
     store: Store,
     steps: Vec<RecordedStep>,
@@ -59,7 +59,7 @@ pub(crate) struct Writer<'a> {
     pub(crate) paths: Paths,
     /// Bytes of the host that hold what it reads and computes with, or writes.
     scratch: u64,
-    /// By type the elements of memory through which copies go whose ends overlap.
+    /// Elements of the intermediate buffer, by type, for copies with overlapping ends.
     between: BTreeMap<&'static str, u64>,
 }
 
@@ -158,7 +158,8 @@ impl Writer<'_> {
         self.steps.push(RecordedStep::Other { line, before });
     }
 
-    /// A copy whose ends overlap, which CUDA does not define: it goes through other memory, as the device made it. One onto itself is none.
+    /// A copy whose ends overlap, which CUDA does not define: the copy goes through other memory, as on the
+    /// device. A copy onto itself is omitted.
     fn copy_between(&mut self, from: Region, to: Region, stream: u32) {
         let Some((buffer, at)) = self.buffers.at(from.address).filter(|_| from != to) else { return };
         let Some((target, to_at)) = self.buffers.at(to.address) else { return };
@@ -193,7 +194,7 @@ impl Writer<'_> {
                 held.receive(offset, device, &contents, unwritten.as_deref());
             }
         }
-        // What has only been read takes no work, and that of others stays theirs.
+        // Data that the host has only read needs no work, and pending work is kept for other steps.
         let is_read = matches!(self.steps.last(), Some(RecordedStep::Into { source: Source::File(..), .. }));
         let before = if is_read { 0.0 } else { std::mem::take(&mut self.work) };
         self.steps.push(match is_whole && *stream == 0 {
@@ -206,7 +207,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The host fills what it has changed of a buffer since it last sent or received it: bytes that it has read as they are, or computed.
+    /// Adds steps by which the host fills the bytes of a buffer that it has changed since the last copy:
+    /// bytes read from a file unchanged, or computed.
     fn fill_host(
         &mut self,
         index: usize,
@@ -215,7 +217,7 @@ impl Writer<'_> {
     ) -> io::Result<()> {
         let Some((buffer, _)) = self.buffers.at(address) else { return Ok(()) };
         let (size, name) = (buffer.element.bytes, buffer.name.clone());
-        // Where rows have bytes between them, they are not in the file as they are in the buffer.
+        // Rows with a gap between them do not have the same layout in the file as in the buffer.
         let origin = self.paths.origin(index).filter(|_| device.rows == 1 || device.pitch == device.width);
         for change in changed {
             let (start, end) = (change.start / size * size, change.end.next_multiple_of(size));
@@ -237,13 +239,13 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The host reads a file, but for what it copies to the device as it is.
+    /// Adds steps that read a file, except the bytes that are copied to the device unchanged.
     fn reads(&mut self, path: &str, from: u64, to: u64) -> io::Result<()> {
         for (from, to) in self.paths.rest(path, from, to) {
             let file = self.paths.input(self.folder, path)?;
             for at in (from..to).step_by(PIECE as usize) {
                 let line = text::scratch_read(&file, at, PIECE.min(to - at));
-                // It computes with what it has read, so its work comes behind that.
+                // The host computes with the data that it has read, so its work follows the read.
                 self.steps.push(RecordedStep::Files { line, before: 0.0, reads: true });
             }
             self.scratch = self.scratch.max(PIECE.min(to - from));
@@ -251,7 +253,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The host writes a file: results as they were copied, or what it made of them.
+    /// Adds steps that write a file: results as copied, or bytes computed from them.
     fn writes(&mut self, path: &str, from: u64, to: u64) -> io::Result<()> {
         let name = self.paths.output(path);
         let Some(bytes) = self.paths.range(path, from, to) else { return Ok(()) };
@@ -328,7 +330,8 @@ impl Writer<'_> {
         Ok(yaml)
     }
 
-    /// Lines for the buffers of which something was copied back: they are to hold what the host holds in the end.
+    /// Lines for buffers that were copied back, wholly or in part: they must have the host's contents at the
+    /// end.
     fn expectations(&mut self) -> io::Result<Vec<String>> {
         let any_order = self.codes.iter().any(|code| code.adds_in_any_order);
         let mut all = Vec::new();

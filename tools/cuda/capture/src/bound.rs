@@ -17,7 +17,7 @@ impl Entry {
 }
 
 impl Elements {
-    /// Its rows, where a channel has `channel_bytes`; those of planes and layers lie behind one another.
+    /// Region of the elements, with `channel_bytes` per channel; rows of planes and layers are contiguous.
     pub(crate) fn region(&self, channel_bytes: u64) -> Region {
         let [x, y, z] = self.size.map(u64::from);
         let width = x * u64::from(self.channels) * channel_bytes;
@@ -26,7 +26,7 @@ impl Elements {
     }
 }
 
-/// Both lists, each in the order of the handles.
+/// Writes both lists, each in the order of the handles.
 pub(crate) fn lists(yaml: &mut String, entries: &[Entry], buffers: &Buffers) {
     let (mut textures, mut surfaces) = (String::new(), String::new());
     for entry in entries {

@@ -12,7 +12,7 @@ pub(crate) struct Buffer {
     pub(crate) name: String,
     pub(crate) address: u64,
     pub(crate) bytes: u64,
-    /// The variable that it is: its module and its name there.
+    /// Module and name, if the buffer is a variable.
     pub(crate) variable: Option<(u32, String)>,
     /// Type of its elements, and their size.
     pub(crate) element: Element,
@@ -32,7 +32,7 @@ const fn element(name: &'static str, bytes: u64, floats: bool) -> Element {
 
 pub(crate) const BYTE: Element = element("u8", 1, false);
 
-/// Types by the suffix of an access, from the one that tells most to the one that tells least.
+/// Types by the suffix of an access, from the most to the least specific.
 const ELEMENTS: [(&str, Element); 10] = [
     ("f64", element("f64", 8, true)),
     ("f32", element("f32", 4, true)),
@@ -76,9 +76,9 @@ pub(crate) fn fills(region: Region, value: &[u8], element: Element) -> Vec<(Regi
 pub(crate) struct Code {
     pub(crate) module: Module,
     pub(crate) kernels: BTreeMap<String, Kernel>,
-    /// By kernel and parameter the types of the accesses through it.
+    /// Types of the accesses through each parameter, by kernel and parameter.
     accesses: BTreeMap<(String, u32), BTreeSet<usize>>,
-    /// Some kernel adds numbers with fractions in an order of its own.
+    /// Some kernel adds floating-point numbers in an undefined order.
     pub(crate) adds_in_any_order: bool,
 }
 
@@ -105,7 +105,7 @@ impl Code {
         Some(Code { module, kernels, accesses, adds_in_any_order })
     }
 
-    /// Its variables and their addresses.
+    /// Variables of the module, and their addresses.
     fn variables(&self) -> impl Iterator<Item = (&Symbol, u64)> {
         let Module { globals, constants, .. } = self.module;
         let bases = VariableBases { globals, constants, ..VariableBases::default() };
@@ -271,13 +271,13 @@ impl Buffers {
         }
     }
 
-    /// The buffer in which an address lies, and where in it.
+    /// The buffer that contains an address, and the offset in it.
     pub(crate) fn at(&self, address: u64) -> Option<(&Buffer, u64)> {
         let (&start, buffer) = self.all.range(..=address).next_back()?;
         (address - start < buffer.bytes.max(1)).then_some((buffer, address - start))
     }
 
-    /// All of them, by address.
+    /// All buffers, by address.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Buffer> {
         self.all.values()
     }

@@ -1,4 +1,5 @@
-//! `expect:`: what the host holds in the end of all that was copied back, but for bytes that nobody had written.
+//! `expect:`: the host's final contents of everything that was copied back, except bytes that had never been
+//! written.
 
 use std::fmt::Write as _;
 use std::io;

@@ -1,13 +1,14 @@
-//! Sequences that repeat, and what a program would call a loop: lines that are the same, or whose numbers grow evenly, round by round.
+//! Folding of repeated sequences into loops: lines that are equal, or whose numbers grow evenly from round to
+//! round.
 
 /// A number that may grow with the rounds of loops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Linear {
-    /// Its value in the first round of all loops.
+    /// Value in the first round of all loops.
     pub(crate) base: i128,
-    /// For each loop, the growth from a round to the next.
+    /// Growth from a round to the next, for each loop.
     pub(crate) growth: Vec<(usize, i128)>,
-    /// The key that it is the value of, and the value that the key has where it is left out.
+    /// The key that has this value, and the default value of the key.
     pub(crate) key: Option<(&'static str, i128)>,
 }
 
@@ -24,7 +25,7 @@ pub(crate) enum Piece {
     Number(Linear),
     /// A measured time in nanoseconds: that of a round is the mean of all.
     Time(f64),
-    /// The same, of the host's work before what the line does.
+    /// A time of the host's work before the action of the line.
     Before(f64),
 }
 
@@ -43,7 +44,7 @@ pub(crate) enum Item {
     Line(Vec<Piece>),
     Loop {
         rounds: u64,
-        /// The number of the loop, where numbers depend on its round: higher than those of the loops in it.
+        /// Number of the loop, if values depend on its round; higher than the numbers of inner loops.
         index: Option<usize>,
         items: Vec<Item>,
     },
@@ -75,7 +76,7 @@ impl Item {
         }
     }
 
-    /// The highest number of a loop in it.
+    /// Highest number of a loop within the item.
     fn highest_index(&self) -> usize {
         match self {
             Item::Line(_) => 0,

@@ -1,4 +1,5 @@
-//! The host's copy of a buffer, as far as the application has come, and what of it was copied back.
+//! The host's copy of a buffer at the current step of the application, and the parts of it that were copied
+//! back.
 
 use std::ops::Range;
 
@@ -15,7 +16,7 @@ pub(crate) struct Held {
     pub(crate) bytes: Vec<u8>,
     /// Bytes that were copied back, and had been written.
     pub(crate) received: Ranges,
-    /// Nothing has been put there yet.
+    /// The copy has no contents yet.
     is_new: bool,
 }
 
@@ -25,7 +26,8 @@ impl Held {
         Held { bytes: vec![0; bytes as usize], received: Ranges::default(), is_new: true }
     }
 
-    /// Puts rows there that the host copies to the device, from a place in the buffer on: the parts of it that the host has changed before.
+    /// Stores rows that the host copies to the device, from `offset` in the buffer on. Returns the ranges
+    /// that the host has changed since.
     pub(crate) fn send(&mut self, offset: u64, device: Region, contents: &[u8]) -> Vec<Range<u64>> {
         let changed = self.put(offset, device, contents);
         let all = offset..offset + device.extent();
@@ -57,7 +59,7 @@ impl Held {
         }
     }
 
-    /// Puts rows there: the bytes that differ, and equal ones between them.
+    /// Stores rows. Returns the ranges of bytes that differ, including equal bytes between them.
     fn put(&mut self, offset: u64, device: Region, contents: &[u8]) -> Ranges {
         let mut changed = Ranges::default();
         for (start, row) in device.starts().zip(contents.chunks_exact(device.width.max(1) as usize)) {

@@ -32,10 +32,10 @@ pub struct Journal {
 const PIECE: usize = 1 << 16;
 
 impl Journal {
-    /// Begins a record in a folder, which keeps this many bytes of data at most.
+    /// Begins a record in a folder, which keeps at most `limit` bytes of data.
     ///
     /// # Errors
-    /// Its files cannot be made.
+    /// If the record's files cannot be created.
     pub fn create(folder: &Path, limit: u64) -> io::Result<Self> {
         let make = |name| {
             OpenOptions::new().read(true).write(true).create(true).truncate(true).open(folder.join(name))
@@ -121,7 +121,7 @@ pub struct Recorded {
 /// A record that cannot be read.
 #[derive(Debug)]
 pub enum JournalError {
-    /// A file of it.
+    /// A file of the record cannot be read or written.
     File(PathBuf, io::Error),
     /// A line of its entries, counted from 1.
     Line(usize, serde_json::Error),
@@ -164,7 +164,7 @@ pub fn read(folder: &Path) -> Result<Recorded, JournalError> {
 }
 
 impl Recorded {
-    /// The same record with other entries.
+    /// The record with other entries.
     pub(crate) fn with(&self, entries: Vec<Entry>) -> io::Result<Self> {
         Ok(Recorded { folder: self.folder.clone(), entries, bytes: self.bytes.try_clone()? })
     }

@@ -1,8 +1,8 @@
 //! The record of a CUDA program, and the application that it becomes.
 //!
-//! The server of `tools/cuda/runtime` writes a record of every call as the program runs: a line of JSON each, beside a file
-//! with the bytes of its copies. So what a program has done is there even where it crashes. When it has ended, the command reads
-//! the record and writes an application.
+//! The server of `tools/cuda/runtime` writes a record of every call as the program runs: a line of JSON each, beside a file with
+//! the bytes of its copies. The record thus survives a crash of the program. When it has ended, the command reads the record and
+//! writes an application.
 //!
 //! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 

@@ -1,4 +1,5 @@
-//! The files of the program: what of their bytes went to the device as it is, and where they lie in the application.
+//! The files of the program: the bytes that went to the device unchanged, and the files' names in the
+//! application.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -17,13 +18,13 @@ struct ProgramFile {
     bytes: Option<Vec<u8>>,
     /// Ranges that went to the device as they are, by their beginnings.
     direct: BTreeMap<u64, u64>,
-    /// Its name in the application, once it is there.
+    /// Name of the file in the application, once it has one.
     name: Option<String>,
 }
 
 pub(crate) struct Paths {
     files: BTreeMap<String, ProgramFile>,
-    /// For each entry of a copy to the device, the file that its bytes come from, and where they begin there.
+    /// File from which the bytes of each copy to the device come, and their offset in it.
     origins: BTreeMap<usize, (String, u64)>,
     outputs: BTreeMap<String, String>,
     /// Entries that wrote what a later one has written again.
@@ -31,7 +32,7 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// Looks for the bytes of copies in what the program has read before them.
+    /// Searches for the bytes of copies in the files that the program has read before.
     pub(crate) fn new(recorded: &Recorded) -> io::Result<Self> {
         let mut paths = Paths {
             files: BTreeMap::new(),
@@ -39,7 +40,7 @@ impl Paths {
             outputs: BTreeMap::new(),
             overwritten: overwritten(&recorded.entries),
         };
-        // How far each file has been read.
+        // Bytes that have been read of each file.
         let mut read: BTreeMap<String, u64> = BTreeMap::new();
         let mut known: BTreeMap<Blob, Option<(String, u64)>> = BTreeMap::new();
         for (index, entry) in recorded.entries.iter().enumerate() {
@@ -87,12 +88,12 @@ impl Paths {
         })
     }
 
-    /// The file from which a copy's bytes come, and where they begin there.
+    /// File from which a copy's bytes come, and their offset in it.
     pub(crate) fn origin(&self, entry: usize) -> Option<(String, u64)> {
         self.origins.get(&entry).cloned()
     }
 
-    /// The parts of a range of a file that do not go to the device as they are.
+    /// Parts of a range of a file that do not go to the device unchanged.
     pub(crate) fn rest(&self, path: &str, from: u64, to: u64) -> Vec<(u64, u64)> {
         let Some(file) = self.files.get(path).filter(|file| file.bytes.is_some()) else { return Vec::new() };
         let (mut parts, mut at) = (Vec::new(), from);
@@ -142,7 +143,7 @@ impl Paths {
     }
 }
 
-/// The entries that wrote what a later one has written again: the program has opened the file anew, and emptied it.
+/// Entries whose output a later entry has overwritten: the program has opened the file anew, and emptied it.
 fn overwritten(entries: &[Entry]) -> BTreeSet<usize> {
     let mut first: BTreeMap<&str, u64> = BTreeMap::new();
     let mut found = BTreeSet::new();
@@ -158,14 +159,14 @@ fn overwritten(entries: &[Entry]) -> BTreeSet<usize> {
     found
 }
 
-/// A name for a file: its own, with a number where another one has it.
+/// A name for a file: its own name, with a number if the name is taken.
 fn free_name(folder: &str, path: &str, is_free: impl Fn(&str) -> bool) -> String {
     let own = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
     let numbered = (2..).map(|number| format!("{folder}{number}-{own}"));
     std::iter::once(format!("{folder}{own}")).chain(numbered).find(|name| is_free(name)).unwrap_or_default()
 }
 
-/// Where bytes begin in others.
+/// Offset of the bytes `bytes` in `all`.
 pub(crate) fn find(all: &[u8], bytes: &[u8]) -> Option<u64> {
     memmem::find(all, bytes).map(|at| at as u64)
 }

@@ -13,7 +13,7 @@ pub(crate) const LITTLE: f64 = 50_000.0;
 pub(crate) enum RecordedStep {
     /// The host computes or reads what it puts into a buffer.
     Into { buffer: String, part: Option<BufferPart>, source: Source, time: f64, whole: bool },
-    /// The host reads what it then computes with, or writes a result.
+    /// The host reads data for its computation, or writes a result.
     Files { line: Vec<Piece>, before: f64, reads: bool },
     /// A copy of a whole buffer on the default stream, after work of the host.
     WholeCopy { way: Way, buffer: String, before: f64 },
@@ -25,9 +25,9 @@ pub(crate) enum RecordedStep {
 
 /// The origin of bytes that the host puts into a buffer.
 pub(crate) enum Source {
-    /// It has computed them.
+    /// Bytes that the host has computed.
     Computed(Contents),
-    /// They are in a file that the program reads: its name and where they begin.
+    /// Bytes of a file that the program reads: its name and their offset.
     File(String, u64),
 }
 
@@ -40,12 +40,12 @@ pub(crate) struct BufferPart {
     pub(crate) pitch: u64,
 }
 
-/// Contents as an application has them.
+/// Contents in the form of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
     /// A rule makes them.
     Rule(String),
-    /// They are in the file of data, from there on.
+    /// Bytes in the file of data, from this offset on.
     Data(u64),
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn phases(steps: Vec<RecordedStep>) -> [Vec<RecordedStep>; 5] {
         }
     }
     let mut rest: Vec<RecordedStep> = steps.collect();
-    // But not by a host that goes on with its own memory.
+    // No implicit wait exists if the host continues on its own memory, so an explicit one is inserted.
     if waits && of_host_before_a_wait(&rest) {
         rest.insert(0, RecordedStep::SynchronizeAll { before: 0.0 });
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// A set of bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ranges {
-    /// By their beginnings, the ends of the ranges.
+    /// Ends of the ranges, by their beginnings.
     all: BTreeMap<u64, u64>,
 }
 
@@ -16,7 +16,7 @@ impl Ranges {
             return;
         }
         let (mut start, mut end) = (range.start, range.end);
-        // Those that touch or overlap it, the last one first.
+        // Ranges that touch or overlap the new one, the last one first.
         while let Some((&first, &last)) =
             self.all.range(..=end).next_back().filter(|(_, last)| **last >= start)
         {
@@ -45,7 +45,8 @@ impl Ranges {
         self.all.iter().map(|(&start, &end)| start..end)
     }
 
-    /// The ranges of bytes in groups, at most `most` of them: between two groups lie more bytes than within one.
+    /// The ranges of bytes in groups, at most `most` of them: the gap between two groups is larger than any
+    /// gap within a group.
     pub(crate) fn groups(&self, mut gap: u64, most: usize) -> Vec<Range<u64>> {
         loop {
             let mut groups: Vec<Range<u64>> = Vec::new();

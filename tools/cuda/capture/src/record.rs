@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes in the record's file of bytes: pieces of it, each with its place and length.
+/// Bytes in the record's file of bytes: pieces of that file, each with its offset and length.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Blob(pub Vec<[u64; 2]>);
 
 impl Blob {
-    /// Its length.
+    /// Length of the pieces in bytes.
     pub fn bytes(&self) -> u64 {
         self.0.iter().map(|[_, bytes]| bytes).sum()
     }
@@ -27,7 +27,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// Bytes behind one another.
+    /// A region of contiguous bytes.
     pub fn line(address: u64, bytes: u64) -> Self {
         Region { address, width: bytes, rows: 1, pitch: bytes }
     }
@@ -37,12 +37,12 @@ impl Region {
         self.width * self.rows
     }
 
-    /// Bytes from the first one to the last one, those between rows included.
+    /// Bytes from the first to the last, gaps between rows included.
     pub fn extent(&self) -> u64 {
         if self.rows == 0 || self.width == 0 { 0 } else { (self.rows - 1) * self.pitch + self.width }
     }
 
-    /// Whether two have a byte in common, or bytes of one lie between rows of the other.
+    /// Whether two regions have a byte in common, or bytes of one are between rows of the other.
     pub fn overlaps(&self, other: &Region) -> bool {
         self.address < other.address + other.extent() && other.address < self.address + self.extent()
     }
@@ -70,9 +70,9 @@ pub type Dim = [u32; 3];
 /// A module of code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Module {
-    /// Its number, from 0.
+    /// Number of the module, from 0.
     pub number: u32,
-    /// Its PTX, in the folder of the record.
+    /// File of the PTX, in the folder of the record.
     pub file: String,
     /// Address of its variables on the device.
     pub globals: u64,
@@ -80,7 +80,7 @@ pub struct Module {
     pub constants: u64,
 }
 
-/// A part of memory with coordinates, and the handle that the program was given for it.
+/// A part of memory with coordinates, and the handle that the program received for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Elements {
     /// The handle: textures and surfaces are counted as those of an application.
@@ -106,11 +106,11 @@ pub struct Texels {
     pub elements: Elements,
     /// Integers are read as fractions of 1.
     pub fractions: bool,
-    /// It interpolates.
+    /// The texture interpolates linearly.
     pub linear: bool,
     /// Coordinates run from 0 to 1.
     pub normalized: bool,
-    /// Beyond its edges in x, y and z, as an application names it.
+    /// Address modes beyond the edges in x, y and z, in the words of an application.
     pub edges: [String; 3],
 }
 
@@ -127,9 +127,9 @@ pub enum Entry {
     Module(Module),
     /// Memory of the device.
     Allocate {
-        /// Where it begins.
+        /// Address of the memory.
         address: u64,
-        /// Its size.
+        /// Size of the memory in bytes.
         bytes: u64,
     },
     /// A stream that the default stream does not wait for, nor it for the default stream.
@@ -137,7 +137,7 @@ pub enum Entry {
         /// The stream.
         stream: u32,
     },
-    /// The launches that follow have so much memory for what kernels allocate and print, and for their stacks.
+    /// Sizes of heap, print buffer and stack for the launches that follow.
     Library {
         /// Bytes of the heap.
         heap: u64,
@@ -152,41 +152,42 @@ pub enum Entry {
     Surface(Elements),
     /// Memory of the device is given back.
     Free {
-        /// Where it begins.
+        /// Address of the memory.
         address: u64,
     },
     /// A copy between host and device.
     Copy {
         /// Direction.
         way: Way,
-        /// On the device.
+        /// Region on the device.
         device: Region,
         /// The bytes, rows behind one another.
         blob: Blob,
-        /// Its stream.
+        /// Stream of the copy.
         stream: u32,
         /// Whether the host waits for it.
         waits: bool,
-        /// Of a copy to the host, a bit for each byte: set where nobody has ever written it. Absent where all are written.
+        /// A bit for each byte of a copy to the host: set for a byte that has never been written. Absent if
+        /// all bytes have been written.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unwritten: Option<Blob>,
     },
     /// A copy on the device.
     Move {
-        /// From there.
+        /// Source of the copy.
         from: Region,
-        /// To there, in rows of the same width.
+        /// Destination of the copy, in rows of the same width.
         to: Region,
-        /// Its stream.
+        /// Stream of the copy.
         stream: u32,
     },
     /// Memory is filled with a value.
     Fill {
-        /// There.
+        /// Region that is filled.
         region: Region,
         /// The bytes of a value.
         value: Vec<u8>,
-        /// Its stream.
+        /// Stream of the fill.
         stream: u32,
     },
     /// A launch.
@@ -201,11 +202,11 @@ pub enum Entry {
         block: Dim,
         /// Bytes of dynamic shared memory.
         shared: u32,
-        /// Its parameters as bytes.
+        /// Parameters of the launch as bytes.
         parameters: Vec<u8>,
-        /// Its stream.
+        /// Stream of the launch.
         stream: u32,
-        /// Its blocks wait for each other.
+        /// The launch is cooperative: its blocks may wait for each other.
         cooperative: bool,
     },
     /// An event is recorded on a stream.
@@ -241,18 +242,18 @@ pub enum Entry {
     Read {
         /// The file.
         path: String,
-        /// From there.
+        /// Offset of the first byte.
         from: u64,
-        /// To there.
+        /// Offset of the end.
         to: u64,
     },
     /// A file is written up to a place.
     Wrote {
         /// The file.
         path: String,
-        /// From there.
+        /// Offset of the first byte.
         from: u64,
-        /// To there.
+        /// Offset of the end.
         to: u64,
     },
     /// A call that is not there, or fails.

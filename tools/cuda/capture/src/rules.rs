@@ -4,10 +4,10 @@ use crate::buffers::Element;
 
 /// Elements from which on numbers that grow evenly are a rule: a few do so by chance.
 const LEAST_RAMP: usize = 16;
-/// Whole numbers beyond it are not all numbers of double precision, which rules count in.
+/// Largest whole number up to which double precision, in which rules compute, represents all whole numbers.
 const LARGEST_WHOLE: f64 = (1_u64 << 53) as f64;
 
-/// The rule that makes these elements, as an application writes it; none if there is none.
+/// Rule that generates these elements, in the form of an application; `None` if no rule does.
 pub(crate) fn rule(contents: &[u8], element: Element) -> Option<String> {
     let size = element.bytes as usize;
     let elements = contents.len() / size;

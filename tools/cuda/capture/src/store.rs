@@ -1,4 +1,5 @@
-//! The data of an application: one packed file with all contents that no rule makes, each once, and none that is a part of another.
+//! The data of an application: one packed file with all contents that no rule generates, each once, and
+//! without contents that are a part of others.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -146,7 +147,7 @@ fn pack(contents: &mut dyn Read, file: &Path) -> io::Result<()> {
     encoder.finish()?.flush()
 }
 
-/// Whether a file has these bytes at a place.
+/// Whether a file has these bytes at an offset.
 pub(crate) fn same(file: &mut File, at: u64, bytes: &[u8]) -> io::Result<bool> {
     file.seek(SeekFrom::Start(at))?;
     let mut page = [0; 1 << 16];

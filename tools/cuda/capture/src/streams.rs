@@ -1,10 +1,10 @@
-//! Streams as an application has them: some work runs on each, and waits of the host name what they wait for.
+//! Streams in the form of an application: each stream has work, and waits of the host name the awaited stream or event.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::record::Entry;
 
-/// The same entries with waits and streams of an application; nothing if all are so already.
+/// The entries with waits and streams in the form of an application; `None` if all entries already have this form.
 pub(crate) fn prepared(entries: &[Entry]) -> Option<Vec<Entry>> {
     let named = with_named_waits(entries);
     let kept = without_idle(named.as_deref().unwrap_or(entries));
@@ -32,8 +32,9 @@ pub(crate) fn non_blocking(entries: &[Entry]) -> BTreeSet<u32> {
     found.filter(|stream| work.contains(stream)).collect()
 }
 
-/// The same entries, in which a copy that the host waits for on a stream of the program is one and a wait for that stream; and while something may
-/// run on a non-blocking stream, a wait for the default stream is one for an event there, since a wait for everything would be one for that, too.
+/// The entries with two changes. A copy on a stream of the program for which the host waits becomes a copy and a wait for that stream.
+/// While work may run on a non-blocking stream, a wait for the default stream becomes a wait for an event on the default stream, since a
+/// wait for everything would include the non-blocking stream.
 fn with_named_waits(entries: &[Entry]) -> Option<Vec<Entry>> {
     let non_blocking = non_blocking(entries);
     let is_wait = |entry: &Entry| matches!(entry, Entry::Copy { waits: true, stream: 1.., .. });
@@ -73,7 +74,8 @@ fn with_named_waits(entries: &[Entry]) -> Option<Vec<Entry>> {
     Some(kept)
 }
 
-/// The same entries without the streams on which nothing runs, but with every order that these make between others; nothing if there are none.
+/// The entries without streams that have no work, with the order that these streams establish between others; `None` if all streams have
+/// work.
 fn without_idle(entries: &[Entry]) -> Option<Vec<Entry>> {
     let busy: BTreeSet<u32> = std::iter::once(0).chain(entries.iter().filter_map(works_on)).collect();
     let is_idle = |entry: &Entry| match entry {
@@ -86,7 +88,7 @@ fn without_idle(entries: &[Entry]) -> Option<Vec<Entry>> {
         return None;
     }
     let mut kept = Vec::with_capacity(entries.len());
-    // By idle stream the events that it has waited for, and by event of such a stream those before it.
+    // Events that each idle stream has waited for, and for each event of an idle stream the events that it stands for.
     let mut waited: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     let mut stands_for: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for entry in entries {

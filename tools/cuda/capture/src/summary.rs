@@ -1,4 +1,4 @@
-//! What a record says of a program, for its user.
+//! Summary of a record, for the user of the program.
 
 use crate::journal::Recorded;
 use crate::record::{Entry, Way};
@@ -16,7 +16,7 @@ pub struct Summary {
     pub fault: Option<String>,
     /// The program ended as programs do.
     pub ended: bool,
-    /// The data of copies reached this limit, in bytes, and the record ends there.
+    /// Limit in bytes that the data of copies reached, at which the record ends.
     pub limit: Option<u64>,
 }
 

@@ -32,7 +32,7 @@ impl Line {
         self
     }
 
-    /// A key whose number is left out where it is the one that it has if not given.
+    /// Appends a key, unless its number is the default.
     fn key(mut self, name: &'static str, number: u64, default: u64) -> Self {
         let key = Some((name, default.into()));
         self.0.push(Piece::Number(Linear { key, ..Linear::from(i128::from(number)) }));
@@ -53,7 +53,7 @@ impl Line {
     }
 }
 
-/// The part of a buffer that a region is; none if it is all of it.
+/// Part of a buffer that a region covers; `None` if the region is the whole buffer.
 pub(crate) fn part(buffer: &Buffer, offset: u64, region: Region) -> Option<BufferPart> {
     let size = buffer.element.bytes;
     let is_whole = offset == 0 && region.rows == 1 && region.width == buffer.bytes;
@@ -92,7 +92,7 @@ pub(crate) fn within(
     line.text(" }").stream(stream).text(" }").0
 }
 
-/// Memory of a type through which copies go whose ends overlap.
+/// Intermediate buffer of a type, for copies with overlapping ends.
 pub(crate) fn between(element: Element) -> Buffer {
     Buffer { name: format!("between_{}", element.name), address: 0, bytes: u64::MAX, variable: None, element }
 }
@@ -236,14 +236,14 @@ pub(crate) fn scratch_read(file: &str, at: u64, bytes: u64) -> Vec<Piece> {
     line.text(", elements: ").number(bytes).text(", offset: ").number(at).text(" } }").0
 }
 
-/// The host makes what it then writes.
+/// Line of a computation of data that the host then writes.
 pub(crate) fn scratch_compute(contents: Contents, bytes: u64, time: f64) -> Vec<Piece> {
     let part = BufferPart { element: 0, elements: bytes, rows: 1, pitch: bytes };
     let source = Source::Computed(contents);
     step(RecordedStep::Into { buffer: SCRATCH.to_owned(), part: Some(part), source, time, whole: false })
 }
 
-/// The host writes a part of a buffer to a place in a file.
+/// Line of a write of a part of a buffer to an offset in a file.
 pub(crate) fn write(buffer: &str, element: u64, elements: u64, file: &str, at: u64) -> Vec<Piece> {
     let line =
         Line::default().text(format!("{{ write: {{ from: {buffer}, file: {}, element: ", quoted(file)));
@@ -256,7 +256,7 @@ fn after(before: f64, mut line: Vec<Piece>) -> Vec<Piece> {
     line
 }
 
-/// A text in quotation marks, as JSON has it, which is YAML too.
+/// A text quoted as in JSON, which is valid YAML.
 pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -307,7 +307,7 @@ pub(crate) fn buffers(
     }
 }
 
-/// Memory for what kernels allocate and print, and for their stacks: the most that a launch had, where it is not the usual one.
+/// Writes the sizes of heap, print buffer and stack: the largest of any launch, if not the default.
 pub(crate) fn library(yaml: &mut String, entries: &[Entry]) {
     let usual = [Heap::DEFAULT_BYTES, Ring::DEFAULT_BYTES, StackSize::default().bytes().into()];
     let sizes = entries.iter().filter_map(|entry| match entry {

@@ -1,11 +1,11 @@
-//! Waits for nothing: for streams on which nothing has been sent, and for events that have not been recorded. CUDA defines them, and they end at once;
-//! an application that has them would name what is not there.
+//! Empty waits: for streams without work, and for events that have not been recorded. CUDA permits such waits, which end at once; an
+//! application with them would name streams and events that do not exist.
 
 use std::collections::BTreeSet;
 
 use crate::record::Entry;
 
-/// The same entries without them.
+/// The entries without empty waits.
 pub(crate) fn without_empty(entries: Vec<Entry>) -> Vec<Entry> {
     let (mut streams, mut events) = (BTreeSet::from([0]), BTreeSet::new());
     let mut is_for_something = |entry: &Entry| match entry {

@@ -1,4 +1,4 @@
-//! From a record to an application: the whole text of one whose program reads files, computes, and writes files.
+//! Conversion of a record into an application: the whole text for a program that reads files, computes, and writes files.
 
 use std::io::Read;
 use std::path::Path;
@@ -34,8 +34,8 @@ fn floats(values: impl Iterator<Item = u32>) -> Vec<u8> {
     values.flat_map(|value| (value as f32).to_le_bytes()).collect()
 }
 
-/// The record of a program that reads `a.bin`, whose bytes behind a header go to the device, and `b.txt`, from which it computes what
-/// goes there. It launches a kernel three times, and writes results as they are and as text.
+/// The record of a program that reads `a.bin`, whose bytes behind a header go to the device, and `b.txt`, from which it computes
+/// other bytes for the device. The program launches a kernel three times, and writes results unchanged and as text.
 fn record(folder: &Path) {
     let path = |name: &str| folder.join(name).display().to_string();
     let (a, b, c) = (floats(0..32), floats((0..32).map(|index| index * index)), floats(100..132));

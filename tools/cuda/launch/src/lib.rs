@@ -1,7 +1,7 @@
 //! Runs a CUDA program on the runtime library of Counterpoint, and makes an application of it.
 //!
-//! [`install`] puts the library where programs find it, [`inspect`] looks at what a program needs, and [`run`] runs one and has its
-//! application written. [`serve`] is for a program that something else has started.
+//! [`install`] puts the library where programs find it, [`inspect`] determines the needs of a program, and [`run`] runs a program
+//! and writes its application. [`serve`] serves a program that another process has started.
 //!
 //! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 

@@ -26,7 +26,8 @@ pub fn install(folder: &Path) -> io::Result<()> {
     let with_place =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
     let replace = |name: &str, make: &dyn Fn(&Path) -> io::Result<()>| {
-        // Another process may be loading the file of before, so it is replaced and not written over.
+        // Another process may be loading the old file, so the file is replaced by a rename and not
+        // overwritten.
         let whole = folder.join(format!(".{name}.{}", std::process::id()));
         make(&whole).and_then(|()| std::fs::rename(&whole, folder.join(name))).map_err(with_place)
     };

@@ -10,16 +10,17 @@ use object::{Endianness, FileKind, Object, ObjectSection};
 /// The CUDA runtime that a program needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// CUDA's runtime as a library, of this name; it may insist on a place for it.
+    /// The program needs CUDA's runtime as a library of this name, and may insist on its folder.
     Shared {
-        /// Such as `libcudart.so.12`.
+        /// Name of the library, such as `libcudart.so.12`.
         name: String,
-        /// It names a folder for its libraries that comes before all others.
+        /// The program names a library folder that precedes all others.
         insists: bool,
     },
     /// CUDA's runtime is in the program.
     Static,
-    /// It has no device code and does not need the runtime, or it is a script; what it starts may.
+    /// The program has no device code and does not need the runtime, or is a script; programs that it starts
+    /// may need the runtime.
     Nothing,
 }
 
@@ -41,7 +42,7 @@ pub fn inspect(program: &Path) -> io::Result<Needs> {
     Ok(if has_code { Needs::Static } else { Needs::Nothing })
 }
 
-/// The libraries that a program names, and whether it insists on a place for them.
+/// The libraries that a program names, and whether it insists on their folder.
 fn libraries(bytes: &[u8]) -> object::Result<(Vec<String>, bool)> {
     let header = FileHeader64::<Endianness>::parse(bytes)?;
     let endian = header.endian()?;
@@ -64,7 +65,7 @@ fn libraries(bytes: &[u8]) -> object::Result<(Vec<String>, bool)> {
     Ok((needed, insists))
 }
 
-/// The file of a program as a shell finds it.
+/// File of a program, found as a shell finds it.
 pub(crate) fn find(program: &Path) -> Option<PathBuf> {
     if program.components().count() > 1 {
         return program.is_file().then(|| program.to_owned());

@@ -43,9 +43,9 @@ pub struct Request {
 /// The end of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// With an exit status.
+    /// The program ended with an exit status.
     Exit(i32),
-    /// By a signal.
+    /// The program was ended by a signal.
     Signal(i32),
 }
 
@@ -79,7 +79,7 @@ impl fmt::Display for Ended {
 pub struct Captured {
     /// End of the program.
     pub ended: Ended,
-    /// What the record says of it; nothing if it has not called CUDA.
+    /// Summary of the record; `None` if the program has not called CUDA.
     pub summary: Option<Summary>,
     /// The application's file, if it has one.
     pub application: Option<PathBuf>,
@@ -88,11 +88,11 @@ pub struct Captured {
 /// The reason why a program cannot be run, or its application not be written.
 #[derive(Debug)]
 pub enum RunError {
-    /// There is no such program.
+    /// The program does not exist.
     NotFound(PathBuf),
     /// CUDA's runtime is in the program.
     Static(PathBuf),
-    /// A file, and what is wrong with it.
+    /// A file, and the problem with it.
     File(PathBuf, String),
 }
 
@@ -113,10 +113,11 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// Runs a program, and writes its application into a folder. Set `interrupt` to end the program; what it has done so far is kept.
+/// Runs a program, and writes its application into a folder. Set `interrupt` to end the program; its record
+/// so far is kept.
 ///
 /// # Errors
-/// The program cannot be run, or the application not be written.
+/// If the program cannot be run, or the application not be written.
 pub fn run(request: &Request, interrupt: &AtomicBool) -> Result<Captured, RunError> {
     let named = PathBuf::from(request.command.first().cloned().unwrap_or_default());
     let program = find(&named).ok_or_else(|| RunError::NotFound(named.clone()))?;
@@ -210,7 +211,7 @@ fn wait(child: &mut Child, interrupt: &AtomicBool) -> io::Result<Ended> {
 fn ask_to_end(child: &Child) {
     #[cfg(unix)]
     if let Some(process) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        // It may have ended by itself.
+        // The program may have ended by itself.
         let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
     }
 }

@@ -1,4 +1,4 @@
-//! The server that programs call. It is there on Linux, whose programs it serves.
+//! The server that programs call, which exists on Linux only.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +12,7 @@ pub(crate) struct Service(counterpoint_cuda_runtime::Server);
 
 #[cfg(target_os = "linux")]
 impl Service {
-    /// Starts one with the device that is asked for, which records into a folder.
+    /// Starts a server with the requested device, which records into a folder.
     pub(crate) fn start(request: &Request, record: &Path) -> io::Result<Self> {
         let usual = counterpoint_cuda_runtime::Settings::default();
         let settings = counterpoint_cuda_runtime::Settings {
@@ -25,12 +25,12 @@ impl Service {
         counterpoint_cuda_runtime::Server::start(settings).map(Service)
     }
 
-    /// Tells a program of it.
+    /// Passes the server's name to a program.
     pub(crate) fn introduce(&self, command: &mut Command) {
         command.env(counterpoint_cuda_runtime::SOCKET, self.0.name());
     }
 
-    /// Ends it: the record is whole.
+    /// Ends the server and completes the record.
     pub(crate) fn finish(self) {
         self.0.finish();
     }
@@ -60,7 +60,7 @@ impl Service {
     pub(crate) fn finish(self) {}
 }
 
-/// See the one for Linux.
+/// See the function for Linux.
 ///
 /// # Errors
 /// Always.

@@ -1,4 +1,4 @@
-//! What is called in the wrong way has CUDA's error, and what a program sets is given back and obeyed.
+//! Wrong calls return CUDA's error, and settings of a program are returned and obeyed.
 #![cfg(target_os = "linux")]
 
 mod support;

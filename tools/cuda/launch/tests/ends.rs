@@ -1,4 +1,5 @@
-//! Programs end in all ways, and what they did is kept; host and device share variables. They are C programs that register PTX as CUDA's compilers do.
+//! Programs end in all ways, and their records are kept; host and device share variables. They are C programs
+//! that register PTX as CUDA's compilers do.
 #![cfg(target_os = "linux")]
 
 mod support;

@@ -1,8 +1,8 @@
-//! Files that the program reads and writes: which, and how far.
+//! Files that the program reads and writes, and its progress in them.
 //!
-//! The command has this library loaded before the C library, so that these functions stand before those of the same names. They note a file when it
-//! is opened, and pass everything on. How far a file has been read or written is asked at each call of CUDA and where it is closed; so it does
-//! not matter by which functions a program reads.
+//! The command has this library loaded before the C library, so that these functions precede those of the same names. They note a file when
+//! it is opened, and pass every call on. The position in a file is queried at each call of CUDA and when the file is closed, so the
+//! functions by which a program reads do not matter.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::ptr::{null_mut, without_provenance_mut};
@@ -28,7 +28,7 @@ const DATA: u64 = 0x8000;
 /// Folders that have no data of programs.
 const SYSTEM: [&[u8]; 6] = [b"/proc/", b"/sys/", b"/dev/", b"/etc/", b"/lib", b"/usr/lib"];
 
-/// Keys of a place that is free, and of one that somebody fills.
+/// Keys of a free slot, and of a slot that is being filled.
 const FREE: u64 = 0;
 const TAKEN: u64 = 1;
 /// Marks the key of a descriptor; that of a stream is its address.
@@ -37,10 +37,10 @@ const DESCRIPTOR: u64 = 1 << 63;
 struct Open {
     key: AtomicU64,
     path: AtomicPtr<c_char>,
-    /// The place up to which the record has it.
+    /// Position up to which the record has the file.
     noted: AtomicU64,
     written: AtomicU64,
-    /// What tells the file from others: its number and its device.
+    /// Identity of the file: its inode number and its device.
     file: [AtomicU64; 2],
 }
 
@@ -100,7 +100,8 @@ fn identity(status: &Status) -> [u64; 2] {
 /// Whether a key is still that of the file that it was noted for: a program may close a descriptor in ways that are not seen here.
 fn is_still(open: &Open, key: u64) -> bool {
     let mut status = Status([0; 32]);
-    // SAFETY: numbers, a text, and a place that is filled in; a stream is open, since what closes streams is seen.
+    // SAFETY: the arguments are numbers, a text, and a buffer that the call fills; the stream is open, since calls that close streams are
+    // intercepted.
     let known = unsafe {
         let file =
             if key & DESCRIPTOR == 0 { fileno(without_provenance_mut(key as usize)) } else { key as c_int };
@@ -175,7 +176,7 @@ fn closed_range(first: u32, last: u32) {
     }
 }
 
-/// A descriptor is one of another file from now on, which is known by the other one.
+/// Records that the descriptor `to` now refers to the file of the descriptor `from`.
 fn duplicated(from: c_int, to: c_int) {
     if from != to && !crate::is_forked() {
         closed(DESCRIPTOR | to as u32 as u64);
@@ -183,7 +184,7 @@ fn duplicated(from: c_int, to: c_int) {
     }
 }
 
-/// A file that is known by a descriptor is known by another one, which has its place with it.
+/// Records that a file known by the descriptor `from` is known by `to` from now on, which shares its position.
 fn moved(from: c_int, to: c_int) {
     if to >= 0
         && from != to

@@ -1,8 +1,9 @@
-//! The library that CUDA programs load in place of CUDA's runtime. It does nothing itself: each function sends its words to the server of
-//! `counterpoint cuda` and does what the answer says.
+//! The library that CUDA programs load in place of CUDA's runtime. The library computes nothing itself: each function sends its argument
+//! words to the server of `counterpoint cuda` and executes the answer.
 //!
-//! Every function has the same body, which takes as many words as any of them has: in registers, and on the stack. The list of functions is made by the
-//! build script of `tools/cuda/launch`, which compiles this file with `rustc` alone: it needs nothing but the C library.
+//! Every function has the same body, which passes on the largest number of argument words of any function, from registers and from the
+//! stack. The list of functions is made by the build script of `tools/cuda/launch`, which compiles this file with `rustc` alone: it needs
+//! nothing but the C library.
 #![no_std]
 
 mod files;
@@ -102,7 +103,7 @@ fn lock() {
     unsafe { pthread_mutex_lock(LOCK.0.get()) };
 }
 
-/// The same, unless it takes too long: another thread waits for a kernel, which the end of the program ends.
+/// Takes the lock, but gives up after a time limit: another thread may wait for a kernel, which ends only with the program.
 fn lock_soon() -> bool {
     let end = now(CALENDAR) + PATIENCE_AT_END;
     let end = Time { seconds: (end / 1_000_000_000) as i64, nanoseconds: (end % 1_000_000_000) as i64 };

@@ -1,4 +1,4 @@
-//! The way to the server: that of the command which has started the program, or one that is started for it.
+//! Connection to the server: that of the command which has started the program, or a server started for it.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::size_of;
@@ -26,12 +26,12 @@ const NO_SIGNAL: c_int = 0x4000;
 const ALL: c_int = 0x100;
 /// A signal came.
 const INTERRUPTED: c_int = 4;
-/// Who may look into this process.
+/// Option of `prctl` that permits another process to trace this one.
 const SET_PTRACER: c_int = 0x5961_6d61;
 /// A file in memory that is closed for other programs, and whose size can be fixed.
 const MEMORY_FILE: u32 = 1 | 2;
 
-/// Finds the server and tells it where everything is; the socket and the page.
+/// Finds the server and sends it the addresses of all shared data; returns the socket and the page.
 pub(crate) fn connect() -> Option<(c_int, *mut Page)> {
     // SAFETY: a text that ends with a zero.
     let name = unsafe { getenv(VARIABLE.as_ptr()) };
@@ -116,7 +116,7 @@ fn exchange(socket: c_int) -> Option<*mut Page> {
     let bytes = size_of::<Page>();
     // SAFETY: places of these sizes.
     unsafe {
-        // Some systems have only parents look into a process, unless it says who may.
+        // Some systems let only ancestors trace a process, unless the process names its tracer.
         prctl(SET_PTRACER, u64::from(u32::from_ne_bytes(server)), 0_u64, 0_u64, 0_u64);
         let file = memfd_create(c"counterpoint".as_ptr(), MEMORY_FILE);
         ftruncate(file, bytes as i64);

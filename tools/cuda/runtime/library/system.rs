@@ -91,7 +91,7 @@ unsafe extern "C" {
     pub(crate) fn write(file: c_int, bytes: *const c_void, count: usize) -> isize;
 }
 
-/// Numbers of system calls: those whose functions stand in this library, or are not in every C library.
+/// Numbers of system calls: those whose functions this library replaces, or are not in every C library.
 #[cfg(target_arch = "x86_64")]
 const CLOSE_AND_THREAD: [c_long; 2] = [3, 186];
 #[cfg(target_arch = "aarch64")]
@@ -104,7 +104,8 @@ const HIGH: [c_int; 3] = [900, 200, 50];
 /// `fcntl`'s word for another descriptor of the same file, which programs that this one starts do not have.
 const DUPLICATE: c_int = 1030;
 
-/// Another descriptor of a file, where programs choose none; the same if there is no room. The first is closed.
+/// Moves a file to a descriptor in a range that programs do not use, and closes the old one; returns the old
+/// descriptor if the range is full.
 pub(crate) fn out_of_the_way(file: c_int) -> c_int {
     for lowest in HIGH {
         // SAFETY: it takes numbers.
@@ -148,7 +149,7 @@ pub(crate) const PROCESSOR: c_int = 2;
 /// A clock, in nanoseconds.
 pub(crate) fn now(clock: c_int) -> u64 {
     let mut time = Time { seconds: 0, nanoseconds: 0 };
-    // SAFETY: it fills in what is there.
+    // SAFETY: the call fills `time`, which is valid.
     unsafe { clock_gettime(clock, &mut time) };
     time.seconds as u64 * 1_000_000_000 + time.nanoseconds as u64
 }

@@ -59,7 +59,7 @@ pub(crate) struct Channel {
     socket: UnixStream,
     text: u64,
     begun: Instant,
-    /// Its functions by number.
+    /// Function names by number.
     pub(crate) names: Vec<String>,
     pub(crate) gone: Arc<AtomicBool>,
 }
@@ -132,7 +132,7 @@ impl Channel {
         let page = self.page.get();
         page.kind.store(kind, Relaxed);
         page.words.iter().zip(words).for_each(|(place, word)| place.store(*word, Relaxed));
-        // Nobody is there to be woken if it fails, which the next wait finds out.
+        // If the write fails, the program has gone, which the next wait detects.
         page.give(PROGRAM, || drop((&self.socket).write_all(&[0])));
     }
 
@@ -152,7 +152,7 @@ impl Channel {
         }
     }
 
-    /// Where the program has room for names and texts of errors.
+    /// Addresses at which the program has room for names and texts of errors.
     pub(crate) fn errors(&self) -> Range<u64> {
         let start = self.text + TEXT_BYTES as u64;
         start..start + ERROR_BYTES as u64

@@ -40,7 +40,8 @@ pub(crate) struct Launch<'a> {
 pub(crate) struct Device {
     pub(crate) memory: FlatMemory,
     live: BTreeMap<u64, Allocation>,
-    /// By size the places that were freed: the next allocation of this size takes the last one, as a loop of a program expects.
+    /// Freed addresses by size: the next allocation of a size takes the address freed last, as a program's
+    /// loop expects.
     freed: BTreeMap<u64, Vec<u64>>,
     /// Addresses of the process that are no device's, in their order.
     taken: Vec<std::ops::Range<u64>>,

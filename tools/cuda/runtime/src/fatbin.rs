@@ -177,7 +177,7 @@ mod tests {
         for place in 0..good.len() {
             let mut damaged = good.clone();
             damaged[place] ^= 0xff;
-            // It may still be readable; it is no panic.
+            // The damaged contents may still be readable; reading must not panic.
             let _ = contents(&damaged);
         }
         let message = length(b"\x7fELF............").expect_err("a file of another kind").to_string();

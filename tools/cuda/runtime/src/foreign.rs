@@ -1,4 +1,4 @@
-//! Memory of the program, which is another process: what its pointers are worth is found out by the system.
+//! Memory of the program, which is another process: the operating system checks the program's pointers.
 //!
 //! A thread of the server has one program. Pointers keep their types, so that what is read and written has them too.
 

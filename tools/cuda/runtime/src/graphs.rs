@@ -65,7 +65,7 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// Its number in CUDA's list of kinds of nodes.
+    /// Number of the operation in CUDA's list of kinds of nodes.
     pub(crate) fn kind(&self) -> c_int {
         match self {
             Operation::Kernel(_) => 0,
@@ -130,7 +130,7 @@ impl Graph {
         found
     }
 
-    /// The same graph with other numbers, as a clone has; the map gives the old ones theirs.
+    /// A clone of the graph with new numbers, and the map from old to new numbers.
     pub(crate) fn renumbered(&self, mut next: impl FnMut() -> u64) -> (Graph, BTreeMap<u64, u64>) {
         let numbers: BTreeMap<u64, u64> = self.nodes.iter().map(|node| (node.number, next())).collect();
         let node = |node: &GraphNode| GraphNode {
@@ -141,7 +141,7 @@ impl Graph {
         (Graph { nodes: self.nodes.iter().map(node).collect() }, numbers)
     }
 
-    /// Its nodes in an order that keeps each behind those that it depends on: of those that may be next, the one that was added first.
+    /// Nodes in an order in which each follows its dependencies; of the possible next nodes, the one that was added first comes next.
     fn ordered(&self) -> Result<Vec<&GraphNode>> {
         let mut left: Vec<&GraphNode> = self.nodes.iter().collect();
         let mut done = BTreeSet::new();
@@ -160,7 +160,7 @@ impl Graph {
     pub(crate) fn plan(&self) -> Result<Plan> {
         let order = self.ordered()?;
         let mut steps: Vec<GraphStep> = Vec::with_capacity(order.len());
-        // By node its step, and by lane its last step.
+        // Step of each node, and last step of each lane.
         let (mut places, mut ends) = (BTreeMap::new(), Vec::<usize>::new());
         for (index, node) in order.into_iter().enumerate() {
             let before: Vec<usize> = node.behind.iter().map(|other| places[other]).collect();
@@ -196,7 +196,7 @@ pub(crate) struct GraphStep {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Plan {
     pub(crate) steps: Vec<GraphStep>,
-    /// By lane its last step.
+    /// Last step of each lane.
     pub(crate) ends: Vec<usize>,
 }
 
@@ -228,7 +228,7 @@ pub(crate) struct Capture {
     pub(crate) graph: Graph,
     /// The stream with which it began.
     pub(crate) origin: u32,
-    /// By stream the nodes that its next one follows.
+    /// Nodes that the next node of each stream depends on.
     pub(crate) ends: BTreeMap<u32, BTreeSet<u64>>,
 }
 

@@ -1,11 +1,11 @@
-//! CUDA's runtime for programs that have no GPU, as a server.
+//! CUDA's runtime for programs on computers without a GPU, as a server.
 //!
-//! A CUDA program that is linked with `-cudart shared` loads the small library in `library/` instead of NVIDIA's, which sends every call here. Kernels
-//! run at once in the functional engine of `counterpoint-ptx`, so every value is true. Every call that a device or its host would notice is
-//! written to a record, from which the command makes an application.
+//! A CUDA program that is linked with `-cudart shared` loads the small library in `library/` instead of NVIDIA's, which sends every call
+//! here. Kernels run at once in the functional engine of `counterpoint-ptx`, so every value is correct. Every call that a device or its
+//! host would notice is written to a record, from which the command makes an application.
 //!
-//! [`Server`] takes programs in, and [`serve`] takes one; each has a `state`, and a `channel` to it. `api` has the functions that programs call, each
-//! short: what they do is in `state`, `device` and `modules`. What a program has made is in `made`.
+//! [`Server`] accepts programs, and [`serve`] serves one; each program has a `state` and a `channel`. `api` has the functions that programs
+//! call, each short: their work is done in `state`, `device` and `modules`. `made` has the objects that a program has created.
 //!
 //! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 #![cfg(target_os = "linux")]

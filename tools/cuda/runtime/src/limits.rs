@@ -8,7 +8,7 @@ pub(crate) struct Limits {
     pub(crate) threads_of_sm: u32,
     pub(crate) blocks_of_sm: u32,
     pub(crate) registers_of_sm: u32,
-    /// Bytes of shared memory of an SM, and of a block that asks for no more, and of one that does.
+    /// Bytes of shared memory of an SM, of a block by default, and of a block that opts in to more.
     pub(crate) shared_of_sm: u64,
     pub(crate) shared_of_block: u64,
     pub(crate) shared_of_block_at_most: u64,

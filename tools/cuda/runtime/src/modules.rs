@@ -53,7 +53,7 @@ impl Module {
         self.kernels.values().next().map(Arc::clone)
     }
 
-    /// Its variables with their first values.
+    /// Variables of the module with their initial values.
     pub(crate) fn first_values(&self) -> Vec<(Placed, Vec<u8>)> {
         let Some(kernel) = self.any() else { return Vec::new() };
         let [globals, constants] = [kernel.global_image(self.bases), kernel.constant_image(self.bases)];
@@ -76,20 +76,20 @@ impl Module {
 }
 
 enum Binary {
-    /// Nobody has used it yet: its parts, which are linked then.
+    /// Parts of a binary that has not been used yet; the first use links them.
     Registered(Vec<Contents>),
-    /// It cannot be used.
+    /// A binary that cannot be used.
     Unusable,
     Loaded(Module),
 }
 
-/// All code of the program.
+/// Code of the program.
 #[derive(Default)]
 pub(crate) struct Modules {
     binaries: Vec<Binary>,
-    /// By the address of the host's stub.
+    /// Functions by the address of the host's stub.
     functions: BTreeMap<usize, Function>,
-    /// By the address of the host's variable.
+    /// Variables by the address of the host's variable.
     variables: BTreeMap<usize, Variable>,
 }
 
@@ -130,7 +130,7 @@ impl Modules {
         self.functions.get(&stub).cloned().ok_or(missing)
     }
 
-    /// Those on the device.
+    /// Modules on the device.
     pub(crate) fn loaded(&mut self) -> impl Iterator<Item = &mut Module> {
         self.binaries.iter_mut().filter_map(|binary| match binary {
             Binary::Loaded(module) => Some(module),

@@ -1,7 +1,7 @@
 //! The page that a program and its server share: a call is written into it, and then its answer. Both sides compile this file.
 //!
-//! The page belongs to one side at a time, and each gives it to the other. A side that waits looks for a while, and then sleeps in a read of their
-//! socket: a byte wakes it, and the end of the file tells it that the other side has gone.
+//! The page belongs to one side at a time, and each side hands it to the other. A waiting side polls for a while, and then sleeps in a read
+//! of the socket: a byte wakes it, and the end of the file means that the other side has gone.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -21,7 +21,8 @@ pub(crate) const PATIENCE: [u32; 2] = [5_000, 50_000];
 pub(crate) const PROGRAM: u32 = 0;
 pub(crate) const SERVER: u32 = 1;
 
-/// In place of a function's number: only files have come further, and the function that the server wanted called has returned.
+/// Values in place of a function's number: `FILES` reports only progress of files, and `RETURNED` reports the return of the function that
+/// the server wanted called.
 pub(crate) const FILES: u32 = u32::MAX;
 pub(crate) const RETURNED: u32 = u32::MAX - 1;
 
@@ -31,13 +32,14 @@ pub(crate) const DONE: u32 = 0;
 pub(crate) const CALL: u32 = 1;
 /// The other side is to print this number of bytes of the text.
 pub(crate) const PRINT: u32 = 2;
-/// It is to have pages at an address, of a length: those of the file that the text names. The answer is the address, or another word.
+/// The program must map pages of the file that the text names, at an address and with a length. The reply is the address, or another word
+/// on failure.
 pub(crate) const MAP: u32 = 3;
-/// It is to give pages back.
+/// The program must unmap pages.
 pub(crate) const UNMAP: u32 = 4;
 
-/// What a program says first, behind the server's process number: its file of the page, its text, and the names of its functions by their numbers,
-/// a line each.
+/// First message of a program, after the server's process number: the file of the page, the address of its text, and the names of its
+/// functions by their numbers, a line each.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Hello {
@@ -70,7 +72,7 @@ pub(crate) struct Page {
     pub(crate) notes: AtomicU32,
     /// Processor time of the program since it called last.
     pub(crate) work: AtomicU64,
-    /// Those of the call, and of the answer.
+    /// Words of the call, and of the answer.
     pub(crate) words: [AtomicU64; WORDS],
     pub(crate) files: [Note; NOTES],
 }
@@ -102,7 +104,7 @@ impl Page {
             }
             patience.store((usual / 2).max(PATIENCE[0].min(usual)), Relaxed);
             asleep.store(1, SeqCst);
-            // Who takes the mark away writes a byte, which must be read.
+            // The side that clears the mark writes a byte, which must be read.
             let is_woken = self.turn.load(SeqCst) == side && asleep.swap(0, SeqCst) == 1;
             if is_woken || !sleep() || has_turn() {
                 return has_turn();

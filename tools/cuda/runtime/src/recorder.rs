@@ -81,6 +81,6 @@ impl Recorder {
 
 /// Prints a line for the user, beside what the program prints.
 pub(crate) fn say(message: &str) {
-    // Where nobody reads it, the program goes on.
+    // If nobody reads the message, the program continues.
     let _ = writeln!(std::io::stderr(), "counterpoint: {message}");
 }

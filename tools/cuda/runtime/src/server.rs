@@ -20,7 +20,7 @@ pub const SOCKET: &str = "COUNTERPOINT_CUDA_SOCKET";
 /// Bytes of a thread's stack: those that the first thread of a process has.
 const STACK: usize = 8 << 20;
 
-/// Programs that are there, and what serves them.
+/// Connected programs, and the threads that serve them.
 #[derive(Default)]
 struct Programs {
     over: AtomicBool,
@@ -32,7 +32,7 @@ struct HangsUp(UnixStream);
 
 impl Drop for HangsUp {
     fn drop(&mut self) {
-        // It may have gone.
+        // The program may have gone.
         let _ = self.0.shutdown(Shutdown::Both);
     }
 }
@@ -78,7 +78,7 @@ impl Server {
         Ok(Server { name, programs, listens })
     }
 
-    /// What the variable says to programs.
+    /// Value of the environment variable by which programs find the server.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -142,7 +142,7 @@ mod tests {
             stranger.write_all(hello).expect("a socket");
             stranger.shutdown(Shutdown::Write).expect("a socket");
             let mut said = Vec::new();
-            // Its number, and no more. What is left unread may be an error of the socket.
+            // The server sends its number, and no more. Unread data may cause an error of the socket.
             let _ = stranger.read_to_end(&mut said);
             assert!(said.len() <= 4, "{said:?}");
         }

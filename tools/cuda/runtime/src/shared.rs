@@ -9,7 +9,7 @@ use crate::pages::Pages;
 /// Pages of the host at addresses of the device.
 #[derive(Default)]
 pub(crate) struct SharedMemory {
-    /// For each address the bytes, and whether kernels reach them.
+    /// Size of each block by address, and whether kernels can access it.
     pub(crate) blocks: BTreeMap<u64, Block>,
     /// Managed variables whose addresses the program does not have yet.
     pub(crate) waiting: Vec<Managed>,
@@ -19,15 +19,15 @@ pub(crate) struct SharedMemory {
 #[derive(Clone, Copy)]
 pub(crate) struct Block {
     pub(crate) bytes: u64,
-    /// It is on the device, too.
+    /// The block is on the device, too.
     pub(crate) on_device: bool,
-    /// It comes from `cudaMallocManaged`.
+    /// The block comes from `cudaMallocManaged`.
     pub(crate) managed: bool,
     /// Whether the device has never had its bytes.
     pub(crate) fresh: bool,
-    /// It is a variable of a module, which is never freed.
+    /// The block is a variable of a module, which is never freed.
     pub(crate) variable: bool,
-    /// Those of `cudaHostAlloc`.
+    /// Flags of `cudaHostAlloc`.
     pub(crate) flags: c_uint,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Block {
 pub(crate) struct Managed {
     pub(crate) binary: usize,
     pub(crate) name: String,
-    /// Where the program wants the variable's address.
+    /// Location to which the program wants the variable's address written.
     pub(crate) host: u64,
 }
 

@@ -1,7 +1,7 @@
 //! Allocation and use of memory that host and device both reach.
 //!
-//! The device has its own copy, as it has of everything. Bytes that the host has changed are copied to it before a launch, and back
-//! after it: that is what a program sees of such memory, and it is recorded as these copies.
+//! The device has its own copy. Bytes that the host has changed are copied to the device before a launch, and back after it: the program
+//! sees shared memory, and the record has these copies.
 
 use std::ffi::c_uint;
 
@@ -28,7 +28,7 @@ impl State {
             bytes.max(1).checked_next_multiple_of(PAGE).filter(|length| *length <= self.device.room().1);
         let length = length.ok_or(Error::MEMORY_ALLOCATION)?;
         for _ in 0..ATTEMPTS {
-            // Whole pages, whatever lies before.
+            // The block starts at a page boundary.
             let start = self.device.place(length + PAGE)?.next_multiple_of(PAGE);
             if self.shared.pages.map(start, length, &self.channel)? {
                 self.shared.blocks.insert(
@@ -155,7 +155,7 @@ impl State {
             let block = self.shared.block(address)?;
             let bytes = self.device.read(region)?;
             let host = self.shared.pages.at(address, region.width)?;
-            // Whatever the device's memory holds at first, here and on a machine.
+            // A fresh block is copied regardless of the initial contents of device memory, which differ between server and machine.
             if block.fresh || bytes != host {
                 let host = host.to_vec();
                 self.device.write(region, &host)?;

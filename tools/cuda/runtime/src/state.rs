@@ -26,7 +26,7 @@ use crate::shared::SharedMemory;
 const LEAST_MEMORY: u64 = 1 << 20;
 const MOST_MEMORY: u64 = 1 << 40;
 
-/// All that is known of a program.
+/// State of a program.
 pub(crate) struct State {
     pub(crate) channel: Channel,
     pub(crate) thread: u32,
@@ -48,7 +48,7 @@ pub(crate) struct State {
     /// Arrays that exist, by their numbers.
     pub(crate) arrays: BTreeMap<usize, Array>,
     pub(crate) next_array: usize,
-    /// By stub of a kernel what the program has set.
+    /// Settings of the program for each kernel, by the kernel's stub.
     pub(crate) functions: BTreeMap<usize, FunctionSettings>,
     /// Streams that exist, by their numbers; the legacy default stream is number 0.
     pub(crate) streams: BTreeMap<u32, Made>,
@@ -72,17 +72,18 @@ pub(crate) struct State {
     ended: bool,
 }
 
-/// What a thread of the program has of its own.
+/// State of one thread of the program.
 #[derive(Default)]
 pub(crate) struct Thread {
     pub(crate) last: Error,
-    /// Its own default stream, once it has been used.
+    /// Default stream of the thread, once it has been used.
     pub(crate) stream: Option<u32>,
     /// The launches that it has begun and not yet made.
     pub(crate) configurations: Vec<Configuration>,
-    /// How it wants streams to be watched.
+    /// Mode in which the thread captures streams.
     pub(crate) mode: c_int,
-    /// It is in a function that CUDA has called; operations behind that, the next one last.
+    /// Set while the thread is in a function that CUDA has called: the operations after that function, the
+    /// next one last.
     pub(crate) rest: Option<Vec<(u32, Operation)>>,
 }
 

@@ -126,7 +126,7 @@ mod tests {
         let grid: Dim3 = Argument::take(&mut words).expect("two words");
         assert_eq!((function, grid), (0, Dim3 { x: 1, y: 0, z: 2 }));
         let [_, fifth] = words.two();
-        // One register is left, which the next structure does not fit in, and a number does.
+        // One register is left, too small for the next structure, but large enough for a number.
         assert_eq!((fifth, words.two(), words.word()), (4, [6, 7], 5));
         assert_eq!(words.many::<3>().expect("words of the stack"), [8, 9, 10]);
         let beyond: [u64; 4] = words.many().expect("words of the stack");

@@ -16,7 +16,7 @@ pub(crate) type Answer = Result<Option<Run>, String>;
 pub(crate) type Runner = Box<dyn Fn(Workload, u64) -> Answer>;
 
 pub(crate) struct Kernel {
-    /// Its row in the table.
+    /// Name of the kernel's row in the table.
     pub(crate) name: String,
     /// Runs it, or says why it cannot run here.
     pub(crate) runner: Result<Runner, String>,
@@ -36,7 +36,7 @@ impl Kernel {
 /// The row that ratios are taken of.
 pub(crate) const REFERENCE: &str = "Counterpoint, 700/924/1600 MHz";
 
-/// All kernels, in the order of the table.
+/// Kernels in the order of the table.
 pub(crate) fn all() -> Vec<Kernel> {
     let mut kernels = vec![
         Kernel::new("Counterpoint, 1 GHz", 1, ours::unit),

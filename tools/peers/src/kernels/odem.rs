@@ -92,7 +92,7 @@ impl Behavior<Model> for Source {
 
 struct Stage {
     input: Receiver<u64>,
-    /// None at the sink.
+    /// Sender to the next stage; `None` at the sink.
     out: Option<Sender<u64>>,
     items: u64,
 }

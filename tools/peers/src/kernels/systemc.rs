@@ -11,7 +11,7 @@ use crate::measure::{Run, Workload};
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/systemc/workloads.cpp");
 const FLAGS: [&str; 2] = ["-O3", "-march=native"];
 
-/// Both kinds of process.
+/// Kernels with both kinds of process.
 pub(crate) fn kernels() -> [Kernel; 2] {
     let program = compile();
     ["METHOD", "THREAD"].map(|kind| match &program {

@@ -142,7 +142,7 @@ async fn holder(
                         work.add(draw);
                         timers.push(Reverse((now + hold(draw), Timer::Leave, token)));
                     } else {
-                        // At the end a receiver may have returned already.
+                        // A receiver may have returned already at the end.
                         let _ = outs[output(draw)].send((now + FLIGHT, token));
                     }
                 }

@@ -1,7 +1,7 @@
-//! `cargo xtask cluster [--counterpoint PATH] [--points NUMBER]`: a study over a real Slurm of two nodes on this computer, one of which
-//! is killed in the middle, beside the same study run here: table and report must be the same bytes.
+//! `cargo xtask cluster [--counterpoint PATH] [--points NUMBER]`: a study on a real Slurm of two nodes on this computer, one of which
+//! is killed in the middle, and the same study without Slurm: tables and reports must be equal byte by byte.
 //!
-//! With `--points`, a study of as many small points instead, to measure the store's cost of a point and how it grows.
+//! With `--points`, a study of `NUMBER` small points instead, to measure the store's cost per point and its growth.
 
 mod cost;
 mod nodes;

@@ -46,11 +46,12 @@ impl Drop for Cluster {
 }
 
 impl SlurmNode {
-    /// Ends the node as a power failure does, with all that runs on it.
+    /// Ends the node as a power failure does, with all its processes.
     fn kill(&mut self, folder: &Path) {
         let _ = self.daemon.kill();
         let _ = self.daemon.wait();
-        // Where the node has no process numbers of its own, its tasks are known by what Slurm has given them.
+        // If the node has no PID namespace of its own, its tasks are identified by the environment that Slurm
+        // has given them.
         let own = [
             format!("SLURM_CONF={}", configuration(folder).display()),
             format!("SLURMD_NODENAME={}", self.name),
@@ -78,7 +79,7 @@ fn program(name: &str) -> PathBuf {
     if system.exists() { system } else { PathBuf::from(name) }
 }
 
-/// That all programs are there.
+/// Checks that all programs are installed.
 fn installed() -> Result<(), String> {
     let runs = |name: &&&str| {
         Command::new(program(name))
@@ -100,7 +101,7 @@ fn installed() -> Result<(), String> {
 }
 
 fn ports<const N: usize>() -> Result<[u16; N], String> {
-    // All are held until all are known, so that none comes twice.
+    // All listeners stay open until all ports are known, so that no port occurs twice.
     let listeners: Vec<TcpListener> = (0..N)
         .map(|_| TcpListener::bind("127.0.0.1:0"))
         .collect::<Result<_, _>>()
@@ -136,7 +137,8 @@ impl Cluster {
             command
         };
         let controller = spawn(&mut with_conf("slurmctld"), &folder.join("log/ctld.out"))?;
-        // A node with process numbers of its own is, to others, another computer; and it ends as a whole.
+        // A node with a PID namespace of its own is another computer to other nodes, and can be ended as a
+        // whole.
         let apart = ["--pid", "--fork", "--mount-proc", "--kill-child"];
         let can_part =
             Command::new("unshare").args(apart).arg("true").output().is_ok_and(|out| out.status.success());
@@ -184,7 +186,7 @@ impl Cluster {
         command
     }
 
-    /// What a command of Slurm says.
+    /// Output of a command of Slurm.
     pub(super) fn ask(&self, name: &str, arguments: &[&str]) -> Result<String, String> {
         crate::speeds::output(self.command(name).args(arguments))
     }
@@ -205,7 +207,7 @@ impl Cluster {
     }
 }
 
-/// What a command says, in a line.
+/// Output of a command, in a line.
 fn said(name: &str, arguments: &[&str]) -> Result<String, String> {
     Ok(crate::speeds::output(Command::new(name).args(arguments))?.trim().to_owned())
 }

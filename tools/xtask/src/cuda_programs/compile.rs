@@ -1,4 +1,4 @@
-//! From sources to a program: objects, and a link of as many of them as it takes.
+//! Compilation of sources into a program: objects, and a link, tried with several sets of sources.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,11 +1,11 @@
 //! `cargo xtask cuda-programs FOLDER`: compiles the CUDA programs of a folder as they are, runs them without a GPU, and then on machines.
 //!
-//! A program is a source with `main`, and the sources that belong to it ([`sources`]); it runs in the folder of its source. Its text may say
-//! `// Arguments: WORDS`, `// Needs: sm_NN`, `// Compiler: nvcc`, `// Flags: FLAGS` for nvcc and `// Clang flags: FLAGS`, and `// Machines: NAME,NAME` for
-//! the only ones that it fits. For programs that say nothing, a file
-//! (`--arguments`) has lines `NAME: ARGUMENTS`, and `NAME flags: FLAGS` for the compiler, where
-//! a source is one more of the program. A program is right if it ends with status 0, which its own
-//! check of its results decides, and if every machine computes what it computed. One that uses a library beside CUDA's runtime is not built.
+//! A program is a source with `main`, and the sources that belong to it ([`sources`]); it runs in the folder of its source. Its text may
+//! say `// Arguments: WORDS`, `// Needs: sm_NN`, `// Compiler: nvcc`, `// Flags: FLAGS` for nvcc and `// Clang flags: FLAGS`, and
+//! `// Machines: NAME,NAME` for the only machines that it fits. For programs that say nothing, a file (`--arguments`) has lines
+//! `NAME: ARGUMENTS`, and `NAME flags: FLAGS` for the compiler, where a flag that is a source adds it to the program. A program is right if
+//! it ends with status 0, which its own check of its results decides, and if every machine computes what it computed. A program that uses a
+//! library other than CUDA's runtime is not built.
 
 mod compile;
 mod process;
@@ -22,7 +22,7 @@ use super::report;
 
 /// The beginning of the command's line about calls that were refused and code that cannot be used.
 const NOT_THERE: &str = "note: not in the application";
-/// Its line about a kernel that failed.
+/// The command's line about a kernel that failed.
 const FAILED: &str = "note: the application ends with the kernel that failed";
 
 /// Compiles the CUDA programs of a folder as they are, runs them without a GPU, and then on machines.

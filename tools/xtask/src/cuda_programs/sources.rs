@@ -1,7 +1,7 @@
 //! The programs of a folder: each a source with a `main`, and the sources beside it that belong to it.
 //!
-//! To a program belong the other sources of its folder, and of the folders below, that have no `main` and that no source includes. Folders below
-//! that have a `main` of their own are programs of their own.
+//! A program includes the other sources of its folder, and of the folders below, that have no `main` and that no source includes. Folders
+//! below that have a `main` of their own are programs of their own.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -23,12 +23,12 @@ pub(super) enum Fault {
     Signal(&'static str, Duration),
     /// A disk with this number of bytes for the results.
     Full(u64),
-    /// Nothing can be created in the folders of the results from some time on.
+    /// No file can be created in the folders of the results from this time on.
     Revoked(Duration),
 }
 
 impl Fault {
-    /// One at a moment of a job that takes as long, and needs as much, as the whole one; with a full disk if there can be one.
+    /// A random fault within the time and the bytes of a whole job; a full disk is possible if `fills`.
     pub(super) fn at_random(random: &mut Random, whole: &Whole, fills: bool) -> Self {
         let micros = whole.time.as_micros() as u64;
         let moment = Duration::from_micros(random.below(micros + micros / 8));

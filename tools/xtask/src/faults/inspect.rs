@@ -34,13 +34,13 @@ pub(super) fn files(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, String>
     Ok(found)
 }
 
-/// That a command has done all it was asked for.
+/// Checks that a command succeeded.
 pub(super) fn succeeded(ended: &Ended) -> Result<(), String> {
     let Ended { status, err } = ended;
     if *status == Some(0) { Ok(()) } else { Err(format!("status {status:?}: {err}")) }
 }
 
-/// That a command reported its error, and did not panic.
+/// Checks that a command reported its error, and did not panic.
 pub(super) fn ended_in_order(ended: &Ended, fault: &Fault) -> Result<(), String> {
     let Ended { status, err } = ended;
     let expected: &[Option<i32>] = match fault {
@@ -58,7 +58,7 @@ pub(super) fn ended_in_order(ended: &Ended, fault: &Fault) -> Result<(), String>
     Ok(())
 }
 
-/// That files are those of the whole job.
+/// Checks that files equal those of the whole job.
 pub(super) fn same(found: &BTreeMap<PathBuf, Vec<u8>>, whole: &Whole) -> Result<(), String> {
     if !found.keys().eq(whole.files.keys()) {
         let names = |files: &BTreeMap<PathBuf, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
@@ -70,7 +70,8 @@ pub(super) fn same(found: &BTreeMap<PathBuf, Vec<u8>>, whole: &Whole) -> Result<
     }
 }
 
-/// That each file of a run under its own name is whole, and that the manifest lists the missing ones.
+/// Checks that each file of a run under its final name is complete, and that the manifest lists the missing
+/// files.
 pub(super) fn run(
     folder: &Path,
     ended: &Ended,
@@ -115,7 +116,7 @@ pub(super) fn run(
     }
 }
 
-/// That each finished point of a study is that of the whole one.
+/// Checks that each finished point of a study equals that of the whole study.
 pub(super) fn study(folder: &Path, fault: &Fault, whole: &Whole) -> Result<&'static str, String> {
     let found = files(folder)?;
     let is_finished =

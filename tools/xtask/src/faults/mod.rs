@@ -1,9 +1,9 @@
 //! `cargo xtask faults [TIMES [SEED]]`: runs and studies that are killed, asked to end, out of disk space or deprived of their
-//! permissions at random moments. The files left must be whole or marked, and the same command once more must
-//! give all of them.
+//! permissions at random moments. The remaining files must be complete or marked, and a repetition of the command must give all of
+//! them.
 //!
-//! Needs to be root: the disks that fill are small file systems in memory, and permissions mean nothing to root, so that runs belong to
-//! another user.
+//! The command needs root: the disks that fill are small file systems in memory, and permissions do not restrict root, so that runs
+//! belong to another user.
 
 mod fault;
 mod inspect;

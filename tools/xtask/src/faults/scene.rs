@@ -17,7 +17,7 @@ const USER: u32 = 65534;
 pub(super) enum Job {
     Run,
     Study,
-    /// All points of the study as one part; a study goes on from what it leaves.
+    /// All points of the study as one part; a study then continues from the part's results.
     Part,
 }
 
@@ -188,7 +188,7 @@ impl Scene {
         match fault {
             Some(Fault::Signal(name, moment)) => {
                 std::thread::sleep(*moment);
-                // It may have ended before.
+                // The child may have ended before.
                 call(Command::new("kill").arg(name).arg(child.id().to_string()))?;
             }
             Some(Fault::Revoked(moment)) => {

@@ -1,11 +1,11 @@
-//! The places of reference counts in device memory, and the lines of them that the MMU has at hand.
+//! Addresses of reference counts in device memory, and the lines of counts that the MMU holds.
 //!
-//! The owner's remaining counts lie in the page's entry of the page tables, 8 bytes; those of the kernels
-//! behind it lie in the page's list, in blocks of 4 entries of 4 bytes (a kernel's number and two counts, of
-//! 10 bits each: section 5.4) that are taken from a pool as kernels count their blocks. Neighbours of the
-//! same kernel so lie in one line. The MMU keeps the lines that it used last, changes some in a cycle, and
-//! writes them back. It knows all counts by itself, so the bytes need no meaning; the model covers the
-//! traffic, and the time at which a change is done.
+//! The owner's remaining counts are in the page's entry of the page tables, 8 bytes; the counts of the
+//! kernels behind the owner are in the page's list, in blocks of 4 entries of 4 bytes (a kernel's number and
+//! two counts, of 10 bits each: section 5.4) that are taken from a pool as kernels count their blocks.
+//! Neighbouring pages of one kernel thus share a line. The MMU keeps the most recently used lines, changes a
+//! limited number of them per cycle, and writes them back. The model holds all counts apart from these bytes,
+//! which therefore have no meaning; the lines model the traffic, and the time at which a change is done.
 
 use counterpoint::messages::launch::LaunchId;
 use counterpoint::messages::memory::line_of;
@@ -48,13 +48,14 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// With entries of pages at one place, a pool of `bytes` bytes at another, and room for some lines.
+    /// Counts whose page entries begin at the address `entries`, with a pool of `bytes` bytes at the address
+    /// `pool`; the MMU holds up to `most` lines.
     pub(super) fn new(entries: u64, (pool, bytes): (u64, u64), most: usize) -> Self {
         let room = bytes / (BLOCK as u64 * ENTRY);
         Counts { entries, pool, room, taken: 0, lists: Vec::new(), at_hand: Vec::new(), most }
     }
 
-    /// Changes the counts of pages; `owned` says which have theirs in their entry.
+    /// Changes the counts of pages; `owned` tells whether a page's count is in its page-table entry.
     ///
     /// # Errors
     /// If the pool is exhausted.

@@ -111,7 +111,7 @@ struct Owners {
     counts: Counts,
     /// Claims on their way to the tables.
     to_count: VecDeque<(u64, usize, RangeClaim)>,
-    /// Those that wait for lines, by the number of their requests.
+    /// Claims that wait for lines, by the number of their requests.
     counting: Table<Counting>,
     /// The cycle in which the next change can be made.
     counts_free: u64,

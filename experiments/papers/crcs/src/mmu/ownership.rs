@@ -1,4 +1,4 @@
-//! CRCS: whose a page is, by counting the blocks of each kernel that may access it.
+//! CRCS: the owner of each page, found by counting the blocks of each kernel that may access the page.
 //!
 //! A page belongs to the oldest kernel with blocks that have not ended and may access it, for reading or for writing. Before a
 //! kernel runs, its pre-profiler adds each of its blocks to the list of every page in the block's ranges; when a block has
@@ -48,12 +48,12 @@ pub enum Consequence {
         sm: usize,
         /// The page's number.
         page: u64,
-        /// For which launch it waits.
+        /// Launch for which the page waits.
         launch: LaunchId,
     },
     /// An available page has another owner.
     Moved(PageMoved),
-    /// This goes to the host.
+    /// The copy to be made to the host.
     Leave(Copy),
 }
 
@@ -71,7 +71,7 @@ struct Page {
     missing: u64,
     /// The host copies something here.
     is_input: bool,
-    /// Something here goes to the host: the D2H bit.
+    /// The D2H bit: some bytes of the page are copied to the host.
     is_output: bool,
     has_left: bool,
     has_been_handed_over: bool,
@@ -80,7 +80,7 @@ struct Page {
     owner: Option<Entry>,
     /// The kernels behind the owner, oldest first.
     list: VecDeque<Entry>,
-    /// SMs that wait for it, and for which launch.
+    /// SMs that wait for the page, each with its launch.
     waiting: Vec<(usize, LaunchId)>,
 }
 
@@ -91,7 +91,7 @@ pub struct Tally {
     pub set: u64,
     /// Blocks that have ended, likewise.
     pub released: u64,
-    /// Of these, while an older kernel owned the page.
+    /// Early releases among `released`: an older kernel owned the page.
     pub early: u64,
     /// Changes of owners.
     pub handovers: u64,
@@ -123,7 +123,7 @@ pub struct Ownership {
 }
 
 impl Ownership {
-    /// Nobody owns a page of `1 << shift` bytes.
+    /// A table of pages of `1 << shift` bytes, none of which has an owner.
     pub fn new(shift: u32, early: EarlyRelease, available: Available) -> Self {
         Ownership {
             shift,
@@ -334,7 +334,7 @@ impl Ownership {
         Ok(())
     }
 
-    /// Gives a page that nobody needs any more to the next who does, as far as that is known.
+    /// Passes a page that its owner does not need any more to the next kernel that needs it, as far as that is known.
     fn pass_on(&mut self, number: u64, out: &mut Vec<Consequence>) {
         let first_unknown = self.unprofiled.first().copied();
         let page = &mut self.pages[number as usize];
@@ -407,7 +407,7 @@ impl Ownership {
         std::iter::once(owner).chain(behind).collect()
     }
 
-    /// The pages waited for, their waiters and owners; the SMs are given by number.
+    /// Reasons for which SMs wait for pages, with the pages' owners; SMs are given by number.
     pub fn reasons(&self) -> Vec<String> {
         let mut reasons = Vec::new();
         for (number, page) in self.pages.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Kernels that track their pages, as the scheduler knows them: which may run, and who owns the pages that are available.
+//! The scheduler's record of kernels that track their pages: the kernels that may run, and the owners of the available pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -95,8 +95,8 @@ impl Dependences {
         }
     }
 
-    /// Whether blocks of a launch may run: no kernel up to it waits for its pre-profiler, without which nobody could tell whose
-    /// pages are. An irregular kernel runs when it is the oldest, and nothing younger runs before it has ended.
+    /// Whether blocks of a launch may run: neither this kernel nor an older one waits for its pre-profiler, without which page
+    /// owners are unknown. An irregular kernel runs when it is the oldest, and nothing younger runs before it has ended.
     pub(super) fn may_run(&self, launch: &Launch) -> bool {
         let before = |set: &BTreeSet<LaunchId>| set.first().is_some_and(|first| *first <= launch.id);
         match launch.precedence {

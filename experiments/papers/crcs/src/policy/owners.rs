@@ -48,7 +48,7 @@ pub(super) trait Rule {
     /// The run begins, with this number of SMs.
     fn begin(&mut self, _sms: usize) {}
 
-    /// As [`CtaPolicy::place`]; SMs are asked in turn.
+    /// As [`CtaPolicy::place`]; SMs are tried in turn.
     fn place(&mut self, owners: &Owners, turn: &mut Turn, view: &View<'_>) -> Option<Placement>;
 }
 

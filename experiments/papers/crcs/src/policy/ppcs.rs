@@ -1,14 +1,14 @@
-//! PPCS: each kernel has as many SMs, of all, as it owns pages, of all that are available (section 4.4).
+//! PPCS: the share of a kernel in the SMs is its share in the available pages (section 4.4).
 //!
 //! While the host's prelude goes on and there are several kernels, an SM that has become wholly idle is filled with blocks of
-//! the kernel whose share of the pages exceeds its share of the SMs by most; an idle SM counts for nobody. The first kernel
-//! begins on all SMs. When the prelude has ended, and for a program of a single kernel, blocks go as under `crcs-fifo`.
+//! the kernel whose share of the pages exceeds its share of the SMs by most; an idle SM counts for no kernel. The first
+//! kernel begins on all SMs. When the prelude has ended, and for a program of a single kernel, blocks go as under
+//! `crcs-fifo`.
 //!
-//! Open in the paper, and decided here: only kernels with blocks left to place are considered, and of equals
-//! the oldest. And as it is described the rule can lead to a deadlock, when blocks of younger kernels have
-//! all SMs and wait for pages of an older one that has blocks left to place and no SM. The guard gives the
-//! last idle SM to the oldest kernel that has blocks left if that runs nowhere; how often it had to is
-//! counted.
+//! Open in the paper, and decided here: only kernels with blocks left to place are considered, and of equals the oldest. As
+//! described, the rule can deadlock: blocks of younger kernels occupy all SMs and wait for pages of an older one that has
+//! blocks left to place and no SM. The guard gives the last idle SM to the oldest kernel that has blocks left if that kernel
+//! has no SM; a statistic counts these interventions.
 
 use std::rc::Rc;
 

@@ -6,16 +6,17 @@
 //! to the host when no kernel will touch it again, where the postlude waits for it. Regular kernels are rewritten: a pre-profiler
 //! is launched before each, and a post-profiler runs at the end of each block.
 //!
-//! Streams and events mean nothing here: kernels are in the order of the application's steps. A copy among the steps, and a
-//! loop's look at the device, wait for all kernels before them.
+//! Streams and events have no effect here: kernels keep the order of the application's steps. A copy among the steps, and a loop whose
+//! condition reads device memory, wait for all kernels before them.
 //!
 //! The paper's programs copy whole arrays before and behind their kernels. An application that also fills, copies or transfers parts,
 //! or in which the host does something between kernels, runs without overlap, one thing after another: pages of an array that
 //! is written elsewhere have no last word and no last kernel.
 //!
-//! A program that was recorded computes besides, before its kernels and behind them. Arrays that it computes are prepared page by page, as those that
-//! it reads. With other work among them, which may need what was read before it, the steps of the prelude keep their order; those of
-//! the postlude do, and work in it waits for all results. Constants are copied first: they have no pages (section 4.1).
+//! A recorded program also computes on the host, before its kernels and after them. Arrays that the host computes are prepared page by
+//! page, like arrays that it reads. If the prelude has other work, which may need data read before it, the steps of the prelude keep their
+//! order; the steps of the postlude keep theirs, and work in the postlude waits for all results. Constants are copied first: they have no
+//! pages (section 4.1).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -135,7 +136,7 @@ impl Runtime for Overlapped {
 }
 
 impl Overlapped {
-    /// The work of the prelude: if it only makes arrays, their pages in the order that was asked for.
+    /// Work of the prelude: if the prelude only makes arrays, their pages in the requested order.
     fn prelude(&self, driver: &Driver<'_>, application: &Application) -> Vec<Piece> {
         let is_array =
             |step: &HostStep| step.transfer().is_some_and(|it| application.copy_in.contains(&it.part.buffer));
@@ -201,7 +202,7 @@ impl Overlapped {
     }
 }
 
-/// The pieces of a step. One that may need what others before it have made waits for them, without work of its own.
+/// Pieces of a step. A step that may need results of earlier steps begins with a piece of zero length, which waits for those steps.
 fn pieces(driver: &Driver<'_>, step: &HostStep, busy: fn(SimTime) -> Piece) -> Vec<Piece> {
     let waits = std::iter::once(Piece::Busy(SimTime::ZERO));
     match *step {
@@ -334,7 +335,7 @@ impl Sender {
     async fn launch(&self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Result<(), Fault> {
         let parent = Some(self.parent);
         let Some(kernel) = self.profilers.get(&key(launch)) else {
-            // Nobody can tell which pages it touches.
+            // The pages that this launch touches are unknown.
             let extra = Extra::new(Irregular, LineTag::NONE);
             driver.launch_as(launch, DEFAULT_STREAM, (Precedence::Gated, extra), parent).await?;
             return Ok(());
@@ -368,7 +369,7 @@ impl Sends for Sender {
                 driver.drain().await?;
                 driver.free(name)
             }
-            // All is in one stream.
+            // All commands are in one stream.
             Elementary::Record(..) | Elementary::Wait(..) => Ok(()),
         }
     }

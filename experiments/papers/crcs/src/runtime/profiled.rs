@@ -15,7 +15,7 @@ pub(super) type Profilers = BTreeMap<String, Arc<Kernel>>;
 
 #[derive(Default)]
 struct Rewritten {
-    /// For each kernel, its profiled form.
+    /// Profiled form of each kernel.
     kernels: BTreeMap<String, Arc<Kernel>>,
     profilers: Profilers,
 }

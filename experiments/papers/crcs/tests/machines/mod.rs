@@ -2,7 +2,7 @@
 //! depend on each other and run side by side compute the same results as one after another, and each rule
 //! that makes it so is needed.
 //!
-//! How single components keep these rules is in `timing`.
+//! `timing` tests that single components keep these rules.
 
 mod errors;
 mod overlap;
@@ -72,8 +72,8 @@ fn every_block_that_was_counted_is_counted_off_and_all_pages_are_nobodys() {
     }
 }
 
-/// Some programs with every number of threads, and with those policies and orders of the prelude that are chosen by the places of the
-/// program, the policy and the order.
+/// Results of some programs are right under the combinations of policy and prelude order that `chosen` selects by the indices of
+/// program, policy and order.
 fn values_are_right(programs: &[(&str, usize)], chosen: impl Fn(usize, usize, usize) -> bool) {
     for (place, &(program, launches)) in programs.iter().enumerate() {
         let sets = [&SMALL[..], &["app.size=small"]].concat();

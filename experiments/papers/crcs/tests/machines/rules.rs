@@ -8,10 +8,10 @@ use counterpoint::run::{RunRequest, RunSummary};
 use super::{FIFO, PPCS, SMALL, assert_right, on_crcs, run_request};
 use counterpoint_tests::support::assert_wrong;
 
-/// `spin`: each thread of a block reads its element, turns as many rounds as `counts` says for the block, and
-/// writes 3 x + 1. A block that turns none may touch its elements, as far as is known, and does not.
-/// `scatter`: each thread writes its number to the beginning of a row of 32 words. `gather`: each thread
-/// reads the value there, the first thread in the last row.
+/// `spin`: each thread of a block reads its element, loops for the number of rounds that `counts` has for the
+/// block, and writes 3 x + 1. A block with 0 rounds may touch its elements according to the analysis, but
+/// does not. `scatter`: each thread writes its number to the beginning of a row of 32 words. `gather`: each
+/// thread reads the value there, the first thread in the last row.
 const KERNELS: &str = ".version 7.8
 .target sm_35
 .address_size 64
@@ -113,9 +113,9 @@ fn an_l1_that_is_not_flushed_between_launches_gives_wrong_values() {
 
 #[test]
 fn a_release_that_changes_an_older_owners_count_lets_its_readers_go_too_early() {
-    // Eight blocks share a page. Those of the first launch change it, the last of them late. Of the second
-    // launch seven do nothing, end at once and give back a page that is not theirs yet; the last one changes
-    // the result of the first launch.
+    // Eight blocks share a page. Those of the first launch change it, the last of them late. Seven blocks of
+    // the second launch do nothing, end at once and release a page that is not theirs yet; the last block
+    // changes the result of the first launch.
     let application = "
 buffers:
   values: { type: u32, elements: 1024 }

@@ -1,4 +1,5 @@
-//! The numbers that the allocator computes with: half precision, as its unit has it, and double precision for comparison.
+//! The numbers that the allocator computes with: half precision, as in its hardware unit, and double
+//! precision for comparison.
 
 use std::ops::{Add, Div, Mul, Sub};
 

@@ -1,8 +1,8 @@
 //! The dynamic kernel allocator: gives the CTA scheduler the number of SMs of each of two kernels (Mu et al.,
 //! IEICE 2013, Fig. 8).
 //!
-//! It has a table for each pair of neighbouring kernels of a task pipeline. The scheduler names the table and says how long
-//! the pair took last; the table is brought up to date, and the answer is the split that it decides for.
+//! The allocator has a table for each pair of neighbouring kernels of a task pipeline. The scheduler names the table and
+//! reports the last times of the pair; the allocator updates the table, and answers with the split that the table decides.
 
 mod arithmetic;
 mod table;
@@ -88,7 +88,7 @@ pub struct Allocator {
     tables: Tables,
 }
 
-/// By first kernel of a pair.
+/// Tables by the first kernel of the pair.
 enum Tables {
     Half(BTreeMap<u32, Table<f16>>),
     Double(BTreeMap<u32, Table<f64>>),

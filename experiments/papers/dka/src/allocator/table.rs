@@ -18,7 +18,7 @@ struct Entry<R> {
 /// The table of a pair.
 #[derive(Clone, Debug)]
 pub struct Table<R> {
-    /// By SMs of the first kernel, from none to all.
+    /// Entries by the number of SMs of the first kernel, from none to all.
     entries: Vec<Entry<R>>,
     /// Times are divided by two to this power, so that half precision holds them and their reciprocals.
     scale: i32,
@@ -71,8 +71,8 @@ impl<R: Real> Table<R> {
         }
     }
 
-    /// Number of SMs of the first kernel, at least one and at most all but one. When it is the same as the
-    /// time before, the pair has converged, and it stays so.
+    /// Number of SMs of the first kernel, at least one and at most all but one. Two equal decisions in a row mean that the pair
+    /// has converged; the number is constant from then on.
     pub fn decide(&mut self) -> u32 {
         if let Some(last) = self.last
             && self.has_converged
@@ -119,7 +119,7 @@ impl<R: Real> Table<R> {
         self.decisions
     }
 
-    /// Whether the last decision was that before.
+    /// Whether the last two decisions were equal.
     pub fn has_converged(&self) -> bool {
         self.has_converged
     }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever kernels take, as long as more SMs do no harm: both keep an SM, and it ends.
+        /// For any times of the kernels in which more SMs are never slower: each kernel keeps an SM, and the search converges.
         #[test]
         fn it_converges_and_gives_each_an_sm(
             sms in 2_u64..=32, work in (1_u64..=4_000_000, 1_u64..=4_000_000), bend in (1_u64..=32, 1_u64..=32),

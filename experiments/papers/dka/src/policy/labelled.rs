@@ -1,6 +1,6 @@
-//! Any policy, whose scheduler reports to the slices of the L2 the lines that nobody will read any more
-//! (section 3.2): when a kernel of a task pipeline has ended, the lines with the labels that it has read
-//! ([`Task::read`]).
+//! Policy `labelled` wraps any policy, and reports to the slices of the L2 the lines that no kernel will read
+//! any more (section 3.2): when a kernel of a task pipeline has ended, the lines with the labels that it has
+//! read ([`Task::read`]).
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -1,9 +1,9 @@
 //! The dynamic kernel allocator's share of the CTA scheduler (Mu et al., IEICE 2013, sections 3.1 and 3.3): two neighbouring
-//! kernels of a task pipeline run together on whole SMs, as many for each as the allocator says.
+//! kernels of a task pipeline run together on whole SMs, whose numbers the allocator decides.
 //!
-//! Before a pair runs, the allocator is asked, with how long its kernels took last: at first each alone on
-//! all SMs, then together. Launches wait for the answer. A measurement goes from the placement of a kernel's
-//! first block to the end of its last.
+//! Before a pair runs, the policy sends the last times of its kernels to the allocator: at first of each alone on all SMs,
+//! then of both together. Launches wait for the answer. A measurement runs from the placement of a kernel's first block to
+//! the end of its last.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -35,9 +35,9 @@ pub(super) struct PairPorts {
 pub(super) struct Pairs {
     ports: PairPorts,
     steps: Steps,
-    /// For each kernel, its cycles on all SMs.
+    /// Cycles of each kernel on all SMs.
     alone: BTreeMap<u32, u64>,
-    /// By first kernel of a pair.
+    /// Last run of each pair, by the pair's first kernel.
     pairs: BTreeMap<u32, Last>,
     /// The step for which the allocator was asked last.
     asked: Option<u32>,
@@ -67,7 +67,7 @@ impl Equipped<dyn CtaPolicy> for Pairs {
 }
 
 impl Pairs {
-    /// The SMs of one of two launches that run together; asks for them if nobody has.
+    /// SMs of one of two launches that run together; requests the split if that has not happened yet.
     fn allotted(&mut self, task: &Task, sms: usize) -> Result<Option<Range<usize>>, String> {
         if sms < 2 {
             return Err("two kernels cannot share one SM: `dka` needs two".to_owned());

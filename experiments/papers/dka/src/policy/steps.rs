@@ -1,4 +1,4 @@
-//! Steps of a task pipeline: which launches may begin, and whole SMs for each.
+//! Steps of a task pipeline: the launches that may begin, and whole SMs for each.
 //!
 //! A step is a barrier: its launches begin when those of the step before have all ended, and SMs of one that has ended stay
 //! idle until then (Mu et al., section 3.1, Eq. 2). A launch that is part of no pipeline has the GPU for itself.
@@ -16,7 +16,7 @@ pub(super) struct Steps {
     current: Option<u32>,
     /// Launches of it that have not ended, begun or not.
     left: u32,
-    /// For each launch that has begun, its SMs.
+    /// SMs of each launch that has begun.
     turns: BTreeMap<LaunchId, Turn>,
 }
 

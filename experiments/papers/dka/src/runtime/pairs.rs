@@ -1,6 +1,6 @@
 //! Task pipelines in steps of two kernels, for the dynamic kernel allocator (Mu et al., IEICE 2013, section 3.1).
 //!
-//! The first batch goes through all kernels alone, so that the allocator knows how long each takes on all SMs; from then on two
+//! The first batch goes through all kernels alone, so that the allocator knows the time of each on all SMs; from then on two
 //! batches are under way. The policy `dka` of the CTA scheduler splits the SMs between them.
 
 use counterpoint::component::{Choice, Params, Variant};

@@ -53,7 +53,7 @@ impl Walks for Pipelined {
         let Plan { width, alone, barriers } = self.plan;
         let streams = if width == Width::All { kernels } else { 2 };
         let steps = schedule::steps(kernels, launches.len() as u32 / kernels, width, alone);
-        // By stream, the end of its part of the last step.
+        // Last command of each stream in the last step.
         let mut ends: Vec<(u32, CommandId)> = Vec::new();
         for members in steps {
             // The host names streams from 1: 0 is the default stream.

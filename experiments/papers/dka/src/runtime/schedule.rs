@@ -46,7 +46,8 @@ pub(super) fn steps(kernels: u32, batches: u32, width: Width, alone: bool) -> Ve
     }
     let task = |(step, members): (usize, Vec<(u32, u32)>)| {
         let runs: Vec<u32> = members.iter().map(|&(kernel, _)| kernel).collect();
-        // Of two neighbours the one whose successor the other is; of the only two kernels that there are, the first.
+        // `first` is the kernel whose successor also runs; in a pipeline of two kernels, where each succeeds the other,
+        // `first` is kernel 0.
         let follows = |kernel: u32| runs.contains(&((kernel + 1) % kernels));
         let first = runs.iter().copied().filter(|&kernel| follows(kernel)).min().unwrap_or(runs[0]);
         let task = |(kernel, batch)| Task {

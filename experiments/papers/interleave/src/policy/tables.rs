@@ -34,11 +34,11 @@ pub struct Kernel {
 pub struct Entry {
     /// The kernel's slot in the kernel status block.
     pub slot: usize,
-    /// Blocks that the core may have of it; of a kernel that is no longer assigned, those that it might have before.
+    /// Limit of the kernel's blocks on the core; for a kernel that is no longer assigned, the limit before that.
     pub maximum: u32,
-    /// Blocks that it has.
+    /// Blocks of the kernel on the core.
     pub active: u32,
-    /// The mapping assigns it to the core; else its blocks end, and no new ones come.
+    /// The mapping assigns the kernel to the core; otherwise its blocks end, and no new ones are placed.
     pub assigned: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Core {
     offer: SmResources,
-    /// Kernels that are assigned to it, or have blocks on it.
+    /// Kernels that are assigned to the core, or have blocks on it.
     queue: Vec<Entry>,
     /// The slot that got a block last.
     last: usize,
@@ -55,17 +55,17 @@ pub struct Core {
 /// A row of the core status block as the paper prints it, of a core with one kernel at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Printed {
-    /// As many blocks as it may have.
+    /// The core has reached its limit of blocks.
     pub full: bool,
-    /// Its number, from 1.
+    /// Number of the core, from 1.
     pub core: u32,
-    /// The kernel whose blocks it executes.
+    /// The kernel whose blocks the core executes.
     pub active_kernel: u32,
     /// The kernel to which it is mapped.
     pub assigned_kernel: u32,
     /// Blocks that it may have of the active kernel.
     pub maximum: u32,
-    /// Blocks that it has of it.
+    /// Blocks of that kernel on the core.
     pub blocks: u32,
 }
 
@@ -73,7 +73,7 @@ pub struct Printed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSlot;
 
-/// Both tables.
+/// The kernel status block and the core status block.
 #[derive(Clone, Debug)]
 pub struct Tables {
     mapping: Mapping,
@@ -87,9 +87,9 @@ pub struct Tables {
     turn: usize,
 }
 
-/// The blocks of each kernel on every core under interleaving, if the kernels pass the occupancy test: over the whole GPU each has at
-/// least as many as under spatial scheduling, and a core has room for those of all. `offers` are the cores'
-/// resources, `demands` the needs of a block of each kernel.
+/// The blocks of each kernel on every core under interleaving, if the kernels pass the occupancy test: over the whole GPU each kernel
+/// has at least the number of blocks that it has under spatial scheduling, and a core has room for the blocks of all kernels. `offers`
+/// are the cores' resources, `demands` the needs of a block of each kernel.
 pub fn interleaved_blocks(offers: &[SmResources], demands: &[SmResources]) -> Option<Vec<u32>> {
     let (cores, kernels) = (offers.len() as u32, demands.len());
     if cores == 0 || kernels == 0 {
@@ -128,7 +128,7 @@ impl Tables {
         }
     }
 
-    /// The same where a kernel has its part of a core's blocks among this many kernels, even if fewer run.
+    /// These tables with a core's blocks divided by `among` kernels, even if fewer run.
     pub fn among(self, among: u32) -> Self {
         Tables { among, ..self }
     }
@@ -181,8 +181,8 @@ impl Tables {
         }
     }
 
-    /// Whether a core may get a block of a kernel: it has fewer than it may have, and under spatial scheduling the kernel that is
-    /// active there is the one assigned.
+    /// Whether a core may get a block of a kernel: the core has fewer blocks of the kernel than the limit, and under spatial
+    /// scheduling the active kernel is the assigned one.
     pub fn may_launch(&self, core: usize, slot: usize) -> bool {
         let queue = &self.cores[core].queue;
         let drained = || queue.iter().all(|entry| entry.slot == slot || entry.active == 0);
@@ -236,7 +236,8 @@ impl Tables {
         self.kernels.iter().position(|kernel| kernel.as_ref().is_some_and(|kernel| kernel.index == index))
     }
 
-    /// Cores on which a kernel is active: those with its blocks, and those that are assigned to it and have no other's.
+    /// Cores on which a kernel is active: cores with its blocks, and cores that are assigned to it and have no blocks of another
+    /// kernel.
     pub fn active_cores(&self, slot: usize) -> usize {
         self.cores.iter().filter(|core| core.is_active(slot)).count()
     }

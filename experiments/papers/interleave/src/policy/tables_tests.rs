@@ -119,7 +119,7 @@ fn kernels_that_fail_the_test_have_cores_of_their_own_until_one_ends() {
     assert!(!tables.interleaves());
     assert!((0..16).all(|core| tables.queue(core).iter().filter(|entry| entry.assigned).count() == 1));
     assert_eq!(tables.queue(0)[0], Entry { slot: cfd, maximum: 3, active: 0, assigned: true });
-    // With a third they are mapped in turn: 6, 5 and 5 cores.
+    // With a third kernel, cores go to the kernels in turn: 6, 5 and 5 cores.
     let lud = tables.launch(3, [225, 1, 1], block(256, 16)).unwrap();
     let cores =
         [cfd, hot, lud].map(|slot| (0..16).filter(|core| tables.queue(*core)[0].slot == slot).count());

@@ -33,7 +33,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Of a template with the pixels from a place on.
+/// Correlation of a template with the pixels from the start of `frame` on.
 fn correlation(frame: &[f32], side: usize, template: &[f32]) -> f32 {
     let row = |(row, template): (usize, &[f32])| -> f64 {
         let pixels = &frame[row * side..];

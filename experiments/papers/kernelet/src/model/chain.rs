@@ -1,4 +1,4 @@
-//! The chain of an SM: its states, the probabilities between them, and the IPC of its steady state.
+//! The Markov chain of an SM: its states, the transition probabilities, and the IPC of its steady state.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::warps::{Idle, Warps};
 /// The Markov chain of an SM on which `N` kernels run: one in section 4.4's "homogeneous workloads", two in its "heterogeneous" ones.
 #[derive(Clone, Debug)]
 pub struct Chain<const N: usize> {
-    /// In the order of the states.
+    /// Rounds in the order of the states.
     rounds: Vec<Round<N>>,
     /// The transition matrix: a row has the probabilities of the states that follow its own.
     transitions: Vec<Vec<f64>>,
@@ -27,12 +27,12 @@ struct Round<const N: usize> {
 /// A chain that cannot be solved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Unsolvable {
-    /// It has this many states, more than [`Chain::LARGEST`].
+    /// The chain has this many states, more than [`Chain::LARGEST`].
     States(usize),
-    /// This should be a fraction, 0 to 1.
+    /// A value that should be a fraction, 0 to 1.
     Fraction(f64),
-    /// It has several steady states. That is so only if all instructions are of memory and rounds may be longer than its latency: the
-    /// same warps are idle at the same time for ever then.
+    /// The chain has several steady states. This happens only if all instructions are memory instructions and rounds may be longer than the
+    /// memory latency: the same warps are then idle at the same time for ever.
     Several,
 }
 
@@ -90,10 +90,10 @@ impl<const N: usize> Chain<N> {
         &self.transitions
     }
 
-    /// The steady state (Eq. 3): the fraction of the rounds that each state has.
+    /// The steady state (Eq. 3): the fraction of rounds in each state.
     ///
     /// # Errors
-    /// If there are several.
+    /// If the chain has several steady states.
     pub fn steady(&self) -> Result<Vec<f64>, Unsolvable> {
         steady::solve(&self.transitions).ok_or(Unsolvable::Several)
     }
@@ -139,7 +139,7 @@ impl<const N: usize> Round<N> {
     }
 }
 
-/// All joint states, the last kernel's fastest.
+/// All joint states; the last kernel's state varies fastest.
 fn states<const N: usize>(kernels: &[Warps; N]) -> Vec<[Idle; N]> {
     let none = Idle { coalesced: 0, uncoalesced: 0 };
     let mut states = vec![[none; N]];

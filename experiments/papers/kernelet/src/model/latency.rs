@@ -36,7 +36,8 @@ impl Latency {
         Latency { base: cycles, slope: 0.0, offset: 0.0 }
     }
 
-    /// Cycles with this many requests outstanding at this many requests per cycle; at least one.
+    /// Latency in cycles with `outstanding` requests at a bandwidth of `bandwidth` requests per cycle; at
+    /// least one.
     pub fn at(&self, outstanding: f64, bandwidth: f64) -> f64 {
         (self.base + self.slope * outstanding / bandwidth + self.offset).max(1.0)
     }

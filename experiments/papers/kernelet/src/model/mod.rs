@@ -1,9 +1,9 @@
 //! The Markov model: the IPC of one kernel on an SM, and of several together (section 4.4). Arithmetic that knows no time.
 //!
 //! A warp is ready or idle. The scheduler polls the warps in rounds, and in a round each ready warp issues an instruction. With
-//! the probability `R_m`, the fraction of memory instructions, that is one of memory and its warp is idle in the next
-//! round; an idle warp is ready in the next round with the probability `round / L`. The state of the SM is the number of its idle
-//! warps, a step is a round, and the steady state of the chain gives the IPC:
+//! probability `R_m`, the fraction of memory instructions, the instruction is a memory instruction and its warp is idle in the
+//! next round; an idle warp is ready in the next round with the probability `round / L`. The state of the SM is the number of its
+//! idle warps, a step is a round, and the steady state of the chain gives the IPC:
 //!
 //! ```text
 //! round(i) = max(1, W - i)                                              cycles; all idle: one idle cycle
@@ -13,8 +13,8 @@
 //! IPC      = sum of gamma(i) * (W - i) / sum of gamma(i) * round(i)     Eq. 4; gamma = gamma * P
 //! ```
 //!
-//! Kernels that run together have a state each, and share the round and `L`: the round is the number of all ready warps, and `L`
-//! that of all idle ones. Given the joint state, they are independent of each other (Eqs. 5 to 7).
+//! Kernels that run together have a state each, and share the round and `L`: the round depends on the number of all ready warps,
+//! and `L` on the number of all idle warps. Given the joint state, they are independent of each other (Eqs. 5 to 7).
 //!
 //! # Where the paper is silent, or wrong
 //!
@@ -28,7 +28,7 @@
 //!
 //! # Time to solve
 //!
-//! On one core of an AMD EPYC that others use, too, with constant latency:
+//! Measured on one core of a shared AMD EPYC, with constant latency:
 //!
 //! | chain | states | optimised | as tests are built |
 //! | --- | --- | --- | --- |

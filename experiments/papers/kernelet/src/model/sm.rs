@@ -1,8 +1,8 @@
 //! SMs with several warp schedulers, and thread blocks as units: "adaptation to GPUs with multiple warp schedulers" and the first of
 //! the "two more issues" of section 4.4.
 //!
-//! An SM is as many virtual SMs as it has schedulers. Each has one scheduler, its part of the warps and its part of the bandwidth; the
-//! IPC of the SM is that of a virtual one, times the schedulers.
+//! Each warp scheduler of an SM is a virtual SM, with its share of the warps and of the bandwidth; the IPC of the SM is that of a virtual
+//! SM, times the number of schedulers.
 
 use super::chain::{Unsolvable, ipc};
 use super::latency::Memory;
@@ -37,10 +37,10 @@ pub enum Unit {
     Warp,
     /// A thread block: a chain with far fewer states, for decisions at run time.
     ///
-    /// The paper does not give its probabilities. Here all warps of a block move together, in a round with the probability that a
-    /// warp has; a ready block issues an instruction of each of its warps. The ready warps vary more then, there
-    /// are more rounds without one, and the IPC is lower: by up to 0.15 of 1 with four to eight blocks of four to eight warps and constant
-    /// latency (a test compares both), most in the middle between no and all cycles idle.
+    /// The paper does not give the probabilities of this chain. Here all warps of a block move together, in a round with the probability
+    /// that a warp has; a ready block issues an instruction of each of its warps. The ready warps vary more then, there are more rounds
+    /// without one, and the IPC is lower: by up to 0.15 of 1 with four to eight blocks of four to eight warps and constant latency (a test
+    /// compares both), most in the middle between no and all cycles idle.
     #[default]
     Block,
 }
@@ -59,8 +59,8 @@ impl Sm {
 }
 
 impl Resident {
-    /// The part of one scheduler: as many whole units as it has, at least one, and all its warps in them. Warps of a block are spread
-    /// over the schedulers, so that the part need not be a whole number.
+    /// Warps of one scheduler: its whole units, at least one, which hold all its warps. Warps of a block are spread over the schedulers,
+    /// so that a scheduler's warps need not be a whole number.
     fn on_scheduler(&self, schedulers: f64, unit: Unit) -> Warps {
         let warps = f64::from(self.blocks) * f64::from(self.warps_per_block) / schedulers;
         let size = match unit {

@@ -1,8 +1,8 @@
-//! The steady state of a chain: the vector that a step leaves as it is, whose parts add up to 1.
+//! The steady state of a chain: the vector that a step leaves unchanged, whose elements add up to 1.
 //!
-//! It is solved directly, in time with the cube of the number of states. Steps until the vector stays (power iteration) are slower
-//! here at every size that memory allows: a chain of long latencies settles in tens of thousands of them, 60 s for 2025 states
-//! where the direct solution takes seconds.
+//! The solution is direct, in time cubic in the number of states. Power iteration is slower here at every size that memory allows:
+//! a chain of long latencies settles after tens of thousands of steps, 60 s for 2025 states where the direct solution takes
+//! seconds.
 
 /// Parts below 0 by more than this are not rounding.
 const ROUNDING: f64 = 1e-9;

@@ -3,7 +3,7 @@
 use super::warps::binomial;
 use super::*;
 
-/// One kernel of coalesced accesses at a constant latency.
+/// IPC of one kernel with coalesced accesses at a constant latency.
 fn alone(warps: u32, memory: f64, cycles: f64) -> f64 {
     ipc([Warps::new(warps, memory)], &Memory::constant(cycles)).unwrap()[0]
 }
@@ -199,7 +199,7 @@ fn uncoalesced_accesses_that_take_as_long_change_nothing() {
     }
 }
 
-/// One warp has a closed form with two latencies, too.
+/// One warp with two latencies has a closed form as well.
 #[test]
 fn one_warp_waits_for_accesses_of_both_kinds() {
     let mut memory = Memory::constant(100.0);
@@ -231,7 +231,7 @@ fn states_count_three_states_of_a_warp_only_where_a_kernel_has_them() {
     assert_eq!(chain.states(), 45);
 }
 
-/// T5.15: a virtual SM has its part of warps and bandwidth, and the SM as many of them.
+/// T5.15: each scheduler is a virtual SM with its share of warps and bandwidth.
 #[test]
 fn several_schedulers_are_as_many_virtual_sms() {
     let latency = Latency { base: 400.0, slope: 1.0, offset: 0.0 };

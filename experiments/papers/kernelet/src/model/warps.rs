@@ -1,9 +1,9 @@
 //! The active warps of one kernel: their states, and the probabilities of the next one.
 
-/// The active warps of one kernel on one SM, in units that get idle and ready as a whole.
+/// The active warps of one kernel on one SM, in units that become idle and ready as a whole.
 ///
-/// In the model of the paper a unit is a warp. A unit may be several warps: then they move together, with the probabilities that a
-/// warp has.
+/// In the paper's model a unit is a warp. A unit may also be several warps, which then change state together, with the
+/// probabilities of one warp.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Warps {
     /// Units that are ready or idle.
@@ -26,7 +26,7 @@ pub struct Idle {
 }
 
 impl Warps {
-    /// This many warps, each of them a unit, of a kernel whose accesses are all coalesced.
+    /// `warps` warps, each a unit of its own, of a kernel whose accesses are all coalesced.
     pub const fn new(warps: u32, memory: f64) -> Self {
         Warps { units: warps, per_unit: 1.0, memory, uncoalesced: 0.0 }
     }
@@ -56,7 +56,7 @@ impl Warps {
     /// The sum of Eq. 2: units that stay idle, and units that get idle.
     pub fn next(&self, idle: &Idle, [coalesced, uncoalesced]: [f64; 2]) -> Vec<f64> {
         let to_coalesced = self.memory * (1.0 - self.uncoalesced);
-        // Of the units that do not wait for a coalesced access.
+        // Probability among the units that do not wait for a coalesced access.
         let to_uncoalesced = if self.uncoalesced > 0.0 {
             (self.memory * self.uncoalesced / (1.0 - to_coalesced)).min(1.0)
         } else {

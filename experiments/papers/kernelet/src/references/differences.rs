@@ -49,8 +49,8 @@ impl Frame<'_> {
     }
 }
 
-/// Sum of absolute differences between the part at a place and the one in the other frame, a displacement
-/// further.
+/// Sum of absolute differences between the block of `frame` at a position and the block of `other` at that position plus a
+/// displacement.
 fn sum(frame: Frame<'_>, other: Frame<'_>, [x, y]: [usize; 2], [right, down]: [isize; 2]) -> u16 {
     let places = (y..y + PART).flat_map(|y| (x..x + PART).map(move |x| (x as isize, y as isize)));
     places.map(|(x, y)| frame.at(x, y).abs_diff(other.at(x + right, y + down))).sum()

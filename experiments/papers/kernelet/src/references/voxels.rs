@@ -43,7 +43,7 @@ impl Sample {
         Sample { place, magnitude: (1 + i % 13) as f64 / 16.0 }
     }
 
-    /// Of its wave, at a place of the image.
+    /// Phase angle of the sample's wave, at a position of the image.
     fn angle(&self, place: [f64; 3]) -> f64 {
         TAU * self.place.iter().zip(place).map(|(sample, image)| sample * image).sum::<f64>()
     }

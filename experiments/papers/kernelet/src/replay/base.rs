@@ -4,7 +4,8 @@ use super::measured::Measured;
 use super::outcome::{Choice, Decisions, Outcome};
 use super::queue::Queue;
 
-/// Runs a queue. An instance starts by its overlap before the end of the one in front of it, but not before it arrives.
+/// Replays a queue. Each instance starts before the end of its predecessor by their overlap, but not before
+/// its arrival.
 pub(super) fn run(measured: &Measured, queue: &Queue) -> Outcome {
     let mut decisions = Decisions::default();
     let mut before: Option<(usize, f64)> = None;

@@ -21,7 +21,7 @@ impl<'a> ByModel<'a> {
     }
 
     pub(super) fn choose(&mut self, pending: &Pending) -> Result<Option<Selected>, Unsolvable> {
-        // Two instances of a kernel represent all of them: further ones add no other pair.
+        // Two instances of a kernel suffice: further instances add no other pair.
         let kernels: Vec<usize> =
             pending.kernels().flat_map(|(kernel, count)| vec![kernel; count.min(2)]).collect();
         let found = self.choices.choose(&kernels)?;

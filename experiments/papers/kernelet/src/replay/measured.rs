@@ -6,11 +6,11 @@ use counterpoint::component::{Diagnostic, Span};
 
 use crate::schedule::{Profile, profit};
 
-/// Rates of some kernels, of each pair of them in slices of at least one size.
+/// Rates of kernels, and of each pair of kernels in slices of at least one size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     pub(super) kernels: Vec<Kernel>,
-    /// Of every pair in both orders, so that nobody has to turn a row.
+    /// Rates of every pair in both orders, so that no lookup has to swap a row.
     pub(super) pairs: BTreeMap<[usize; 2], Vec<PairRates>>,
     /// Milliseconds of two whole kernels in streams, by which is launched first.
     pub(super) both: BTreeMap<[usize; 2], f64>,
@@ -19,13 +19,13 @@ pub struct Measured {
 /// A kernel alone on the whole GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
-    /// Its name.
+    /// Name of the kernel.
     pub name: String,
     /// Blocks of an instance.
     pub blocks: u32,
     /// Blocks per millisecond.
     pub rate: f64,
-    /// The scheduler's knowledge of it.
+    /// The scheduler's profile of the kernel.
     pub profile: Profile,
 }
 
@@ -73,7 +73,7 @@ impl Measured {
         &self.kernels
     }
 
-    /// The places of kernels with these names.
+    /// Indices of kernels with these names.
     ///
     /// # Errors
     /// The first name that no kernel has, with the nearest one.
@@ -143,9 +143,9 @@ impl Measured {
         rows.reduce(|best, row| if row.1 > best.1 { row } else { best })
     }
 
-    /// Milliseconds by which whole kernels overlap when the second is launched in another stream behind the
-    /// first: the time that both save against one after the other; at most the shorter one. Below 0 if they
-    /// take longer. 0 if nobody measured it.
+    /// Milliseconds by which whole kernels overlap when the second is launched in another stream behind the first: the time saved against
+    /// running one after the other; at most the time of the shorter kernel. Below 0 if overlapping takes longer. 0 if the pair was not
+    /// measured.
     ///
     /// # Panics
     /// If a kernel is not of the table.

@@ -1,12 +1,12 @@
 //! Queues of kernel instances, replayed from measured rates: the total times of Figs. 13 and 14 without a simulation of every plan.
 //!
-//! [`Measured`] has how fast each kernel is alone, and beside each other one in slices of several sizes. A [`Queue`] has the instances and
-//! when they arrive. [`replay`] runs it under a [`Policy`], and [`monte_carlo`] under many random plans. A
-//! seed has the same arrivals and the same random plans on every computer.
+//! [`Measured`] has the rate of each kernel alone, and beside each other kernel in slices of several sizes. A [`Queue`] has the instances
+//! and their arrival times. [`replay`] runs it under a [`Policy`], and [`monte_carlo`] under many random plans. A seed gives the same
+//! arrivals and the same random plans on every computer.
 //!
 //! Time is in milliseconds. A rate holds for as long as two kernels run together: neither the start of a co-schedule nor its end has a
-//! cost of its own. Blocks are whole: when one kernel of a co-schedule has none left, those of the other that have run are rounded to the
-//! nearest. The rest of it waits for the next decision.
+//! cost of its own. Blocks are whole: when one kernel of a co-schedule has none left, the finished blocks of the other kernel are rounded
+//! to the nearest number. The remaining blocks wait for the next decision.
 //!
 //! ```
 //! use counterpoint_kernelet::replay::{Arrival, Measured, Policy, Queue, Source, replay};

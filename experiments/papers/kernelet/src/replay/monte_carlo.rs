@@ -21,7 +21,7 @@ pub fn monte_carlo(measured: &Measured, queue: &Queue, runs: usize, seed: u64) -
     totals
 }
 
-/// The smallest of sorted values that at least this part of them (0 to 1) does not exceed. `None` if there are no values.
+/// The smallest of sorted values that at least a share `part` (0 to 1) of the values does not exceed. `None` if there are no values.
 pub fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
     let rank = (part * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
@@ -32,7 +32,7 @@ pub(super) fn by_chance(measured: &Measured, queue: &Queue, random: &mut SplitMi
     outcome
 }
 
-/// Random kernels, and then each measured size of slices of them as likely as each other one.
+/// Chooses random kernels, and then one of their measured slice sizes with equal probability.
 fn choose(measured: &Measured, pending: &Pending, random: &mut SplitMix) -> Option<Selected> {
     let kernels = random_kernels(pending, random)?;
     let rows = measured.together(kernels);
@@ -40,8 +40,8 @@ fn choose(measured: &Measured, pending: &Pending, random: &mut SplitMix) -> Opti
     Some(Selected { kernels, together })
 }
 
-/// The kernels of two random instances: each pair of instances of different kernels is as likely as each other one. If all are of one
-/// kernel, two of it. `None` if there are fewer than two.
+/// Kernels of two random instances: all pairs of instances of different kernels are equally likely. If all instances are of one
+/// kernel, that kernel twice. `None` if fewer than two instances are pending.
 pub(crate) fn random_kernels(pending: &Pending, random: &mut SplitMix) -> Option<[usize; 2]> {
     let counts: Vec<(usize, usize)> = pending.kernels().collect();
     match counts.as_slice() {

@@ -18,7 +18,7 @@ pub struct Used {
     pub choice: Choice,
     /// Number of times.
     pub count: u64,
-    /// Milliseconds for which it held. Whole kernels whose tails overlap count their time alone.
+    /// Milliseconds for which the decision held. Whole kernels whose tails overlap count their time alone.
     pub time: f64,
     /// Blocks that ran meanwhile, of each kernel; the second is 0 for one alone.
     pub blocks: [u64; 2],

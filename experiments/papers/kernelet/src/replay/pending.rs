@@ -10,19 +10,19 @@ pub(crate) struct Pending {
 
 #[derive(Clone, Copy)]
 struct Instance {
-    /// Its place in the order of arrival.
+    /// Position in the order of arrival.
     order: usize,
     /// Blocks that have not run.
     left: u64,
 }
 
 impl Pending {
-    /// None of this many kernels.
+    /// No pending instance of any of `kernels` kernels.
     pub(crate) fn new(kernels: usize) -> Self {
         Pending { by_kernel: vec![VecDeque::new(); kernels], instances: 0 }
     }
 
-    /// Takes an instance in, behind all that came before.
+    /// Adds an instance, after all earlier ones.
     pub(crate) fn add(&mut self, order: usize, kernel: usize, blocks: u64) {
         self.by_kernel[kernel].push_back(Instance { order, left: blocks });
         self.instances += 1;
@@ -71,7 +71,7 @@ impl Pending {
     pub(super) fn drop_ended(&mut self, kernel: usize) {
         let queue = &mut self.by_kernel[kernel];
         let before = queue.len();
-        // Only the first two ever run.
+        // Only the first two instances of a kernel ever run.
         for place in (0..before.min(2)).rev() {
             if queue[place].left == 0 {
                 queue.remove(place);

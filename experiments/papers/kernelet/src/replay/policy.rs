@@ -37,12 +37,12 @@ pub enum Policy {
 
 /// Runs a queue under a policy.
 ///
-/// All but BASE follow Algorithm 1. Decisions are about kernels; among instances of one the first to arrive runs first. Two instances of a
-/// kernel are a pair as well. The chosen pair runs until one of the two has no blocks left. Arrivals in the
-/// meantime wait for the next decision. An instance that is the only one pending runs alone until it ends.
+/// All but BASE follow Algorithm 1. Decisions are about kernels; among instances of one the first to arrive runs first. Two instances of
+/// one kernel may form a pair as well. The chosen pair runs until one of the two has no blocks left. Arrivals in the meantime wait for the
+/// next decision. An instance that is the only one pending runs alone until it ends.
 ///
 /// # Errors
-/// If the model cannot predict a pair that Kernelet looks at.
+/// If the model cannot predict a pair that Kernelet considers.
 ///
 /// # Panics
 /// If the queue has a kernel that is not of the table.

@@ -58,7 +58,8 @@ proptest! {
         }
     }
 
-    /// Without a wait for arrivals the total is the time of all decisions; nothing ends before the last arrival.
+    /// If no decision waits for an arrival, the total is the time of all decisions; the total never precedes
+    /// the last arrival.
     #[test]
     fn the_gpu_is_idle_only_if_nothing_is_pending(queue in queues(), seed in any::<u64>()) {
         let table = table();
@@ -82,7 +83,7 @@ proptest! {
         prop_assert!(table.profit(kernels, &row) <= best + 1e-12);
     }
 
-    /// A policy knows no other slices than the measured ones, or those of the model.
+    /// A policy uses only measured slices, or slices of the model.
     #[test]
     fn slices_are_those_that_may_be_chosen(queue in queues(), seed in any::<u64>()) {
         let table = table();
@@ -92,7 +93,7 @@ proptest! {
                     prop_assert!(kernels[0] <= kernels[1]);
                     let row = table.together(kernels).iter().find(|row| row.slices == slices).copied();
                     let row = row.expect("a measured size");
-                    // One ends each time; the other's blocks are rounded.
+                    // One kernel of a co-schedule ends each time; the blocks of the other are rounded.
                     let wrong = [0, 1].map(|at| (row.rates[at] * used.time - used.blocks[at] as f64).abs());
                     prop_assert!(wrong.iter().all(|wrong| *wrong <= 0.5 * used.count as f64 + 1e-6), "{used:?}");
                 }

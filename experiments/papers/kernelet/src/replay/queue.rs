@@ -18,16 +18,16 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// These instances. Those that arrive at the same time stay in their order.
+    /// A queue of these instances. Instances that arrive at the same time keep their order.
     pub fn new(arrivals: impl IntoIterator<Item = Arrival>) -> Self {
         let mut arrivals: Vec<Arrival> = arrivals.into_iter().collect();
         arrivals.sort_by(|one, other| one.time.total_cmp(&other.time));
         Queue { arrivals }
     }
 
-    /// This many instances of each kernel. Each kernel arrives by a Poisson process of its own, with gaps of `gap` milliseconds in the
-    /// mean; times count from the first arrival of all. Of equal times, as without a gap, the first instance of each kernel comes first, then
-    /// the second of each.
+    /// `instances` instances of each kernel. Each kernel arrives by a Poisson process of its own, with a mean gap of `gap` milliseconds;
+    /// times count from the earliest arrival. At equal times, as with a gap of 0, the first instance of each kernel comes first, then the
+    /// second of each.
     ///
     /// A seed gives the same times on every computer.
     pub fn poisson(kernels: &[usize], instances: usize, gap: f64, seed: u64) -> Self {
@@ -36,7 +36,7 @@ impl Queue {
         for &kernel in kernels {
             let mut time = 0.0;
             for number in 0..instances {
-                // The same logarithm everywhere, and never that of 0.
+                // `libm` gives the same logarithm on every computer; the argument is never 0.
                 time -= gap * libm::log(1.0 - random.unit());
                 arrivals.push((number, Arrival { time, kernel }));
             }

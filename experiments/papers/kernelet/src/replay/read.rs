@@ -36,18 +36,19 @@ impl Measured {
     /// The measurements in three CSV texts.
     ///
     /// - `kernels`: `kernel,blocks,rate,instructions_per_block,memory_fraction,uncoalesced_fraction,warps_per_block,threads,registers,`
-    ///   `shared,pur,mur,minimum_slice`. A row a kernel: blocks of an instance, blocks per millisecond alone on the whole GPU, and what
-    ///   [`Profile`] has; threads, registers and bytes of shared memory are those of a block.
-    /// - `pairs`: `first,second,slice_first,slice_second,rate_first,rate_second`. A row a size of slices, in blocks: blocks per millisecond
-    ///   of each while both run. Which kernel comes first does not matter. Every two different kernels need a row.
+    ///   `shared,pur,mur,minimum_slice`. One row per kernel: blocks of an instance, blocks per millisecond alone on the whole GPU, and the
+    ///   fields of [`Profile`]; threads, registers and bytes of shared memory are per block.
+    /// - `pairs`: `first,second,slice_first,slice_second,rate_first,rate_second`. One row per pair of slice sizes, in blocks: blocks per
+    ///   millisecond of each kernel while both run. The order of the two kernels does not matter. Every pair of different kernels needs a
+    ///   row.
     /// - `tails`: `first,second,both`. Milliseconds of two whole kernels in streams, `first` launched first, under the left-over policy.
     ///   Kernels that have no row do not overlap.
     ///
-    /// A kernel with itself need not be there: two instances share its rate then.
+    /// A pair of a kernel with itself may be absent: its two instances then share the kernel's rate.
     ///
     /// # Errors
-    /// All that is wrong, each with its line: a column that lacks, a cell that is no number or none of those it may be, a kernel or a size of
-    /// slices that is there twice, a kernel that `kernels` lacks (with the nearest name), two kernels that `pairs` lacks.
+    /// Every problem, each with its line: a missing column, a cell that is no number or has a value out of range, a duplicate kernel or
+    /// slice size, a kernel that `kernels` lacks (with the nearest name), a pair of kernels that `pairs` lacks.
     pub fn read(
         kernels: Source<'_>,
         pairs: Source<'_>,
@@ -60,7 +61,7 @@ impl Measured {
         let kernels = read.kernels(&table);
         let pairs = Table::read(pairs, PAIRS, &mut sources, &mut read.errors);
         let tails = tails.map(|tails| Table::read(tails, TAILS, &mut sources, &mut read.errors));
-        // Names would be unknown for want of the table that has them.
+        // Without the table of kernels, all names would be reported as unknown.
         if !read.errors.is_empty() {
             return Err(Box::new(Report::new(&read.errors, sources)));
         }
@@ -163,7 +164,7 @@ impl Reading {
             let shared = PairRates { slices: [kernel.blocks; 2], rates: [kernel.rate / 2.0; 2] };
             pairs.entry([place; 2]).or_insert_with(|| vec![shared]);
         }
-        // A misspelt name would lack in many of them.
+        // One misspelt name would be reported as missing in many pairs.
         if self.errors.is_empty() {
             self.all_are_there(&pairs, kernels, of_kernels);
         }

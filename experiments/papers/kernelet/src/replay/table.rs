@@ -10,7 +10,8 @@ use csv::StringRecord;
 pub struct Source<'a> {
     /// The name of the file.
     pub name: &'a str,
-    /// Its text. The first line has the names of the columns, in any order; further columns are left alone.
+    /// Text of the file. The first line has the names of the columns, in any order; unknown columns are
+    /// ignored.
     pub text: &'a str,
 }
 

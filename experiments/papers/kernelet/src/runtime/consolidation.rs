@@ -1,5 +1,5 @@
 //! Kernel consolidation (Ravi et al., HPDC 2011), the paper's BASE: whole kernels in the order of their arrival, each on a stream of its
-//! own. The next one gets the room that the one before leaves on the SMs, and there is none before its last
+//! own. The next kernel gets the room that the previous kernel leaves on the SMs, which exists only after the previous kernel's last
 //! block is placed.
 
 use counterpoint::component::Params;

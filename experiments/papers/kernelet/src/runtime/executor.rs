@@ -1,8 +1,8 @@
-//! Runs the queue: admits arrivals, asks for the next to run, and sends it slice by slice.
+//! Runs the queue: admits arrivals, requests the next decision, and sends its kernels slice by slice.
 //!
 //! A decision holds until one of its kernels has no blocks left to send, and arrivals meanwhile wait for the next one. Each kernel of a
-//! pair has a stream, and a slice is sent when the one before it on its stream has ended. The next decision's slices follow right behind
-//! the last ones: it is made when these have been sent, and not further ahead.
+//! pair has a stream, and a slice is sent when the one before it on its stream has ended. The slices of the next decision follow
+//! directly: that decision is made when the last slices of this one have been sent, and not earlier.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,13 +39,13 @@ pub(super) struct Share {
 pub(super) struct Decision {
     /// The kernels that run together: one or two.
     pub(super) shares: Vec<Share>,
-    /// Whether the next decision waits until all of it has ended.
+    /// Whether the next decision waits until all slices of this decision have ended.
     pub(super) waits: bool,
     pub(super) attributes: Attributes,
 }
 
 impl Decision {
-    /// All that is left of an instance in one launch.
+    /// A decision that sends all remaining blocks of an instance in one launch.
     pub(super) fn whole(place: usize, instance: &Instance) -> Self {
         let share = Share { place, slice: instance.left, streams: 1 };
         Decision { shares: vec![share], waits: true, attributes: Attributes::new() }
@@ -83,7 +83,7 @@ struct Executor<'d, 'a> {
     /// Commands of a stream that are under way at a time.
     ahead: usize,
     started: Vec<Started>,
-    /// For each stream, the slices in flight.
+    /// Slices in flight on each stream.
     streams: BTreeMap<u32, Vec<CommandId>>,
 }
 
@@ -93,7 +93,7 @@ struct Side {
     streams: Vec<u32>,
     /// The stream of its next slice.
     turn: usize,
-    /// Its first slice has been sent.
+    /// The first slice of this kernel has been sent.
     has_begun: bool,
 }
 
@@ -254,7 +254,7 @@ pub(super) async fn run<P: Policy>(driver: &mut Driver<'_>, policy: &P, run: Spa
     postlude(driver, run).await
 }
 
-/// A number with a fraction, as spans have it.
+/// A floating-point number as an attribute of a span.
 pub(super) fn real(value: f64) -> Attribute {
     Attribute::Text(format!("{value:.9}").into())
 }

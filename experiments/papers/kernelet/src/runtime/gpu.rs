@@ -59,7 +59,7 @@ pub(super) struct GpuParams {
 
 #[derive(Clone, Debug)]
 pub(super) struct Gpu {
-    /// The model's knowledge of it.
+    /// The model's description of the GPU.
     pub(super) machine: GpuDescription,
     /// The clock of its cycles, in Hz.
     pub(super) clock: f64,

@@ -1,5 +1,5 @@
-//! Kernelet: profiles of all kernels, and then always the pair that the Markov model says saves most time, in the slices that end
-//! together (Algorithm 1).
+//! Kernelet: profiles all kernels, and then always runs the pair that saves most time according to the Markov model, in slices
+//! that end together (Algorithm 1).
 
 use counterpoint::component::{Choice, Params};
 use counterpoint::host::{Driver, async_trait};

@@ -1,4 +1,4 @@
-//! Runtimes that run a queue of kernels: instances arrive, and each runtime decides which run next and in which slices.
+//! Runtimes that run a queue of kernels: instances arrive, and each runtime decides the next kernels and their slices.
 //!
 //! | runtime | decides |
 //! | --- | --- |
@@ -10,8 +10,8 @@
 //! | `slices` | always in the slices that it is given |
 //!
 //! The applications that run together are the kernels, each a launch of one kernel. Instances of a kernel write the same results into
-//! the same buffers, which are looked at when all have ended. A runtime is one file with its parameters and one line in the list;
-//! [`queued`] is their common part, and [`executor`] runs the queue.
+//! the same buffers, which are compared when all instances have ended. A runtime is one file with its parameters and one line in the
+//! list; [`queued`] is their common part, and [`executor`] runs the queue.
 
 mod executor;
 mod gpu;

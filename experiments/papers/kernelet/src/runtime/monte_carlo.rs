@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// An SM has four slots; kernels 0 and 1 need one of them, kernel 2 all.
+    /// An SM has four slots; a block of kernel 0 or 1 needs one slot, a block of kernel 2 all.
     fn by_chance() -> ByChance {
         let slots = |ctas| SmResources { threads: 32, ctas, registers: 0, shared: 0 };
         let offer = SmResources { threads: 1024, ..slots(4) };

@@ -84,7 +84,7 @@ struct ByRates {
     best: ByMeasurement,
     /// The kernels of the table.
     count: usize,
-    /// For each kernel of the queue, its place among those of the table.
+    /// Index in the table for each kernel of the queue.
     places: Vec<usize>,
 }
 

@@ -43,7 +43,7 @@ pub(super) struct Profiler<'p, 'd, 'a> {
     pub(super) params: &'p ProfilerParams,
     pub(super) driver: &'d mut Driver<'a>,
     pub(super) gpu: &'p Gpu,
-    /// The span that launches are parts of.
+    /// Parent span of the launches.
     pub(super) parent: SpanId,
 }
 

@@ -14,7 +14,7 @@ pub(super) struct Program {
     pub(super) name: String,
     /// The launch of all its blocks.
     pub(super) whole: LaunchStep,
-    /// The kernel that runs slices of it.
+    /// The twin of the kernel, which runs slices.
     twin: Arc<Kernel>,
     /// Results that are copied back when the queue is empty.
     pub(super) copy_out: Vec<Range>,

@@ -63,7 +63,7 @@ impl Queue {
         Queue { coming, pending: Vec::new() }
     }
 
-    /// Takes in the arrivals until now, and returns them.
+    /// Admits the arrivals until now, and returns them.
     pub(super) fn admit(&mut self, now: SimTime) -> &[Instance] {
         let before = self.pending.len();
         while let Some(instance) = self.coming.pop_if(|instance| instance.arrival <= now) {

@@ -1,5 +1,5 @@
 //! The common part of all runtimes of queues: kernels that run slices, and a run from prelude to postlude. A
-//! runtime has parameters, and a scheduler that it makes of them.
+//! runtime has parameters, from which it makes a scheduler.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -11,12 +11,12 @@ use crate::schedule::slices::{Fill, feasible, most};
 pub(super) struct Room {
     pub(super) sms: u32,
     pub(super) offer: SmResources,
-    /// Of a block of each kernel.
+    /// Resources that one block of each kernel needs.
     pub(super) demands: Vec<SmResources>,
 }
 
 impl Room {
-    /// On a GPU, for these kernels.
+    /// Resources of a GPU, and the demands of these kernels.
     pub(super) fn new(gpu: &Gpu, programs: &[Program]) -> Self {
         let demands = programs.iter().map(|program| gpu.demand(program)).collect();
         Room { sms: gpu.machine.sms, offer: gpu.machine.offer, demands }

@@ -1,5 +1,5 @@
-//! Slices of given sizes: the first two kernels that are pending run together, with the blocks on an SM that
-//! the file says. For measurements, and as a scheduler without a model.
+//! Slices of given sizes: the first two kernels that are pending run together, with the blocks per SM that
+//! the parameters state. For measurements, and as a scheduler without a model.
 
 use counterpoint::component::Params;
 use counterpoint::host::{Driver, async_trait};
@@ -118,7 +118,8 @@ mod tests {
 
     use super::*;
 
-    /// On two SMs of eight slots and 1024 threads; blocks of kernel 0 have two warps, those of kernel 1 six, those of kernel 2 all.
+    /// Two SMs of eight block slots and 1024 threads; a block of kernel 0 has two warps, a block of kernel 1
+    /// six, and a block of kernel 2 all.
     fn given(params: &str) -> Given {
         let params = testing::params::<SlicesParams>(&Families::default(), params);
         let of = |threads, ctas| SmResources { threads, ctas, registers: 0, shared: 0 };
@@ -137,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_first_two_kernels_share_sms_by_the_part_of_the_first_ones_warps() {
-        // These leave no room: 7 and 1 blocks on an SM, 6 and 2, 5 and 3, 4 and 4, 1 and 5.
+        // Splits that fill an SM: 7 and 1 blocks, 6 and 2, 5 and 3, 4 and 4, 1 and 5.
         let slices = |params: &str| decision(params, &[0, 0, 1, 1]).0;
         assert_eq!(slices("{}"), [(0, 12), (2, 4)]);
         assert_eq!(slices("{ part: 1 }"), [(0, 14), (2, 2)]);

@@ -1,18 +1,18 @@
-//! Instances that wait, as a replay has them: it chooses kernels, and here are the instances.
+//! Waiting instances for the replay's choices: a choice names kernels, and this module keeps their instances.
 
 use super::queue::Instance;
 use crate::replay::Pending;
 
 /// Instances by kernel.
 pub(super) struct Waiting {
-    /// For each place of an instance, its kernel.
+    /// Kernel of each instance, by the instance's index.
     kernels: Vec<usize>,
     /// The choices of a replay.
     pub(super) pending: Pending,
 }
 
 impl Waiting {
-    /// Of this many kernels. `kernel` gives that of an instance.
+    /// An empty set of waiting instances of `count` kernels. `kernel` gives the kernel of an instance.
     pub(super) fn new(instances: &[Instance], count: usize, kernel: impl Fn(&Instance) -> usize) -> Self {
         let kernels: Vec<usize> = instances.iter().map(kernel).collect();
         let mut pending = Pending::new(count);

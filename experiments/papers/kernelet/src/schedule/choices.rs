@@ -11,8 +11,8 @@ pub struct Choices {
     machine: GpuDescription,
     options: Options,
     profiles: Vec<Profile>,
-    /// By the places of two kernels, the first not behind the second. The other way round they would have the same profit but for rounding,
-    /// and it would decide which of their instances run.
+    /// Predictions by the indices of two kernels, the smaller index first. In the other order the profit would differ by rounding, and the
+    /// rounding would decide which instances run.
     predictions: BTreeMap<[usize; 2], Option<CoSchedule>>,
 }
 
@@ -22,13 +22,13 @@ impl Choices {
         Choices { machine, options, profiles, predictions: BTreeMap::new() }
     }
 
-    /// [`choose`](super::choose) among instances, each given by the place of its kernel. The result names
-    /// places of instances, the first ones of a kernel.
+    /// [`choose`](super::choose) among instances, each given by the index of its kernel. The result names indices of instances, the first
+    /// instances of a kernel.
     ///
     /// # Errors
     /// As [`choose`](super::choose).
     pub fn choose(&mut self, instances: &[usize]) -> Result<Option<CoSchedule>, Unsolvable> {
-        // Two instances of a kernel represent all of them: further ones add no other pair.
+        // Two instances of a kernel suffice: further instances add no other pair.
         let mut seen = vec![0; self.profiles.len()];
         let mut is_needed = |place: &usize| {
             let seen: &mut u32 = &mut seen[instances[*place]];
@@ -81,7 +81,7 @@ mod tests {
     use crate::model::Memory;
     use counterpoint::messages::launch::SmResources;
 
-    /// Of two kernels with odd numbers, so that sums are rounded.
+    /// Choices between two kernels with odd values, so that sums are rounded.
     fn choices() -> Choices {
         let resources = SmResources { threads: 192, ctas: 1, registers: 0, shared: 0 };
         let computes = Profile {

@@ -20,12 +20,12 @@ const fn memory(latency: f64, slope: f64, bytes_per_second: f64, clock: f64) -> 
 /// A card of Table 2 as the model knows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Card {
-    /// The paper's description of it.
+    /// The paper's description of the card.
     pub gpu: paper::Gpu,
     /// The clock of the model's cycles, in Hz.
     pub clock: f64,
-    /// The scheduler's knowledge of it. Latency and slope are fitted to the IPC of the paper's kernels alone
-    /// on the machine of the same name (example `fit`).
+    /// The scheduler's description of the card. Latency and slope are fitted to the IPC of the paper's
+    /// kernels alone on the machine of the same name (example `fit`).
     pub machine: GpuDescription,
 }
 
@@ -47,7 +47,7 @@ impl Card {
     /// The card of this name, in letters of any size.
     ///
     /// # Errors
-    /// A sentence with the names that there are.
+    /// A sentence with the known names.
     pub fn named(name: &str) -> Result<Card, String> {
         let found =
             [Card::C2050, Card::GTX680].into_iter().find(|card| card.gpu.name.eq_ignore_ascii_case(name));
@@ -59,7 +59,7 @@ impl Card {
         f64::from(self.machine.sms) * self.clock
     }
 
-    /// The paper's thresholds for it, and all else as usual.
+    /// Options with the paper's thresholds for this card, and defaults otherwise.
     pub fn options(&self) -> Options {
         let thresholds = Thresholds { pur: self.gpu.alpha_p, mur: self.gpu.alpha_m };
         Options { thresholds, ..Options::default() }
@@ -73,7 +73,8 @@ pub struct GpuDescription {
     pub sms: u32,
     /// Warp schedulers of an SM that issue a warp's instruction per cycle each.
     pub schedulers: u32,
-    /// Warp instructions per cycle that an SM issues at most: PUR is measured against it. The model does not know it.
+    /// Warp instructions per cycle that an SM issues at most: PUR is relative to this value. The model does
+    /// not use it.
     pub peak_ipc: f64,
     /// Resources of an SM for blocks.
     pub offer: SmResources,
@@ -99,7 +100,7 @@ impl GpuDescription {
         GpuDescription { sms, schedulers, peak_ipc, offer, memory }
     }
 
-    /// An SM of it.
+    /// An SM of this GPU.
     pub const fn sm(&self) -> Sm {
         Sm { schedulers: self.schedulers, memory: self.memory }
     }

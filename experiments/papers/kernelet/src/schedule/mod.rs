@@ -1,10 +1,10 @@
-//! The scheduler's arithmetic: which two of the waiting kernels run together next, and in which slices (Algorithm 1,
-//! `FindCoSchedule`). It knows no time, and no launch.
+//! The scheduler's arithmetic chooses the two waiting kernels that run together next, and their slices (Algorithm 1,
+//! `FindCoSchedule`). The arithmetic knows no time and no launch.
 //!
-//! All pairs of kernels that fit on an SM are pruned by the use of each alone. The Markov model predicts the
-//! others: each in the slices that end together, and the pair that saves most time is chosen. With blocks as
-//! units all 28 pairs of eight kernels take 4 to 40 ms as tests are built; with warps as units the 18 that
-//! are not pruned take 2 s on a C2050, without uncoalesced accesses.
+//! Pairs of kernels that fit on an SM are pruned by the utilisation of each kernel alone. The Markov model predicts
+//! the others: each in slices that end together, and the pair that saves most time is chosen. With blocks as units
+//! all 28 pairs of eight kernels take 4 to 40 ms as tests are built; with warps as units the 18 that are not pruned
+//! take 2 s on a C2050, without uncoalesced accesses.
 
 mod choices;
 mod machine;
@@ -56,15 +56,16 @@ pub struct Options {
 /// Two kernels and their slices. The slices stay the same until one of the kernels has no blocks left; its last slice may be shorter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoSchedule {
-    /// The place of the first kernel in those to choose from.
+    /// Index of the first kernel among the candidates.
     pub first: usize,
-    /// The place of the second one, behind the first.
+    /// Index of the second kernel, higher than the first.
     pub second: usize,
     /// Blocks of a slice of each on all SMs: multiples of the number of SMs.
     pub slices: [u32; 2],
     /// `cIPC`: warp instructions per cycle of each on an SM, together.
     pub predicted: [f64; 2],
-    /// `CP`: the time that is saved, in that of one after the other. Below 0 if the pair is slower together.
+    /// `CP`: the saved fraction of the time that the kernels take one after the other. Below 0 if the pair is slower
+    /// together.
     pub profit: f64,
 }
 
@@ -81,18 +82,19 @@ impl Default for Options {
 
 /// The co-scheduling profit of kernels with these IPCs, each alone and all together (Eq. 1): `1 - 1 / sum(cIPC / IPC)`.
 ///
-/// It is the time saved in that of one after the other, if all end together. Each kernel alone has all the
-/// blocks that the SM can hold, not only those that it has together with others.
+/// The profit is the saved fraction of the time that the kernels take one after the other, if all end together. A
+/// kernel alone has all the blocks that the SM can hold, not only the blocks that it has beside others.
 pub fn profit<const N: usize>(alone: [f64; N], together: [f64; N]) -> f64 {
     let speeds = together.iter().zip(&alone).map(|(together, alone)| together / alone);
     1.0 - 1.0 / speeds.sum::<f64>()
 }
 
-/// The pair of kernels with the highest profit, of those that are not pruned; of equal ones the first. `None` if there are fewer than two, or
-/// no two of them fit on an SM in their smallest slices.
+/// The pair of kernels with the highest profit, of those that are not pruned; of equal ones the first. `None` if
+/// there are fewer than two, or no two kernels fit on an SM in their smallest slices.
 ///
 /// # Errors
-/// If a kernel has a fraction that is none, or a chain has too many states for the [`Unit`], or several steady states.
+/// If a fraction of a kernel is not in 0 to 1, or a chain has too many states for the [`Unit`], or several steady
+/// states.
 ///
 /// ```
 /// use counterpoint_kernelet::model::Memory;
@@ -148,7 +150,7 @@ fn choose_by(
 
 /// Two kernels in their balanced slices, as places 0 and 1. `None` if they do not fit on an SM in their smallest slices.
 ///
-/// It depends on the two profiles only: a runtime that has many instances of few kernels can keep it.
+/// The prediction depends on the two profiles only: a runtime with many instances of few kernels can cache it.
 ///
 /// # Errors
 /// As [`choose`].
@@ -190,7 +192,7 @@ fn feasible(kernels: [&Profile; 2], machine: &GpuDescription, options: &Options)
 }
 
 impl Profile {
-    /// The IPC on an SM that holds as many blocks of the kernel as fit.
+    /// IPC of an SM that holds the largest number of the kernel's blocks that fits.
     ///
     /// # Errors
     /// As [`choose`].

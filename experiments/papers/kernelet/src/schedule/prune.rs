@@ -37,10 +37,10 @@ impl Thresholds {
         (first.pur - second.pur).abs() < self.pur && (first.mur - second.mur).abs() < self.mur
     }
 
-    /// Of pairs of kernels, by their places, those that are left. If none is, the thresholds are lowered, by [`LOWERED`] each time,
-    /// until one is.
+    /// Pairs of kernels, by their indices, that remain after pruning. If none remains, the thresholds are lowered, by [`LOWERED`]
+    /// each time, until one does.
     ///
-    /// The paper increases them then, which prunes more.
+    /// The paper increases the thresholds instead, which prunes more.
     pub fn prune(&self, kernels: &[Use], pairs: &[[usize; 2]]) -> Vec<[usize; 2]> {
         let left = |thresholds: Thresholds| -> Vec<[usize; 2]> {
             let stays = |&[first, second]: &[usize; 2]| !thresholds.prunes(&kernels[first], &kernels[second]);
@@ -55,7 +55,7 @@ impl Thresholds {
     }
 }
 
-/// All pairs of this many kernels: `N (N - 1) / 2`.
+/// All pairs of `kernels` kernels: `N (N - 1) / 2`.
 pub fn pairs(kernels: usize) -> Vec<[usize; 2]> {
     (0..kernels).flat_map(|first| (first + 1..kernels).map(move |second| [first, second])).collect()
 }
@@ -143,7 +143,7 @@ mod tests {
         let kernels =
             [Use { pur: 0.5, mur: 0.05 }, Use { pur: 0.6, mur: 0.06 }, Use { pur: 0.95, mur: 0.07 }];
         let high = Thresholds { pur: 1.0, mur: 1.0 };
-        // At half of them still none; at a quarter those that are more than 0.25 apart.
+        // At half the thresholds no pair remains; at a quarter, pairs that are more than 0.25 apart remain.
         assert_eq!(high.prune(&kernels, &pairs(3)), [[0, 2], [1, 2]]);
     }
 

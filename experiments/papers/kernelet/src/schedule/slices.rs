@@ -20,13 +20,13 @@ pub struct Sliced {
 /// The slices of two kernels that are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fill {
-    /// Those beside which an SM has no room for another block of either kernel.
+    /// Candidates that leave an SM no room for another block of either kernel.
     ///
     /// The paper evaluates "slice ratios", and wants slices "tuned for GPU utilization". Eq. 8 has a difference of times, not of ratios:
     /// with fewer warps both times are shorter, and so is the difference. It would leave SMs half empty.
     #[default]
     Full,
-    /// All that fit: Eq. 8 to the letter.
+    /// All candidates that fit: Eq. 8 to the letter.
     Any,
 }
 
@@ -40,7 +40,7 @@ pub fn overhead(sliced: f64, unsliced: f64) -> f64 {
     sliced / unsliced - 1.0
 }
 
-/// The smallest slice that costs no more than this ([`OVERHEAD`]). `None` if all cost more.
+/// The smallest slice whose overhead is at most `limit` ([`OVERHEAD`]). `None` if all cost more.
 pub fn minimum(measured: &[Sliced], unsliced: f64, limit: f64) -> Option<u32> {
     let cheap = measured.iter().filter(|sliced| overhead(sliced.time, unsliced) <= limit);
     cheap.map(|sliced| sliced.blocks).min()
@@ -93,10 +93,10 @@ pub struct Candidate {
     pub warps: [u32; 2],
 }
 
-/// The place of the candidate with the smallest difference of times (Eq. 8).
+/// Index of the candidate with the smallest difference of times (Eq. 8).
 ///
-/// Where differences are equal but for rounding, more warps win, then the more even ones, and then the first. Of two instances of one
-/// kernel all candidates are equal: the model has the IPC in proportion to the warps.
+/// Where differences are equal but for rounding, more warps win, then the more even split, and then the first candidate. Of two
+/// instances of one kernel all candidates are equal: the model has the IPC in proportion to the warps.
 pub fn balanced(candidates: &[Candidate]) -> Option<usize> {
     (0..candidates.len()).reduce(|best, at| if candidates[at].beats(&candidates[best]) { at } else { best })
 }

@@ -132,7 +132,8 @@ fn one_kernel_is_no_pair() {
     assert_eq!(choose(&[computes, large], &MACHINE, &Options::default()).unwrap(), None, "it does not fit");
 }
 
-/// The pair that pruning would leave does not fit: the other one, of kernels that are alike, is better than none.
+/// The pair that pruning would leave does not fit on an SM: the other pair, of similar kernels, is better
+/// than none.
 #[test]
 fn pairs_that_do_not_fit_leave_room_for_those_that_are_alike() {
     let [computes, loads] = complementary();

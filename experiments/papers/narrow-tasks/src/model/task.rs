@@ -31,8 +31,7 @@ impl Tasks {
         Ok(bytes.rev().fold(0, |word, &byte| word << 8 | u64::from(byte)))
     }
 
-    /// Executes the task whose entry lies at an address. Gives its demand, and the warps of each of its
-    /// blocks.
+    /// Executes the task whose entry is at an address. Returns the task's demand, and the warps of each of its blocks.
     pub(super) fn execute(
         &mut self,
         entry: u64,
@@ -64,8 +63,8 @@ impl Tasks {
     }
 }
 
-/// The task function at a position of the table of a module, behind a kernel which calls it as resident kernels do: with the number of
-/// the thread in the task, the shape of the task, a barrier, the block's memory, and where its arguments lie (`TaskFunction` in
+/// The task function at a position of the table of a module, behind a kernel which calls it as resident kernels do: with the number of the
+/// thread in the task, the shape of the task, a barrier, the block's memory, and the address of its arguments (`TaskFunction` in
 /// `experiments/applications/tasks.h`). The kernel takes that address and the number of blocks.
 fn kernel(resident: &Kernel, function: u32) -> Result<Arc<Kernel>, Fault> {
     let functions = resident.functions_in(FUNCTIONS).unwrap_or_default();

@@ -1,8 +1,9 @@
 //! Narrow tasks in batches of one launch each: the inputs of a batch are copied to the GPU, the kernel does
-//! the tasks, and their results are copied back. Nothing of the next batch is sent before. Everything else is
-//! done as the runtime `serial` does it.
+//! the tasks, and their results are copied back. The next batch is sent only after that. The runtime `serial`
+//! does everything else.
 //!
-//! Nobody knows that a task has ended before the whole batch has: that is the latency of each.
+//! The end of a task is known only when the whole batch has ended: the latency of each task is that of its
+//! batch.
 
 use counterpoint::host::program::{BufferId, DEFAULT_STREAM, LaunchStep, Range, Step, Task};
 use counterpoint::host::{Driver, Sender, Sends, Walks, async_trait, phases};
@@ -24,7 +25,7 @@ pub(super) struct Batch {
 /// A runtime whose kernel does tasks in batches.
 #[async_trait(?Send)]
 pub(super) trait DoesBatches {
-    /// Tasks of a step in a batch; 0 are all of them.
+    /// Number of tasks of a step in a batch; 0 means all.
     fn size(&self, step: &[Task]) -> u32;
 
     /// The times at which inputs and results of tasks are copied.

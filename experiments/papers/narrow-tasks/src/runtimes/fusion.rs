@@ -1,14 +1,13 @@
 //! Static fusion (Yeh et al., PPoPP 2017, section 6.3): many narrow tasks are one kernel, each of whose
 //! blocks is a task.
 //!
-//! The kernel (`cuda/fusion.h`) is part of the application's module. All its blocks have as many threads, and
-//! each has as many registers and as much shared memory as the largest task needs: a small task leaves the
-//! rest of its block idle. The kernel ends with its longest task, so a task's latency is the kernel's,
-//! however short it is itself.
+//! The kernel (`cuda/fusion.h`) is part of the application's module. All blocks have the threads, registers and shared memory that
+//! the largest task needs: a small task leaves the rest of its block idle. The kernel ends with its longest task, so a task's
+//! latency is the kernel's, however short it is itself.
 //!
-//! A block executes a task with all its threads, as the paper's sub-tasks of 256 threads do: a task that was written for any number
-//! of threads and blocks does its work in one block then. With `threads: 0` each block of a task is one of the kernel's, with the
-//! threads that the task was given.
+//! A block executes a task with all its threads, as the paper's sub-tasks of 256 threads do: a task written for any number of
+//! threads and blocks then does its work in one block. With `threads: 0` each block of a task is a block of the kernel, with the
+//! task's own number of threads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

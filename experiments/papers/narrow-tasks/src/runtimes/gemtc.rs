@@ -6,8 +6,8 @@
 //! and the results are copied back: a batch takes as long as its longest task.
 //!
 //! Neither paper says how many tasks a batch has. GeMTC's own host collects 100 before it sends them; Pagoda's paper says that a batch has
-//! a fixed number of threads in all (section 6.3), and its tasks have 128. Its Fig. 6, where times grow with the number of tasks from
-//! 128 on, knows no larger batch.
+//! a fixed number of threads in all (section 6.3), and its tasks have 128. Fig. 6 of that paper, where times grow with the number of tasks
+//! from 128 on, shows no larger batch.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -190,7 +190,7 @@ impl DoesBatches for Gemtc {
         Ok(Batch { queue, bytes, launch })
     }
 
-    /// All tasks are in the list of finished ones, each once.
+    /// Checks that the list of finished tasks has every task once.
     async fn check(
         &self,
         driver: &mut Driver<'_>,

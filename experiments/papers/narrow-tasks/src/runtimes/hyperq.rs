@@ -83,7 +83,7 @@ impl Walks for Tasks<'_> {
 
     async fn group(&mut self, driver: &mut Driver<'_>, group: &Step) -> Result<bool, Fault> {
         let Step::Tasks(tasks) = group else { return Ok(false) };
-        // Stream 0 is the default one, for which all others wait. Earlier commands are on it.
+        // Stream 0 is the default stream, for which all others wait. Earlier commands are on stream 0.
         driver.drain().await?;
         let (streams, parent) = (1..self.params.streams + 1, self.parent);
         if self.params.copies == Copies::Apart {

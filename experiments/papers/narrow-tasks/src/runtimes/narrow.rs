@@ -43,10 +43,10 @@ pub(super) fn key(launch: &LaunchStep) -> Key {
     (Arc::clone(&launch.code), launch.device)
 }
 
-/// The module and the device of the tasks of a step; nothing if it has none.
+/// The module and the device of the tasks of a step; `None` if the step has none.
 ///
 /// # Errors
-/// If they are of several: the kernel that takes them is part of one.
+/// If the tasks are of several modules or devices: the kernel that takes them is part of one.
 pub(super) fn key_of(tasks: &[Task]) -> Result<Option<Key>, Fault> {
     let mut keys = tasks.iter().map(|task| key(&task.launch));
     let Some(first) = keys.next() else { return Ok(None) };
@@ -136,10 +136,10 @@ pub(super) fn add_kernel(application: &mut Application, key: &Key, kernel: &Arc<
     }
 }
 
-/// A kernel that has been put into the module of an application, and the buffers that it has been given.
+/// A resident kernel in the module of an application, and the buffers that were added for it.
 ///
 /// # Errors
-/// If they are not there.
+/// If the kernel or a buffer is missing.
 pub(super) fn find<const N: usize>(
     application: &Application,
     key: &Key,
@@ -159,14 +159,14 @@ pub(super) fn find<const N: usize>(
     Ok((Arc::clone(found), places))
 }
 
-/// Refuses a task that cannot lie in memory for a kernel.
+/// Refuses a task whose descriptor does not fit into an entry.
 pub(super) fn check(task: &Task, kernel: &Kernel) -> Result<(), Fault> {
     let name = task.launch.kernel.name();
     let fits = entry::function(kernel, name).and_then(|_| entry::check_arguments(task));
     fits.map_err(|error| Fault::new(format!("task `{name}`: {error}")))
 }
 
-/// A task that asks for so much, as a kernel finds it in memory that takes it from there.
+/// Descriptor of a task with this demand, in the form in which a resident kernel reads it from memory.
 pub(super) fn queued(
     driver: &Driver<'_>,
     kernel: &Kernel,
@@ -192,10 +192,11 @@ pub(super) fn most_blocks(
     most.min(fit(sm.registers, registers * threads)).min(fit(sm.shared, kernel.shared_bytes() + dynamic))
 }
 
-/// Blocks of a resident kernel on each SM: as many as are wanted, or, with 0, as many as it holds ([`most_blocks`]).
+/// Blocks of a resident kernel on each SM: the requested number, or for 0 the largest number that fits
+/// ([`most_blocks`]).
 ///
 /// # Errors
-/// If it does not hold them.
+/// If the SM does not hold the requested number.
 pub(super) fn blocks(
     kernel: &Kernel,
     sm: SmResources,
@@ -220,7 +221,7 @@ pub(super) fn blocks(
     Ok(if wanted == 0 { most } else { wanted })
 }
 
-/// Copies inputs or results of tasks in streams that take turns, and waits for it.
+/// Copies inputs or results of tasks in streams that take turns, and waits for the copies.
 ///
 /// # Errors
 /// If a buffer has been freed.
@@ -247,7 +248,7 @@ pub(super) async fn copy_all(
     Ok(())
 }
 
-/// Copies a part of a buffer and waits for it.
+/// Copies a part of a buffer and waits for the copy.
 ///
 /// # Errors
 /// If the buffer has been freed.

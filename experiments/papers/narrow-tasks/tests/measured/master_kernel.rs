@@ -17,8 +17,8 @@ use counterpoint_tests::probe::{Configured, MODEL, STEPPED, cycles};
 
 use super::{Resident, amount, block};
 
-/// The work of a task: each warp keeps its clock at the beginning and at its store. Its arguments are the
-/// places of the clocks and of the stop word or 0, from the arguments on.
+/// The work of a task: each warp keeps its clock at the beginning and at its store. The arguments are the offsets of the clocks and of the
+/// stop word or 0, relative to the arguments.
 const TASK: &str = "{
 .reg .pred %p<4>;
 .reg .b32 %r<8>;
@@ -46,7 +46,7 @@ st.v2.u32 [%rd5], {%r1, %r7};
 END:
 ret;
 }";
-/// Instructions of a warp of it that does not stop, by the lines above: `st` behind the first jump is passed by.
+/// Instructions of a warp that does not write the stop word, counted in the lines above: the jump skips the `st` after it.
 const TASK_INSTRUCTIONS: f64 = 17.0;
 
 #[derive(Clone, Copy)]
@@ -62,19 +62,19 @@ fn task(demand: Demand) -> Entry {
     Entry { state: ENABLED, demand, stops: false }
 }
 
-/// Nothing to schedule, but a state.
+/// An entry in a given state.
 fn in_state(state: State) -> Entry {
     Entry { state, ..task(ONE) }
 }
 
 /// Observations of a MasterKernel. Times are in cycles, of the arrival of a store at the L2.
 struct Seen {
-    /// For each row, when the scheduler warp took the task and when its entry was freed.
+    /// Times at which the scheduler warp took the task of each row, and at which its entry was freed.
     taken: BTreeMap<u32, f64>,
     freed: BTreeMap<u32, f64>,
-    /// For each row, when it was made a task that may be scheduled.
+    /// Time at which the task of each row was enabled.
     enabled: BTreeMap<u32, f64>,
-    /// For each row and warp in the task, the clock at the beginning and at the store, and when that arrived.
+    /// Clock of each warp, by row and warp of the task: at its beginning, at its store, and at the arrival of the store.
     ran: BTreeMap<(u32, u32), [f64; 3]>,
     /// Instructions of the scheduler warp, and of the first executor warp.
     scheduler: f64,
@@ -94,7 +94,7 @@ fn run(executors: u32, rows: u32, entries: &[(u32, Entry)]) -> Seen {
     run_kernel(MASTER_KERNEL, executors, rows, entries)
 }
 
-/// The same with either MasterKernel.
+/// Runs entries on either MasterKernel.
 fn run_kernel(kernel: &str, executors: u32, rows: u32, entries: &[(u32, Entry)]) -> Seen {
     let (shape, pool) = (Shape { columns: 1, rows }, 32 << 10);
     let last = (rows - 1, Entry { stops: true, ..task(ONE) });
@@ -177,14 +177,14 @@ fn seen(summary: &RunSummary, shape: Shape, clocks: u64, stop: u64) -> Seen {
 }
 
 impl Seen {
-    /// From the scheduler warp's store that it takes the task of a row to that for another row.
+    /// Time from the scheduler warp's store that takes the task of one row to its store for another row.
     fn gap(&self, from: u32, to: u32) -> f64 {
         self.taken[&to] - self.taken[&from]
     }
 }
 
-/// Executor warps of the blocks that are measured: few, whose polls hardly take turns from the scheduler warp, and where tasks follow each
-/// other as many as these keep busy.
+/// Executor warps of the measured blocks: few, so that their polls hardly take issue slots from the scheduler warp; and, where tasks
+/// follow each other, the number that the tasks keep busy.
 const FEW: u32 = 4;
 const ENOUGH: u32 = 8;
 /// The places of consecutive tasks; the first of them waits for bytes that no cache holds yet.
@@ -201,13 +201,13 @@ fn between(demand: Demand) -> f64 {
     run(ENOUGH, 32, &tasks).gap(ROW, ROW + 1)
 }
 
-/// Asserts that a cost of the model equals the measurement, to a part of it.
+/// Asserts that a cost of the model equals the measurement within a relative tolerance.
 #[track_caller]
 fn costs(name: &str, found: f64, tolerance: f64) {
     super::costs(&format!("pagoda.{name}"), found, tolerance);
 }
 
-/// A look at a row, and the work at one whose task may be scheduled, in a block with `executors` executors.
+/// Time of inspecting a row, and of scheduling the task of a row, in a block with `executors` executors.
 fn look_and_one(executors: u32) -> [f64; 2] {
     let seen = run(executors, 32, &[8, ROW, ROW + 1, 20].map(|row| (row, task(ONE))));
     let one = seen.gap(ROW, ROW + 1);
@@ -215,8 +215,8 @@ fn look_and_one(executors: u32) -> [f64; 2] {
     [look, one - look]
 }
 
-/// An executor's turn around its slot while it has nothing to do: its cycles and its instructions. The scheduler warp looks at rows that
-/// wait, and leaves shared memory alone.
+/// Cycles and instructions of one polling round of an idle executor. The scheduler warp polls waiting rows, and does not access shared
+/// memory.
 fn poll() -> [f64; 2] {
     let [few, many] = [2, 30].map(|waiting| {
         let rows: Vec<_> = (0..waiting).map(|row| (row, behind(30))).collect();
@@ -247,7 +247,7 @@ fn a_sweep_takes_what_the_model_has() {
 
 #[test]
 fn a_sweep_by_lanes_takes_what_the_model_has() {
-    // In each sweep one task is enabled, and the one is scheduled that was enabled in the sweep before.
+    // Each sweep enables one task, and schedules the task that the previous sweep enabled.
     let chain = |row: u32| if row == 0 { in_state(PRESENT) } else { behind(row - 1) };
     let mut rows: Vec<_> = (0..12).map(|row| (row, chain(row))).collect();
     rows.extend([(31, Entry { stops: true, ..behind(11) }), (30, behind(31))]);
@@ -278,10 +278,10 @@ fn scheduling_takes_what_the_model_has() {
     // Tasks of the benchmarks have some KiB. Memory of the task before has come back; smaller pieces, deeper in the tree, take longer.
     let memory = (of(2, 8 << 10, false) - schedule) / 2.0 - take - place;
     costs("memory", memory, 0.05);
-    // With both, each is taken in turn.
+    // With both, memory and barrier are allocated for each block in turn.
     let both = of(2, 8 << 10, true);
     assert!((both / (schedule + 2.0 * (memory + 2.0 * take + place)) - 1.0).abs() < 0.05, "{both}");
-    // All warps of a block are placed at once.
+    // All four warps of a block are placed at once.
     let wide = between(Demand { warps: 4, ..ONE }) - look;
     assert!((wide / one - 1.0).abs() < 0.02, "{wide} {one}");
 }
@@ -306,7 +306,7 @@ fn executors_take_what_the_model_has() {
     let acknowledged = Configured::of(MODEL, &[]).number("gpu.model", "costs.global");
     let end = mean(&|row| seen.freed[&row] - seen.ran[&(row, 0)][1]) - acknowledged;
     costs("end", end, 0.03);
-    // One executor, with more tasks to do: its instructions besides its turns around the slot.
+    // One executor with few and with many tasks: the difference gives its instructions per task, without its polling rounds.
     let [few, many] = [3, 13].map(|count| {
         let tasks: Vec<_> = (0..count).map(|number| (2 * number + 1, task(ONE))).collect();
         run(1, 32, &tasks)

@@ -77,7 +77,7 @@ fn cost_of(name: &str) -> f64 {
     Configured::with(&registry(), MODEL, &[]).number("gpu.model", &format!("state_machines.{name}"))
 }
 
-/// Asserts that a cost of the model equals the measurement, to a part of it.
+/// Asserts that a cost of the model equals the measurement within a relative tolerance.
 #[track_caller]
 fn costs(name: &str, found: f64, tolerance: f64) {
     let known = cost_of(name);

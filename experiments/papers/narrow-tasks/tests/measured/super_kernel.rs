@@ -37,7 +37,7 @@ st.u32 [%rd6], %r3;
 ret;
 }";
 
-/// One hold of the lock. Times are in cycles, of the arrival at the L2.
+/// One hold of the lock. Times are in cycles, taken at the arrival at the L2.
 struct Hold {
     taken: f64,
     released: f64,
@@ -61,7 +61,7 @@ fn run(machine: &str, blocks: u32, tasks: u32, of: u32) -> RunSummary {
     run_on(machine, &[], blocks, tasks, of)
 }
 
-/// The same on a machine with settings.
+/// Runs the SuperKernel on a machine with settings.
 fn run_on(machine: &str, sets: &[&str], blocks: u32, tasks: u32, of: u32) -> RunSummary {
     // The queue, its tasks, the bytes that each block of a task reads and writes, and the list of finished
     // tasks.
@@ -124,7 +124,7 @@ fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Asserts that a cost of the model equals the measurement, to a part of it.
+/// Asserts that a cost of the model equals the measurement within a relative tolerance.
 #[track_caller]
 fn costs(name: &str, found: f64, tolerance: f64) {
     super::costs(&format!("gemtc.{name}"), found, tolerance);
@@ -142,7 +142,7 @@ fn the_lock_takes_what_the_model_has() {
     let behind = |pair: &[Hold]| (pair[0].counter == DONE).then(|| pair[1].taken - pair[0].released);
     costs("again", mean(holds.windows(2).filter_map(behind)), 0.0);
     costs("end", cycles(block.end) - holds.last().unwrap().released, 0.0);
-    // Of two blocks one waits.
+    // One of two blocks waits.
     let two = self::holds(&run(STEPPED, 2, 4, 1));
     let between = two.iter().flat_map(|hold| hold.looks.windows(2).map(|pair| pair[1] - pair[0]));
     costs("spin", mean(between), 0.01);
@@ -163,7 +163,7 @@ fn what_is_around_a_task_takes_what_the_model_has() {
 
 #[test]
 fn a_look_at_the_lock_has_the_instructions_that_the_model_has() {
-    // The same blocks do the same tasks and look more often where they are on as many SMs.
+    // Sixteen blocks do the same tasks on one SM and on 16 SMs, where they poll the lock more often.
     let [one, many] = [1, 16].map(|sms| {
         let summary = run_on(STEPPED, &[&format!("gpu.sms={sms}")], 16, 32, 1);
         let start = block(&summary).start;
@@ -177,7 +177,7 @@ fn a_look_at_the_lock_has_the_instructions_that_the_model_has() {
     costs("spin_instructions", (many[0] - one[0]) / (many[1] - one[1]), 0.02);
 }
 
-/// So many blocks take as long as where SMs are stepped.
+/// Given numbers of blocks take the time that they take on stepped SMs.
 fn assert_crowds(crowds: &[u32]) {
     for &blocks in crowds {
         let [model, stepped] =

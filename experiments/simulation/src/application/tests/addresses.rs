@@ -85,7 +85,7 @@ fn what_lies_at_the_same_addresses_is_named() {
         text.contains("the constants of `k` and the variables of `k` lie at the same addresses"),
         "{text}"
     );
-    // What lies behind each other, or on another device, does not.
+    // Buffers at adjacent addresses, or on different devices, do not overlap.
     loaded(&YAML.replace("elements: 3 }", "elements: 3, address: 0x10200 }")).unwrap();
     loaded(&YAML.replace("elements: 3 }", "elements: 3, address: 0x10000, device: 1 }")).unwrap();
 }

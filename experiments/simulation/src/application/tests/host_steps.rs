@@ -54,7 +54,7 @@ fn rows_lie_apart_on_either_side() {
     let line = "  - copy_in: { buffer: a, element: 1, elements: 2, rows: 2, pitch: 4, host_pitch: 3, host_element: 0 }\n";
     let (device, host) = (rows(A, 4, 8, 2, 16), rows(A, 0, 8, 2, 12));
     assert_eq!(moved(line), (Moved::Copy { direction: Direction::HostToDevice, host, device }, 0));
-    // On the host they lie as on the device, and one behind the other, unless the file says otherwise.
+    // Rows on the host have the layout of the device, and are contiguous, unless the file states a pitch.
     let line = "  - copy_out: { buffer: a, elements: 2, rows: 3 }\n";
     let dense = rows(A, 0, 8, 3, 8);
     let copy = Moved::Copy { direction: Direction::DeviceToHost, host: dense, device: dense };

@@ -227,7 +227,7 @@ fn what_was_freed_can_be_neither_copied_nor_freed_again() {
     let message = |line: u32, column: u32, name: &str| {
         format!("x/app.yaml:{line}:{column}: error: `{name}` has been freed before")
     };
-    // Three swaps before: `a` lies where `b` lay, and is copied out.
+    // Three swaps precede: `a` has the memory of `b`, and is copied out.
     assert_eq!(freeing("  - free: b\n"), Vec::<String>::new());
     assert_eq!(freeing("  - free: a\n"), [message(23, 12, "a")]);
     assert_eq!(freeing("  - free: b\n  - free: b\n"), [message(23, 11, "b")]);

@@ -138,7 +138,7 @@ fn who_waits_too_early_would_not_wait() {
         ))
     };
     assert_eq!(problems(&early("", "  ")), ["x/app.yaml:14:20: error: `e` is recorded only after this"]);
-    // From the second round on, the event has been recorded.
+    // From the second round of the loop on, the event has been recorded.
     assert!(loaded(&early("  - repeat: 2\n    do:\n", "      "), &[]).is_ok());
     let before = with(&format!("  - synchronize: s\n  - {LAUNCH}, stream: s }}\n"));
     let message = "x/app.yaml:14:18: error: nothing has been sent on the stream `s` before";

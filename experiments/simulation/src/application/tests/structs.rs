@@ -124,7 +124,7 @@ fn mistakes_are_told_by_the_kernel_and_the_file() {
         let text = arguments(told, open, three, "1, 1").expect_err(told);
         assert!(text.contains(message), "{told}: {text}");
     }
-    // Nothing is loaded from fixed places of it, or more than its loads tell.
+    // The structure has no load at a fixed offset, or a size beyond what its loads show.
     let source = PTX.replace("ld.param.f32 %f2, [three+8];", "ld.param.v2.f32 {%f2, %f3}, [three+6];");
     assert!(source.contains("[three+6]"));
     let yaml = YAML.replace("ARGUMENTS", &format!("[1, 2, 3], {OPEN}, {three}, 1, 1"));

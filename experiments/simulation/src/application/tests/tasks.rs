@@ -144,7 +144,7 @@ fn a_round_has_values_of_its_own() {
     let behind =
         loaded(&lines.replace("out/a.f32", "\"${pair}\""), &[]).expect_err("names end with the step");
     assert!(behind.contains("unknown name `pair`"), "{behind}");
-    // One problem, and not one for each task.
+    // The problem is reported once, not once per task.
     let wrong = loaded(&lines.replace("pair / 4", "pears / 4"), &[]).expect_err("a problem");
     assert_eq!(wrong.matches("error: ").count(), 1, "{wrong}");
 }

@@ -1,4 +1,4 @@
-//! Textures: what they become, and the errors of wrong ones.
+//! Textures: their representation, and the errors of wrong ones.
 
 use counterpoint_host_model::program::BufferId;
 use counterpoint_ptx::texture::{AddressMode, Channel};

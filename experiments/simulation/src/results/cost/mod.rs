@@ -1,4 +1,4 @@
-//! Costs of mechanisms in a machine's storage, computed as the papers do that propose them. Each is a report
+//! Storage costs of mechanisms in a machine, computed as in the papers that propose them. Each is a report
 //! that an extension registers.
 
 use counterpoint_framework::model::{Node, Registry};
@@ -25,7 +25,7 @@ pub type Table = Vec<Vec<String>>;
 /// The reports that apply to a machine, with their tables.
 ///
 /// # Errors
-/// A sentence: what one of them lacks, or which there are, if none applies.
+/// A sentence that names what a report lacks, or, if no report applies, the reports that exist.
 pub fn of(machine: &Machine, registry: &Registry) -> Result<Vec<(&'static str, Vec<Table>)>, String> {
     let reports = || registry.all::<CostReport>();
     let found: Result<Vec<_>, String> = reports()
@@ -56,7 +56,7 @@ pub fn bits(fields: &[FieldBits]) -> u64 {
     fields.iter().map(|(_, bits)| bits).sum()
 }
 
-/// The bits of a number that goes up to this one.
+/// Bits of a number that is at most `most`.
 pub fn width(most: u64) -> u64 {
     u64::from(u64::BITS - most.leading_zeros())
 }
@@ -86,15 +86,15 @@ pub fn one<'m>(machine: &'m Machine, kind: &'m str) -> Result<&'m Node, String> 
 /// Bytes of the whole L2.
 ///
 /// # Errors
-/// If a slice does not say how many it has.
+/// If a slice does not state its capacity.
 pub fn l2(machine: &Machine) -> Result<u64, String> {
     of_role(machine, roles::L2).map(|slice| size(&slice.params, "cache.capacity")).sum()
 }
 
-/// A parameter by its path, read as what it is.
+/// Value of a parameter by its path, parsed as `T`.
 ///
 /// # Errors
-/// If it is not there, or something else.
+/// If the parameter is missing, or is not a `T`.
 pub fn parameter<T: std::str::FromStr>(params: &Node, path: &str) -> Result<T, String> {
     let found = path.split('.').try_fold(params, |node, name| node.get(name));
     let value = found.and_then(Node::as_scalar).and_then(|text| text.parse().ok());

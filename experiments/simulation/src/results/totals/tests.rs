@@ -1,4 +1,4 @@
-//! Sums and rates of small machines whose numbers are made up.
+//! Sums and rates of small machines with invented numbers.
 
 use super::*;
 use counterpoint_framework::kernel::Outcome;
@@ -111,7 +111,7 @@ fn bandwidths_are_bytes_by_time_and_shares_of_the_peaks() {
     };
     // 1000 bytes in 100 ns are 10 GB/s, of three times 32; kernels ran for 50 ns and wanted 700 of them.
     assert_eq!(of("machine.dram"), ["10000000000", "1000/9600", "14000000000", "700/4800"]);
-    // On the first device kernels ran for 20 ns.
+    // Kernels ran for 20 ns on the first device.
     assert_eq!(of("gpu[0].dram"), ["8000000000", "800/6400", "35000000000", "700/1280"]);
 }
 

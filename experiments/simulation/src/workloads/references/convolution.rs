@@ -3,7 +3,7 @@
 
 use super::{ReferenceInput, bytes_of_f32s, bytes_of_tasks};
 
-/// How far the filter reaches.
+/// Radius of the filter.
 const RADIUS: usize = 8;
 
 /// The reference as applications name it: parameters `n` and `passes`, input buffer `image`.
@@ -16,7 +16,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_f32s(&image))
 }
 
-/// The same, once, for each of a stream of images: parameters `batches`, `width` and `height`, input buffer
+/// One pass of the filter over each of a stream of images: parameters `batches`, `width` and `height`, input buffer
 /// `images`.
 pub(super) fn of_stream(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (width, height) = (input.size("width")?, input.size("height")?);
@@ -26,7 +26,7 @@ pub(super) fn of_stream(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_f32s(&filtered.collect::<Vec<_>>()))
 }
 
-/// The same filter over a signal: parameter `n`, input buffer `signal`.
+/// The filter over a signal: parameter `n`, input buffer `signal`.
 pub(super) fn of_signal(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let n = input.size("n")?;
     Ok(bytes_of_f32s(&along(&input.f32s_of("signal", n)?, n, 1)))
@@ -55,7 +55,7 @@ fn of_images(input: &ReferenceInput<'_>, taps: &[f32], radius: usize) -> Result<
     }))
 }
 
-/// One image behind a square filter: each tap takes the whole image, moved, and weighs it.
+/// One image after a square filter: each tap adds the whole shifted image, times its weight.
 fn square(image: &[f32], taps: &[f32], n: usize, radius: usize) -> Vec<f32> {
     let mut sums = vec![0.0; n * n];
     for (index, tap) in taps.iter().enumerate() {

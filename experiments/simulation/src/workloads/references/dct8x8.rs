@@ -13,7 +13,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(restored(&coefficients(&image, width, input.parameter("step")?), width))
 }
 
-/// The same for a stream of images: parameters `batches`, `width`, `height` and `step`, input buffer `images`.
+/// The reference for a stream of images: parameters `batches`, `width`, `height` and `step`, input buffer `images`.
 pub(super) fn of_stream(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(restored(&kept_of_stream(input)?, input.size("width")?))
 }
@@ -37,7 +37,7 @@ pub(super) fn narrow(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     }))
 }
 
-/// Images one below the other are as one: no block lies in two of them.
+/// Images stacked vertically are treated as one image: no block spans two of them.
 fn kept_of_stream(input: &ReferenceInput<'_>) -> Result<Vec<f64>, String> {
     let (width, height) = (input.size("width")?, input.size("height")?);
     let images = input.f32s_of("images", input.size("batches")? * width * height)?;

@@ -20,7 +20,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_f32s(&found.iter().map(|value| *value as f32).collect::<Vec<_>>()))
 }
 
-/// The factors of a matrix: what is below the diagonal of the one, whose diagonal is of ones, and the other.
+/// LU factors of a matrix: the lower factor below its diagonal of ones, and the upper factor.
 fn factors(matrix: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
     let (mut lower, mut upper) = (vec![0.0; n * n], vec![0.0; n * n]);
     for row in 0..n {

@@ -19,7 +19,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
             let mut highest = f32::NEG_INFINITY;
             for step in 1..=steps {
                 let (column, row) = cell(observer, target, step, steps);
-                // In the device's type: of two slopes that f32 cannot tell apart both are seen.
+                // Slopes are in the device's type: two slopes that f32 cannot distinguish are both visible.
                 let distance = step as f32 / steps as f32 * length(target);
                 let slope = (heights[row * width + column] - eye) / distance;
                 highest = highest.max(slope);
@@ -30,14 +30,14 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(visible)
 }
 
-/// Where rays end, seen from the observer: clockwise along the rim of a square, from its upper left corner.
+/// End points of rays, relative to the observer: clockwise along the rim of a square, from its upper left corner.
 fn rim(reach: i64, apart: usize) -> Vec<(i64, i64)> {
     let top: Vec<_> = (-reach..reach).step_by(apart).map(|along| (along, -reach)).collect();
     let turned = |side: &Vec<(i64, i64)>| Some(side.iter().map(|(across, down)| (-down, *across)).collect());
     std::iter::successors(Some(top), turned).take(4).flatten().collect()
 }
 
-/// The cell whose centre is nearest after `step` of `steps` steps; the one further on where two are.
+/// The cell whose centre is nearest after `step` of `steps` steps; of two equally near cells, the farther one.
 fn cell(observer: (usize, usize), target: (i64, i64), step: usize, steps: usize) -> (usize, usize) {
     let (step, steps) = (step as i64, steps as i64);
     let nearest = |from: usize, to: i64| {
@@ -47,7 +47,7 @@ fn cell(observer: (usize, usize), target: (i64, i64), step: usize, steps: usize)
     (nearest(observer.0, target.0), nearest(observer.1, target.1))
 }
 
-/// How far away a target is.
+/// Distance of a target.
 fn length((across, down): (i64, i64)) -> f32 {
     ((across * across + down * down) as f32).sqrt()
 }

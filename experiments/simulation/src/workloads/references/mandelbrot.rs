@@ -25,7 +25,7 @@ pub(super) fn narrow(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_u32s(&counts))
 }
 
-/// The counts of a square picture whose first point lies there.
+/// Counts of a square picture whose first point is `(left, top)`.
 fn picture((left, top): (f32, f32), step: f32, n: usize, most: usize) -> Vec<u32> {
     let point = |index: usize| {
         let (row, column) = ((index / n) as f32, (index % n) as f32);

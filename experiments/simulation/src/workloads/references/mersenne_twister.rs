@@ -51,7 +51,7 @@ fn tempered(word: u32) -> u32 {
     word ^ word >> 18
 }
 
-/// More than 0 and at most 1, as f32 has it.
+/// A number above 0 and at most 1, computed in f32.
 fn unit(word: u32) -> f32 {
     (word as f32 + 1.0) / 4_294_967_296.0
 }

@@ -51,7 +51,7 @@ pub struct ReferenceInput<'a> {
     pub parameters: &'a BTreeMap<String, f64>,
     /// Contents that the prelude reads, by buffer.
     pub buffers: &'a BTreeMap<String, Bytes>,
-    /// The buffer whose final contents are wanted.
+    /// The buffer whose final contents are requested.
     pub wanted: &'a str,
 }
 
@@ -81,8 +81,8 @@ impl ReferenceInput<'_> {
         self.size("distinct")
     }
 
-    /// A random number from 0 to `count` - 1 for each of these tasks, where the sizes of their inputs are `irregular`; else 0.
-    /// `kind` tells applications apart, so that one with several kinds of tasks has numbers for each.
+    /// A random number from 0 to `count` - 1 for each narrow task, if the sizes of the inputs are `irregular`; otherwise 0.
+    /// `kind` distinguishes applications, so that one with several kinds of tasks has numbers for each.
     ///
     /// # Errors
     /// If the application's inputs cannot be irregular.
@@ -153,7 +153,7 @@ fn bytes_of_f32s(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-/// The results of narrow tasks of such sizes, one behind the other: what is left of `room` elements for each is zero.
+/// Contiguous results of narrow tasks of these sizes, each padded with zeros to `room` elements.
 fn bytes_of_tasks(
     sizes: impl Iterator<Item = usize>,
     room: usize,
@@ -176,7 +176,7 @@ fn bytes_of_u32s(values: &[u32]) -> Vec<u8> {
 /// `registry.add(Reference { .. })`.
 #[derive(Clone, Copy)]
 pub struct Reference {
-    /// The name by which YAML refers to it.
+    /// Name of the reference in YAML.
     pub name: &'static str,
     /// Computes the bytes.
     pub compute: fn(&ReferenceInput<'_>) -> Result<Vec<u8>, String>,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{ReferenceInput, bytes_of_u32s};
 
 /// The reference as applications name it: parameters `batches`, `bases`, `reads`, `length` and `shortest`, input buffers
-/// `reference` and `reads`; the tree that the device walks through is not looked at.
+/// `reference` and `reads`; the reference does not use the tree that the device walks through.
 pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (length, shortest) = (input.size("length")?, input.size("shortest")?);
     let reference = input.bytes_of("reference", input.size("bases")?)?;
@@ -40,7 +40,7 @@ impl<'a> Index<'a> {
             found += places.len() as u32;
             let equal =
                 |place: usize| part.iter().zip(&self.text[place..]).take_while(|(a, b)| a == b).count();
-            // Of several with the longest match this gives the last.
+            // `max` gives the last of several longest matches.
             let best = places.iter().map(|place| (equal(*place), *place)).max();
             if let Some((length, place)) = best.filter(|(length, _)| *length > longest) {
                 (longest, last) = (length, place);

@@ -22,7 +22,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     }))
 }
 
-/// How strong the sum of signals is, each behind its filter.
+/// Magnitude of the sum of the filtered signals.
 fn strengths(signals: &[Complex], filters: &[Complex], samples: usize, taps: usize) -> Vec<f32> {
     let mut sums = vec![(0.0, 0.0); samples];
     for (signal, filter) in signals.chunks(samples).zip(filters.chunks(taps)) {

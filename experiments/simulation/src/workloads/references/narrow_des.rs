@@ -6,7 +6,7 @@ use super::{ReferenceInput, bytes_of_u32s};
 use crate::workloads::des::{Rounds, pass};
 
 /// The reference as applications name it: parameters `distinct`, `unit` and `seed`, input buffers `packets` and `keys`. Packets
-/// stand 32 units apart; what is behind the end of each stays zero.
+/// are 32 units apart; the rest of each 32 units stays zero.
 pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (tasks, unit, seed) = (input.tasks()?, input.size("unit")?, input.size("seed")?);
     let passes = passes(&input.u32s_of("keys", 96)?);
@@ -24,7 +24,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_u32s(&sealed))
 }
 
-/// How long the packet of a task is, from 1 to 32.
+/// Length of a task's packet in units, from 1 to 32.
 fn units(task: usize, seed: usize) -> usize {
     1 + random(seed as u64, task as u64, 32) as usize
 }

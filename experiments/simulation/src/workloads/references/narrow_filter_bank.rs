@@ -16,7 +16,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     }))
 }
 
-/// One channel: of the filtered signal, all samples but one of `every` are silenced before the second filter.
+/// One channel: all samples of the filtered signal except one in `every` are set to zero before the second filter.
 fn channel(signal: &[f64], h: &[f64], f: &[f64], every: usize) -> Vec<f64> {
     let mut thinned = filtered(signal, h);
     // The beginning of a group that is not whole is not kept either.
@@ -29,7 +29,7 @@ fn channel(signal: &[f64], h: &[f64], f: &[f64], every: usize) -> Vec<f64> {
     filtered(&thinned, f)
 }
 
-/// A signal behind a filter, as the sum of what each of its samples leads to.
+/// A signal after a filter, as the sum of the responses to its samples.
 fn filtered(signal: &[f64], taps: &[f64]) -> Vec<f64> {
     let mut out = vec![0.0; signal.len()];
     for (at, sample) in signal.iter().enumerate() {

@@ -15,7 +15,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_f32s(&chosen.collect::<Vec<_>>()))
 }
 
-/// The factors of a square matrix in its place, row by row; those of the lower one have ones on the diagonal.
+/// LU factors of a square matrix, in place, row by row; the lower factor has ones on the diagonal.
 fn factors(mut matrix: Vec<f64>, width: usize) -> Vec<f64> {
     for row in 1..width {
         let (above, below) = matrix.split_at_mut(row * width);

@@ -21,8 +21,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes_of_f32s(&digits.map(|digit| digit as f32).collect::<Vec<_>>()))
 }
 
-/// Outputs of a layer of windows on square maps that lie one behind another: each neuron of a map sees a
-/// window of all of them.
+/// Outputs of a convolutional layer over consecutive square maps: each neuron of a map sees a window of every input map.
 fn folded(maps: &[f64], side: usize, weights: &[f64]) -> Vec<f64> {
     const WINDOW: usize = 5;
     let inputs = maps.len() / (side * side);

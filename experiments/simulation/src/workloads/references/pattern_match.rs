@@ -28,7 +28,7 @@ pub(super) fn reference(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     })
 }
 
-/// How a template lies over a test profile.
+/// Alignment of a template with a test profile.
 struct Match {
     shift: usize,
     gain: usize,

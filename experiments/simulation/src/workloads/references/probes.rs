@@ -33,7 +33,7 @@ pub(super) fn chains(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     Ok(values.into_iter().chain(indices).flat_map(f64::to_le_bytes).collect())
 }
 
-/// Where the walks of `probe-chase` end: parameters `elements`, `stride`, `hops`, `warm` and `apart`.
+/// End positions of the walks of `probe-chase`: parameters `elements`, `stride`, `hops`, `warm` and `apart`.
 pub(super) fn chase(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
     let (elements, stride, hops) = (input.size("elements")?, input.size("stride")?, input.size("hops")?);
     let (warm, apart) = (input.size("warm")?, input.size("apart")?);
@@ -125,7 +125,7 @@ pub(super) fn rates(input: &ReferenceInput<'_>) -> Result<Vec<u8>, String> {
         kernel(threads, &|_, _, times| (0..8).sum::<u32>() + 128 * rounds * times);
     }
     kernel(threads, &|_, _, _| 8);
-    // All threads on the first word, and each on its own.
+    // Atomics of all threads on the first word, then of each thread on a word of its own.
     kernel(threads, &|thread, _, times| if thread == 0 { threads as u32 * atomics * times } else { 0 });
     kernel(threads, &|_, _, times| atomics * times);
     Ok(bytes_of_u32s(&sums))

@@ -1,8 +1,8 @@
 //! Writes a plan down as PTX.
 //!
-//! Every register has a value before the loop, since a lane that jumps may pass over whatever would give it one. A
-//! store writes a number that belongs to its place, and the buffer that is read is never written: so it does not matter
-//! in which order threads get there, and two runs leave the same bytes.
+//! Every register is initialised before the loop, since a lane that jumps may skip the instructions that would set it.
+//! A store writes a number that depends only on its position, and the buffer that is read is never written: the order
+//! of threads therefore has no effect, and two runs leave the same bytes.
 
 use std::fmt::Write as _;
 
@@ -48,7 +48,7 @@ struct Writer<'a> {
     labels: u32,
     /// Instructions of the round so far.
     written: u32,
-    /// The label that lanes jump to, and how many instructions still lie before it.
+    /// The label that lanes jump to, and the number of instructions still before it.
     skip: Option<(u32, u32)>,
     out: String,
 }
@@ -161,7 +161,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Where the accesses of each kind begin.
+    /// Emits the start addresses of each kind of access.
     fn walks(&mut self) {
         if self.accesses().next().is_none() {
             return;
@@ -245,7 +245,7 @@ impl Writer<'_> {
         line!(self, "\t@%more bra ROUND;");
     }
 
-    /// Where lanes that have jumped go on with the others.
+    /// Emits the label at which lanes that have jumped rejoin the others.
     fn meet(&mut self) {
         if let Some((label, _)) = self.skip.take() {
             line!(self, "MEET{label}:");
@@ -339,7 +339,7 @@ impl Writer<'_> {
         }
     }
 
-    /// All that the strands hold, in one word a thread.
+    /// Combines the values of all strands into one word per thread.
     fn digest(&mut self) {
         line!(self, "\tmov.u32 %sum, 0;");
         for strand in 0..self.strands {

@@ -58,7 +58,7 @@ pub enum Class {
 pub struct Counts([u32; Class::ALL.len()]);
 
 impl Class {
-    /// All of them, in the order of the mix.
+    /// All classes, in the order of the mix.
     pub const ALL: [Class; 10] = [
         Class::Int,
         Class::Fp,

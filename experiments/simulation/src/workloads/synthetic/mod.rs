@@ -1,9 +1,9 @@
-//! Synthetic kernels: PTX made from a description of what a kernel is like, without saying what it computes.
+//! Synthetic kernels: PTX made from a description of a kernel's properties, not of its computation.
 //!
 //! The text is a kernel like any other: all tools take it, and it runs with and without time, with the same values. A
 //! round of its loop is a list of rows, and a row is one instruction for each of several *strands*, which share no
-//! register that they write. A strand's instruction needs at most the strand's earlier ones, so from a value to its
-//! first use it is as many instructions as there are strands: the dependence distance. Branches and barriers lie
+//! register that they write. An instruction depends at most on earlier instructions of its strand, so the distance
+//! from a value to its first use, the dependence distance, is the number of strands. Branches and barriers come in
 //! between. The same description and seed give the same text on every machine.
 
 mod emit;
@@ -67,9 +67,9 @@ pub struct Synthetic {
 /// Why a description cannot be met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The parameter that says too much or too little.
+    /// The refused parameter.
     pub parameter: &'static str,
-    /// The mistake in it.
+    /// The mistake in the parameter.
     pub message: String,
     /// A valid value.
     pub help: String,
@@ -101,7 +101,7 @@ pub fn explain() -> String {
 /// The PTX of a kernel with this name, which must be one.
 ///
 /// # Errors
-/// When parameters contradict each other.
+/// If parameters contradict each other.
 pub fn kernel(name: &str, description: &Synthetic) -> Result<String, Refusal> {
     let plan = Plan::new(description)?;
     let bare = emit::kernel(name, description, &plan, 0);

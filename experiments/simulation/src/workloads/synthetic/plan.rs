@@ -10,7 +10,7 @@ pub(super) enum Row {
     Plain(Class),
     /// The walk's next state, for an access.
     Advance(Access),
-    /// From the state its place in the region.
+    /// Computes the position in the region from the walk's state.
     Place(Access),
     Address(Access),
     /// The number that belongs to a place, made so that it waits for the strand's value.
@@ -30,13 +30,13 @@ const ADDRESS: u32 = 3;
 /// A kernel that can be written down.
 pub(super) struct Plan {
     pub(super) rows: Vec<Row>,
-    /// Branches and barriers, which belong to no strand and lie between the others' instructions.
+    /// Branches and barriers, which belong to no strand and come between instructions of strands.
     pub(super) between: Vec<Class>,
     pub(super) counts: Counts,
     pub(super) walk: Walk,
     /// Bytes of a block's shared memory.
     pub(super) shared: u64,
-    /// For the numbers in the instructions.
+    /// Seed of the constants in the instructions.
     pub(super) random: u64,
 }
 

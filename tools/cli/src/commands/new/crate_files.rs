@@ -16,7 +16,7 @@ pub(super) enum Source {
 const COMMAND: &str = "counterpoint-cli";
 /// The crates that it uses, and their folders in a checkout.
 const USED: [(&str, &str); 2] = [("counterpoint", "tools/counterpoint"), (COMMAND, "tools/cli")];
-/// The same for its build script, which would otherwise have to build the simulator.
+/// Crates that the build script uses, which would otherwise have to build the simulator.
 const USED_TO_BUILD: [(&str, &str); 1] = [("counterpoint-archive", "experiments/archive")];
 
 /// The files, with dependencies on Counterpoint's crates.

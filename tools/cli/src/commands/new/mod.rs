@@ -1,4 +1,4 @@
-//! `counterpoint new`: starters that run as they are.
+//! `counterpoint new`: starters that run without changes.
 
 mod crate_files;
 mod starters;
@@ -129,7 +129,7 @@ fn problem(name: &str, is_crate: bool) -> Option<String> {
     is_taken.then(|| format!("`{name}` cannot be the name of a crate of your own\n  help: `my-{name}` can"))
 }
 
-/// Writes all files of a starter, or none if one of them is there.
+/// Writes all files of a starter, or none if one of them exists.
 fn write(starter: &Starter) -> Result<(), String> {
     if let Some((there, _)) =
         starter.files.iter().find(|(path, _)| Path::new(path).symlink_metadata().is_ok())

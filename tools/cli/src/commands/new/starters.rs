@@ -1,4 +1,4 @@
-//! The files of each starter, from the templates in `tools/cli/templates`, and what to call next.
+//! Files of each starter, from the templates in `tools/cli/templates`, and the command lines to call next.
 
 use super::crate_files::{self, Source};
 
@@ -6,7 +6,7 @@ use super::crate_files::{self, Source};
 pub(super) struct Starter {
     /// Paths from the working directory, and texts.
     pub(super) files: Vec<(String, String)>,
-    /// Command lines to go on with.
+    /// Command lines to continue with.
     pub(super) next: Vec<String>,
 }
 

@@ -71,7 +71,7 @@ enum Engine {
 }
 
 impl Study {
-    /// Does what is asked for a cluster, if anything is, and gives the exit status.
+    /// Executes the requested cluster action, if any, and returns the exit status.
     pub(super) fn on_cluster(
         &self,
         plan: &Plan,
@@ -140,7 +140,7 @@ impl Study {
         let begin = begun.elapsed().as_secs_f64();
         let index = Index::of(plan, &keys);
         let first: Option<StudyPart> = "1/1".parse().ok();
-        // As a part would: another study that is at work in the folder keeps its own.
+        // The folder is opened as for a part: another study that is at work in the folder keeps its files.
         let written = Store::open(folder, first, &index.digest(), self.stale())
             .and_then(|store| index.write(folder).inspect(|_| drop(store)));
         match written {
@@ -233,7 +233,7 @@ impl Study {
         Ok(Jobs { run, status: own, report: vec![program, "report".to_owned(), folder], ..jobs })
     }
 
-    /// Hands the jobs in, and follows them.
+    /// Submits the jobs, and follows them.
     fn submit(&self, script: &Path, folder: &Path, console: &mut Console<'_>) -> io::Result<u8> {
         if let Err(error) = Command::new("sbatch").arg("--version").output() {
             let message = format!(

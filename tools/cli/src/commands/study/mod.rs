@@ -206,7 +206,7 @@ fn note_version(other: Option<&str>, console: &mut Console<'_>) -> io::Result<()
 
 fn default_folder(plan: &Plan) -> PathBuf {
     let scale = plan.chosen.scale.iter();
-    // Of a machine's file the name is enough.
+    // The file name identifies the machine.
     let machine = plan.chosen.machine.iter().filter_map(|machine| Path::new(machine).file_stem()?.to_str());
     let parts = scale.map(String::as_str).chain(machine).map(|part| format!("-{part}"));
     PathBuf::from("out/studies").join(format!("{}{}", plan.name, parts.collect::<String>()))

@@ -107,7 +107,7 @@ entries! {
         description: *mut ChannelDescription, extent: *mut Extent, flags: *mut c_uint, handle: Handle,
     ) |state| {
         let array = state.array(handle)?;
-        // A program may ask for some of it.
+        // A program may request only some of the results.
         if !description.is_null() {
             put(description, array.description)?;
         }

@@ -6,7 +6,7 @@ use crate::errors::{Error, Result};
 /// Value of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attribute {
-    /// Nothing depends on it.
+    /// The attribute has no effect here.
     Harmless,
     /// Blocks that wait for each other.
     Cooperative,
@@ -17,7 +17,7 @@ pub(super) enum Attribute {
     Priority,
     /// The share of shared memory.
     Carveout,
-    /// It is refused.
+    /// The attribute is refused.
     Other(&'static str),
 }
 
@@ -25,7 +25,7 @@ use Attribute::{Carveout, Cluster, Cooperative, Harmless, Other, Overlap, Priori
 
 /// Number, attribute, and whether a launch and a stream may have it (`cudaLaunchAttributeID` in CUDA's `driver_types.h`).
 static ATTRIBUTES: &[(i32, Attribute, bool, bool)] = &[
-    // Nothing, the window of the L2 that stays, and how the host waits.
+    // The ignored attribute, the persisting window of the L2, and the host's way of waiting.
     (0, Harmless, true, true),
     (1, Harmless, true, true),
     (2, Cooperative, true, false),
@@ -71,7 +71,7 @@ const LARGEST_CLUSTER: u64 = 8;
 /// Checks sizes of a cluster of blocks; true if it has more than one.
 ///
 /// # Errors
-/// No device has such clusters, or the grid is not made of them.
+/// If no device supports clusters of this size, or the grid is not a multiple of the cluster.
 pub(super) fn check_cluster(cluster: [u32; 3], grid: [u32; 3]) -> Result<bool> {
     let blocks = cluster.iter().map(|&size| u64::from(size)).try_fold(1_u64, u64::checked_mul);
     let fits = cluster.iter().zip(grid).all(|(&size, blocks)| size > 0 && blocks % size == 0);

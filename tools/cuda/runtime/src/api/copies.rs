@@ -37,7 +37,8 @@ impl State {
         self.device.holds(address) && self.shared.find(address).is_none()
     }
 
-    /// Whether the end of a copy that a program says is on the device is there: memory of the host that copies may use can be meant, too.
+    /// Whether an end of a copy that the program declares to be on the device is there: the address may also
+    /// be that of pinned host memory.
     fn device_end(&self, address: u64) -> Result<bool> {
         let is_there = self.device.holds(address);
         let is_pinned = self.shared.find(address).is_some() || self.registered_at(address).is_some();
@@ -158,7 +159,7 @@ impl State {
         }
     }
 
-    /// The same, of memory that either host or device has.
+    /// Executes a copy in memory that only the host or only the device has.
     fn copy_apart(&mut self, ends: Ends, (to, from): (Region, Region), stream: u32, waits: bool) -> Result {
         match ends {
             Ends::HostToHost => write_rows(to, &rows(from)?),

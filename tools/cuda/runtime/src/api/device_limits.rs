@@ -1,5 +1,5 @@
-//! Limits that a program sets for its kernels (`cudaLimit`): how far each may go, and what the device makes of it. Bounds and roundings are those
-//! that CUDA 13.0 has on an H200.
+//! Limits that a program sets for its kernels (`cudaLimit`): the bounds of each, and the value that the device sets. Bounds and roundings
+//! are those of CUDA 13.0 on an H200.
 
 use std::ffi::c_int;
 

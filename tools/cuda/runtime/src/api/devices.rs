@@ -6,8 +6,8 @@ use super::entries;
 use crate::errors::{Error, Result};
 use crate::foreign::put;
 
-/// Flags of a device: how the host waits, of which there is one; memory of the host that kernels reach, which is always there; local memory that
-/// stays; and copies that wait.
+/// Flags of a device: the schedule of the host's waits, of which one is set; mapped host memory, which is always on; local memory that is
+/// kept; and synchronous copies.
 const SCHEDULE: [c_uint; 4] = [0, 1, 2, 4];
 const SCHEDULE_MASK: c_uint = 7;
 const MAP_HOST: c_uint = 8;
@@ -92,7 +92,7 @@ entries! {
         put(can, 0)
     }
 
-    /// There is one device, so that no other can be reached.
+    /// Only one device exists, so no peer is accessible.
     fn cudaDeviceEnablePeerAccess(peer: c_int, _flags: c_uint) |_state| {
         Err(if peer == 0 { Error::INVALID_DEVICE } else { Error::PEER_ACCESS_UNSUPPORTED })
     }
@@ -103,6 +103,6 @@ entries! {
         Err(Error::INVALID_DEVICE)
     }
 
-    /// Nothing of the L2 stays.
+    /// The L2 has no persisting lines.
     fn cudaCtxResetPersistingL2Cache() |_state| { Ok(()) }
 }

@@ -68,7 +68,7 @@ impl State {
         }
         let last = first.later(between.checked_mul(extent.depth as u64 - 1).ok_or(Error::INVALID_VALUE)?)?;
         shape.check(last)?;
-        // Nothing is filled if the last plane, which lies behind all others, has no place.
+        // No plane is filled if the last plane, which has the highest addresses, does not fit.
         if self.shared.find(first.address) != Some(false) {
             self.device.check(last.region(shape)).map_err(|_| Error::INVALID_VALUE)?;
         }

@@ -122,7 +122,7 @@ fn change(own: &mut Operation, new: Operation) -> Result {
     Ok(())
 }
 
-/// Puts handles where the program wants them, as many as there is room for; without a place it learns how many there are.
+/// Writes handles to the program's array, as many as fit; without an array, writes their number.
 fn put_list(place: *mut Handle, count: *mut usize, nodes: &[u64]) -> Result {
     if place.is_null() {
         return put(count, nodes.len());

@@ -40,7 +40,7 @@ impl State {
         Ok(operations)
     }
 
-    /// The same for a graph of no number.
+    /// Operations of a launch of a graph that has no number.
     fn lanes(&mut self, ready: &mut Ready, stream: u32) -> Vec<(u32, Operation)> {
         let Ready { plan, streams, events } = ready;
         let made = self.streams.get(&stream).copied().unwrap_or_default();
@@ -163,7 +163,7 @@ entries! {
         put(clone, kept)
     }
 
-    /// What CUDA 11 has behind the graph, a place for messages, stays as it is.
+    /// The further arguments of CUDA 11, a buffer for messages, are left unchanged.
     fn cudaGraphInstantiate(ready: *mut Handle, graph: Handle) |state| { put(ready, state.make_ready(graph)?) }
 
     fn cudaGraphInstantiateWithFlags(ready: *mut Handle, graph: Handle, _flags: c_ulonglong) |state| {

@@ -16,7 +16,7 @@ const WRITE_COMBINED: c_uint = 4;
 const REGISTERED: c_uint = PORTABLE | MAPPED | 4 | 8;
 
 impl State {
-    /// The beginning of the memory that the program has registered in which an address is, and what it is.
+    /// Registered memory that contains an address, with its start.
     pub(super) fn registered_at(&self, address: u64) -> Option<(u64, Registered)> {
         let (&start, &found) = self.registered.range(..=address).next_back()?;
         (address - start < found.bytes).then_some((start, found))

@@ -64,7 +64,7 @@ impl State {
         let (grid, block) = (sizes.grid.sizes(), sizes.block.sizes());
         let threads = || block.iter().map(|&size| u64::from(size)).product::<u64>();
         if !fits(grid, LARGEST_GRID) || !fits(block, LARGEST_BLOCK) || threads() > MOST_THREADS {
-            // As up to CUDA 12, for which programs are written; CUDA 13 calls it an invalid value.
+            // The error is that of CUDA up to 12, which programs expect; CUDA 13 returns an invalid value.
             return Err(Error::INVALID_CONFIGURATION);
         }
         let threads = threads();

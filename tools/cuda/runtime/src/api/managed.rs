@@ -18,7 +18,7 @@ const SINGLE: c_uint = 4;
 
 /// Advice: that memory is mostly read, where it should be, and who uses it; each is given, and taken back.
 const ADVICE: std::ops::RangeInclusive<c_int> = 1..=6;
-/// Those without a place.
+/// Advice that needs no location.
 const MOSTLY_READ: std::ops::RangeInclusive<c_int> = 1..=2;
 const NO_PLACE_PREFERRED: c_int = 4;
 
@@ -121,7 +121,7 @@ entries! {
         state.prefetch(address, bytes, location, flags, stream)
     }
 
-    /// As above.
+    /// Advice on managed memory, with the location packed in one word from CUDA 13 on.
     fn cudaMemAdvise(address: u64, bytes: usize, advice: c_int, place: u64) |state| {
         let location = if version() >= 13 { Location::packed(place) } else { Location::of(place as c_int) };
         state.advise(address, bytes, advice, location)

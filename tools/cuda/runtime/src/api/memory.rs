@@ -21,7 +21,7 @@ impl State {
         Ok(address)
     }
 
-    /// The same, with CUDA's null pointer for nothing.
+    /// Allocates memory; for 0 bytes returns CUDA's null pointer.
     fn allocate_some(&mut self, bytes: u64) -> Result<u64> {
         if bytes == 0 { Ok(0) } else { self.allocate(bytes) }
     }

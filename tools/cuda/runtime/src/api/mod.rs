@@ -35,12 +35,12 @@ pub(crate) const PER_THREAD: [&str; 2] = ["_ptds", "_ptsz"];
 /// The handler of a function, which takes the words of a call.
 #[derive(Clone, Copy)]
 pub(crate) enum Body {
-    /// Its result is an error number.
+    /// A function whose result is an error number.
     Call(fn(&mut State, &mut Words) -> Result),
-    /// The same, and it works where a kernel has failed, too.
+    /// A function whose result is an error number, and which works after a kernel has failed.
     Always(fn(&mut State, &mut Words) -> Result),
     Answer(fn(&mut State, &mut Words) -> Result<u64>),
-    /// The same, and the program is not at work yet, or no more.
+    /// A function that returns a word, called before the program's `main` or after it.
     Register(fn(&mut State, &mut Words) -> Result<u64>),
 }
 
@@ -113,7 +113,7 @@ mod tests {
         for file in std::fs::read_dir(folder).expect("sources") {
             lines += &std::fs::read_to_string(file.expect("a source").path()).expect("a text");
         }
-        // As the build script of the library finds them.
+        // The build script of the library finds function names in this way.
         let begin = |line: &str| Some(line.trim_start().strip_prefix("fn ")?.split('(').next()?.to_owned());
         let found: BTreeSet<String> = lines.lines().filter_map(begin).collect();
         let (refused, per_thread) =

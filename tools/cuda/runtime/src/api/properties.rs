@@ -14,8 +14,8 @@ const NAME: &[u8] = b"Counterpoint functional device";
 /// Numbers of attributes that CUDA 13.0 has.
 const ATTRIBUTES: std::ops::RangeInclusive<c_int> = 1..=147;
 
-/// A property: the number of its attribute, where it lies in the structure before CUDA 13 and since, and its bytes there. Offset 0 means that
-/// it is not there.
+/// A property: the number of its attribute, its offsets in the structure before CUDA 13 and since, and its size in bytes. Offset 0 means
+/// that the structure lacks the property.
 struct Property {
     attribute: c_int,
     offsets: [usize; 2],
@@ -23,7 +23,7 @@ struct Property {
     value: fn(&Device) -> u64,
 }
 
-/// All that properties depend on.
+/// The values on which properties depend.
 struct Device {
     limits: Limits,
     sms: u32,

@@ -67,7 +67,7 @@ entries! {
         Ok(state.modules.register(contents) as u64 + 1)
     }
 
-    /// All of a fat binary has been registered.
+    /// The registration of a fat binary is complete.
     fn __cudaRegisterFatBinaryEnd() => Register |_state| { Ok(0) }
 
     /// The program ends.

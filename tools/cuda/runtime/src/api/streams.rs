@@ -92,7 +92,7 @@ entries! {
         put(handle, state.new_stream(flags, priority)?)
     }
 
-    /// A program may ask for one of them.
+    /// A program may request one of the two priorities.
     fn cudaDeviceGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) |_state| {
         let mut places = [least, greatest].into_iter().zip(PRIORITIES).filter(|(place, _)| !place.is_null());
         places.try_for_each(|(place, priority)| put(place, priority))
@@ -117,7 +117,7 @@ entries! {
             }
             Attribute::Harmless => Ok(()),
             Attribute::Other(name) => Err(state.refuse("cudaStreamSetAttribute", &format!("{name} is not supported"))),
-            // Of launches alone.
+            // The attribute is one of launches only.
             _ => Err(Error::INVALID_VALUE),
         }
     }
@@ -169,7 +169,8 @@ entries! {
         Ok(())
     }
 
-    /// A function of the program, which is called when the stream has come to it. The host waits until it has, unless a graph watches the stream.
+    /// A function of the program, which is called when the stream reaches it. The host waits until then,
+    /// unless the stream is being captured into a graph.
     fn cudaLaunchHostFunc(stream: Stream, function: u64, data: u64) |state| {
         let number = state.stream(stream)?;
         let host = HostCall::new(function, data)?;
@@ -179,7 +180,7 @@ entries! {
         state.go_on(vec![(number, Operation::Host(host))])
     }
 
-    /// The same for a function that is given the stream and its state, which no graph can call.
+    /// A function of the program that receives the stream and its state; no graph can call such a function.
     fn cudaStreamAddCallback(stream: Stream, function: u64, data: u64, flags: c_uint) |state| {
         let number = state.stream(stream)?;
         if flags != 0 {

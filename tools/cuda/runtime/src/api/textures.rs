@@ -30,7 +30,7 @@ pub(super) const ARRAY: c_int = 0;
 const LINEAR: c_int = 2;
 const PITCHED: c_int = 3;
 
-/// How a texture is read, up to what matters here.
+/// CUDA's description of texture reads, up to the last field that is used here.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct TextureDescription {

@@ -40,7 +40,7 @@ impl PitchedPointer {
         if block.depth > 1 && block.height > self.height {
             return Err(Error::INVALID_PITCH);
         }
-        // A plane with another one behind it is as a row with another one behind it.
+        // A plane that is followed by another counts like a row that is followed by another.
         let rows = block.height.max(block.depth);
         Shape { width: block.width as u64, rows: rows as u64 }.check_pitches(&[self.pitch])?;
         let fits = |at: usize, count: usize, size| at.checked_add(count).is_some_and(|end| end <= size);

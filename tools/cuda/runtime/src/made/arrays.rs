@@ -74,13 +74,13 @@ pub(crate) struct Array {
     /// Texels in x, y and z; 1 where it has no such dimension.
     pub(crate) size: [u32; 3],
     pub(crate) layers: Option<u32>,
-    /// Its size and flags as the program gave them.
+    /// Size and flags of the array as the program gave them.
     pub(crate) extent: Extent,
     pub(crate) flags: c_uint,
 }
 
 impl Array {
-    /// Its dimensions, without that of layers.
+    /// Number of dimensions, without that of layers.
     pub(crate) fn dimensions(&self) -> usize {
         match self.extent {
             Extent { depth: 1.., .. } if self.layers.is_none() => 3,

@@ -9,7 +9,7 @@ use counterpoint_ptx::{Heap, StackSize};
 pub(crate) const STACK: c_int = 0;
 pub(crate) const PRINTF: c_int = 1;
 pub(crate) const HEAP: c_int = 2;
-/// How deep kernels wait for kernels, and how many of them wait. No kernel launches one.
+/// Limits of nested launches: their synchronisation depth, and their number pending. No kernel launches kernels here.
 pub(crate) const DEPTH: c_int = 3;
 pub(crate) const PENDING: c_int = 4;
 /// The portion in which the L2 fetches, and its bytes that stay. No value depends on them.

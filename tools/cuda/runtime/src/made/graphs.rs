@@ -33,17 +33,17 @@ pub(crate) enum Mark {
     Step(usize),
 }
 
-/// All graphs of the program.
+/// Graphs of the program.
 #[derive(Default)]
 pub(crate) struct Graphs {
     pub(crate) last: u64,
     pub(crate) graphs: BTreeMap<u64, Graph>,
     pub(crate) ready: BTreeMap<u64, Ready>,
-    /// By clone and node of the original the node of the clone.
+    /// Node of a clone, by the clone and the node of the original.
     pub(crate) clones: BTreeMap<(u64, u64), u64>,
-    /// Those that are being made by watching streams.
+    /// Graphs under construction by stream capture.
     pub(crate) captures: BTreeMap<u64, Capture>,
-    /// For each event, recorded on a stream that is watched, which capture watches it and the nodes before it.
+    /// Capture of each event that was recorded on a captured stream, and the nodes before the event.
     pub(crate) watched_events: BTreeMap<u32, (u64, BTreeSet<u64>)>,
     /// Addresses that graphs allocate when they are launched.
     pub(crate) promised: BTreeSet<u64>,

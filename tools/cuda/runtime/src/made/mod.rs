@@ -35,7 +35,7 @@ pub(crate) struct Known {
     pub(crate) is_recorded: bool,
 }
 
-/// What a program has set for a kernel.
+/// Settings of a program for a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FunctionSettings {
     /// Dynamic shared memory at most.
@@ -81,6 +81,6 @@ impl GraphMemory {
     }
 }
 
-/// Where the program finds names and texts of errors.
+/// Addresses of names and texts of errors in the program.
 #[derive(Default)]
 pub(crate) struct Texts(pub(crate) BTreeMap<&'static CStr, u64>);

@@ -130,7 +130,8 @@ fn an_early_release_changes_the_list_and_an_empty_entry_is_skipped() {
     assert_eq!(error, "more blocks of launch 6 have ended for page 0x10 than were counted");
 }
 
-/// Without the rule for early releases, the owner's count goes down: its page is given away while it needs it.
+/// Without the rule for early releases, an early release decrements the owner's count, and the owner loses a
+/// page that it still needs.
 #[test]
 fn without_the_rule_for_early_releases_a_page_is_given_away_too_soon() {
     let mut pages = Ownership::new(12, EarlyRelease::Owner, Available::HandedOver);

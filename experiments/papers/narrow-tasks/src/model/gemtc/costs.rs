@@ -56,7 +56,7 @@ pub(crate) struct SuperParams {
     path: u32,
 }
 
-/// The same, in the model's numbers.
+/// Costs of the SuperKernel, in the model's units.
 #[derive(Clone, Debug)]
 pub(super) struct SuperCosts {
     pub(super) begin: f64,

@@ -1,11 +1,10 @@
-//! The lock of GeMTC's queue: its holder, the blocks that spin for it, and how long each holds it.
+//! The lock of GeMTC's queue: its holder, the blocks that spin on the lock, and the time for which each holds it.
 //!
-//! This models the `atomicCAS` in a loop on which `cuda/gemtc.h` spins. Every waiting block looks at the lock
-//! once in a period, and the L2 answers one look a cycle: with more blocks than cycles in a period, the
-//! period becomes longer. The first look behind a release depends on the cycle at which each block looks, and
-//! on the exact time of the release, which the model does not know: it draws one of those that wait. The
-//! holder's data lies in the same part of the L2 as the lock, and its requests pass the looks that their path
-//! holds.
+//! This models the `atomicCAS` in a loop on which `cuda/gemtc.h` spins. Every waiting block polls the lock once per period, and the L2
+//! answers one poll per cycle: with more blocks than cycles in a period, the period becomes longer. The first poll after a release depends
+//! on the cycle at which each block polls, and on the exact time of the release, which the model does not know: the model draws one of the
+//! waiting blocks. The holder's data is in the same part of the L2 as the lock, and the holder's requests wait behind the polls in their
+//! path.
 
 /// The purpose for which a block takes the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +29,7 @@ pub(super) struct LockCosts {
 }
 
 impl LockCosts {
-    /// Cycles alone, and how often the holder waits for memory in them.
+    /// Cycles of the section without contention, and the number of waits for memory in it.
     fn section(&self, section: Section) -> (u64, u64) {
         match section {
             Section::Take => (self.take, 3),
@@ -40,7 +39,7 @@ impl LockCosts {
     }
 }
 
-/// A block, and the SM that it is on.
+/// A block, and its SM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spinner {
     pub(super) block: u32,
@@ -51,7 +50,7 @@ pub(super) struct Spinner {
 pub(super) struct Lock {
     costs: LockCosts,
     spinners: Vec<Spinner>,
-    /// For each SM, how many of them are there.
+    /// Number of spinning blocks on each SM.
     waiting: Vec<u32>,
     holder: Option<Spinner>,
     /// Times at which the holder gets it and gives it back.
@@ -65,7 +64,7 @@ impl Lock {
         Lock { costs, spinners: Vec::new(), waiting: vec![0; sms], holder: None, since: 0, until: None }
     }
 
-    /// A block asks for it. Whether it has it now; else it waits.
+    /// Requests the lock for a block. Returns true if the block now holds the lock; otherwise the block waits.
     pub(super) fn ask(&mut self, spinner: Spinner, cycle: u64) -> bool {
         if self.holder.is_some() {
             self.join(spinner);
@@ -90,8 +89,8 @@ impl Lock {
         self.until
     }
 
-    /// The holder gives it back, and asks for it again at once or not. Gives the one that has it next, which may be the same, or one of those
-    /// that wait by a random number of 64 bits.
+    /// Releases the lock; the holder requests it again at once if `again`. Returns the next holder, which may be the same block, or a
+    /// waiting block chosen by a random number of 64 bits.
     pub(super) fn release(&mut self, again: bool, cycle: u64, random: u64) -> Option<Spinner> {
         let before = self.holder.take();
         self.until = None;
@@ -121,12 +120,12 @@ impl Lock {
         self.waiting[spinner.sm] += 1;
     }
 
-    /// Looks that a request finds before it: of each SM as many as its path to the lock holds.
+    /// Polls in front of a request: the polls of each SM that its path to the lock holds.
     fn looks(&self) -> u64 {
         self.waiting.iter().map(|&waiting| u64::from(waiting.min(self.costs.path))).sum()
     }
 
-    /// The same for a request of a given SM: its looks leave one by one, each time that all SMs which spin have sent one.
+    /// Polls that the L2 answers before a request of a given SM: polls of an SM leave one at a time, in turn with all other SMs that spin.
     pub(super) fn looks_before(&self, sm: usize) -> u64 {
         let spinning = self.waiting.iter().filter(|&&waiting| waiting > 0).count() as u64;
         spinning * u64::from(self.waiting[sm].min(self.costs.path))

@@ -1,12 +1,11 @@
 //! GeMTC's SuperKernel (Krieder et al., HPDC 2014; as in Yeh et al., PPoPP 2017, section 6.1) as state
 //! machines: the actions of its blocks on the queue of tasks, and their times.
 //!
-//! A block takes the lock, takes the next task, gives the lock back, executes the task, and takes the lock again to enter the result; it ends
-//! when no task is left. The holder of the lock, and its time, are determined in [`lock`]. A task is executed
-//! when it is taken, on the memory as it is then; its warps then share the SM like any others, but that their
-//! accesses to memory wait behind looks at the lock. Blocks of a task come one after another in the same
-//! warps. Queue, tasks and the list of finished ones are in device memory and are changed as `cuda/gemtc.h`
-//! does.
+//! A block takes the lock, takes the next task, gives the lock back, executes the task, and takes the lock again to enter the result; it
+//! ends when no task is left. [`lock`] determines the holder of the lock and its time. A task is executed functionally when it is taken, on
+//! the memory at that time; its warps then share the SM like any others, except that their memory accesses wait behind polls of the lock.
+//! Blocks of a task come one after another in the same warps. Queue, tasks and the list of finished ones are in device memory and are
+//! changed as `cuda/gemtc.h` does.
 
 mod costs;
 mod lock;
@@ -43,15 +42,15 @@ struct Super {
 #[derive(Clone, Copy, Debug)]
 enum Doing {
     Begins,
-    /// It has the lock for a task, or waits for it.
+    /// The block holds the lock to take a task, or waits for the lock.
     Takes,
-    /// It has taken a task, and gives the lock back.
+    /// The block has taken a task, and releases the lock.
     Taken(u32),
-    /// This number of its warps are at work on a task.
+    /// This number of the block's warps work on a task.
     Runs(u32, u32),
-    /// It has the lock to enter a task's result, or waits for it.
+    /// The block holds the lock to enter a task's result, or waits for the lock.
     Enters(u32),
-    /// There is no task for it.
+    /// No task is left for the block.
     Ends,
 }
 
@@ -102,7 +101,7 @@ impl Super {
     /// The next task, if one is left.
     fn take(&self, device: &mut Device<'_>) -> Option<u32> {
         let front = self.word(FRONT, device);
-        // Both are signed there.
+        // Both indices are signed in `cuda/gemtc.h`.
         if front as i32 >= self.word(REAR, device) as i32 {
             return None;
         }
@@ -208,7 +207,7 @@ impl Supers {
         if let Entry::Occupied(mut all) = self.all.entry(launch) {
             counts.warp_cycles = cycles * u64::from(all.get().tasks.launch.threads().div_ceil(32));
             all.get_mut().blocks -= 1;
-            // Blocks of it that are still to come find the queue as it is in memory.
+            // Blocks that have not begun yet find the queue as it is in memory.
             if all.get().blocks == 0 {
                 all.remove();
             }
@@ -276,7 +275,7 @@ fn work(block: u32) -> Work {
     Work(block.into())
 }
 
-/// Tasks' requests to memory wait behind the looks at a lock, as the holder's do.
+/// Delays the tasks' memory requests by the polls of a lock, as the holder's requests are delayed.
 fn delay(lock: &Lock, device: &mut Device<'_>) {
     for sm in 0..device.sms() {
         let delay = lock.looks_before(sm).saturating_sub(device.global_latency());

@@ -1,13 +1,13 @@
 //! The allocator of a MasterKernel block's task memory: a binary buddy tree in an array (Pagoda, PPoPP 2017, section 5.1).
 //!
-//! This is the pure twin of the tree in `cuda/pagoda.h`, which the scheduler warp keeps in shared memory, 32 lanes
-//! at a time. A node is marked if it is allocated, lies within an allocated one, or contains one: so a marked
-//! node's parent is marked. Executors only mark the pieces that they give back; the scheduler frees them
-//! before it allocates again, and is the only one to touch the tree, which therefore needs no lock.
+//! This is the pure twin of the tree in `cuda/pagoda.h`, which the scheduler warp keeps in shared memory, 32 lanes at a time. A
+//! node is marked if it is allocated, is within an allocated node, or contains one: the parent of a marked node is thus marked.
+//! Executors only mark the pieces that they give back; the scheduler frees them before it allocates again, and is the only one to
+//! touch the tree, which therefore needs no lock.
 //!
 //! The paper's text says that node sizes "no smaller than the request" are searched, and that there are 128 nodes: 64 leaves of 512
-//! bytes under 32 KiB are 127, and slot 0 of the array is not used. It frees by the place in memory; a place is that of several
-//! nodes, so the size is needed as well: a [`BuddyNode`] has both.
+//! bytes under 32 KiB are 127, and slot 0 of the array is not used. The paper frees by address; several nodes begin at one address,
+//! so the size is needed as well: a [`BuddyNode`] has both.
 
 use crate::task_entry::{LEAF, check_pool};
 
@@ -68,7 +68,7 @@ impl Buddy {
         Some(found)
     }
 
-    /// An executor gives a piece back: nothing of the tree changes.
+    /// An executor releases a piece: the tree does not change yet.
     pub fn give_back(&mut self, node: BuddyNode) {
         self.returned[node.0 as usize] = true;
     }

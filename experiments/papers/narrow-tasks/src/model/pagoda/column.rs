@@ -1,5 +1,5 @@
-//! A column of the TaskTable and the block of the MasterKernel that has it: the place of its scheduler warp
-//! in its sweep, and the work of its executor warps.
+//! A column of the TaskTable and the block of the MasterKernel that owns it: the position of the scheduler
+//! warp in its sweep, and the work of its executor warps.
 
 use counterpoint::gpu::throughput_model::{ENDLESS, Warp};
 use counterpoint::messages::launch::CtaCounts;
@@ -11,15 +11,16 @@ use crate::task_entry::State;
 /// The state of a scheduler warp.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Doing {
-    /// It sweeps over its rows, with `planned` cycles of work up to a row in which it finds something.
+    /// The scheduler warp sweeps over its rows, with `planned` cycles of work up to a row in which it finds
+    /// something.
     Sweep { planned: f64, target: Target },
-    /// It has let the task of an entry be scheduled, and goes on behind a row.
+    /// The scheduler warp has enabled the task of an entry, and continues after a row.
     Enable(u32),
-    /// It schedules the task of a row.
+    /// The scheduler warp schedules the task of a row.
     Schedule(u32),
-    /// It waits for executors until the task of a row is placed.
+    /// The scheduler warp waits for free executors until the task of a row is placed.
     Place(u32),
-    /// It has seen the stop word, and ends its executors.
+    /// The scheduler warp has seen the stop word, and ends its executors.
     Stop,
 }
 
@@ -29,7 +30,7 @@ pub(super) enum Target {
     Row(u32),
     /// The stop word, before the first row.
     Stop,
-    /// Nowhere, as the table is now.
+    /// No row: the sweep finds nothing in the table's current state.
     Nowhere,
 }
 
@@ -38,28 +39,29 @@ pub(super) enum Target {
 pub(super) enum Row {
     Nothing,
     Waits,
-    /// One that the scheduler warp can do something about.
+    /// A row on which the scheduler warp can act.
     Finds(State),
 }
 
 pub(super) struct Column {
     pub(super) sm: usize,
-    /// Its number in its MasterKernel.
+    /// Number of the column in its MasterKernel.
     pub(super) number: u32,
     /// Whether lanes look at all rows at once.
     by_lanes: bool,
     pub(super) block: MasterBlock,
     pub(super) doing: Doing,
-    /// The row that the scheduler warp looks at, and the work that it has done there. Behind the last row is the stop word.
+    /// The row that the scheduler warp inspects, and the work done on it. After the last row comes the stop
+    /// word.
     row: u32,
     within: f64,
     /// The time of each row when the sweep was planned, and that of the stop word behind them.
     takes: Vec<f64>,
-    /// For each row, the warps of a task that has been scheduled.
+    /// Warps of the scheduled task of each row.
     pub(super) warps: Vec<Vec<Warp>>,
-    /// For each row, when the scheduler warp has found that its task may run.
+    /// Time at which the scheduler warp found that the task of each row may run.
     pub(super) found: Vec<u64>,
-    /// For each slot, whether an executor is at work.
+    /// Whether the executor of each slot is at work.
     pub(super) busy: Vec<bool>,
     pub(super) since: u64,
     pub(super) counts: CtaCounts,
@@ -92,7 +94,7 @@ impl Column {
         }
     }
 
-    /// Warps that turn in circles: executors without work, and a scheduler that waits for one.
+    /// Polling warps: executors without work, and a scheduler warp that waits for an executor.
     pub(super) fn pollers(&self) -> i32 {
         let idle = self.busy.iter().filter(|busy| !**busy).count() as i32;
         idle + i32::from(matches!(self.doing, Doing::Place(_)))
@@ -107,7 +109,7 @@ impl Column {
     pub(super) fn walk(&mut self, done: f64) {
         let whole: f64 = self.takes.iter().sum();
         let mut rest = self.within + done;
-        // Whole sweeps lead to where they began.
+        // Whole sweeps return to their start.
         if whole > 0.0 {
             let before: f64 = self.takes[..self.row as usize].iter().sum();
             rest = (before + rest) % whole;
@@ -126,7 +128,7 @@ impl Column {
         let wait = |is_so: bool| if is_so { costs.wait } else { 0.0 };
         self.takes.clear();
         if self.by_lanes {
-            // All looks are one, in front of the first row; the findings are processed row by row.
+            // One inspection covers all rows, before the first row; its findings are processed row by row.
             self.takes.resize(rows.len(), 0.0);
             self.takes.push(costs.lanes + wait(rows.iter().any(waits)));
         } else {

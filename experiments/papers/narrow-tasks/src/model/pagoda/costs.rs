@@ -1,4 +1,4 @@
-//! Time of the MasterKernel's own work, alone on an SM, and the turns that it takes there.
+//! Time of the MasterKernel's own work, alone on an SM, and the issue slots that it uses there.
 
 use counterpoint::component::Params;
 use counterpoint::gpu::throughput_model::{Demands, Resource, collecting};
@@ -63,7 +63,7 @@ pub(crate) struct MasterParams {
     lanes: Cycles,
 }
 
-/// The same, in the model's numbers.
+/// Costs of the MasterKernel, in the model's units.
 #[derive(Clone, Debug)]
 pub(super) struct MasterCosts {
     pub(super) begin: f64,
@@ -89,7 +89,7 @@ impl MasterCosts {
     pub(super) fn new(params: &MasterParams) -> Self {
         let cycles = |cycles: &Cycles| cycles.get() as f64;
         let (poll, look) = (cycles(&params.poll), cycles(&params.look));
-        // Of the instructions of a round, one asks memory: shared memory for a slot, the L2 for an entry.
+        // One instruction of a round accesses memory: shared memory for a slot, the L2 for an entry.
         let round = |instructions: u32, ports: u64, cycles: f64| {
             let (mut demands, computing) = (Demands::default(), instructions.saturating_sub(1));
             // A register each is read and written.

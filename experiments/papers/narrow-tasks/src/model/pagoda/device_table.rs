@@ -9,7 +9,7 @@ use crate::task_entry::{ENABLED, FREE, PRESENT, Shape, State, TaskId, UnknownTas
 /// The action of a column's scheduler warp at an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Inspected {
-    /// The task before it that may be scheduled from now on.
+    /// The predecessor's task, which may be scheduled from now on.
     pub enabled: Option<TaskId>,
     /// Whether the entry's own task is to be scheduled.
     pub scheduled: bool,
@@ -33,10 +33,10 @@ impl DeviceTable {
         &self.states
     }
 
-    /// An entry of the CPU's arrives.
+    /// An entry arrives from the CPU.
     ///
     /// # Errors
-    /// If the entry is not the CPU's to write: only a free one is, and one that waits for its flush.
+    /// If the CPU may not write the entry: only a free entry, and one that waits for its flush, may be written.
     pub fn arrive(&mut self, id: TaskId, state: State) -> Result<(), String> {
         let place = self.shape.position(id).map_err(|unknown| unknown.to_string())?;
         let own = self.states[place];
@@ -47,10 +47,10 @@ impl DeviceTable {
         Ok(())
     }
 
-    /// The scheduler warp of an entry's column looks at it.
+    /// The scheduler warp of an entry's column inspects the entry.
     ///
     /// # Errors
-    /// If there is no such entry, or its state names none.
+    /// If the entry does not exist, or its state names an entry that does not exist.
     pub fn inspect(&mut self, id: TaskId) -> Result<Inspected, UnknownTask> {
         let place = self.shape.position(id)?;
         let mut inspected = Inspected::default();

@@ -1,12 +1,12 @@
 //! Pagoda's MasterKernel (Yeh et al., PPoPP 2017) as state machines: the actions of its scheduler and
 //! executor warps on the TaskTable, and their times.
 //!
-//! Entries come by DMA. The scheduler warp of a column sweeps over its rows (`column`); it is work on its SM
-//! like any warp, so its sweep is slower where others want the same turns, and executors without work poll,
-//! which is most of their demand. A task is executed when it is scheduled; its warps go to slots as
-//! [`warp_table`] has it and take the time of the task and of the executor around it. The last one frees the
-//! entry in device memory, where the host's copy finds it. The time of the warps' own work is measured
-//! (`costs`).
+//! Entries come by DMA. The scheduler warp of a column sweeps over its rows (`column`); it is a warp on its
+//! SM like any other, so its sweep is slower where other warps compete for the same issue slots; executors
+//! without work poll, which is most of their demand. A task is executed functionally when it is scheduled;
+//! its warps go to the slots that [`warp_table`] chooses and take the time of the task and of the executor's
+//! own instructions. The last warp frees the entry in device memory, where the host's copy finds it. The time
+//! of the warps' own work is measured (`costs`).
 //!
 //! [`device_table`], [`warp_table`] and [`buddy`] know no time.
 
@@ -43,7 +43,7 @@ struct Master {
     states: DeviceTable,
     /// The number of its first column among all.
     first: usize,
-    /// For each entry, the one whose task waits for this one's.
+    /// For each entry, the entry whose task waits for this entry's task.
     followers: BTreeMap<usize, usize>,
 }
 
@@ -144,7 +144,7 @@ impl Master {
         self.table + place as u64 * task_entry::BYTES
     }
 
-    /// The entry that a line of memory is, if it is one.
+    /// Index of the entry in a line of memory, if the line holds one.
     fn entry(&self, line: u64) -> Option<usize> {
         let place = (line.checked_sub(self.table)? / task_entry::BYTES) as usize;
         (place < self.shape.entries()).then_some(place)
@@ -332,8 +332,9 @@ impl Masters {
         Ok(())
     }
 
-    /// Puts warps that have been placed to work, and goes on with the sweep if all of a task are. A warp that
-    /// waited for an executor begins later: the scheduler warp sees in its next round that one is free.
+    /// Starts warps that have been placed, and continues the sweep if all warps of the task are placed. A
+    /// warp that waited for an executor begins later: the scheduler warp sees in its next round that one is
+    /// free.
     fn place(&mut self, (number, row): (usize, u32), late: f64, device: &mut Device<'_>) {
         let (_, column) = &mut self.columns[number];
         let before = column.pollers();

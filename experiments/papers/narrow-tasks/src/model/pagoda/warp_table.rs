@@ -1,14 +1,13 @@
 //! A MasterKernel block's knowledge of its warps: the WarpTable, counters and barrier ids (Pagoda, PPoPP
 //! 2017, sections 4.3 and 5).
 //!
-//! This is the pure twin of the state of `cuda/pagoda.h` in shared memory. Warp 0 schedules: it places one
-//! block of a task that needs memory or a barrier before the next, and all warps of any other task at once,
-//! on any free slots, and it looks at nothing else until all are placed. The other warps execute; they give
-//! barriers back at once and memory by marking it.
+//! This is the pure twin of the state of `cuda/pagoda.h` in shared memory. Warp 0 schedules: it places one block of a task that needs
+//! memory or a barrier before the next, and all warps of any other task at once, on any free slots, and does nothing else until all
+//! are placed. The other warps execute; they release barriers at once, and memory by marking it.
 //!
 //! Corrections of Algorithms 1 and 2: `pSched` goes over the 31 slots and not over the rows; a slot is tested and written by the same
-//! index; a warp is placed if the counter was above zero; and a block that ends is known by a count of its own, which the paper does
-//! not show.
+//! index; a warp is placed if the counter was above zero; and a count per block, which the paper does not show, detects the end of a
+//! block.
 
 use crate::task_entry::Demand;
 
@@ -22,7 +21,7 @@ pub const BARRIERS: u32 = 16;
 /// The work of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// Its number in the task.
+    /// Number of the warp in the task.
     pub warp: u32,
     /// The row of the task.
     pub row: u32,
@@ -30,7 +29,7 @@ pub struct Slot {
     pub memory: Option<BuddyNode>,
     /// The barrier of its block.
     pub barrier: Option<u32>,
-    /// Its task's block, counted from 0.
+    /// Block of the task, counted from 0.
     pub block: u32,
 }
 
@@ -43,7 +42,7 @@ struct Placing {
     /// The barrier and the memory that the next one has so far.
     barrier: Option<u32>,
     memory: Option<BuddyNode>,
-    /// Warps still to be placed of the one whose needs are met.
+    /// Warps still to be placed of the block, or of the task, whose needs are met.
     left: Option<u32>,
 }
 
@@ -52,7 +51,7 @@ struct Placing {
 struct Running {
     /// Warps that have not ended (`doneCtr`).
     warps: u32,
-    /// By block, the same.
+    /// Running warps of each block.
     of_block: Vec<u32>,
 }
 
@@ -60,7 +59,7 @@ struct Running {
 #[derive(Clone, Debug)]
 pub struct MasterBlock {
     slots: Vec<Option<Slot>>,
-    /// By row.
+    /// Running task of each row.
     running: Vec<Option<Running>>,
     memory: Buddy,
     /// A bit for each barrier that nobody has.
@@ -88,7 +87,7 @@ impl MasterBlock {
         &self.slots
     }
 
-    /// Whether the scheduler warp looks at the table.
+    /// Whether the scheduler warp is free to sweep the table.
     pub fn is_free(&self) -> bool {
         self.placing.is_none()
     }
@@ -103,7 +102,7 @@ impl MasterBlock {
         self.advance();
     }
 
-    /// The scheduler warp goes on with its work; it stays with it until all is placed.
+    /// The scheduler warp continues to place the task, until all its warps are placed.
     pub fn advance(&mut self) {
         while let Some(mut placing) = self.placing {
             let Demand { blocks, warps, shared, barrier } = placing.demand;
@@ -149,7 +148,7 @@ impl MasterBlock {
         left
     }
 
-    /// An executor's warp ends. Gives the row of its task if it was the last one.
+    /// An executor's warp ends. Returns the row of its task if the warp was the task's last.
     pub fn finish(&mut self, slot: usize) -> Option<u32> {
         let Slot { row, memory, barrier, block, .. } = self.slots[slot].take()?;
         let running = self.running[row as usize].as_mut()?;
@@ -285,8 +284,8 @@ mod tests {
     }
 
     proptest! {
-        /// For any tasks, and any order of ends: every warp runs once, blocks that live have barriers and
-        /// memory of their own, and when all have ended, all is there again.
+        /// For any tasks, and any order of ends: every warp runs once, live blocks have barriers and memory of their own, and when
+        /// all blocks have ended, all resources are free again.
         #[test]
         fn every_warp_runs_once_and_nothing_is_shared(
             tasks in prop::collection::vec((1_u32..6, 1_u32..=31, 0_u32..20_000, any::<bool>()), 1..20),

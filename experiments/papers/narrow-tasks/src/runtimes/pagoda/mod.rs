@@ -1,12 +1,12 @@
 //! Pagoda (Yeh et al., PPoPP 2017): a kernel that owns the GPU and takes narrow tasks from a table.
 //!
-//! The step `tasks` of an application goes to the table; whatever else it has is done as the runtime `serial` does it. The MasterKernel
-//! (`cuda/pagoda.h`) is part of the application's module. It is launched before the first task on a stream of its
-//! own, and stays until a kernel of another sort is to be launched or all is done: then the host writes its stop word. The paper's
-//! ends with the process. `spawner.rs` is the host's side: taskSpawn, the flush of the last task, and waitAll.
+//! Tasks of an application's step `tasks` go to the table; the runtime `serial` does all other steps. The MasterKernel (`cuda/pagoda.h`) is
+//! part of the application's module. It is launched before the first task on a stream of its own, and stays until another kernel is to be
+//! launched or the application ends: then the host writes the stop word. The paper's MasterKernel ends with the process. `spawner.rs` is
+//! the host's side: taskSpawn, the flush of the last task, and waitAll.
 //!
-//! Warps that poll are warps that issue: they take turns from tasks on their SM, and an idle MasterKernel is nearly as much work for the
-//! simulator as a busy GPU.
+//! Polling warps issue instructions: they take issue slots from tasks on their SM, and an idle MasterKernel costs the simulator nearly as
+//! much as a busy GPU.
 //!
 //! The pure parts know no time and no bus: [`task_table`] is the CPU's table, [`entry`] says which tasks fit
 //! into it. The twins of the MasterKernel's actions on its table, and of its state in shared memory, are in
@@ -196,7 +196,7 @@ struct Tasks<'a> {
     stats: &'a Rc<PagodaStats>,
     others: Sender,
     parent: SpanId,
-    /// By module and device.
+    /// MasterKernels by module and device.
     masters: BTreeMap<(Arc<str>, u32), Master>,
     /// The link to the MasterKernel that runs.
     spawner: Option<Spawner>,

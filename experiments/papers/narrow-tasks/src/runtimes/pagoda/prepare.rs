@@ -69,7 +69,7 @@ pub(super) fn with_masters(
                 .map_err(|error| Fault::new(format!("task `{}`: {error}", task.launch.kernel.name())))?;
         }
         narrow::add_kernel(&mut changed, key, &master);
-        // All blocks must be there at once: a column of the table whose block waits is never looked at.
+        // All blocks must be resident at once: no warp polls the column of a block that waits for an SM.
         let PagodaParams { threads, registers, blocks, .. } = *params;
         let columns = capacity.sms * narrow::blocks(&master, sm, threads, registers, pool, blocks)?;
         let [table, stop] = names(key);
@@ -96,10 +96,10 @@ fn pool(tasks: &[&Task], master: &Kernel, sm: SmResources, params: &PagodaParams
     sizes.clone().find(|&pool| held(pool) >= wanted).or(sizes.last()).unwrap_or(LARGEST_POOL)
 }
 
-/// The MasterKernels of an application that has been given them.
+/// MasterKernels of an application that has been prepared.
 ///
 /// # Errors
-/// If it has not been given them.
+/// If the application has not been prepared.
 pub(super) fn masters(
     application: &Application,
     devices: &BTreeMap<u32, Description>,

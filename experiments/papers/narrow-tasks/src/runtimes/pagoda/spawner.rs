@@ -2,9 +2,8 @@
 //!
 //! Each of the host's threads copies a task's inputs and waits for them, as the paper's example does with `cudaMemcpy` (Fig. 1a), then
 //! spawns it: one thread at a time writes an entry of the CPU's table and sends it, so that entries leave in the order in which they
-//! name each other. All copies of the table are on one stream: a table copied back has seen every entry that
-//! was sent before, and no entry is written while the table is being copied back. Results are copied when a
-//! task is known to be done, on a third stream.
+//! name each other. All copies of the table are on one stream: a table copied back includes every entry that was sent before, and no
+//! entry is written while the table is being copied back. Results are copied when a task is known to be done, on a third stream.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -49,9 +48,9 @@ pub(super) struct Spawner {
     timeout: SimTime,
     waiting: Waiting,
     table: HostTable,
-    /// By thread of the host.
+    /// Copy in progress of each host thread.
     threads: Vec<Option<Copying>>,
-    /// By entry the task that is in it and not known to be done.
+    /// Task of each entry that is not known to be done.
     spawned: Vec<Option<Spawned>>,
     /// When a task was spawned last, or it was looked whether the last one can be scheduled.
     spawned_at: SimTime,
@@ -71,7 +70,7 @@ impl Spawner {
     ) -> Result<Self, Fault> {
         let step = master.launch(params);
         let application = driver.application();
-        // All entries of the CPU's table are free: nobody has written any, or all their tasks are done.
+        // All entries of the CPU's table are free: none has been written, or all their tasks are done.
         driver.write_part(application.whole(master.stop), vec![0; 4]).await?;
         for buffer in [master.table, master.stop] {
             let whole = application.whole(buffer);
@@ -224,7 +223,7 @@ impl Spawner {
         Ok(())
     }
 
-    /// No task has come for a while: the last one is looked at, and set to be scheduled when its parameters are there.
+    /// No task has come for a while: the last task is checked, and enabled when its parameters have arrived.
     async fn flush(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
         let Some(last) = self.table.last() else { return Ok(()) };
         let place = self.place(last)?;
@@ -243,7 +242,7 @@ impl Spawner {
         Ok(())
     }
 
-    /// The wait has timed out: copies the entries back that it is for.
+    /// The wait has timed out: copies the awaited entries back.
     async fn copy_back(&mut self, driver: &mut Driver<'_>, tasks: &[Task]) -> Result<(), Fault> {
         let mut waiting =
             self.spawned.iter().enumerate().filter_map(|(place, it)| Some((place, it.as_ref()?.task)));

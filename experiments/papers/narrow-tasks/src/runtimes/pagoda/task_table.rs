@@ -1,8 +1,8 @@
 //! The CPU's copy of the TaskTable (Pagoda, PPoPP 2017, section 4.2), for the runtime `pagoda`. Entries and
 //! their states are described in `task_entry`.
 //!
-//! The reason for two entries to start a task shows without the second ([`Protocol::SingleCopy`]): the state
-//! of an entry that starts its own task may be there before the parameters are.
+//! [`Protocol::SingleCopy`] shows why two entries are needed to start a task: the state of an entry that starts its own task may arrive
+//! before the parameters do.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ impl HostTable {
         HostTable { shape, protocol, states, known: BTreeSet::new(), last: None, column: 0 }
     }
 
-    /// Its shape.
+    /// Shape of the table.
     pub fn shape(&self) -> Shape {
         self.shape
     }
@@ -60,14 +60,14 @@ impl HostTable {
     /// Whether the task that was spawned last into an entry is done, as far as the CPU knows (`check`).
     ///
     /// # Errors
-    /// If none has been.
+    /// If no task has been spawned into the entry.
     pub fn check(&self, id: TaskId) -> Result<bool, UnknownTask> {
         let state = self.state(id)?;
         if self.known.contains(&id) { Ok(state == FREE) } else { Err(UnknownTask(id)) }
     }
 
-    /// Puts a task into a free entry: of the column whose turn it is, or the next that has one. Gives nothing if the table is full;
-    /// then all of it must be copied back. The paper does not say which column a task goes to.
+    /// Puts a task into a free entry: of the column whose turn it is, or of the next column that has one. Returns `None` if the table is
+    /// full; the whole table must then be copied back. The paper does not say which column a task goes to.
     pub fn spawn(&mut self) -> Option<(TaskId, State)> {
         let Shape { columns, rows } = self.shape;
         let ids = (0..columns).map(|turn| (self.column + turn) % columns).flat_map(|column| {
@@ -103,8 +103,8 @@ impl HostTable {
         Ok(ended)
     }
 
-    /// No task has come for a while, and the last entry has been copied back: if its parameters are there, and only then, it is set to be
-    /// scheduled, and must be copied to the GPU. The next task is spawned as the first one was: nobody waits at -1 any more.
+    /// No task has come for a while, and the last entry has been copied back: only if its parameters have arrived, it is enabled, and
+    /// must be copied to the GPU. The next task is spawned like the first one: no entry waits at -1 any more.
     pub fn flush(&mut self) -> Option<(TaskId, State)> {
         let id = self.last?;
         let place = self.shape.position(id).ok()?;

@@ -1,4 +1,4 @@
-//! All warps of the grid walk through the buffer side by side.
+//! Pattern `sequential`: all warps of the grid walk through the buffer side by side.
 
 use counterpoint_framework::model::Variant;
 
