@@ -60,7 +60,7 @@ fn kernel(criterion: &mut Criterion) {
     );
 }
 
-/// Hops that take so long that starting some thousand components does not show.
+/// Number of hops large enough to hide the start of some thousand components.
 const MANY_HOPS: u64 = 24 * HOPS;
 
 /// Rings with links of 1, 10 and 100 cycles, and larger rings, on one thread and on two, cut as they are by default.

@@ -9,7 +9,7 @@ use crate::channel::wiring::{Figures, Wiring};
 use crate::process::fault::Fault;
 use crate::time::{Clock, Latency, SimTime};
 
-/// A microsecond: a machine that is one island, or has short links only, need not look up more often.
+/// A microsecond: a machine that is one island, or has short links only, need not check more often.
 pub(crate) const LEAST_GRACE: u64 = 1 << 20;
 
 /// Gives the numbers that a process has counted up to a time, always as many and in the same order.
@@ -33,9 +33,9 @@ pub struct Started {
     pub body: Body,
     /// Called when the run is over, on the thread that ran the process last: what it leaves behind.
     pub finish: Box<dyn FnOnce() -> Box<dyn Any + Send>>,
-    /// Its statistics, for samples of the run.
+    /// Statistics of the process, for samples of the run.
     pub sampler: Option<Sampler>,
-    /// Its state, for views of a held run.
+    /// State of the process, for views of a held run.
     pub viewer: Option<Viewer>,
 }
 
@@ -46,7 +46,7 @@ pub type Start = Box<dyn FnOnce(&mut Wiring<'_>) -> Started + Send>;
 
 /// A process to be started.
 pub struct ProcessSpec {
-    /// Where it is in the machine, such as `gpu.sm[3]`; unique.
+    /// Path of the process in the machine, such as `gpu.sm[3]`; unique.
     pub path: String,
     /// Clock of the process.
     pub clock: Clock,
@@ -109,8 +109,8 @@ impl ProcessNetwork {
         }
     }
 
-    /// How long the machine goes on after its end, in picoseconds: at least a window, and the same for every cut, so that
-    /// what lies before the end of the run is the same too.
+    /// Time for which the machine continues after its end, in picoseconds: at least a window, and the same for every cut,
+    /// so that the events before the end of the run are the same too.
     pub(crate) fn grace(&self) -> u64 {
         self.links.iter().map(|link| self.latency(link)).fold(LEAST_GRACE, u64::max)
     }

@@ -59,11 +59,11 @@ pub trait Component: Sized + 'static {
     /// When parameters contradict each other.
     fn new(params: Self::Params) -> Result<Self, Invalid>;
 
-    /// The component's process, from time zero on. It waits with `.await`, in simulated time; between two
-    /// waits no time passes. A component that is no daemon keeps the run going until it returns.
+    /// The component's process, started at time zero. The process waits with `.await`, in simulated time; between two waits
+    /// no time passes. A component that is no daemon keeps the run going until its process returns.
     ///
     /// # Errors
-    /// When it cannot go on: the run ends, with this component's path and the time.
+    /// If the component cannot continue: the run ends, with the component's path and the time.
     fn run(
         &mut self,
         io: &mut Self::Ports,
@@ -95,7 +95,7 @@ pub struct Remains {
     pub counters: Vec<CounterName>,
     /// Its spans.
     pub spans: Vec<Span>,
-    /// Launches that are added up among these, each with what it is part of.
+    /// Launches that are added up in these spans, each with the span that it is part of.
     pub(crate) parents: Parents,
 }
 
@@ -109,7 +109,7 @@ pub fn process<C: Component>(
     equipped_process(path, clock, environment, move || (make(), Arc::default()))
 }
 
-/// The same of a component whose parameters have slots, with the equipment of the chosen variants.
+/// Like [`process`], for a component whose parameters have slots, with the equipment of the chosen variants.
 pub(crate) fn equipped_process<C: Component>(
     path: String,
     clock: Clock,

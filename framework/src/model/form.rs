@@ -64,7 +64,7 @@ pub enum Form {
     Switch,
     /// Any text.
     Text,
-    /// One of these names.
+    /// One of the listed names.
     Choice(&'static [&'static str]),
     /// The name of a variant, with parameters or without.
     Variant,
@@ -108,7 +108,7 @@ impl FieldForm {
     }
 }
 
-/// What is wrong with a default, if anything is.
+/// Problem with a default, if there is one.
 pub const fn wrong_default(form: &Form, value: &Written, bounds: &Bounds) -> Option<&'static str> {
     match (form, value) {
         (Form::Any, _) | (Form::Optional(_), Written::Null) => None,
@@ -192,7 +192,7 @@ const fn wrong_scalar(form: &Form, text: &str) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with the smallest or the largest value, if anything is.
+/// Problem with the smallest or the largest value, if there is one.
 pub const fn wrong_bound(form: &Form, text: &str) -> Option<&'static str> {
     match form {
         Form::Any => None,
@@ -258,7 +258,7 @@ const fn is_less(a: (i128, u32), b: (i128, u32)) -> bool {
     let most = if a.1 > b.1 { a.1 } else { b.1 };
     match (a.0.checked_mul(10i128.pow(most - a.1)), b.0.checked_mul(10i128.pow(most - b.1))) {
         (Some(a), Some(b)) => a < b,
-        // So large a number is the one with the larger whole part.
+        // For numbers this large, the one with the larger whole part is larger.
         _ => a.0 / 10i128.pow(a.1) < b.0 / 10i128.pow(b.1),
     }
 }

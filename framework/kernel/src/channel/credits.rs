@@ -22,7 +22,7 @@ impl Few {
         Few([const { Cell::new(NEVER) }; FEW])
     }
 
-    /// When the next credit comes back; [`NEVER`] if none does.
+    /// Time at which the next credit returns; [`NEVER`] if none is on its way.
     #[inline(always)]
     pub(crate) fn first(&self) -> u64 {
         self.0[0].get()
@@ -46,7 +46,7 @@ impl Few {
         others.get_or_init(Box::default).with(|others| others.push_back(time));
     }
 
-    /// Takes out those that have come back by `now`, and says how many they are.
+    /// Removes the credits that have returned by `now`; the result is their number.
     #[inline]
     pub(crate) fn take_back(&self, others: &Others, now: u64) -> u32 {
         let mut count = 0;
@@ -67,7 +67,7 @@ impl Few {
         others.get().and_then(|others| others.with(Ring::pop_front)).unwrap_or(NEVER)
     }
 
-    /// How many come back before `now`, and how many later.
+    /// Number of credits that return before `now`, and number that return later.
     pub(crate) fn split(&self, others: &Others, now: u64) -> (usize, usize) {
         let here = self.0.iter().map(Cell::get).filter(|&time| time != NEVER);
         let count =

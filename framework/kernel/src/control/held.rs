@@ -1,4 +1,4 @@
-//! A run under a caller's control: it advances on request, and stands still in between.
+//! A run under a caller's control: it advances on request, and is held in between.
 //!
 //! The machine runs on threads of its own; see [`run_control`](crate::windows::run_control) for how they stop.
 
@@ -17,7 +17,7 @@ use crate::time::SimTime;
 use crate::windows::options::RunOptions;
 use crate::windows::run_control::{Command, News, RunControl};
 
-/// Where a held run is.
+/// State of a held run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// Everything before this time has happened, and nothing at it or after it.
@@ -89,7 +89,7 @@ impl ProcessNetwork {
 }
 
 impl Held {
-    /// Where the run is.
+    /// State of the run.
     pub fn state(&self) -> &State {
         &self.state
     }
@@ -110,7 +110,7 @@ impl Held {
         &self.state
     }
 
-    /// A view of the run; nothing unless it is held. An inspection does not change how the run goes on.
+    /// A view of the run; `None` unless the run is held. An inspection does not change what the run does later.
     ///
     /// # Panics
     /// If a process panics while it shows its statistics.

@@ -26,7 +26,7 @@ use crate::windows::worker_pool::{HandoffSlots, follow, lead};
 
 /// Results of a run.
 pub struct Finished {
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: Outcome,
     /// Per process what its `finish` gave, in the machine's order.
     pub results: Vec<Box<dyn Any + Send>>,
@@ -60,7 +60,7 @@ pub struct WorkerPool {
 }
 
 impl WorkerPool {
-    /// Message for a user who asked for another number of threads.
+    /// Message for a user who requested another number of threads, `asked`.
     pub fn fewer(&self, asked: usize) -> Option<String> {
         self.fewer.map(|fewer| format!("{} ({asked} asked for: {fewer})", self.threads))
     }
@@ -78,8 +78,8 @@ impl WorkerPool {
 }
 
 impl ProcessNetwork {
-    /// How a run with these options cuts the machine where there are cores enough. A run makes this cut by itself; this
-    /// tells people.
+    /// The cut that a run with these options makes where there are enough cores. A run makes this cut by itself; this
+    /// method is for display.
     pub fn cut(&mut self, options: &RunOptions) -> Cut {
         self.weigh(options.weights.as_deref());
         let (threads, always) = (options.threads, options.sharing != Sharing::WhereFaster);

@@ -38,7 +38,7 @@ pub struct PortInspection {
     pub capacity: usize,
     /// Messages that the sender may send at once.
     pub credits: usize,
-    /// When the oldest of the messages that wait arrived.
+    /// Arrival time of the oldest message that waits.
     pub oldest: Option<SimTime>,
 }
 
@@ -46,7 +46,7 @@ pub struct PortInspection {
 /// for time to pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// When.
+    /// Time of the inspection.
     pub time: SimTime,
     /// The processes that have not returned, by path: those that the run waits for first.
     pub blocked: Vec<Blocked>,

@@ -117,7 +117,7 @@ impl FromIterator<Sample> for SampleLog {
     }
 }
 
-/// The same samples, whichever threads have taken them.
+/// Equality of the samples, regardless of the threads that have taken them.
 impl PartialEq for SampleLog {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())

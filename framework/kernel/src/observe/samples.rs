@@ -16,20 +16,20 @@ use crate::time::SimTime;
 /// A number of a process that has changed since the sample before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sample {
-    /// When: everything before this time is in it.
+    /// Time of the sample, which contains everything before this time.
     pub time: SimTime,
     /// The process's position in the machine.
     pub process: u32,
     /// Index among its numbers.
     pub number: u32,
-    /// How much has been added since the sample before.
+    /// Increase since the sample before.
     pub increase: u64,
 }
 
 /// Times of samples that are kept for a machine of one process; for more processes there are fewer.
 const MOST: usize = 1 << 19;
 
-/// One thread's samples in the making.
+/// Samples of one thread, while they are taken.
 pub(crate) struct Samples {
     grid: Grid,
     /// Times of samples from the beginning to the end of the run.

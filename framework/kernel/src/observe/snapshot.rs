@@ -1,8 +1,8 @@
-//! Snapshots of a run's hashes: what each process has seen up to certain times.
+//! Snapshots of a run's hashes: a hash of what each process has seen, at certain times.
 //!
-//! Two runs that ought to be the same, and are not, differ in a snapshot; the interval before the first such one is
-//! where to look closer. A snapshot says what has happened before its time and nothing of what happens at it, as
-//! `stop_at` does: a window never reaches beyond the next snapshot. So neither islands nor threads show.
+//! Two runs that should be the same, and are not, differ in a snapshot; the interval before the first that differs
+//! holds the cause. A snapshot covers the events before its time and excludes those at its time, as `stop_at` does: a
+//! window never extends beyond the next snapshot. So a snapshot depends neither on islands nor on threads.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -12,7 +12,7 @@ use crate::process::hash::EventHasher;
 use crate::process::state::Process;
 use crate::time::SimTime;
 
-/// When to look at a run.
+/// Times at which snapshots of a run are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotTimes {
     /// The first time; nothing happens before time zero, so zero is as good as `every`.
@@ -36,7 +36,7 @@ impl SnapshotTimes {
 /// The hash of a process that saw something since the snapshot before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Snapshot {
-    /// When: everything before this time is in the hash.
+    /// Time of the snapshot; the hash covers everything before this time.
     pub time: SimTime,
     /// The process's position in the machine.
     pub process: u32,
@@ -44,7 +44,7 @@ pub struct Snapshot {
     pub hash: u64,
 }
 
-/// Goes through the times of snapshots while a run goes on.
+/// Iterates over the times of snapshots during a run.
 pub(crate) struct Grid {
     times: Option<SnapshotTimes>,
     /// The next time, `u64::MAX` if none follows.
@@ -105,7 +105,7 @@ impl Grid {
     }
 }
 
-/// One thread's snapshots in the making.
+/// Snapshots of one thread, while they are taken.
 pub(crate) struct Recorder {
     grid: Grid,
     last: BTreeMap<usize, u64>,

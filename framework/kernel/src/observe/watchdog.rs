@@ -20,7 +20,7 @@ const INTERVAL: Duration = Duration::from_millis(250);
 /// A component that was called upon and has not come back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// Where it is.
+    /// Path of the component.
     pub path: String,
     /// The simulated time at which it was called upon.
     pub time: SimTime,
@@ -43,7 +43,7 @@ pub struct Watchdog {
     pub after: Option<Duration>,
     /// Takes each report, on the watchdog's thread, once per component.
     pub report: Arc<dyn Fn(Stuck) + Send + Sync>,
-    /// Set by someone who does not want to wait for a component that hangs.
+    /// Flag that a caller sets to stop waiting for a component that hangs.
     pub abandon: Arc<AtomicBool>,
     /// Called on the watchdog's thread when `abandon` is set while a component hangs: the run will not end by itself.
     pub abandoned: Arc<dyn Fn(Stuck) + Send + Sync>,
@@ -65,10 +65,10 @@ impl Default for Watchdog {
 /// island, two for each batch of processes, and the one for each poll takes the place of a plain store.
 #[derive(Default)]
 pub(crate) struct Pulse {
-    /// Counts the begins and ends of windows: odd while one goes on.
+    /// Number of begins and ends of windows: odd within a window.
     windows: AtomicU64,
     island: AtomicU32,
-    /// When its last batch of processes was called upon.
+    /// Simulated time of the last batch of processes that was polled.
     time: AtomicU64,
     /// The place in the island of the first process of the batch's domain.
     first: AtomicU32,

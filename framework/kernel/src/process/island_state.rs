@@ -1,4 +1,4 @@
-//! The part of an island that its processes and ports reach: its window, and when it is called upon next.
+//! The part of an island that its processes and ports reach: its window, and the time at which it runs next.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use super::hang_reasons::Places;
 use super::local::Local;
 use super::queue::{NEVER, Queue, Slot};
 
-/// When the islands of one thread have something to do.
+/// Times at which the islands of one thread run next.
 pub(crate) type Agenda = Local<Queue>;
 
 /// The part of an island that its processes and ports reach.
@@ -20,7 +20,7 @@ pub(crate) struct IslandState {
     agenda: Rc<Agenda>,
     /// The island's number in the agenda.
     number: Slot,
-    /// When the agenda will call upon this island; zero while it runs.
+    /// Time at which the agenda runs this island next; zero while the island runs.
     called: Cell<u64>,
     pub(crate) places: Arc<Places>,
 }

@@ -86,7 +86,7 @@ impl<T: Tries> Future for WaitTried<'_, T> {
     }
 }
 
-/// What was tried, and armed, counts for this wait alone.
+/// Ends the wait: the ports that were tried and armed count for this wait alone.
 impl<T> Drop for WaitTried<'_, T> {
     #[inline]
     fn drop(&mut self) {

@@ -21,14 +21,14 @@ const CERTAIN: f64 = 1.4;
 /// Threads must be faster than one by this factor.
 const GAIN: f64 = 1.05;
 
-/// One thread that computes for this share of a period has a core for itself: to try with others costs little.
+/// A single thread that computes for this share of a period has a core to itself: trying more threads costs little.
 const QUIET: f64 = 0.95;
 
 /// Periods alone at first, and at most where the cores are quiet, and where they are not.
 const ALONE: u32 = 4;
 const MOST_ALONE: [u32; 2] = [1, 256];
 
-/// Each stretch alone is this much longer than the one before, as long as threads do not gain.
+/// Factor by which each stretch alone is longer than the one before, while threads do not gain.
 const LONGER: u32 = 4;
 
 /// Periods side by side that are good enough by what one thread reached before; then it is measured again.
@@ -37,12 +37,12 @@ const TRUSTED: u32 = 50;
 /// Periods alone whose mean counts.
 const MEMORY: u32 = 32;
 
-/// How shares are run.
+/// Assignment of shares to threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Each by its thread.
+    /// Each share runs on its own thread.
     Apart,
-    /// All by the first thread.
+    /// All shares run on the first thread.
     Alone,
 }
 
@@ -56,7 +56,7 @@ struct Single {
     efficiency: f64,
 }
 
-/// Decides between the two, period by period.
+/// Decides between [`Mode::Apart`] and [`Mode::Alone`], period by period.
 pub(super) struct Pace {
     mode: Mode,
     single: Single,

@@ -149,7 +149,7 @@ impl<'a> Shape<'a> {
         }
         let shortest = step.iter().copied().fold(meeting, u64::min);
         let lookahead = if shortest == u64::MAX { self.machine.grace() } else { shortest };
-        // Threads that nothing joins look now and then whether the run is to end.
+        // Threads without links between them check now and then whether the run is to end.
         let meeting = if crossing == 0 { lookahead.max(LEAST_GRACE) } else { meeting };
         Partition {
             island: island.to_vec(),

@@ -26,7 +26,7 @@ const GRPC_PORT: u16 = 4317;
 /// The reason why a batch has not arrived.
 pub(super) struct Failure {
     pub(super) problem: String,
-    /// Another attempt would fail, too.
+    /// Whether another attempt would fail, too.
     pub(super) is_final: bool,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Connection<'a> {
         Ok(Connection { endpoint, headers: headers(&wanted)?, open: None })
     }
 
-    /// Has the next request open another connection.
+    /// Makes the next request open another connection.
     pub(super) fn close(&mut self) {
         self.open = None;
     }
