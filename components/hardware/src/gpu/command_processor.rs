@@ -276,7 +276,7 @@ impl CommandProcessor {
         self.advance(stats)
     }
 
-    /// A launch is done, with counts if they were asked for.
+    /// A launch is done, with counts if they were requested.
     fn launch_done(
         &mut self,
         launch: LaunchId,
@@ -351,7 +351,7 @@ impl Component for CommandProcessor {
         io: &mut CommandProcessorPorts,
         sim: &Context<CommandProcessorStats>,
     ) -> Result<(), Fault> {
-        // The device is what this is a part of.
+        // The device is the parent of this component in the path.
         self.path = sim.path().rsplit_once('.').map_or("", |(device, _)| device).to_owned();
         self.has_authority = io.pages.is_some();
         loop {

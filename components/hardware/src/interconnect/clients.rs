@@ -1,7 +1,7 @@
-//! The way back of replies through crossbars and networks that follow each other.
+//! Return path of replies through crossbars and networks in sequence.
 //!
-//! Each multiplies the client of a request by the number of its own clients and adds the one that asked. A reply is divided by that
-//! number, and the remainder is the client that it goes to.
+//! Each crossbar or network multiplies the client number of a request by the number of its own clients and adds the client that
+//! sent the request. The client number of a reply is divided by that number; the remainder is the client that receives the reply.
 
 use std::cell::Cell;
 
@@ -42,7 +42,7 @@ impl Clients {
         }
     }
 
-    /// The client that a reply goes to; a number beyond the clients if no request has named it.
+    /// The client that receives a reply; a number beyond the clients if no request has named it.
     #[inline]
     pub(super) fn of(&self, reply: &MemReply) -> u32 {
         let is_known = reply.client / self.count <= self.largest.get();

@@ -42,14 +42,14 @@ pub struct AtomicUnit {
     queue: usize,
     /// The next request begins then.
     free: u64,
-    /// When the requests leave that are in the unit or in front of it, in order.
+    /// Cycles in which the requests in the unit or in front of it leave, in order.
     ends: VecDeque<u64>,
     /// Words that may still be written.
     busy: Vec<Busy>,
 }
 
 impl AtomicUnit {
-    /// A unit with nothing to do; none where atomics take as long as reads.
+    /// An idle unit; `None` if atomics take the time of reads.
     pub fn new(params: &AtomicParams) -> Option<Self> {
         let AtomicParams { lanes, same_word, queue } = *params;
         let queue = queue as usize;
@@ -58,7 +58,7 @@ impl AtomicUnit {
         (lanes > 0).then(unit)
     }
 
-    /// When the unit has room for another request, if it has none in this cycle.
+    /// Cycle in which the unit can take another request, if it is full in this cycle.
     pub fn full_until(&mut self, cycle: u64) -> Option<u64> {
         while self.ends.front().is_some_and(|end| *end <= cycle) {
             self.ends.pop_front();
@@ -71,7 +71,7 @@ impl AtomicUnit {
     pub fn take(&mut self, line: u64, lanes: &[AtomicLane], cycle: u64) -> u64 {
         let begin = self.free.max(cycle);
         self.busy.retain(|word| word.free > begin);
-        // The words by their place in the line, and how many lanes each has.
+        // The words by their position in the line, and the number of lanes of each.
         let (mut counts, mut words) = ([0_u8; LINE_BYTES as usize], [0_u8; 32]);
         let (mut distinct, mut most) = (0, 0);
         for lane in lanes {

@@ -87,7 +87,7 @@ macro_rules! counts {
     };
 }
 
-/// What a cache counts.
+/// Counters of a cache.
 #[derive(Clone, Copy)]
 pub(super) enum Count {
     Accesses,

@@ -41,11 +41,12 @@ pub trait CtaPolicy {
     /// Notes that all blocks of a launch have ended, `cycles` after its first was placed.
     fn ended(&mut self, _launch: &Launch, _cycles: u64) {}
 
-    /// Speaks through ports of its own, if it has any: in each step of the scheduler, before blocks are placed. The result says
-    /// whether a launch that waits may begin now; then launches are asked for again, and this after them.
+    /// Communicates through ports of the policy, if it has any: in each step of the scheduler, before blocks are placed.
+    /// Returns whether a launch that waits may begin now; in this case the scheduler begins launches, and then calls this
+    /// method again.
     ///
     /// # Errors
-    /// A sentence that says why it cannot go on.
+    /// A sentence with the reason for which the policy cannot continue.
     fn speak(&mut self) -> Result<bool, String> {
         Ok(false)
     }
@@ -79,7 +80,8 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// Whether an SM can take a block of the launch in this cycle: it has room, and not yet as many as it may have.
+    /// Whether an SM can take a block of the launch in this cycle: the block fits, and the SM is below its limit of blocks of the
+    /// launch.
     pub fn fits(&self, launch: usize, sm: usize) -> bool {
         self.sms[sm].ready && self.has_room(launch, sm)
     }

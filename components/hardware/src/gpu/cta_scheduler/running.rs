@@ -40,7 +40,7 @@ pub struct Running {
     pub(super) stream_stats: Rc<StreamStats>,
     /// Counts of its blocks, if its end reports them.
     pub(super) counts: Option<Box<CtaCounts>>,
-    /// Where it is added up with other launches, if it has no row of its own.
+    /// Row in which the launch is added up with others, if it has no row of its own.
     pub(super) others: Option<Rc<KernelStats>>,
 }
 
@@ -98,7 +98,7 @@ impl Sm {
         self.resident.get(&launch).copied().unwrap_or(0)
     }
 
-    /// Whether a block with this demand fits beside what is there.
+    /// Whether a block with this demand fits beside the resident blocks.
     pub fn has_room(&self, demand: &SmResources) -> bool {
         blocks(&self.free, demand) > 0
     }

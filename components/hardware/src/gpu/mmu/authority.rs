@@ -41,7 +41,7 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Nothing, for this many SMs.
+    /// An empty outbox, for this number of SMs.
     pub(super) fn new(sms: usize) -> Self {
         Outbox { answers: vec![VecDeque::new(); sms], requests: VecDeque::new() }
     }
@@ -64,24 +64,24 @@ impl Outbox {
 
 /// Decides which launch may access a page. The MMU calls it in each of its steps in the order of the methods.
 pub trait Authority {
-    /// Before all else.
+    /// Called first, before all other methods.
     fn begin(&mut self, _tables: Tables) {}
 
     /// A block on an SM claims a range in this cycle, or releases it. [`MmuReply::Claimed`] is the answer.
     ///
     /// # Errors
-    /// A sentence that says why it cannot.
+    /// A sentence with the reason for which the authority cannot serve the claim.
     fn claim(&mut self, cycle: u64, sm: usize, claim: RangeClaim) -> Result<(), String>;
 
     /// Receives through the authority's own ports.
     ///
     /// # Errors
-    /// A sentence that says why it cannot go on.
+    /// A sentence with the reason for which the authority cannot continue.
     fn hear(&mut self, _outbox: &mut Outbox) -> Result<(), String> {
         Ok(())
     }
 
-    /// Memory has answered a request of its own.
+    /// Memory has answered a request of the authority.
     fn answered(&mut self, _number: u32, _cycle: u64, _outbox: &mut Outbox) {}
 
     /// Whether a launch may access a page now; 0 is for launches that are not gated, which always may. If
@@ -91,12 +91,12 @@ pub trait Authority {
     /// Does the work of this cycle.
     ///
     /// # Errors
-    /// A sentence that says why it cannot go on.
+    /// A sentence with the reason for which the authority cannot continue.
     fn work(&mut self, _cycle: u64, _outbox: &mut Outbox) -> Result<(), String> {
         Ok(())
     }
 
-    /// Sends through ports of its own; messages on changes of pages leave after this time.
+    /// Sends through the authority's own ports; messages on changes of pages leave after this time.
     fn send(&mut self, _notification: SimTime) {}
 
     /// The cycle in which [`Authority::work`] has something to do next.

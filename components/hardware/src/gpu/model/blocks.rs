@@ -28,11 +28,11 @@ pub struct Ended {
     pub index: u32,
     /// Counts of the block.
     pub counts: CtaCounts,
-    /// Cycles that it was there.
+    /// Cycles for which the block was resident.
     pub cycles: u64,
 }
 
-/// The blocks that are there, by the number that the model gives them.
+/// The resident blocks, by their number in the model.
 #[derive(Default)]
 pub(super) struct Blocks {
     all: BTreeMap<u32, Block>,

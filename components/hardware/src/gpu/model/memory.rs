@@ -70,7 +70,7 @@ impl DeviceMemory {
         bytes
     }
 
-    /// Writes bytes from an address on.
+    /// Writes bytes, beginning at an address.
     pub(super) fn put(&mut self, address: u64, bytes: &[u8]) {
         self.flat.touch(address..address + bytes.len() as u64);
         self.flat.bytes[address as usize..address as usize + bytes.len()].copy_from_slice(bytes);
@@ -103,7 +103,7 @@ impl DeviceMemory {
         self.answers.pop_front_if(|(due, _)| *due <= cycle).map(|(_, reply)| reply)
     }
 
-    /// When the next answer is due.
+    /// Cycle in which the next answer is due.
     pub(super) fn due(&self) -> Option<u64> {
         self.answers.front().map(|(due, _)| *due)
     }

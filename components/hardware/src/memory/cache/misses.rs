@@ -67,10 +67,10 @@ impl<T> Cache<T> {
         miss
     }
 
-    /// Lets an access wait for the miss under way, or hands it back if no more can.
+    /// Lets an access wait for the miss under way, or returns the access if the miss is full.
     ///
     /// # Errors
-    /// The access, when the miss serves as many as it can.
+    /// The access, if the miss has reached its limit of accesses.
     pub fn join_miss(&mut self, way: WayId, access: T) -> Result<(), T> {
         let miss = self.halves[way.index()].miss;
         match self.misses.get_mut(miss as usize).and_then(Option::as_mut) {

@@ -19,7 +19,7 @@ pub trait LineRule {
         false
     }
 
-    /// Whether a line that was written with this tag makes room for others only if it must.
+    /// Whether a line that was written with this tag is a victim only after all others.
     fn protects(&self, _tag: LineTag) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! A thread block on an SM: its environment, its shared memory, its barriers, and what it still waits for.
+//! A thread block on an SM: its environment, its shared memory, its barriers, and its work in flight.
 
 use std::sync::Arc;
 
@@ -134,7 +134,7 @@ impl Cta {
         Some((waiting, votes))
     }
 
-    /// Number of threads that have arrived at a barrier, and the number that it waits for.
+    /// Number of threads that have arrived at a barrier, and number of threads for which the barrier waits.
     fn come_and_wanted(&self, id: usize, parts: u32) -> (u32, u32) {
         let Barrier { arrived, count, .. } = self.barriers[id];
         let wanted = count.map_or(self.live, |threads| threads.div_ceil(32));
@@ -147,7 +147,7 @@ impl Cta {
         self.live > 0 && waiting == self.live as usize
     }
 
-    /// The fault of a block that stands still, with its warps in their order.
+    /// The fault of a block that cannot progress, with its warps in order.
     #[cold]
     pub(in crate::gpu::sm) fn standstill(&self, warps: &[&Warp]) -> Fault {
         let places = self.waiting.iter().zip(warps).map(|(waiting, warp)| match waiting {

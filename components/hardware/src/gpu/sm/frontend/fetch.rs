@@ -22,7 +22,7 @@ pub(in crate::gpu) const FETCHED: u8 = 2;
 /// The code of a warp's kernel.
 #[derive(Clone, Copy, Default)]
 pub(in crate::gpu::sm) struct Code {
-    /// Where its instructions lie.
+    /// Address of the first instruction.
     pub(in crate::gpu::sm) address: u64,
     pub(in crate::gpu::sm) instructions: u32,
     pub(in crate::gpu::sm) label: Label,
@@ -102,7 +102,7 @@ impl Fetch {
         }
     }
 
-    /// The warp in this slot has issued the instruction at `pc`, and goes on at `next`.
+    /// The warp in this slot has issued the instruction at `pc`, and continues at `next`.
     #[inline]
     pub(in crate::gpu::sm) fn issued(&mut self, slot: u32, pc: u32, next: Option<u32>) {
         let count = &mut self.counts[slot as usize % 64];

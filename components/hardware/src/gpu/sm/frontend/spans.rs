@@ -13,7 +13,7 @@ pub(in crate::gpu::sm) struct Spans {
 }
 
 impl Spans {
-    /// A block begins at a place of the SM, with its warps in these slots.
+    /// A block begins in a block slot of the SM, with its warps in these warp slots.
     pub(in crate::gpu::sm) fn begin(
         launch: SpanId,
         index: u32,

@@ -1,4 +1,4 @@
-//! Why a scheduler issues nothing, and whose slot that is.
+//! Reason for which a scheduler issues nothing, and the block to which this issue slot counts.
 
 use counterpoint_protocols::launch::IssueSlot;
 
@@ -46,7 +46,8 @@ impl Held {
 }
 
 impl Sm {
-    /// Counts issue slots, for the SM and for the block of the first of these warps; without any the oldest place has it.
+    /// Counts issue slots, for the SM and for the block of the first of these warps; without a warp, for the block in the first
+    /// occupied slot.
     #[inline]
     pub(in crate::gpu::sm) fn count_slots(
         &mut self,

@@ -40,7 +40,7 @@ impl SmContext<'_> {
         self.warps.slots[slot as usize].warp.as_ref().map_or(0, |warp| warp.index())
     }
 
-    /// The warp waits for one thing more: an instruction's end or a store's answer.
+    /// The warp waits for one more event: an instruction's end or a store's answer.
     pub(super) fn expect(&mut self, warp: u32) {
         self.warps.slots[warp as usize].outstanding += 1;
         self.warps.accessing |= 1 << warp;

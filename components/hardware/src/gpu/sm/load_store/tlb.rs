@@ -46,7 +46,7 @@ impl Tlb {
         }))
     }
 
-    /// The pages of an access that have not been granted to its launch. They are asked for.
+    /// The pages of an access that have not been granted to its launch. The TLB requests them from the MMU.
     pub(super) fn missing(&mut self, access: &Access, kernel: LaunchId, stats: &TlbStats) -> Vec<u64> {
         let (shift, behind) = (self.shift, u64::from(access.width) - 1);
         let (low, high) = access.extent();
@@ -94,7 +94,7 @@ impl Tlb {
         found
     }
 
-    /// Whether the page of a line is here. If it is not, it is asked for.
+    /// Whether the translation of a line is here. If it is not, the TLB requests it from the MMU.
     pub(super) fn translate(&mut self, line: u64, stats: &TlbStats) -> bool {
         let page = line >> self.shift;
         if self.pages.find(page, 0) {

@@ -20,7 +20,7 @@ pub(in crate::gpu::sm) struct Fact {
     pub(in crate::gpu::sm) path: u8,
     /// Its class in the instruction mix.
     pub(in crate::gpu::sm) class: Class,
-    /// How far it releases, a fence included.
+    /// Scope of the release that the instruction makes, a fence included.
     pub(in crate::gpu::sm) releases: Reach,
     /// Whether the instruction may be issued only when no register of its warp is awaited.
     pub(in crate::gpu::sm) drains: bool,

@@ -38,7 +38,7 @@ impl Sm {
         });
     }
 
-    /// Lets warps go on.
+    /// Resumes the warps in these slots.
     pub(in crate::gpu::sm) fn resume(&mut self, slots: u64) {
         let mut rest = slots;
         while rest != 0 {

@@ -1,4 +1,4 @@
-//! Memory order on an SM: what releases and acquires wait for, and what they do to the L1.
+//! Memory order on an SM: conditions for which releases and acquires wait, and their effects on the L1.
 //!
 //! A release waits until the accesses before it are performed: those of its warp, and beyond the block those
 //! of all warps of the block, because a barrier or a release within the block may have put them before it.
@@ -6,10 +6,10 @@
 //! epoch and waits until nothing of it is in flight. Accesses that other warps issue meanwhile do not hold it
 //! up.
 //!
-//! An acquire holds its warp until its value is there; then, if it reaches beyond the block, the L1 invalidates what memory has,
-//! too, and lines that were requested before serve nobody else. Within a block the L1 is coherent by itself: a store evicts its
-//! line, and all accesses of the SM pass the L1 in order. A fence does both. Caches that are only read, of instructions,
-//! constants and texels, have no part in it (PTX ISA 8.1).
+//! An acquire holds its warp until its value arrives; then, if its scope exceeds the block, the L1 invalidates all data that
+//! memory also holds, and lines that were requested before serve no other access. Within a block the L1 is coherent by itself: a
+//! store evicts its line, and all accesses of the SM pass the L1 in order. A fence does both. Caches that are only read, of
+//! instructions, constants and texels, have no part in it (PTX ISA 8.1).
 
 use counterpoint_framework::model::Context;
 use counterpoint_ptx::{Instruction, Order, Reach, Warp};

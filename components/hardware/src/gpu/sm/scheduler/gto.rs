@@ -1,4 +1,4 @@
-//! Greedy then oldest: the warp that issued last as long as it is ready, then the oldest ready one.
+//! Greedy then oldest: the warp that issued last while it is ready, else the oldest ready warp.
 
 use counterpoint_framework::model::Variant;
 

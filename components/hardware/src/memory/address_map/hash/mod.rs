@@ -68,9 +68,9 @@ pub(super) enum Form {
 }
 
 impl SliceFunction {
-    /// A function of a chunk's turn and of the slice that it would have without a hash. The turn is the number of chunks of its part that lie
-    /// before it, so both together are another pair for each chunk. Where the function gives another slice for each slice of one
-    /// turn, all slices are equally full.
+    /// A function of a chunk's turn and of the slice that it would have without a hash. The turn is the number of chunks of its part before
+    /// it, so each chunk has a different pair of turn and slice. If the function permutes the slices within each turn, all slices are
+    /// equally full.
     pub fn new(function: impl Fn(u64, u32) -> u32 + Send + Sync + 'static) -> Self {
         SliceFunction(Form::Other(Arc::new(function)))
     }

@@ -48,7 +48,7 @@ struct Named {
 fn policies(text: &str, timing: &Timing) -> Policies {
     let named: Named = params(&families(), text);
     let plan = named.refresh.build().plan(timing);
-    // What a standard has no times for is not refreshed.
+    // A standard without refresh timings is not refreshed.
     Policies { scheduler: named.scheduler.build(), rows: named.rows.build(), refresh: plan.unwrap_or(None) }
 }
 

@@ -30,7 +30,7 @@ pub trait RowPolicy {
 /// State in which an access finds its bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowState {
-    /// Its row is open.
+    /// The row of the access is open.
     Hit,
     /// No row is open.
     Closed,
