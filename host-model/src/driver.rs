@@ -1,5 +1,5 @@
-//! Operations of a runtime: read and write files, copy, launch, wait. Everything becomes messages to storage,
-//! memory and devices, with as many under way as the parameters allow.
+//! Operations of a runtime: read and write files, copy, launch, wait. All operations become messages to storage, memory
+//! and devices; the parameters limit the number of messages under way.
 
 mod allocation;
 mod host;
@@ -75,24 +75,24 @@ pub struct Driver<'a> {
     invalid: Invalid,
     host_address: Vec<u64>,
     device_address: Vec<u64>,
-    /// Current meaning of each buffer's name; `swap` exchanges entries.
+    /// Buffer to which each buffer's name currently refers; `swap` exchanges entries.
     meaning: Vec<BufferId>,
-    /// For each device, what its kernels may touch.
+    /// For each device, the memory that its kernels may access.
     mapped: BTreeMap<Space, Arc<Allocations>>,
-    /// Per module where it lies.
+    /// For each module, its location.
     loaded: Vec<Loaded>,
-    /// For each device, what it holds besides buffers.
+    /// For each device, its hidden allocations besides buffers.
     hidden: BTreeMap<u32, Hidden>,
-    /// For each device, how often copies have written its constants.
+    /// For each device, the number of copies that have written its constants.
     constant_writes: BTreeMap<u32, u32>,
-    /// For each device, what its kernels print: devices that have such kernels.
+    /// For each device with kernels that print, the state of their output.
     printing: BTreeMap<u32, Printing>,
     run: Option<SpanId>,
-    /// Per buffer, by where it lies, after how many launches it was freed.
+    /// For each buffer, by position, the number of launches after which it was freed.
     freed: Vec<Option<u32>>,
     commands: BTreeMap<CommandId, Issued>,
     descriptions: BTreeMap<CommandId, Description>,
-    /// Counts of launches that nobody has asked for yet.
+    /// Counts of launches that nobody has taken yet.
     counts: BTreeMap<CommandId, Box<CtaCounts>>,
     devices: BTreeMap<u32, Description>,
     next_command: u32,
@@ -151,7 +151,7 @@ impl<'a> Driver<'a> {
         Arc::clone(&self.application)
     }
 
-    /// The device on which a name's buffer lies.
+    /// The device of a name's buffer.
     pub fn device_of(&self, name: BufferId) -> u32 {
         self.application.buffers[self.place(name)].device
     }
@@ -161,7 +161,7 @@ impl<'a> Driver<'a> {
         self.sim.random()
     }
 
-    /// Exchanges what two names mean.
+    /// Exchanges the buffers of two names.
     pub fn swap(&mut self, a: BufferId, b: BufferId) {
         self.meaning.swap(a.0 as usize, b.0 as usize);
     }
@@ -171,12 +171,12 @@ impl<'a> Driver<'a> {
         &self.cores
     }
 
-    /// Which buffer a name means now, by its position among those of the application.
+    /// Position, among those of the application, of the buffer to which a name currently refers.
     pub fn place(&self, name: BufferId) -> usize {
         self.meaning[name.0 as usize].0 as usize
     }
 
-    /// Notes the final values of the buffers that are to be looked at.
+    /// Notes the final values of the buffers to be inspected.
     pub(crate) async fn inspect(&mut self) -> Result<(), Fault> {
         for name in self.application().inspect.clone() {
             let place = self.place(name);
@@ -389,10 +389,10 @@ impl<'a> Driver<'a> {
         self.event_until(SimTime::MAX).await
     }
 
-    /// Waits for messages until some time at most, and takes those that have come.
+    /// Waits for messages until `deadline` at most, and takes those that have arrived.
     ///
     /// # Errors
-    /// If a message answers what was not asked for.
+    /// If a message answers no request.
     pub async fn event_until(&mut self, deadline: SimTime) -> Result<(), Fault> {
         if self.take_message().await? || self.run_threads().await {
             return Ok(());

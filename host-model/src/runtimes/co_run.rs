@@ -27,9 +27,9 @@ struct Side<'a> {
     span: SpanId,
     /// Its commands under way, oldest first.
     sent: VecDeque<CommandId>,
-    /// A copy that brings what a loop looks at.
+    /// A copy that brings the value that a loop checks, and the condition.
     looks: Option<(CommandId, &'a Condition)>,
-    /// The thread that does a step of its host, which what is behind waits for.
+    /// The thread that executes a step of the member's host; later steps wait for it.
     step: Option<usize>,
     /// Whether the member's host waits for all commands sent.
     waits: bool,
@@ -111,7 +111,7 @@ impl Side<'_> {
                 driver.free(name)?;
                 None
             }
-            // Its commands are in the order of its file: nothing else holds them.
+            // The commands of a member are in the order of its file: nothing else orders them.
             Some(Next::Do(Elementary::Record(..) | Elementary::Wait(..)) | Next::Group(_)) => None,
             Some(Next::Inspect(condition)) => {
                 let part = condition.part();

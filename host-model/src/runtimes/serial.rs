@@ -1,7 +1,7 @@
 //! Nothing overlaps: prelude, copies in, kernels in order, copies out, postlude.
 //!
-//! Streams that an application names are one stream here, and the host waits for every copy. Launches are sent one behind
-//! the other, and the device keeps their order.
+//! All streams of an application are one stream here, and the host waits for every copy. Launches are sent one after
+//! another, and the device keeps their order.
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;

@@ -1,4 +1,4 @@
-//! The memory instructions of a warp: addresses and data on the way out, registers on the way in.
+//! The memory instructions of a warp: addresses and data of requests, and registers of answers.
 
 use super::{Access, AccessKind, CtaEnvironment, ExecError, FaultKind, Warp, blend, fault_of, vector};
 use crate::isa::AtomicType;

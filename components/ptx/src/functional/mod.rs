@@ -59,7 +59,7 @@ pub struct Options {
     pub windows: Windows,
     /// Textures for fetches.
     pub textures: Arc<Textures>,
-    /// Set by someone who wants the run to end.
+    /// Flag that a caller sets to end the run.
     pub interrupt: Arc<AtomicBool>,
 }
 

@@ -58,7 +58,7 @@ pub trait StateMachine {
     /// Executes the work that is due.
     ///
     /// # Errors
-    /// If something goes wrong in what is executed next.
+    /// If the execution of this work fails.
     fn advance(&mut self, _device: &mut Device<'_>) -> Result<(), Fault> {
         Ok(())
     }

@@ -55,7 +55,7 @@ pub enum Atom {
     Unknown {
         /// The value in static single assignment form.
         value: u32,
-        /// It depends on loaded data.
+        /// Whether the value depends on loaded data.
         data: bool,
         /// Line of the instruction.
         line: u32,
@@ -242,7 +242,7 @@ pub(super) fn apply(operation: Operation, a: i128, b: i128) -> Option<i128> {
     use Operation as Op;
     let unsigned = matches!(operation, Op::ShrUnsigned | Op::DivUnsigned | Op::RemUnsigned);
     if unsigned && (a < 0 || b < 0) {
-        // Its value as an unsigned number depends on the width.
+        // The value as an unsigned number depends on the width.
         return None;
     }
     match operation {

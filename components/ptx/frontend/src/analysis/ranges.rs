@@ -129,7 +129,7 @@ impl Variable {
     }
 }
 
-/// The variables of polynomials, and those of them that no polynomial is linear in.
+/// The variables of polynomials (`all`), and those in which some polynomial is not linear (`every`).
 #[derive(Clone, Debug, Default)]
 pub struct Variables {
     pub all: BTreeSet<Variable>,

@@ -1,7 +1,8 @@
 //! Names that share a register, for functions with more names than a kernel can number.
 //!
-//! A name lives from the first place of the text at which its value matters to the last. Names of one size whose lives lie apart
-//! share a register, as by linear scan (Poletto and Sarkar, 1999). Parts of vectors and halves keep registers of their own.
+//! The live range of a name extends from the first point of the text at which its value matters to the last. Names of one size
+//! with disjoint live ranges share a register, as by linear scan (Poletto and Sarkar, 1999). Parts of vectors and halves keep
+//! registers of their own.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;

@@ -72,9 +72,9 @@ const UNKNOWN_FROM: i64 = FAR / 2;
 /// Static knowledge of a number.
 #[derive(Clone, Copy, Default)]
 struct Facts {
-    /// It is never below this.
+    /// Lower bound of the number.
     least: Option<i64>,
-    /// As a number of rounds, it is certainly a known one.
+    /// Whether the number, as a number of rounds, is certainly a known one.
     near: bool,
 }
 

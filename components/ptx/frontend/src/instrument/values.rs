@@ -335,7 +335,7 @@ mod tests {
     use super::*;
     use crate::analysis::ranges;
 
-    /// The same whether numbers are known, or come of parameters and are folded later.
+    /// The result is the same whether numbers are known, or come from parameters and are folded later.
     #[test]
     fn the_round_that_fails_is_that_of_the_analysis() {
         for relation in [Relation::Lt, Relation::Le, Relation::Gt, Relation::Ge, Relation::Eq, Relation::Ne] {

@@ -162,14 +162,14 @@ pub fn fused(a: f64, b: f64, c: f64) -> f64 {
     odd(sum, float::sum_error(product, c, sum))
 }
 
-/// The same to be rounded down: zero is +0 only if both addends are.
+/// Like [`fused`], to be rounded down: zero is +0 only if both addends are.
 #[inline(always)]
 pub fn fused_down(a: f64, b: f64, c: f64) -> f64 {
     let sum = fused(a, b, c);
     if sum == 0.0 && ((a * b).is_sign_negative() || c.is_sign_negative()) { -0.0 } else { sum }
 }
 
-/// An integer of 64 bits, in the same way.
+/// An integer of 64 bits, rounded to an odd last bit unless it is exact.
 #[inline(always)]
 pub fn integer(a: i128) -> f64 {
     let value = a as f64;

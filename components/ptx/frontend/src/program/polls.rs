@@ -38,7 +38,7 @@ fn waits(round: &[Instruction]) -> bool {
         && !round.iter().enumerate().any(is_rewritten)
 }
 
-/// Whether such a round loads a word of shared memory, compares it, and does nothing else.
+/// Whether a waiting round loads a word of shared memory, compares it, and does nothing else.
 fn polls(round: &[Instruction]) -> bool {
     let [load, compares @ .., branch] = round else { return false };
     let form = &load.memory;

@@ -1,6 +1,6 @@
 //! The size of each thread's stack, from which recursive calls and `alloca` take local memory.
 
-/// Bytes of a thread's stack: 8 KiB by default, or less on a device that has no room for so many.
+/// Bytes of a thread's stack: 8 KiB by default, or less on a device whose memory is too small for that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StackSize(u32);
 

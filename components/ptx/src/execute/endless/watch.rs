@@ -58,7 +58,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A watch of a warp from its next instruction on.
+    /// A watch of a warp that begins with its next instruction.
     pub fn new(warp: &Warp) -> Self {
         Watch {
             mark: warp.clone(),

@@ -1,4 +1,4 @@
-//! What a path may still do: whether its lanes do something that others see before they meet a loop's lanes again.
+//! What a path may still do: whether its lanes have an effect that others see before they meet a loop's lanes again.
 
 use super::ResumePoint;
 use crate::execute::Warp;
@@ -6,7 +6,7 @@ use crate::isa::Space;
 use crate::isa::warp::WarpOp;
 use crate::program::{Action, CONSTANT, Instruction, Kernel, NONE};
 
-/// Instructions that are looked at. Beyond them something is taken to happen.
+/// Instructions that are examined. Beyond them an effect is assumed.
 const FAR: u32 = 256;
 
 /// Effect of an instruction on what a path may still do.

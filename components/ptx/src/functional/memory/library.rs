@@ -34,21 +34,22 @@ impl FlatMemory {
         self.library = LibraryMemory::new(heap_bytes, ring_bytes, unwritten);
     }
 
-    /// Gives the heap another size, and so another place, with no block in it; modules that are there find it by [`FlatMemory::point`].
+    /// Gives the heap another size, and so another address, with no block in it; modules already loaded find it by
+    /// [`FlatMemory::point`].
     pub fn resize_heap(&mut self, bytes: u64) {
         self.library.heap_bytes = bytes;
         let old = self.library.heap.take();
         self.forget(old);
     }
 
-    /// The same for what kernels print. Text that nobody has taken is lost.
+    /// Gives the ring of printed records another size, and so another address. Text that nobody has taken is lost.
     pub fn resize_printf(&mut self, bytes: u64) {
         self.library.ring = Ring::new(bytes);
         let old = self.library.printf.take();
         self.forget(old);
     }
 
-    /// Gives a module that is there the addresses of heap and ring as they are now.
+    /// Gives a loaded module the current addresses of heap and ring.
     pub fn point(&mut self, kernel: &Kernel, bases: VariableBases) -> VariableBases {
         let bases = self.with_library(kernel, bases);
         for (address, value) in kernel.library_pointers(bases) {

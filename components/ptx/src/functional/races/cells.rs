@@ -91,7 +91,7 @@ impl Mark {
     }
 }
 
-/// The accesses to some bytes that later ones may race with.
+/// The accesses to some bytes with which later accesses may race.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cell {
     /// The last weak write.

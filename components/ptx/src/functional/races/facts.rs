@@ -1,4 +1,4 @@
-//! What the memory model asks of an instruction, found once for a kernel.
+//! Facts about an instruction for the memory model, computed once for a kernel.
 
 use crate::isa::{AtomicOperation, CacheOperator, LaneOp, Reach, Scope};
 use crate::program::{Action, Instruction, Kernel};
@@ -15,7 +15,8 @@ pub(super) struct Fact {
     pub(super) releases: bool,
     /// Bytes of an element: operations on two sizes are not morally strong.
     pub(super) bytes: u8,
-    /// It reads through a path of its own, which writes of the launch need not reach (`ld.global.nc`, `tex`).
+    /// Whether the instruction reads through a non-coherent path, which writes of the launch need not reach (`ld.global.nc`,
+    /// `tex`).
     pub(super) apart: bool,
     /// A load that a loop without a write repeats at one address: it waits for others.
     pub(super) polls: bool,

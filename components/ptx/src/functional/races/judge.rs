@@ -22,7 +22,7 @@ pub(super) struct Judge<'a> {
     pub(super) epoch: u32,
 }
 
-/// Which bytes of a lane's access keep their values.
+/// Bytes of a lane's access that keep their values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept {
     start: u64,

@@ -19,7 +19,7 @@ pub(in crate::functional) struct Told {
     pub(in crate::functional) missing: String,
 }
 
-/// Both sides of a race.
+/// The two sides of a race.
 struct Sides<'a> {
     launch: &'a Launch,
     kernel: &'a Kernel,
@@ -120,7 +120,8 @@ impl Sides<'_> {
         }
     }
 
-    /// What a strong write that the thread has seen lacks to bring the other access before this one; nothing if it does not follow it.
+    /// What is missing for a strong write, which the thread has seen, to order the other access before this one; `None` if the write
+    /// does not follow the other access.
     fn link(&self, seen: &Seen) -> Option<String> {
         let Launch { epochs, facts, warps, .. } = self.launch;
         let (warp, time) = epochs[self.other.epoch() as usize];
@@ -163,7 +164,7 @@ impl Sides<'_> {
         (!parts.is_empty()).then(|| parts.join(", and "))
     }
 
-    /// Why two strong accesses are not morally strong.
+    /// Reason for which two strong accesses are not morally strong.
     fn not_strong_together(&self, (one_pc, one): (u32, Fact), (other_pc, other): (u32, Fact)) -> String {
         if one.bytes != other.bytes {
             return format!(

@@ -1,9 +1,9 @@
 //! Warps that have executed many instructions: warps beyond the limit, and warps in a loop that provably does not end.
 //!
-//! A warp is checked when it has issued a power of two of instructions, from [`counterpoint_ptx::endless`]'s first check on, or from
-//! [`FIRST_CHECK`] in a loop that may wait for others. Until then an issue only compares two numbers. A unit that writes to shared memory
-//! or registers by itself, asynchronously, must count as in flight here ([`LoadStore::unsettled`]). A check reads only the state of the
-//! warp's block and changes nothing.
+//! A warp is checked when it has issued a power of two of instructions: at [`FIRST_LOOK`] or more, or at [`FIRST_CHECK`] or more in a
+//! loop that may wait for others. Until then an issue only compares two numbers. A unit that writes to shared memory or registers by
+//! itself, asynchronously, must count as in flight here ([`LoadStore::unsettled`]). A check reads only the state of the warp's block and
+//! changes nothing.
 //!
 //! A warp that may end is watched from then on for a while ([`Watch`]). While all warps of an SM return to the same states, or wait at
 //! barriers for warps that do, the SM does not act ([`set_acts`](counterpoint_framework::kernel::Process::set_acts)); the kernel of the

@@ -110,7 +110,7 @@ impl<'a> Regions<'a> {
         live_in
     }
 
-    /// A block; if it is a loop of its own, as many rounds of it as are unrolled.
+    /// A block; for a loop of one block, its unrolled rounds.
     fn region(&self, block: u32) -> Block {
         let counts = Counts { ssa: self.ssa, homes: self.homes, block };
         let successors = &self.ssa.flow.blocks[block as usize].successors;

@@ -9,7 +9,7 @@ use super::regions::Regions;
 /// Blocks of more operations stay in order.
 const LARGEST: usize = 2000;
 
-/// The registers in use at a place of a block, which is walked from its end.
+/// The registers in use at a point of a block, which is walked from its end.
 struct Live<'a> {
     regions: &'a Regions<'a>,
     names: BTreeSet<Name>,

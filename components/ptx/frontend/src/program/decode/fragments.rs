@@ -66,7 +66,7 @@ impl<'s> Line<'_, 's, '_> {
         let (values, at) = if stores { (&operands[1], &operands[0]) } else { (&operands[0], &operands[1]) };
         let registers = self.fragment_registers(values, product.registers(part), element, stores)?;
         let (rows, columns) = product.extent(part);
-        // The lane's run is contiguous in memory if the matrix lies there as the fragment does.
+        // The lane's run is contiguous in memory if the matrix has the fragment's order there.
         let along = (layout == "row") == (part != MatrixOperand::B);
         let stride = match operands.get(2) {
             Some(stride) => self.read(stride, Wanted::exactly("u32"))?,
@@ -187,7 +187,7 @@ impl<'s> Line<'_, 's, '_> {
         Ok(())
     }
 
-    /// Moves a lane's elements one by one: the next lies a stride behind.
+    /// Moves a lane's elements one by one: the next is a stride further.
     fn move_elements(
         &mut self,
         address: Address,

@@ -58,7 +58,7 @@ pub(super) struct Entry {
     pub(super) storage: super::storage::Storage,
 }
 
-/// Puts a kernel together with the functions it can reach. `taken` are functions that variables point to.
+/// Links a kernel with the functions that it can reach. `taken` are functions to which variables point.
 pub(super) fn link(
     module: &Module,
     entry: Entry,
