@@ -1,5 +1,5 @@
 //! The kernel on its own, beside hand-written loops that do the same: a ring of tokens, a pipeline with back-pressure,
-//! PHOLD, clocked components. See [`graph`] for what they are. Then what islands cost, busy ones and idle ones.
+//! PHOLD, clocked components. See [`graph`] for their definitions. Then the cost of islands, busy ones and idle ones.
 //!
 //! `cargo bench -p counterpoint-framework` prints operations per second. `cargo xtask bench-peers` adds other kernels.
 

@@ -193,8 +193,8 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Copies what a condition looks at from the device, behind all that was sent on the stream before, and says whether
-    /// it is fulfilled.
+    /// Copies the value of a condition from the device, after everything sent on the stream before, and returns whether the
+    /// condition is fulfilled.
     pub async fn is_fulfilled(
         &mut self,
         condition: &Condition,
@@ -220,7 +220,7 @@ impl<'a> Driver<'a> {
         self.launch_as(step, stream, (Precedence::Stream, Extra::default()), parent).await
     }
 
-    /// Launches a kernel with what an extension adds; the result names it.
+    /// Launches a kernel with the additions of an extension; the result names the launch.
     ///
     /// # Errors
     /// As [`Driver::launch`].
@@ -384,7 +384,7 @@ impl<'a> Driver<'a> {
         page.ok_or_else(|| Fault::new(format!("an answer for page {}, which is not under way", tag.0)))
     }
 
-    /// Waits for messages and takes those that have come.
+    /// Waits for messages and takes those that have arrived.
     async fn event(&mut self) -> Result<(), Fault> {
         self.event_until(SimTime::MAX).await
     }
@@ -404,7 +404,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Takes a message, if one has come.
+    /// Takes a message, if one has arrived.
     async fn take_message(&mut self) -> Result<bool, Fault> {
         if let Some(StorageReply::Values { tag, data }) = self.io.input.rx.try_recv() {
             if let Some(Page::Fill { address, .. }) = *self.page(tag)? {

@@ -1,9 +1,9 @@
 //! An application without time: the same steps as under a runtime, on memories that answer at once.
 //!
 //! Kernels run on the functional executor of `ptx`, one launch and one CTA after another, in the order in which the host
-//! sends them: streams and events allow it, because an event that a stream waits for has been sent before. Nothing of a machine is
-//! asked here; what an application computes, and how many instructions that takes, does not depend on it. Mistakes after
-//! which a kernel can go on are collected, and so are races between streams, which run one after another here.
+//! sends them: streams and events allow it, because an event for which a stream waits has been sent before. No machine is
+//! involved; the results of an application, and its number of instructions, do not depend on one. Mistakes after which a kernel
+//! can continue are collected, and so are races between streams, which run one after another here.
 
 mod found;
 mod memories;
@@ -207,11 +207,11 @@ impl<'a> FunctionalHost<'a> {
         self.memories.written(self.application.space_of(place), place, 0..contents.len())
     }
 
-    /// Runs the application from prelude to postlude. Buffers that are to be looked at go into the
-    /// journal. Breaks if it was interrupted.
+    /// Runs the application from prelude to postlude. Buffers to be inspected go into the journal. Breaks if the run was
+    /// interrupted.
     ///
     /// # Errors
-    /// When a kernel does what it must not, or a loop reaches its limit.
+    /// If a kernel makes a fatal mistake, or a loop reaches its limit.
     pub fn run(&mut self, mut files: impl Files) -> Result<ControlFlow<()>, Fault> {
         let application = self.application;
         for step in &application.prelude {
@@ -247,8 +247,8 @@ impl<'a> FunctionalHost<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Executions of the launches, in their order; the last one may not have ended. And the mistakes of their
-    /// kernels, in the order in which they came first.
+    /// Executions of the launches, in order; the last one may not have ended. Also the mistakes of their kernels, in the
+    /// order of their first occurrence.
     pub fn into_results(self) -> (Vec<Launched>, Vec<Found>) {
         (self.launched, self.found)
     }
@@ -399,7 +399,7 @@ impl<'a> FunctionalHost<'a> {
         }
     }
 
-    /// Copies what a loop looks at, for which the host waits, and looks.
+    /// Copies the value that a loop checks, waits for it, and checks the condition.
     fn is_fulfilled(&mut self, until: &Condition) -> Result<bool, Fault> {
         let (looked, place) = (until.part(), self.place(until.buffer));
         let (direction, host) = (Direction::DeviceToHost, looked.into());

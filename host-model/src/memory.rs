@@ -76,7 +76,7 @@ pub struct HostMemoryStats {
     dat_spills: Counter,
 }
 
-/// Bytes of a segment, the unit in which memory comes into being; only what is written of it costs memory.
+/// Bytes of a segment, the unit in which memory is allocated; only written bytes cost memory.
 const SEGMENT: u64 = 1 << 20;
 
 /// Host memory.

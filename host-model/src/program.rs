@@ -1,6 +1,6 @@
 //! An application as the host executes it: buffers, files, and the steps from prelude to postlude.
 //!
-//! Names have been resolved to indices and expressions to numbers; where an application comes from is not known here.
+//! Names have been resolved to indices and expressions to numbers; the source of an application is not known here.
 
 mod cursor;
 mod moves;
@@ -49,7 +49,7 @@ impl Buffer {
     }
 }
 
-/// A stream: what is sent on it is done in its order.
+/// A stream: its commands are executed in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
     /// Name of the stream.
@@ -142,8 +142,8 @@ impl LaunchStep {
         self.grid.iter().map(|&size| u64::from(size)).product()
     }
 
-    /// Puts a rewritten kernel in place of its kernel. A thread has the registers that it had, which the application's file may know better
-    /// than an estimate does, and those that rewriting adds to what lives at once.
+    /// Replaces the kernel by a rewritten one. A thread keeps its number of registers, which the application's file may know better than an
+    /// estimate does, plus those that rewriting adds to the live registers.
     pub fn rewrite(&mut self, kernel: Arc<Kernel>) {
         let added = kernel.live_registers().saturating_sub(self.kernel.live_registers());
         self.registers += added;
@@ -429,7 +429,7 @@ pub struct Application {
     pub preloaded: Vec<BufferId>,
     /// Steps that run there without time before that, on these contents.
     pub preload: Vec<Step>,
-    /// Steps of the host before the first copy: files that are read, and computed contents in their place.
+    /// Steps of the host before the first copy: files that are read, and computed contents instead of files.
     pub prelude: Vec<HostStep>,
     /// Contents among these that no storage holds, because the CPU computes them.
     pub computed: BTreeMap<FileIndex, Computed>,
@@ -441,7 +441,7 @@ pub struct Application {
     pub copy_out: Vec<BufferId>,
     /// Steps of the host at the end: files that are written.
     pub postlude: Vec<HostStep>,
-    /// Buffers whose host copy is looked at when all is done.
+    /// Buffers whose host copy is inspected at the end.
     pub inspect: Vec<BufferId>,
 }
 
@@ -558,7 +558,7 @@ impl Application {
         sum(&self.steps, &of_step)
     }
 
-    /// The kernels of all launches in their order, each with its thread blocks; nothing if nobody knows how often.
+    /// The kernels of all launches in order, each with its thread blocks; `None` if the number of launches is unknown.
     pub fn blocks(&self) -> Option<Vec<(&str, u64)>> {
         let is_open = |step: &Step| matches!(step, Step::Loop { .. } | Step::CoRun { .. });
         let open = self.steps.iter().any(|step| step.any(&is_open));

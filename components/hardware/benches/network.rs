@@ -1,4 +1,4 @@
-//! The crossbar and an L2 slice under dense traffic between scripts: what the host pays for a message and for an access.
+//! The crossbar and an L2 slice under dense traffic between scripts: host time for a message and for an access.
 //!
 //! `-- --profile-time 1` repeats one of them for a profiler.
 

@@ -1,5 +1,5 @@
-//! A run's record of gated launches, for a check of their order that is independent of the ordering: the
-//! first touch of each page by each launch, and the time at which each block was behind its last store.
+//! A run's record of gated launches, for a check of their order that is independent of the ordering: the first touch of
+//! each page by each launch, and the time at which the last store of each block was acknowledged.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;

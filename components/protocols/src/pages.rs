@@ -1,7 +1,7 @@
-//! Between the command processor and an authority over pages: announcements of copies and launches, and
+//! Messages between the command processor and an authority over pages: announcements of copies and launches, and
 //! answers about pages.
 //!
-//! An authority is a component in the place of the MMU which decides when a launch may access a page.
+//! An authority is a component that replaces the MMU and decides when a launch may access a page.
 
 use std::sync::Arc;
 

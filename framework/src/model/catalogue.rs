@@ -1,4 +1,4 @@
-//! The component kinds that a machine can be built of, as the configuration sees them: names, parameters and ports,
+//! The component kinds of which a machine can be built, as the configuration sees them: names, parameters and ports,
 //! without the components themselves.
 
 use std::any::Any;

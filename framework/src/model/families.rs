@@ -28,7 +28,7 @@ pub trait Variant<F: ?Sized + 'static>: 'static {
     /// Parameters of the variant.
     type Params: Params + Send + Sync + 'static;
 
-    /// Builds one.
+    /// Builds the variant.
     ///
     /// # Errors
     /// A sentence about the problem with the combination of parameters; the user sees it with the source location.

@@ -1,7 +1,7 @@
 //! The form of a parameter's values, known when its declaration is compiled.
 //!
 //! `derive(Params)` compares what a declaration writes (default, smallest and largest value) with the form of the field's
-//! type, in constants: what no machine could read is an error of the compiler, at the attribute. Everything here is
+//! type, in constants: a value that no machine could read is a compile error, at the attribute. Everything here is
 //! therefore `const`, and a problem is a sentence without parts. Families are open, so that a text cannot be compared with
 //! the names of their variants; a declaration that names a variant by its constant is sound once it compiles:
 //!
@@ -52,7 +52,7 @@ pub enum Written {
 pub enum Form {
     /// Whatever its reader takes: it is known when the value is read.
     Any,
-    /// A number with one of these units, and what a problem with it says.
+    /// A number with one of these units, and the sentence for a problem with it.
     Quantity(&'static [Unit], &'static str),
     /// Cycles or a time.
     Latency,

@@ -1,5 +1,5 @@
-//! Statistics in parts, and by key: the same numbers for each kernel, for each stream, for all that a
-//! component distinguishes.
+//! Statistics in parts, and by key: the same numbers for each kernel, for each stream, for everything that a component
+//! distinguishes.
 //!
 //! ```
 //! use counterpoint_framework::model::{Counter, Keyed, Stats};

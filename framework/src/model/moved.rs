@@ -1,4 +1,4 @@
-//! Former names of parameters: a file that still uses one gets the new place.
+//! Former names of parameters: the message for a file that still uses one gives the new name.
 
 use super::diagnostics::Diagnostic;
 use super::node::Span;

@@ -157,7 +157,7 @@ pub struct SourceLocation<'a> {
     pub line: usize,
     /// Column.
     pub column: usize,
-    /// Whether the name is an argument of the command line, with its text, and lines and columns say no more.
+    /// Whether the name is an argument of the command line, including its text, so that line and column add nothing.
     pub argument: bool,
 }
 

@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         self.report(diagnostic);
     }
 
-    /// Opens a map, called so in messages, whose keys must be among `names`; those in `moved` say where they are now.
+    /// Opens a map, named `called` in messages, whose keys must be among `names`; a key in `moved` is reported with its new name.
     pub fn map<'n>(
         &mut self,
         node: &'n Node,

@@ -1,4 +1,4 @@
-//! All component kinds that a machine can be built of, with the way to build each.
+//! All component kinds of which a machine can be built, with their constructors.
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 //!
 //! A [`Choose`](super::Choose) takes a variant that only computes. A [`Slot`] also takes one that is
 //! [`Equipped`]: its ports and statistics join those of the component whose parameters have the slot, under
-//! the component's path. A policy can thus bring a link to a component that is unknown to the family's host.
+//! the component's path. A policy can thus have a link to a component that is unknown to the family's host.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -89,7 +89,7 @@ impl<F: ?Sized + 'static> Slot<F> {
         self.build_from(&sim.equipment)
     }
 
-    /// Builds the variant outside a run, with statistics that nobody reads; nothing if it has ports.
+    /// Builds the variant outside a run, with statistics that nobody reads; `None` if the variant has ports.
     pub fn build_detached(&self) -> Option<Box<F>> {
         self.build_from(&Equipment::default()).ok()
     }

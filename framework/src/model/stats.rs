@@ -137,7 +137,7 @@ impl BusyCycles {
         }
     }
 
-    /// Cycles up to a time that has come; at the end of the run those of what has ended.
+    /// Cycles up to `time`, which has passed; at the end of the run, only the periods that have ended.
     fn until(&self, time: SimTime) -> u64 {
         let open = self.since.get().filter(|_| time != SimTime::MAX);
         self.ended.get() + open.map_or(0, |(since, clock)| clock.index(time).saturating_sub(since))
@@ -147,7 +147,7 @@ impl BusyCycles {
 impl Deref for BusyCycles {
     type Target = Counter;
 
-    /// Cycles of what has ended.
+    /// Cycles of the periods that have ended.
     fn deref(&self) -> &Counter {
         &self.ended
     }
@@ -168,7 +168,7 @@ impl Stat for BusyCycles {
 pub struct Setting(Cell<Option<u64>>);
 
 impl Setting {
-    /// Gives the number.
+    /// Sets the number.
     pub fn set(&self, value: u64) {
         self.0.set(Some(value));
     }

@@ -61,7 +61,7 @@ struct Spans {
     kernels: usize,
     fine: usize,
     beyond: Fold,
-    /// Launches and copies beyond the limit, and where fine spans may be parts of them, what they are parts of.
+    /// Launches and copies beyond the limit, and their parents if fine spans may be parts of them.
     launches: Fold,
     parents: Parents,
     tracks: Vec<Rc<BusyTrack>>,

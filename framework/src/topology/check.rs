@@ -1,5 +1,5 @@
-//! Last pass: whether the flat machine can be built. Reads every parameter, compares the two ends of every link, counts
-//! the links of every port, and puts everything in an order that does not depend on the order of lines.
+//! Last pass: checks whether the flat machine can be built. Reads every parameter, compares the two ends of every link,
+//! counts the links of every port, and puts everything in an order that does not depend on the order of lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 

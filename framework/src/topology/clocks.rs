@@ -1,4 +1,4 @@
-//! The clocks of a module: their frequencies, and which of them a component has.
+//! The clocks of a module: their frequencies, and the clock of each component.
 
 use std::collections::BTreeMap;
 

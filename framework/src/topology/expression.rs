@@ -137,8 +137,8 @@ impl Expression {
     }
 }
 
-/// A number from 0 to `count` - 1 that belongs to a seed and an index: all come about as often, and neighbours have nothing in common.
-/// The count is at most 2^32.
+/// A pseudo-random number from 0 to `count` - 1 for a seed and an index: all numbers are about equally frequent, and neighbouring
+/// indices are uncorrelated. The count is at most 2^32.
 pub fn random(seed: u64, index: u64, count: u64) -> u64 {
     // The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) over a sequence that steps by the golden ratio, for the seed and
     // once more for the index.

@@ -148,7 +148,7 @@ impl<'a> Layer<'a> {
     }
 }
 
-/// The path of what an overlay of a part names.
+/// The path of a name in an overlay of a part.
 pub(super) fn within(part: &str, module: &str, name: &str) -> String {
     match name.strip_prefix(module) {
         Some(rest) if rest.is_empty() || rest.starts_with('.') => format!("{part}{rest}"),

@@ -106,7 +106,7 @@ pub struct Link {
     pub latency: Latency,
     /// The time that it takes in the other direction of a socket.
     pub back: Latency,
-    /// The receiver's buffer, in messages, if the link says so.
+    /// Size of the receiver's buffer in messages, if the link sets it.
     pub capacity: Option<u32>,
     /// The rate at which bytes pass, if it is limited.
     pub bandwidth: Option<BytesPerSecond>,

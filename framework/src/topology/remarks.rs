@@ -1,4 +1,4 @@
-//! Remarks on a machine that is sound: what an overlay sets, and one before it has set to another value.
+//! Remarks on a machine that is valid: parameters that an overlay sets, and an overlay before it has set to another value.
 //!
 //! An overlay that includes another one builds on it, and means to differ; of two that know nothing of each other, the later
 //! one wins and the earlier one does not say so. Paths are compared as they are written, an array's name with those of its

@@ -12,10 +12,10 @@ pub trait Files {
     /// The reason why it cannot be read: a sentence for the user.
     fn read(&self, path: &str) -> Result<String, String>;
 
-    /// The path of what the file `from` includes by a name; by default the name is a path relative to that file.
+    /// The path of a file that the file `from` includes by a name; by default the name is a path relative to `from`.
     ///
     /// # Errors
-    /// There is no such file.
+    /// If there is no such file.
     fn locate(&self, from: &str, name: &str) -> Result<String, Missing> {
         Ok(beside(from, name))
     }

@@ -548,7 +548,7 @@ fn ranges<'a>(
     Ok(known.into_iter().map(|(name, (length, _))| (name, length)).collect())
 }
 
-/// Says which choice of a variant lacks a port.
+/// Adds to a diagnostic the choice of a variant that lacks a port.
 fn lacks(diagnostic: Diagnostic, lacking: Lacking, port: &str) -> Diagnostic {
     let Lacking { parameter, place, chosen, variants } = lacking;
     let variants: Vec<String> = variants.iter().map(|name| format!("`{name}`")).collect();

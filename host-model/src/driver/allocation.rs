@@ -89,7 +89,7 @@ pub(super) fn beyond(what: &str, end: u64, device: u32, memory: u64) -> Option<S
 }
 
 impl Driver<'_> {
-    /// Asks each device what it is.
+    /// Requests the description of each device.
     pub(crate) async fn describe(&mut self) -> Result<(), Fault> {
         for device in self.application.devices() {
             let id = self.command(device, 0, Work::Describe, None, 0).await;
@@ -104,7 +104,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// For each number, what the devices have said of themselves: those that hold something of the application.
+    /// Descriptions of the devices that the application uses, by number.
     pub fn devices(&self) -> &BTreeMap<u32, Description> {
         &self.devices
     }
@@ -200,7 +200,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Gives a buffer's memory on its device back, after the launches so far.
+    /// Frees a buffer's memory on its device, after the launches so far.
     pub fn free(&mut self, name: BufferId) -> Result<(), Fault> {
         let place = self.place(name);
         self.check_live(place)?;

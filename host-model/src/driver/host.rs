@@ -33,7 +33,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Reads a file into a part of a buffer, or computes what fills it, page by page.
+    /// Reads a file into a part of a buffer, or computes its contents, page by page.
     ///
     /// # Errors
     /// If storage or memory answers no request.

@@ -64,7 +64,7 @@ impl Parameters {
     }
 }
 
-/// Gives out addresses, one allocation after another.
+/// Allocates addresses, one allocation after another.
 struct Bump {
     next: u64,
     page: u64,

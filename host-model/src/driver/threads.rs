@@ -80,7 +80,7 @@ impl Thread {
 pub(super) struct Invalid(BTreeMap<u64, u64>);
 
 impl Invalid {
-    /// The page's bytes are to come.
+    /// Expects bytes of a page from a device.
     pub(super) fn expect(&mut self, page: u64, bytes: u64) {
         *self.0.entry(page).or_default() += bytes;
     }
@@ -93,7 +93,7 @@ impl Invalid {
         self.0.contains_key(&page)
     }
 
-    /// Some bytes have come.
+    /// Bytes of a page have arrived.
     fn arrived(&mut self, page: u64, bytes: u64) {
         if let Some(missing) = self.0.get_mut(&page) {
             *missing = missing.saturating_sub(bytes);
@@ -135,7 +135,7 @@ impl Driver<'_> {
         self.threads[thread].is_done
     }
 
-    /// Waits until all threads are done, and all pages have come that devices are to send.
+    /// Waits until all threads are done, and all pages that devices are to send have arrived.
     pub async fn join(&mut self) -> Result<(), Fault> {
         while self.threads.iter().any(|thread| !thread.is_done) || !self.invalid.is_empty() {
             self.event().await?;
@@ -164,7 +164,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Part of a buffer has come from a device by itself: its pages are valid when all of them has come.
+    /// Part of a buffer has arrived from a device: each of its pages is valid when all its bytes have arrived.
     pub(super) fn page_came(&mut self, copy: Copy) {
         let (mut at, end) = (copy.host, copy.host + copy.bytes);
         while at < end {
@@ -176,7 +176,7 @@ impl Driver<'_> {
         self.journal.moved(copy.bytes);
     }
 
-    /// Lets every thread go on as far as it can; false if none could.
+    /// Advances every thread as far as possible; false if none could advance.
     pub(super) async fn run_threads(&mut self) -> bool {
         let mut any = false;
         for index in 0..self.threads.len() {

@@ -1,4 +1,4 @@
-//! Copies, fills and steps of the host without time, and what they touch for the search for races.
+//! Copies, fills and steps of the host without time, and the memory that they touch for the search for races.
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::bus::Direction;

@@ -74,8 +74,8 @@ impl Races {
         Races { order, open: Vec::new(), task: None, host_works }
     }
 
-    /// From here on commands belong to a task of a step, which follows no other task of the step; or to none, since the step is
-    /// over, which all that comes later follows.
+    /// Later commands belong to this task of a step, which is unordered with the other tasks of the step; `None`: the step is
+    /// over, and everything later follows it.
     pub(super) fn begin(&mut self, task: Option<u32>) {
         if std::mem::replace(&mut self.task, task).is_some() && task.is_none() {
             self.open.iter_mut().for_each(|command| command.task = None);

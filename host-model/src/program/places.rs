@@ -140,7 +140,7 @@ impl Application {
         self.devices().into_iter().any(|device| self.fixed_end(device) > 0)
     }
 
-    /// The variable that a buffer stands for, with the position of its module.
+    /// The module variable that a buffer names, with the position of its module.
     pub fn variable_of(&self, buffer: usize) -> Option<(&Variable, usize)> {
         let BufferPlace::Variable(variable) = &self.buffers[buffer].place else { return None };
         let device = self.buffers[buffer].device;

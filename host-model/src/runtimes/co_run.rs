@@ -1,7 +1,7 @@
 //! Applications that run together, each on a stream of its own and repeated while another one has not completed its first round.
 //!
 //! The host keeps two commands of each under way, so that a device that ends one has the next. When a member has completed its
-//! first round its results are copied out; later rounds keep the device as busy, and nobody looks at what they compute. A member
+//! first round its results are copied out; later rounds keep the device equally busy, and their results are not used. A member
 //! sends nothing more when all others have completed a round, or behind its first one where nothing is to be repeated.
 
 use std::collections::VecDeque;
@@ -39,7 +39,7 @@ struct Side<'a> {
     commands: u32,
     /// The last command of its first round.
     first: Option<CommandId>,
-    /// Swaps of later rounds, undone at the end: names mean what they did behind the first round.
+    /// Swaps of later rounds, undone at the end: names then refer to their buffers after the first round.
     swapped: Vec<(BufferId, BufferId)>,
     /// Whether the first round of the member has ended.
     completed: bool,

@@ -36,7 +36,7 @@ impl Runtime for Serial {
     }
 }
 
-/// Everything from prelude to postlude, a phase after another; the steps are sent by what is made for the span of theirs.
+/// Executes everything from prelude to postlude, phase by phase; the function makes the sender of the steps for their span.
 pub async fn phases<S: Walks>(
     driver: &mut Driver<'_>,
     run: SpanId,

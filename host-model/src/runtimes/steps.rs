@@ -175,7 +175,7 @@ impl Sender {
     }
 }
 
-/// The host blocks only where a step says so.
+/// The host blocks only where a step requires it.
 #[async_trait(?Send)]
 impl Sends for Sender {
     async fn send(&mut self, driver: &mut Driver<'_>, step: Elementary<'_>) -> Result<(), Fault> {

@@ -13,7 +13,7 @@ use super::cta_scheduler::occupancy::blocks;
 use super::cta_scheduler::running::{capacity, least};
 use super::sm::params::SmParams;
 
-/// The SMs of a GPU, and how they allot what they have to blocks.
+/// The SMs of a GPU, and the allotment of their resources to blocks.
 #[derive(Debug)]
 pub struct Room {
     gpu: String,

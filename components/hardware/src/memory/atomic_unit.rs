@@ -1,9 +1,10 @@
-//! The unit of an L2 slice that executes atomics: how long the lanes of a request take, by what they have in common. It knows times
-//! and no values.
+//! The unit of an L2 slice that executes atomics: the time of a request, by the conflicts of its lanes. The unit knows times and no
+//! values.
 //!
 //! Lanes on different words of a line are changed several in a cycle. Lanes on one word take turns: the next one begins when the
-//! word has been written, which takes `same_word` cycles. So a request goes in passes, each with one lane of every word that has one
-//! left. Requests go one after another; one whose words are still being written waits for them, and those of other words do not.
+//! word has been written, which takes `same_word` cycles. So a request takes passes, each with one lane of every word that has lanes
+//! left. Requests are served one after another; a request whose words are still being written waits for them, and a request for
+//! other words does not.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Statistics of caches: what they count, and under which names.
+//! Statistics of caches: their counters and names.
 
 use counterpoint_framework::model::{Counter, Ratio, Stats};
 

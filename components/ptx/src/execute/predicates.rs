@@ -1,4 +1,4 @@
-//! Comparisons, what they write, and predicates.
+//! Comparisons, their results, and predicates.
 
 use super::Warp;
 use super::lanes::blend;

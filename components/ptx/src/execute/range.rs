@@ -1,5 +1,5 @@
-//! Calls of the functions that announce ranges: a call comes out of [`Warp::issue`], and the model of the
-//! memory system acts on it.
+//! Calls of the functions that announce ranges: [`Warp::issue`] returns a call, and the model of the memory system acts
+//! on it.
 
 use super::{Access, ExecError, Issue, Warp, fault};
 use crate::isa::RangeAction;

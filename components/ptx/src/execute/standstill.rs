@@ -1,4 +1,4 @@
-//! The message for a block whose warps all wait at barriers: the place of each, and the number missing.
+//! The message for a block whose warps all wait at barriers: the position of each, and the number of missing threads.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Mistakes of a kernel that it survives: the first of each sort in full, then counts.
+//! Mistakes of a kernel after which it continues: the first of each kind in full, then counts.
 
 use std::collections::BTreeMap;
 

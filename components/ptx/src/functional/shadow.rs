@@ -1,4 +1,4 @@
-//! The written bytes of a memory: one bit a byte, forgotten once there is nothing left to find.
+//! The written bytes of a memory: one bit for each byte, dropped once all bytes are written.
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
 //! Credits on their way back to an output.
 //!
-//! A few are kept in place, within what a message touches anyhow; what does not fit waits behind them in a ring.
+//! A few are stored inline, in the cache line that a message touches anyhow; further credits are in a ring.
 
 use std::cell::{Cell, OnceCell};
 

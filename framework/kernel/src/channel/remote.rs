@@ -1,10 +1,10 @@
 //! A link between two threads: messages travel one way and credits the other, in batches.
 //!
-//! Messages sent within a window arrive after it, so both travel at its end: a thread collects those for a
-//! link in a list of its own, and swaps the list into the link's batch when the window is over. The batches are behind
-//! mutexes without contention: the exchange of reports at the end of a window ([`parallel`](crate::windows::parallel))
-//! orders the accesses, and a [`Notice`] per pair of threads names the batches that have something to fetch. The lists
-//! go round between the two threads, so nothing is allocated once they have grown.
+//! Messages sent within a window arrive after it, so both travel at its end: a thread collects the messages or credits
+//! for a link in a list of its own, and swaps the list into the link's batch when the window is over. The batches are
+//! behind mutexes without contention: the exchange of reports at the end of a window
+//! ([`parallel`](crate::windows::parallel)) orders the accesses, and a [`Notice`] per pair of threads names the batches
+//! that have something to fetch. The two threads exchange the lists, so nothing is allocated once the lists have grown.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,6 +1,7 @@
 //! A run under a caller's control: it advances on request, and is held in between.
 //!
-//! The machine runs on threads of its own; see [`run_control`](crate::windows::run_control) for how they stop.
+//! The machine runs on threads of its own; see [`run_control`](crate::windows::run_control) for the way in which they
+//! stop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,10 +1,10 @@
 //! Livelocks: time passes, components run, and no message is taken.
 //!
-//! Simulated time is divided into intervals, counted from zero, and no window reaches across the end of one. So what is
-//! known at the end of an interval is the same however the machine is cut, and only there is judged: an interval in which
-//! something ran and no message was taken counts, any other one begins the count anew, and [`PATIENCE`] in a row
-//! are a livelock. A second guard counts only messages that are taken by processes that act by themselves
-//! ([`set_acts`](crate::Process::set_acts)), and only intervals at whose ends none of these will wake at a time that is known. A machine that sleeps through an interval waits; it does not run in circles.
+//! Simulated time is divided into intervals, counted from zero, and no window extends across the end of one. So the knowledge at the end of
+//! an interval does not depend on the cut of the machine, and livelocks are judged only there: an interval in which something ran and no
+//! message was taken counts, any other interval restarts the count, and [`PATIENCE`] intervals in a row are a livelock. A second guard
+//! counts only messages that are taken by processes that act by themselves ([`set_acts`](crate::Process::set_acts)), and only intervals at
+//! whose ends no such process has a known wake-up. A machine that sleeps through an interval waits and is not in a livelock.
 
 use crate::time::SimTime;
 

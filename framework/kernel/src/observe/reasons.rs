@@ -1,5 +1,5 @@
-//! The reasons of processes in the report of a run that hangs: one of each group is written, with the contents of the places
-//! on which it depends.
+//! The reasons of processes in the report of a run that hangs: one reason of each group is written, with the contents of the
+//! address on which it depends.
 
 use std::collections::BTreeMap;
 use std::fmt;

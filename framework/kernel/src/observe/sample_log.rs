@@ -1,7 +1,7 @@
-//! Samples in few bytes: four numbers each, of which most are small, and times and processes as steps from those before.
+//! Compact samples: four numbers each, most of them small, with times and processes as differences from the sample before.
 //!
-//! A thread writes its samples in their order, so that those of several threads are merged as they are read, and none of them
-//! is ever there a second time.
+//! A thread writes its samples in order, so that the samples of several threads are merged while they are read, without a
+//! second copy.
 
 use super::samples::Sample;
 use crate::time::SimTime;

@@ -1,4 +1,4 @@
-//! Samples of a run: what the processes have counted up to certain times.
+//! Samples of a run: the counts of the processes up to certain times.
 //!
 //! Like a [snapshot](super::snapshot), a sample includes the events before its time and none at it. Counts that a process makes only when it wakes, such as the cycles that it slept, are made
 //! then.

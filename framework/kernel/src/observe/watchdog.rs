@@ -1,9 +1,9 @@
 //! The watchdog: names a component that does not give its thread back, while it hangs.
 //!
 //! A component that computes without ever waiting keeps its thread, and with it the simulated time of the whole machine.
-//! Nothing inside the simulation can notice that, so a thread of its own looks at wall-clock time: every worker leaves
-//! in its [`Pulse`] what it is doing, and a pulse that stays the same for too long is a component that hangs. The
-//! watchdog only speaks; it never changes a result.
+//! Nothing inside the simulation can notice that, so a separate thread observes wall-clock time: every worker records
+//! its current work in its [`Pulse`], and a pulse that stays the same for too long is a component that hangs. The
+//! watchdog only reports; it never changes a result.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,7 +1,7 @@
 //! A process as the kernel sees it, and the waits that concern time alone.
 //!
-//! [`Process`] is the hub that a component's ports and context share: which island runs it, its clock, and when it
-//! wakes. A process runs at edges of its own clock only; every wake-up is rounded up to one.
+//! [`Process`] is the hub that a component's ports and context share: its island, its clock, and its wake-ups. A
+//! process runs at edges of its own clock only; every wake-up is rounded up to one.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};

@@ -1,4 +1,5 @@
-//! The wait for what a component tried in vain: the ports know what was tried, and nothing is listed by hand.
+//! The wait for operations that a component tried in vain: the ports record the failed attempts, so that nothing is listed by
+//! hand.
 
 use std::future::Future;
 use std::pin::Pin;

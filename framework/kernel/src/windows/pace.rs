@@ -1,14 +1,14 @@
-//! Whether threads run their shares side by side, or one of them runs all.
+//! The decision whether threads run their shares side by side, or one thread runs all shares.
 //!
-//! Other processes may take the cores. Then a thread that is not running holds up the others at the end of
-//! each window, and all together are slower than one alone. Nobody says when that is so: it shows in what
-//! gets done. So time is divided into periods. Threads that together compute for clearly longer than a period
-//! lasts have a core each and something to do, and stay side by side; neither preemption nor waiting counts
-//! for that. Where they do not, one runs all shares for a while, and the others come back for a period to see
-//! whether that has changed: after a longer and longer while where they did not gain. One thread's share of
-//! the cores depends on luck in each period, so its mean over many counts.
+//! Other processes may take the cores. Then a thread that is not running delays the others at the end of each window,
+//! and all together are slower than one alone. The operating system does not report this; it shows in the work done. So
+//! time is divided into periods. Threads that together compute for clearly longer than a period lasts have a core each
+//! and something to do, and stay side by side; neither preemption nor waiting counts for that. If they do not, one
+//! thread runs all shares for a while, and the others return for a period to check whether that has changed, after
+//! longer and longer intervals while they do not gain. One thread's share of the cores depends on luck in each period,
+//! so its mean over many counts.
 //!
-//! No result depends on it: a window is the same, whichever thread runs a share.
+//! No result depends on the decision: a window is the same, whichever thread runs a share.
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@
 //! taken. Fewer threads than there may be are tried as well: where windows are short, meeting costs more than a thread
 //! brings. The cut changes how fast a machine runs and nothing else.
 //!
-//! Threads meet as rarely as the links between them allow; what one thread has may then be one island.
+//! Threads meet as rarely as the links between them allow; all components of one thread may then be one island.
 //!
 //! Nobody knows beforehand which components are busy at the same time: all of them, or the members of one array while the others
 //! wait. So each array is spread over the threads, and the estimate is the mean of both cases.

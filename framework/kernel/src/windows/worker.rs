@@ -1,4 +1,4 @@
-//! A share of a machine: the islands that run on a thread together, and their way through the windows.
+//! A share of a machine: the islands that run on a thread together, and their execution window by window.
 
 use std::any::Any;
 use std::collections::BTreeMap;

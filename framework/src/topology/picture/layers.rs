@@ -149,7 +149,7 @@ impl Level {
         positions
     }
 
-    /// The place of a segment's end in its layer; an arrow that leaves a module lower comes later.
+    /// The position of a segment's end in its layer; an arrow that leaves a module lower comes later.
     fn position(&self, segment: &Segment, end: usize, positions: &[f64]) -> f64 {
         let vertex = segment.ends[end];
         let within = match &self.vertices[vertex].ports {
@@ -286,8 +286,8 @@ impl Level {
         ([left + (right - left - size[0]) / 2.0, *top], *size)
     }
 
-    /// The points of an arrow from left to right, and the left upper edge of its label. Where it comes from outside or
-    /// goes there, it does so at a distance of `margin`.
+    /// The points of an arrow from left to right, and the left upper edge of its label. An arrow from or to the outside
+    /// ends at a distance of `margin`.
     pub(super) fn route(&self, way: &Way, margin: f64) -> (Vec<[f64; 2]>, Option<[f64; 2]>) {
         let positions = self.positions();
         let mut points = Vec::new();

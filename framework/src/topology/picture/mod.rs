@@ -1,7 +1,7 @@
-//! A machine as something to draw: modules as nested groups, components in them, arrays once, and one arrow between two
+//! A machine as a drawing: modules as nested groups, components in them, arrays once, and one arrow between two parts
 //! that are linked.
 //!
-//! [`Graph`] is the content of the drawing, [`Layout`] its places. The means of drawing are outside this
+//! [`Graph`] is the content of the drawing, [`Layout`] gives its positions. The means of drawing are outside this
 //! module.
 
 mod label;

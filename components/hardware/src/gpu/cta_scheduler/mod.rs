@@ -1,4 +1,4 @@
-//! The CTA scheduler: gives thread blocks to SMs as its policy says.
+//! The CTA scheduler: assigns thread blocks to SMs by its policy.
 //!
 //! A policy is one file with its parameters and one line in the list. It sees launches and SMs as this component
 //! knows them from messages; resources, messages and the end of launches are handled here, once.

@@ -1,7 +1,7 @@
-//! Authorities over pages: which launch may access a page of device memory, and when.
+//! Authorities over pages: they decide which launch may access a page of device memory, and when.
 //!
 //! The MMU asks its authority once a page is translated. An authority that does not grant at once grants later, by another answer. It
-//! may have ports of its own, hear what blocks claim, and keep tables in device memory behind those of the MMU.
+//! may have ports of its own, receive the claims of blocks, and keep tables in device memory behind those of the MMU.
 
 use std::collections::VecDeque;
 
@@ -88,7 +88,7 @@ pub trait Authority {
     /// not, the SM gets another [`MmuReply::Page`] when it may.
     fn ask(&mut self, page: u64, launch: LaunchId, sm: usize) -> bool;
 
-    /// Does the work of this cycle.
+    /// Executes the work of this cycle.
     ///
     /// # Errors
     /// A sentence with the reason for which the authority cannot continue.
@@ -114,7 +114,7 @@ pub trait Authority {
         false
     }
 
-    /// Says what SMs wait for, in a run that hangs.
+    /// Gives the reasons for which SMs wait, in a run that hangs.
     fn reasons(&self) -> Box<dyn Fn() -> Vec<String>> {
         Box::new(Vec::new)
     }

@@ -133,7 +133,7 @@ fn levels(pages: u64, base: u64) -> (Vec<Level>, u64) {
 }
 
 impl Running {
-    /// Looks up what has reached the MMU's TLB.
+    /// Looks up the requests that have reached the MMU's TLB.
     fn look_up(&mut self, cycle: u64, sim: &Context<MmuStats>) {
         let stats = &sim.stats;
         while let Some(&(ready, sm, (page, launch))) = self.asked.front()

@@ -1,4 +1,4 @@
-//! Blocks of ordinary kernels: executed when they come, and over when the last of their warps has done its work.
+//! Blocks of ordinary kernels: executed when they arrive, and over when the last of their warps has done its work.
 
 use std::collections::BTreeMap;
 

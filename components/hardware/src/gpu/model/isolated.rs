@@ -104,7 +104,7 @@ pub(super) struct Isolated<'a> {
     steps: &'a [IsolatedInstruction],
     costs: &'a Costs,
     warps: Vec<Clock>,
-    /// For each barrier, when the last warp came.
+    /// For each barrier, the cycle in which the last warp arrived.
     arrived: [u64; BARRIERS],
 }
 

@@ -1,4 +1,4 @@
-//! Device memory as one run of bytes: what the copy engine reads and writes, and what blocks find when they are executed.
+//! Device memory as one run of bytes, for the copy engine and for the blocks that are executed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -48,12 +48,12 @@ impl DeviceMemory {
         }
     }
 
-    /// Takes what memory holds before the run, as the memory at a path.
+    /// Takes the contents of memory before the run, as the memory at a path.
     pub(super) fn begin_with(&mut self, before: Option<Arc<Preloaded>>, path: &str) {
         self.flat = FlatMemory::of_device(first_bytes(before, path));
     }
 
-    /// Lets kernels touch what a launch may touch.
+    /// Maps the allocations that a launch may access.
     pub(super) fn map(&mut self, allocations: &Arc<Allocations>) {
         if self.mapped.as_ref().is_some_and(|mapped| Arc::ptr_eq(mapped, allocations)) {
             return;

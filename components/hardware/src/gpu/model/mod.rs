@@ -213,7 +213,7 @@ impl ThroughputModel {
         Ok(())
     }
 
-    /// The next cycle in which something is to do, if nothing comes by message.
+    /// The next cycle with work to do, if no message arrives.
     fn next(&mut self) -> Option<u64> {
         let of_sms = self.sms.iter_mut().filter_map(Sm::due).min();
         let of_machines = self.machines.iter().filter_map(|(_, machine)| machine.due());

@@ -53,7 +53,7 @@ struct Slice {
 /// State of an SM in the network.
 #[derive(Clone, Debug, Default)]
 struct Client {
-    /// For each slice, what it asks there with each of its messages, on average; and in all.
+    /// For each slice, the average traffic there of each message of the SM; and the sum over all slices.
     shares: Vec<Traffic>,
     share: Traffic,
     /// Messages in a cycle at the last computation, and the other results of it.
@@ -120,7 +120,7 @@ impl Network {
         }
     }
 
-    /// Finds the waits that agree with how often SMs ask because of them.
+    /// Finds the waits that are consistent with the request rates that result from them.
     fn solve(&mut self) {
         for _ in 0..SWEEPS {
             let before: Vec<f64> = self.clients.iter().map(|client| client.rate).collect();
@@ -169,7 +169,8 @@ const BATCH: usize = 4;
 /// Requests of SMs to a slice as a function of the wait at its heads.
 #[derive(Clone, Copy, Default)]
 struct Asking {
-    /// For what part of a cycle switches have what the others ask, if a sector is taken; and half a message of theirs, in cycles.
+    /// Part of a cycle for which switches are busy with requests of other SMs, if a sector is taken; and half the length of a
+    /// message of other SMs, in cycles.
     others: [f64; BATCH],
     half: [f64; BATCH],
     /// Sectors in a cycle, if none of the SM's messages took any longer.
@@ -244,7 +245,7 @@ impl Slice {
 }
 
 impl Client {
-    /// Takes what the SM brings now. Whether it is noticeably something else.
+    /// Takes the current load of the SM; returns whether it has changed noticeably.
     fn take(&mut self, load: Load) -> bool {
         let Load { mut traffic, response, full } = load;
         let (rate, before) = (traffic.iter().map(|it| it.messages).sum::<f64>(), self.computed_rate);

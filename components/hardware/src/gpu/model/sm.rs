@@ -79,7 +79,7 @@ type Due = Option<u64>;
 
 /// Cycles of work without an end, until it is stopped. Small enough to count cycles in it to a part of a thousand.
 pub const ENDLESS: f64 = 1e12;
-/// Work that small is done: what is left of rounding.
+/// Work below this is done: the rest is rounding error.
 const DONE: f64 = 1e-6;
 
 impl Sm {

@@ -36,16 +36,17 @@ pub trait StateMachine {
     /// If the kernel, or the contents of memory that it finds, are unknown to the machine.
     fn begin(&mut self, block: RunCta, device: &mut Device<'_>) -> Result<(), Fault>;
 
-    /// Work is done that the machine has put on an SM ([`Device::begin`]). Gives the block whose end that is, if it is one.
+    /// Work is done that the machine has put on an SM ([`Device::begin`]). Returns the block that ends with this work, if
+    /// one does.
     ///
     /// # Errors
-    /// If something goes wrong in what is executed next.
+    /// If the execution that follows fails.
     fn done(&mut self, work: Work, device: &mut Device<'_>) -> Result<Option<Ended>, Fault>;
 
     /// The copy engine has written to the line of memory at an address, in bytes.
     ///
     /// # Errors
-    /// If what has been written makes no sense to the machine.
+    /// If the written data makes no sense to the machine.
     fn written(&mut self, _line: u64, _device: &mut Device<'_>) -> Result<(), Fault> {
         Ok(())
     }
@@ -69,7 +70,7 @@ pub trait StateMachine {
     }
 }
 
-/// Names work on an SM; what the number means is the machine's own affair.
+/// Names work on an SM; the number has a meaning for the machine only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Work(pub u64);
 

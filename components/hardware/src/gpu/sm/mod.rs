@@ -111,7 +111,7 @@ impl Sm {
         Ok(())
     }
 
-    /// The next cycle in which something is to do, if nothing comes by message.
+    /// The next cycle with work to do, if no message arrives.
     fn next(&self, cycle: u64) -> Option<u64> {
         if self.fetch.is_busy() {
             return Some(cycle + 1);

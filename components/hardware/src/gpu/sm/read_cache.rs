@@ -1,4 +1,4 @@
-//! A cache that is only read: of instructions, of constants and kernel parameters, or of texels.
+//! A read-only cache: of instructions, of constants and kernel parameters, or of texels.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ pub(super) enum Lookup<'a> {
     Missed,
     /// The line is on its way already; the reader waits for it.
     Joined,
-    /// Nobody can wait before an answer has come.
+    /// No access can wait before an answer has arrived.
     Blocked,
 }
 
@@ -184,7 +184,7 @@ impl<T> ReadCache<T> {
         }
     }
 
-    /// A line has come; gives those that waited for it.
+    /// A line has arrived; returns the accesses that waited for it.
     pub(super) fn fill(&mut self, miss: u32, mask: ByteMask, data: &Line) -> Vec<T> {
         self.cache.end_miss(miss, mask, data).1
     }

@@ -1,7 +1,7 @@
 //! A set-associative cache with data: tags, valid and dirty bytes, replacement, and the misses
 //! that are under way. It keeps no time; L1 and L2 add their own.
 //!
-//! Bytes are masked as in messages, which are about 128 bytes at an address that is a multiple of that, whatever the size of the lines. A line of
+//! Bytes are masked as in messages, which concern an aligned block of 128 bytes, whatever the size of the lines. A line of
 //! 256 bytes has two [ways](WayId), one for each half.
 
 pub mod bypass;

@@ -1,5 +1,5 @@
-//! Requests to a cache whose lines are smaller than what a request may be about: each is divided into requests about one line, whose answers
-//! become one.
+//! Requests to a cache whose lines are smaller than the 128 bytes of a request: each is divided into requests for one line, whose answers
+//! are merged.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Requests of a cache: those that it answers from its lines, those that fetch, and those that go on to memory.
+//! Requests of a cache: those that it answers from its lines, those that fetch, and those that it passes to memory.
 
 use counterpoint_framework::model::Context;
 use counterpoint_framework::time::SimTime;

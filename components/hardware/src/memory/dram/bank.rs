@@ -1,4 +1,4 @@
-//! The state of one channel's banks: which row is open, and the first cycle at which each command is allowed.
+//! The state of one channel's banks: the open row, and the first cycle at which each command is allowed.
 
 use super::timing::Timing;
 

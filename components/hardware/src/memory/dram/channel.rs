@@ -1,8 +1,8 @@
 //! A DRAM channel: its queues, banks and refreshes, and the commands that go to them.
 //!
 //! A [`DramScheduler`] chooses an access in each bank. Among the banks whose next command is allowed, column commands go
-//! before row commands, then the older access. A bank's choice is kept until something changes it, so a step looks at one
-//! access of each bank, and returns the cycle of the next step that can issue something.
+//! before row commands, then the older access. A bank's choice is kept until an event changes it, so a step examines one
+//! access of each bank, and returns the cycle of the next step that can issue a command.
 
 use counterpoint_framework::kernel::members;
 use counterpoint_protocols::memory::Label;

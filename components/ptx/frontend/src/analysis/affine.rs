@@ -1,8 +1,8 @@
 //! Every value of a kernel as a set of polynomials over thread, block, loop counters and parameters.
 //!
-//! Values are found once each, in an order in which operands come first. A loop's header holds unknowns at first; a
-//! register that each round changes by the same amount is solved as `start + counter * step`, and all values are
-//! computed again with the solutions. Where control merges, both values are possible. Values from memory are
+//! Each value is computed once, in an order in which operands precede their uses. A loop's header holds unknowns at
+//! first; a register that each round changes by the same amount is solved as `start + counter * step`, and all values
+//! are computed again with the solutions. Where control merges, both values are possible. Values from memory are
 //! opaque; so is a register whose change differs from round to round.
 
 use std::collections::{BTreeMap, BTreeSet};

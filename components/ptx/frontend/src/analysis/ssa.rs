@@ -1,8 +1,8 @@
 //! A function in static single assignment form: every value is written once.
 //!
-//! Phis are placed at dominance frontiers (Cytron et al., 1991). It is made from the module as written;
-//! opcodes have their canonical spelling, and names are resolved by scope, as the decoder does it. The result of a guarded
-//! instruction depends on the previous value, which the step keeps.
+//! Phis are placed at dominance frontiers (Cytron et al., 1991). The form is made from the module as written; opcodes have
+//! their canonical spelling, and names are resolved by scope, as in the decoder. The result of a guarded instruction
+//! depends on the previous value, which the step keeps.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! The instructions that compute a profiler's values and tell its ranges.
+//! The instructions that compute a profiler's values and report its ranges.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

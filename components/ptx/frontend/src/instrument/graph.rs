@@ -1,8 +1,8 @@
 //! The computation of a profiler, as a graph of values, each of which occurs once.
 //!
 //! Values are folded as they are made: a value known before the kernel runs becomes a constant, and a
-//! comparison whose answer is known becomes that answer. So the code that works out bounds can be written for
-//! the general case. Arithmetic is that of 64 bits, which no address of a correct program leaves.
+//! comparison whose answer is known becomes that answer. So the code that computes bounds can be written for the
+//! general case. Arithmetic is that of 64 bits, which no address of a correct program leaves.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The ranges that the profilers of a kernel report, worked out once for both of them.
+//! The ranges that the profilers of a kernel report, computed once for both profilers.
 
 use std::collections::BTreeMap;
 

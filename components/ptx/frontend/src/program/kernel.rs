@@ -1,4 +1,4 @@
-//! A decoded kernel: all that an SM and the executor need, and text for messages only.
+//! A decoded kernel: the data for an SM and the executor, and the text for messages.
 //!
 //! Operands are indices of rows: a register's row in the warp, or, with the top bit set, a constant's
 //! row in the kernel. Registers share rows where liveness allows, because the footprint of a warp in the

@@ -1,5 +1,5 @@
-//! Loops that wait for memory: short ones that load, hand nothing from a round to the next, and go back; and among them those that load
-//! a word of shared memory, compare it, and do nothing else.
+//! Loops that wait for memory: short loops that load and carry no value from one round to the next; and among them polling loops, which
+//! only load a word of shared memory and compare it.
 
 use super::{Action, Instruction, NONE};
 use crate::isa::Space;

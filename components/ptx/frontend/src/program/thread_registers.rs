@@ -1,4 +1,4 @@
-//! The registers of a kernel's thread: an estimate that is made when it is first asked for, since a run without time does not need it.
+//! The registers of a kernel's thread: an estimate that is computed on first use, since a run without time does not need it.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,4 +1,4 @@
-//! The types of variables, and how many bytes they take (PTX ISA 5.2).
+//! The types of variables, and their sizes in bytes (PTX ISA 5.2).
 
 use crate::syntax::ast::{Function, Variable};
 use crate::syntax::error::PtxError;

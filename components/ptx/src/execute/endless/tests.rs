@@ -1,4 +1,4 @@
-//! Warps that go round for ever are found, and those that do not are left alone.
+//! Warps that loop forever are found, and others are not reported.
 
 use std::sync::Arc;
 

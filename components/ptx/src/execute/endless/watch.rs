@@ -1,4 +1,4 @@
-//! A warp that is watched while it runs, because it may go round for ever on values that nobody changes.
+//! A warp that is watched while it runs, because it may loop forever on values that nobody changes.
 //!
 //! Running a copy of the warp ahead proves nothing if other warps may change the memory that it reads. The warp itself is compared with
 //! one of its earlier states instead: a warp that returns to that state again and again without changing memory does not act. If no

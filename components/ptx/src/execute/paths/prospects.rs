@@ -1,4 +1,4 @@
-//! What a path may still do: whether its lanes have an effect that others see before they meet a loop's lanes again.
+//! Prospects of a path: whether its lanes may have an effect that others see before they meet a loop's lanes again.
 
 use super::ResumePoint;
 use crate::execute::Warp;

@@ -1,4 +1,5 @@
-//! The memory of the device library: a heap for `malloc`, and a ring for what kernels print. Each is made when a module first needs it.
+//! The memory of the device library: a heap for `malloc`, and a ring for the output of `printf`. Each is made when a module first needs
+//! it.
 
 use super::FlatMemory;
 use crate::execute::printf::Ring;

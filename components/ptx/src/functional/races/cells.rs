@@ -1,7 +1,7 @@
-//! The accesses that are remembered of a memory: those to each word since it was last written, in pages that exist where
-//! something was touched.
+//! The remembered accesses to a memory: those to each word since it was last written, in pages that exist only for
+//! touched addresses.
 //!
-//! A word has one cell, until a page sees an access to a part of one: then its bytes have a cell each.
+//! A word has one cell, until its page sees an access to a part of a word: then each byte of the page has a cell.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

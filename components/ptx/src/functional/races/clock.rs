@@ -1,4 +1,4 @@
-//! Vector clocks that share what they have in common: a tree of 16 children a node over the numbers of all warps.
+//! Vector clocks that share their common parts: a tree of 16 children a node over the numbers of all warps.
 //!
 //! A grid may have a million warps, and most know nothing of each other. So an absent node is a node of nothing, and a copy is
 //! one pointer. Joining goes down only where two trees differ.

@@ -1,4 +1,4 @@
-//! The judgement over an access and those that its bytes remember.
+//! The judgement over an access and the accesses remembered for its bytes.
 
 use std::ops::Range;
 

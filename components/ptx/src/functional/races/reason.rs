@@ -1,7 +1,8 @@
 //! A race in words: the other access, and what is missing to put one before the other.
 //!
-//! If a thread has seen a strong write that follows the other access, this is the link between the two, and what it lacks is
-//! named: a fence before the write, a scope, a fence behind the read. Otherwise the accesses themselves say it.
+//! If a thread has seen a strong write that follows the other access, this write is the link between the two, and the
+//! missing part is named: a fence before the write, a scope, a fence after the read. Otherwise the reason is in the accesses
+//! themselves.
 
 use super::cells::{Deed, Mark};
 use super::facts::{FIRST_TARGET, Fact};

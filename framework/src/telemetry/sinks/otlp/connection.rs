@@ -57,7 +57,7 @@ struct Open {
 }
 
 impl<'a> Connection<'a> {
-    /// A connection to a server. Its requests have the headers that the user's environment asks for.
+    /// A connection to a server. Its requests have the headers that the user's environment sets.
     pub(super) fn new(endpoint: &'a Endpoint) -> Result<Self, String> {
         let wanted = std::env::var(HEADERS).unwrap_or_default();
         Ok(Connection { endpoint, headers: headers(&wanted)?, open: None })

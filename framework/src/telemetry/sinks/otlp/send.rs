@@ -132,7 +132,7 @@ impl Sender<'_> {
         Ok(())
     }
 
-    /// Waits for an export, but no longer than until somebody asks to stop.
+    /// Waits for an export, until a stop is requested at most.
     async fn until_stopped<T>(&self, export: impl Future<Output = Result<T, String>>) -> Result<T, String> {
         let mut export = pin!(export);
         loop {

@@ -1,7 +1,7 @@
-//! Asynchronous copies to shared memory: how many of each group of a warp are under way, and waits for them (PTX ISA 9.7.9.25).
+//! Asynchronous copies to shared memory: the number under way in each group of a warp, and waits for them (PTX ISA 9.7.9.25).
 //!
-//! Words land in shared memory in the cycle in which they come, without a turn at its banks. A group is one of the warp, not of each
-//! of its threads: a warp whose paths commit by themselves waits longer than it must, never shorter.
+//! Words are written to shared memory in the cycle in which they arrive, without a bank access. A group is one of the warp, not of
+//! each of its threads: a warp whose paths commit by themselves waits longer than it must, never shorter.
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_ptx::{Access, FaultKind, Row};

@@ -122,8 +122,8 @@ impl Cta {
         self.barriers[id].in_parts
     }
 
-    /// Opens a barrier if all have arrived that it waits for, `parts` of them in parts of warps. Gives the warps that may go on,
-    /// and how all voted.
+    /// Opens a barrier if all expected threads have arrived, `parts` of them in parts of warps. Returns the warps that may
+    /// continue, and the votes of all.
     pub(in crate::gpu::sm) fn open(&mut self, id: usize, parts: u32) -> Option<(u64, Votes)> {
         let (come, wanted) = self.come_and_wanted(id, parts);
         let barrier = &mut self.barriers[id];

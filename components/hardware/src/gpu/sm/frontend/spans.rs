@@ -1,4 +1,4 @@
-//! The spans of blocks and their warps, of runs that keep such.
+//! The spans of blocks and their warps, in runs that record these levels.
 
 use counterpoint_framework::model::Context;
 use counterpoint_framework::telemetry::{Attribute, Lane, Level, SpanId};

@@ -45,7 +45,7 @@ pub(in crate::gpu::sm) enum State {
     Ended,
     Running,
     AtBarrier,
-    /// The warp waits for what its [`Pause`] says.
+    /// The warp waits for the event of its [`Pause`].
     AtFence,
     /// The next instruction of the warp waits for pages.
     AtPage,
@@ -62,11 +62,11 @@ pub(in crate::gpu::sm) struct WarpSlot {
     /// Pause of the warp at a fence, a release or an acquire.
     pub(in crate::gpu::sm) pause: Pause,
     pub(in crate::gpu::sm) copies: Copies,
-    /// Whether the value of its acquire has not come.
+    /// Whether the value of its acquire has not arrived.
     pub(in crate::gpu::sm) acquiring: bool,
     /// Whether the next instruction of the warp is a release that has waited.
     pub(in crate::gpu::sm) may_release: bool,
-    /// The watch over a warp that may go round for ever.
+    /// The watch over a warp that may loop forever.
     pub(in crate::gpu::sm) watch: Option<Box<Watch>>,
 }
 

@@ -242,7 +242,7 @@ impl Sm {
     }
 }
 
-/// The number of instructions after which a warp is looked at again.
+/// The number of instructions after which a warp is checked again.
 fn next_check(issued: u64) -> u64 {
     1 << (u64::BITS - issued.leading_zeros())
 }

@@ -1,4 +1,4 @@
-//! Issue: which warps may go on, and what becomes of the instruction that a scheduler chooses.
+//! Issue: the choice among warps that may issue, and the execution of the chosen instruction.
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
@@ -89,8 +89,8 @@ impl Sm {
         Ok(())
     }
 
-    /// Empties the instruction buffers that hold what their warps jumped over, of the warps that a scheduler looks at
-    /// before it finds one of the candidates.
+    /// Empties the stale instruction buffers (`stale`: their warps jumped) of the warps that a scheduler examines before it
+    /// finds one of the candidates.
     #[cold]
     fn flush(&mut self, scheduler: usize, candidates: u64, stale: u64) {
         let Scheduler { policy, share, .. } = &self.schedulers[scheduler];
@@ -147,7 +147,7 @@ impl Sm {
         held.stall()
     }
 
-    /// Sends an instruction other than a memory access on its way; what it writes is written at the end of it.
+    /// Sends an instruction other than a memory access to its unit; its results are written at the end.
     fn send(&mut self, slot: u32, place: usize, cycle: u64) {
         if let Some(cta) = &mut self.ctas[place] {
             let path = (&mut self.collectors, &mut *self.registers, &mut self.ring);

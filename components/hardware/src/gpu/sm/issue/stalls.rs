@@ -20,7 +20,7 @@ pub(in crate::gpu::sm) struct Held {
 }
 
 impl Held {
-    /// The stall of the warps that come nearest to issuing, and these warps.
+    /// The stall reason of the warps that are closest to issuing, and these warps.
     #[inline]
     pub(in crate::gpu::sm) fn stall(&self) -> (IssueSlot, u64) {
         let held_back = self.ready & self.buffered;

@@ -79,7 +79,7 @@ impl Outcome {
 /// The cause that blocks the transaction at the end of the pipeline. Without it every step would look for a free way again.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stuck {
-    /// The transaction can go on, or has not been looked up.
+    /// The transaction can continue, or has not been looked up.
     No,
     /// All misses are under way: until one ends.
     ByMisses,
@@ -102,7 +102,7 @@ pub(super) struct L1 {
     /// A launch has begun or an acquire has been done since.
     is_stale: bool,
     stuck: Stuck,
-    /// Lines of local memory that have been evicted, and the request for the other half of a line: what has not left.
+    /// Requests that have not left: evicted lines of local memory, and the request for the other half of a line.
     pub(super) leaving: VecDeque<MemRequest>,
     /// Time at which each way was filled.
     pub(super) filled: Vec<SimTime>,
@@ -170,8 +170,8 @@ impl L1 {
         flushes
     }
 
-    /// Invalidates what memory has, too: it may be older than what an acquire has seen. A miss under way serves those that wait already
-    /// and nobody else. Local memory's dirty lines stay.
+    /// Invalidates all data that memory also holds: it may be older than the data that an acquire has seen. A miss under way serves
+    /// only accesses that wait already. Local memory's dirty lines stay.
     pub(super) fn acquire(&mut self) {
         self.is_stale = true;
         if std::mem::take(&mut self.has_read) {
@@ -228,7 +228,7 @@ impl L1 {
         self.stuck = if self.cache.has_free_miss() { Stuck::InSet(line) } else { Stuck::ByMisses };
     }
 
-    /// The page of the transaction at the end of the pipeline has come.
+    /// The page of the transaction at the end of the pipeline has been translated.
     pub(super) fn first_is_translated(&mut self) {
         if let Some(first) = self.pipeline.front_mut() {
             first.translated = true;
@@ -323,7 +323,7 @@ impl L1 {
         }
     }
 
-    /// Looks for bytes of a line, for a load; gives where they are, or what becomes of the load.
+    /// Looks up bytes of a line, for a load; returns the way that holds them, or the outcome of the load.
     fn load(
         &mut self,
         line: u64,
@@ -422,7 +422,7 @@ impl L1 {
         !self.leaving.is_empty()
     }
 
-    /// Sends what has not left, as far as there is credit.
+    /// Sends the requests that have not left, as far as there is credit.
     #[inline]
     pub(super) fn write_back(&mut self, memory: &mut Out<MemRequest>) {
         while !self.leaving.is_empty()
@@ -433,7 +433,7 @@ impl L1 {
         }
     }
 
-    /// Evicts a line. A miss that is under way for it serves those that wait already and nobody else.
+    /// Evicts a line. A miss under way for it serves only accesses that wait already.
     pub(super) fn invalidate(&mut self, line: u64) {
         if let Some(way) = self.cache.find(line, line) {
             self.cache.invalidate(way);

@@ -71,8 +71,8 @@ impl L1 {
         self.cache.update(way, mask, data);
     }
 
-    /// The bytes that a load must find here, where lines may be here in part. Of one that is fetched, what memory has is
-    /// forgotten: all of it comes anew.
+    /// The bytes that a load must find valid, where lines may be partly valid. A line that is to be fetched is invalidated
+    /// as far as memory holds its data: all of it arrives anew.
     #[cold]
     pub(super) fn prepare(&mut self, line: u64, bytes: ByteMask) -> ByteMask {
         if let Some(way) = self.cache.find(line, line)

@@ -184,7 +184,7 @@ impl LoadStore {
         self.l1.give_back(waiting);
     }
 
-    /// A line has come for lanes of an instruction.
+    /// A line has arrived for lanes of an instruction.
     pub(super) fn fill(&mut self, waiter: Waiter, line: u64, data: &Line, sm: &mut SmContext<'_>) {
         let instruction = self.instructions.get(waiter.instruction);
         instruction.access.gather(waiter.lanes, line, data, &mut self.words);

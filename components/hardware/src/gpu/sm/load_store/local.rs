@@ -78,7 +78,7 @@ pub(super) fn gather(access: &mut Access, part: u32, lanes: u32, line: &Line) {
     }
 }
 
-/// The line that a store writes to, as far as it comes from a word of these lanes.
+/// The bytes of a line that a store writes from a word of these lanes.
 pub(super) fn scatter(access: &Access, part: u32, lanes: u32) -> (ByteMask, Line) {
     let mut line = [0; LINE_BYTES as usize];
     for (bytes, row, lane) in pieces(access, part, lanes) {

@@ -143,7 +143,7 @@ impl LoadStore {
         self.queue.has_room(core)
     }
 
-    /// Whether a step does nothing, until an instruction or an answer comes.
+    /// Whether a step does nothing until an instruction or an answer arrives.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.idle
@@ -241,7 +241,7 @@ impl LoadStore {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Takes a load of a kernel parameter that lies at an address; at none, if no lane takes part.
+    /// Takes a load of a kernel parameter at an address; without one, if no lane takes part.
     pub(super) fn push_parameter(
         &mut self,
         place: (u32, u32),

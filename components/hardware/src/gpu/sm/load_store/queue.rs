@@ -1,7 +1,7 @@
 //! The path of memory instructions to the load-store unit: operand collectors and pipeline registers, in order.
 //!
-//! Other instructions book their path when they are issued; these cannot, because nobody knows how long the one in
-//! front waits for memory. They move on when the unit is done with one.
+//! Other instructions book their path when they are issued; memory instructions cannot, because the wait of the one in
+//! front for memory is unknown. They advance when the unit is done with an instruction.
 
 use std::collections::VecDeque;
 

@@ -79,7 +79,7 @@ impl LoadStore {
         Ok(Taken::all(1))
     }
 
-    /// A line of texels has come.
+    /// A line of texels has arrived.
     pub(super) fn fill_texels(
         &mut self,
         miss: u32,

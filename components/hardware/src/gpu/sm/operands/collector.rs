@@ -1,5 +1,5 @@
 //! From issue to execution: instructions wait for an operand collector, read their operands from the banks of the
-//! register file, and go on to a unit.
+//! register file, and proceed to a unit.
 //!
 //! Nothing is stepped: every resource (a pipeline register, a collector, a port, a bank, a unit) knows the time from
 //! which it is free, and an instruction books its whole path when it is issued. The register file works in turns, one or
@@ -40,8 +40,8 @@ pub(in crate::gpu::sm) struct Operands {
     apart: bool,
 }
 
-/// The banks of a register file, with what they do in the next turns. Sets of banks are bits of a word, again and again where there are
-/// fewer banks than bits: those of another warp are then the word rotated.
+/// The banks of a register file, with their bookings in the next turns. A set of banks is a bit mask in a word, repeated if there are
+/// fewer banks than bits: the mask for another warp is then the word rotated.
 pub(in crate::gpu::sm) struct RegisterFile {
     slots: [Slot; WINDOW as usize],
     /// The first bank.

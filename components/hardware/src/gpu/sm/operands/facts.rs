@@ -1,4 +1,5 @@
-//! Facts of instructions that an SM needs to issue them, found once for a kernel: the path and its cycles, banks, and registers as bits.
+//! Facts of instructions that an SM needs to issue them, computed once for a kernel: the path and its cycles, banks, and registers as
+//! bits.
 
 use std::sync::Arc;
 

@@ -49,7 +49,7 @@ impl Sm {
         }
     }
 
-    /// Lets the warps go on whose barriers are complete.
+    /// Resumes the warps whose barriers are complete.
     pub(in crate::gpu::sm) fn open_barriers(&mut self, ids: std::ops::Range<usize>, place: usize) {
         for id in ids {
             let Some(cta) = &mut self.ctas[place] else { return };

@@ -79,7 +79,7 @@ impl Sm {
         self.fenced |= 1 << slot;
     }
 
-    /// Whether a warp must wait for what is in flight, of it or of its block.
+    /// Whether a warp must wait for accesses in flight, of the warp or of its block.
     fn must_drain(&mut self, slot: u32, releases: Reach) -> bool {
         let warp = &self.warps.slots[slot as usize];
         let mut waits = warp.outstanding > 0;
@@ -92,7 +92,7 @@ impl Sm {
         waits
     }
 
-    /// Lets warps go on that have waited long enough.
+    /// Resumes warps whose pause is over.
     #[inline]
     pub(in crate::gpu::sm) fn pass_fences(&mut self, cycle: u64) {
         if self.fenced != 0 {

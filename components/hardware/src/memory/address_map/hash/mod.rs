@@ -1,8 +1,8 @@
-//! Hashes of addresses: which L2 slice holds a chunk, and with it which DRAM channel (GPGPU-Sim's
+//! Hashes of addresses: functions from a chunk to its L2 slice, and with it to its DRAM channel (GPGPU-Sim's
 //! `memory_partition_indexing`).
 //!
-//! A hash is one file and one line in the list. It is asked for a [`SliceFunction`] when a machine is read; those of this folder
-//! are used without a call by pointer.
+//! A hash is one file and one line in the list. It returns a [`SliceFunction`] when a machine is read; the functions of this
+//! folder are called directly, without a function pointer.
 
 counterpoint_framework::variants! {
     /// Registers the hashes of this folder.

@@ -1,4 +1,4 @@
-//! Bypass of a cache: which reads of lines that are not here leave no line behind.
+//! Bypass of a cache: the choice of reads that allocate no line on a miss.
 //!
 //! A policy is one file and one line in the list.
 

@@ -1,4 +1,4 @@
-//! Prefetchers of a cache: which lines it fetches before anybody asks for them.
+//! Prefetchers of a cache: the choice of lines to fetch before a request for them.
 //!
 //! A prefetcher is one file and one line in the list.
 

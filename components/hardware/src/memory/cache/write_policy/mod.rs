@@ -1,4 +1,4 @@
-//! Write policies of a cache: where a write goes, and whether it brings its line into the cache.
+//! Write policies of a cache: the destination of a write, and whether it allocates its line in the cache.
 //!
 //! A policy is one file and one line in the list.
 

@@ -1,4 +1,5 @@
-//! The channel beside one that looks at every access in every cycle, and its commands against the timings themselves.
+//! The channel compared with one that examines every access in every cycle, and its commands checked against the timings
+//! themselves.
 
 mod naive;
 

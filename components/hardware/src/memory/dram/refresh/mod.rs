@@ -1,4 +1,4 @@
-//! Refresh of a DRAM channel: which banks rest, how often and for how long.
+//! Refresh of a DRAM channel: the banks that are refreshed together, the interval and the duration.
 //!
 //! A policy is one file and one line in the list.
 

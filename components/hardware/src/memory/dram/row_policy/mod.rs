@@ -1,4 +1,4 @@
-//! Row policies of a DRAM: how long a row stays open after its last access.
+//! Row policies of a DRAM: the time for which a row stays open after its last access.
 //!
 //! A policy is one file and one line in the list.
 

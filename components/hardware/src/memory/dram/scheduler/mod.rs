@@ -1,4 +1,4 @@
-//! DRAM schedulers: which queued access each bank serves, and which bank goes first.
+//! DRAM schedulers: the choice of the queued access that each bank serves, and of the bank that goes first.
 //!
 //! A scheduler is one file and one line in the list. [`Channel`](super::channel::Channel) asks it for a choice in each
 //! bank when an access arrives or leaves, and issues the commands that the choices need as soon as the timings allow them.

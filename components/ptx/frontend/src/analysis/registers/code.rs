@@ -1,4 +1,4 @@
-//! Operations as machine code would have them: without what no register holds.
+//! Operations as machine code would have them: without values that no register holds.
 
 use std::collections::{BTreeMap, BTreeSet};
 

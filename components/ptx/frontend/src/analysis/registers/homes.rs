@@ -1,4 +1,4 @@
-//! The place of each value in machine code: a register of its own, that of another value, or none.
+//! The register of each value in machine code: one of its own, that of another value, or none.
 
 use crate::analysis::ssa::{Source, Ssa, SsaInstruction, ValueId};
 

@@ -1,4 +1,5 @@
-//! Loads and stores of fragments of matrices (PTX ISA 9.7.14): each becomes accesses by lanes and what computes their addresses.
+//! Loads and stores of fragments of matrices (PTX ISA 9.7.14): each becomes accesses by lanes and instructions that compute their
+//! addresses.
 
 use super::call::under_guard;
 use super::instruction::Line;

@@ -1,6 +1,6 @@
-//! A kernel and the functions that it can reach, put together.
+//! Linking of a kernel with the functions that it can reach.
 //!
-//! Every function has rows of its own; only where one is called again while it runs are its rows saved. An
+//! Every function has rows of its own; only if a function is called again while it runs are its rows saved. An
 //! instruction's operands are therefore the same numbers for every caller, and calls cost the others nothing.
 
 use super::call::code_address;
