@@ -37,7 +37,7 @@ pub fn bench<C: Component>(params: &str) -> Bench {
     bench_with::<C>(|_| {}, params)
 }
 
-/// Like [`bench`], where the parameters may also choose variants that an extension registers.
+/// Like [`bench()`], where the parameters may also choose variants that an extension registers.
 pub fn bench_with<C: Component>(register: Extension, params: &str) -> Bench {
     let register = move |registry: &mut Registry| {
         crate::register(registry);

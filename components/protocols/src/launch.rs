@@ -73,8 +73,8 @@ pub struct Launch {
     pub block: [u32; 3],
     /// Dynamic shared memory in bytes.
     pub dynamic_shared: u32,
-    /// The stack of each thread. Where a kernel of the device needs one, it is part of its local memory, by which launches that differ in
-    /// it have different hashes.
+    /// The stack of each thread. If a kernel of the device needs a stack, the stack is part of its local memory, so that launches that
+    /// differ in the stack have different hashes.
     pub stack: StackSize,
     /// 32-bit registers of a thread.
     pub registers: u32,
@@ -245,7 +245,7 @@ pub enum SmEvent {
     },
 }
 
-/// On a launch: its end comes with the sum of its blocks' counts, as a profiler reads it.
+/// Addition to a launch: its end reports the sum of its blocks' counts, as a profiler reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted;
 

@@ -12,7 +12,7 @@ pub use counterpoint_ptx::{AtomicOperation, AtomicType};
 use crate::extra::LineTag;
 use crate::values::Values;
 
-/// Bytes of a line of memory messages: each is about as many at most, at a multiple of their number. Lines of caches may be
+/// Bytes of a line of memory messages: a message concerns at most one aligned line of this size. Lines of caches may be
 /// smaller or larger.
 pub const LINE_BYTES: u64 = 128;
 

@@ -75,7 +75,7 @@ impl Preloaded {
     }
 
     /// Lines that hold something of a buffer, of the memory at `path`, in the order in which the buffers were placed; a line
-    /// that two buffers share comes twice.
+    /// that two buffers share occurs twice.
     pub fn lines(&self, path: &str) -> Vec<u64> {
         let all = self.placed.read().unwrap_or_else(PoisonError::into_inner);
         let buffers = all.iter().filter(|placed| placed.is_buffer && !placed.bytes.is_empty());

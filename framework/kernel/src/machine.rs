@@ -12,13 +12,13 @@ use crate::time::{Clock, Latency, SimTime};
 /// A microsecond: a machine that is one island, or has short links only, need not check more often.
 pub(crate) const LEAST_GRACE: u64 = 1 << 20;
 
-/// Gives the numbers that a process has counted up to a time, always as many and in the same order.
+/// Gives the counts of a process up to a time, always of the same number and in the same order.
 pub type Sampler = Box<dyn Fn(SimTime, &mut Vec<u64>)>;
 
 /// State that a process shows while the run is held: the type is that of its model.
 pub type Shown = Box<dyn Any + Send>;
 
-/// Gives what a process shows.
+/// Gives the state that a process shows.
 pub type Viewer = Box<dyn Fn() -> Shown>;
 
 /// The body of a process, with its result.
@@ -31,7 +31,7 @@ pub const DEFAULT_WEIGHT: u32 = 20;
 pub struct Started {
     /// Body of the process.
     pub body: Body,
-    /// Called when the run is over, on the thread that ran the process last: what it leaves behind.
+    /// Gives the result of the process; called when the run is over, on the thread that ran the process last.
     pub finish: Box<dyn FnOnce() -> Box<dyn Any + Send>>,
     /// Statistics of the process, for samples of the run.
     pub sampler: Option<Sampler>,
@@ -52,7 +52,7 @@ pub struct ProcessSpec {
     pub clock: Clock,
     /// Whether the process serves others and never returns: the run does not wait for it.
     pub daemon: bool,
-    /// Nanoseconds of computing per cycle when it is busy: what it weighs when the machine is cut.
+    /// Nanoseconds of computing per cycle when the process is busy: its weight when the machine is cut.
     pub weight: u32,
     /// Additional weight for every link that begins or ends at it.
     pub link_weight: u32,
@@ -128,7 +128,7 @@ impl ProcessNetwork {
         Figures { latency: self.latency(link), credits: self.credits(link), sender: link.sender }
     }
 
-    /// The credits of a link: the receiver's buffer, and what is on its way there and back at one message a cycle.
+    /// The credits of a link: the receiver's buffer, plus the messages and credits on their way at one message a cycle.
     pub(crate) fn credits(&self, link: &LinkSpec) -> u32 {
         let round_trip = match link.options.latency {
             Latency::Cycles(cycles) => 2 * cycles,

@@ -192,7 +192,7 @@ impl SourceMap {
         self.files.get(file.0 as usize).is_some_and(|source| source.argument)
     }
 
-    /// Gives arguments of the command line the names that they have for the user, by their texts.
+    /// Renames arguments of the command line, by their texts, to the names that the user knows.
     pub fn rename(&mut self, names: &BTreeMap<String, String>) {
         for source in self.files.iter_mut().filter(|source| source.argument) {
             if let Some(name) = names.get(&source.text) {

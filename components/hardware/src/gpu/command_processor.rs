@@ -259,7 +259,7 @@ impl CommandProcessor {
         self.done_as(id, BusMessage::Done(id), stats)
     }
 
-    /// The same, in the words in which the host gets to know.
+    /// Like `done`, with the answer that the host receives.
     fn done_as(
         &mut self,
         id: CommandId,

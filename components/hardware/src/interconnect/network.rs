@@ -211,7 +211,7 @@ struct Direction<M> {
     free: Vec<usize>,
 }
 
-/// The outputs of a direction, and what it has on its way.
+/// The outputs of a direction, and its messages on their way.
 struct Outputs<'a, M: Message, B: Message> {
     sockets: &'a mut [Socket<M, B>],
     messages: &'a mut [Option<(u64, M)>],

@@ -117,7 +117,7 @@ struct Chunk {
     copy: u64,
     /// The device address of its lines under way.
     device: u64,
-    /// The destination of lines that are read; nothing for lines that are written.
+    /// The destination of lines that are read; `None` for lines that are written.
     then: Option<Destination>,
     /// On whose behalf its accesses are.
     label: Label,

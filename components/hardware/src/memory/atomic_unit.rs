@@ -68,7 +68,7 @@ impl AtomicUnit {
         self.ends.get(beyond).copied()
     }
 
-    /// Takes a request for a line that comes in this cycle; gives the cycle in which its last lane is through.
+    /// Takes a request for a line that arrives in this cycle; returns the cycle in which its last lane is done.
     pub fn take(&mut self, line: u64, lanes: &[AtomicLane], cycle: u64) -> u64 {
         let begin = self.free.max(cycle);
         self.busy.retain(|word| word.free > begin);

@@ -23,7 +23,7 @@ pub(super) struct ByLabel<S> {
     /// The launches that have rows, and the path of the component.
     site: OnceCell<(Arc<LaunchRows>, String)>,
     sets: Keyed<Rows, S>,
-    /// The label that was counted last: most come many times in a row.
+    /// The label that was counted last: most labels occur many times in a row.
     last: RefCell<Option<(Label, Rc<S>)>>,
 }
 

@@ -19,7 +19,7 @@ use crate::program::{Kernel, Symbol};
 use round::Round;
 pub use watch::{Sight, Watch};
 
-/// Instructions after which a warp is looked at for the first time.
+/// Instructions after which a warp is checked for the first time.
 pub const FIRST_LOOK: u64 = 1 << 16;
 
 /// Number of instructions that a copy runs ahead of a warp that has executed `executed`.
@@ -97,7 +97,7 @@ impl From<Unproven> for Verdict {
 }
 
 impl Moment<'_> {
-    /// Whether a warp goes round forever, as far as a copy of it that runs `budget` instructions ahead can tell.
+    /// Whether a warp loops forever, judged by a copy that runs `budget` instructions ahead.
     pub fn judge(&self, warp: usize, memories: &mut impl Memories, budget: u64) -> Verdict {
         self.try_judge(warp, memories, budget).unwrap_or_else(Verdict::from)
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::program::Kernel;
 
-/// The sort of a fault, as far as CUDA tells them apart (CUDA's `driver_types.h`, `cudaError`).
+/// The kind of a fault, as CUDA distinguishes them (CUDA's `driver_types.h`, `cudaError`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FaultKind {
     /// An access to memory that is not there, was freed, or must not be touched so.
@@ -58,7 +58,7 @@ impl fmt::Display for ExecError {
 
 impl std::error::Error for ExecError {}
 
-/// A block of a launch that cannot go on, and where: the same words at every level of detail.
+/// A block of a launch that cannot continue, and its position: the same words at every level of detail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {

@@ -131,7 +131,7 @@ struct Entry {
 
 /// 32 threads that share a pc, or have paths of their own (`execute/paths.rs`).
 ///
-/// The fields that are read for every warp come first, in one line of the host's cache.
+/// The fields that are read for every warp are first, in one line of the host's cache.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Warp {

@@ -30,7 +30,7 @@ impl Warp {
         self.set_wide(instruction.destinations[0], &[address; 32], lanes);
     }
 
-    /// Addresses in other spaces, which lie this far away.
+    /// Moves addresses into another space, at this distance.
     #[inline(never)]
     pub(super) fn shift_addresses(
         &mut self,

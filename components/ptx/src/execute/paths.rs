@@ -34,7 +34,7 @@ pub(super) struct Paths {
     waiting: u32,
     /// Lanes that wait at a barrier of the block without others of their warp.
     held: u32,
-    /// Lanes whose barrier has opened, and which pass it when their turn comes.
+    /// Lanes whose barrier has opened, and which pass it in their turn.
     passed: u32,
     /// Lanes have left others behind at the point where they should have met.
     loosened: bool,
@@ -55,7 +55,7 @@ struct BarrierArrival {
     waits: bool,
 }
 
-/// A stack of its own, with the calls that lead to it. The path at work lies on it, too.
+/// A separate stack of paths, with the calls that lead to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Strand {
     stack: Vec<Entry>,
@@ -141,7 +141,7 @@ fn places<'a>(
 }
 
 impl Warp {
-    /// The places of lanes that are not on the current path; those of other strands come last.
+    /// The resume points of lanes that are not on the current path; those of other strands are last.
     fn others(&self) -> impl Iterator<Item = ResumePoint> + '_ {
         let own =
             places(None, (&self.stack, &self.frames), (self.floor, self.returned), self.exited, self.mask);
@@ -151,8 +151,8 @@ impl Warp {
         }))
     }
 
-    /// The place that has waited longest among those that can go on and `suit`: a path, if there is one, or else lanes that wait
-    /// to meet others.
+    /// The resume point that has waited longest among those that can continue and `suits` accepts: a path, if there is one, or
+    /// else lanes that wait to meet others.
     fn next_place(&self, suits: impl Fn(&ResumePoint) -> bool) -> Option<ResumePoint> {
         let stopped = self.paths.stopped();
         let mut found: Option<ResumePoint> = None;
@@ -245,7 +245,7 @@ impl Warp {
         }
     }
 
-    /// Gives the warp a stack. The caller says which path of it is the current one.
+    /// Gives the warp a stack. The caller chooses its current path.
     fn resume(&mut self, strand: Strand) {
         let Strand { stack, frames, function, floor, returned, frame_row, local_base } = strand;
         (self.stack, self.frames) = (stack, frames);

@@ -34,7 +34,7 @@ pub enum PollStep {
 }
 
 impl Warp {
-    /// The branch at `last` has gone back with all lanes: the rounds to come are like this one, if all lanes have loaded one word.
+    /// The branch at `last` has jumped back with all lanes: later rounds are like this one, if all lanes have loaded one word.
     #[inline(never)]
     pub(super) fn begin_polling(&mut self, kernel: &Kernel, last: u32) {
         let first = self.pc;
@@ -59,7 +59,7 @@ impl Warp {
         }
     }
 
-    /// Goes a step further in a round that need not be executed; does nothing if there is none. All active lanes take part.
+    /// Advances a step in a round that need not be executed; does nothing if there is none. All active lanes take part.
     /// Without this, [`Warp::issue`] executes every round.
     #[inline]
     pub fn poll(&mut self) -> Option<PollStep> {

@@ -27,7 +27,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Bytes of a ring for records, if nobody asks for others: those of CUDA's `cudaLimitPrintfFifoSize`.
+    /// Default size of a ring of records in bytes: that of CUDA's `cudaLimitPrintfFifoSize`.
     pub const DEFAULT_BYTES: u64 = 1 << 20;
     /// Bytes before the records.
     pub const HEADER_BYTES: u64 = 128;
@@ -256,7 +256,7 @@ fn pad(spec: &Spec, text: &str, bytes: usize, output: &mut String) {
     }
 }
 
-/// Sign, then zeros up to the width if that is asked for, then digits.
+/// Sign, then zeros up to the width if the format requires it, then digits.
 fn signed(spec: &Spec, negative: bool, prefix: &str, digits: &str, zeros: bool, output: &mut String) {
     let sign = if negative {
         "-"

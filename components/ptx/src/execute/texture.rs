@@ -137,8 +137,7 @@ impl Texture {
     }
 
     /// The four channels at float coordinates, as bits; channels absent from the texture are 0, 0 and 1.
-    /// `read` gives that many bytes at an address; the addresses that it is asked for do not depend on its
-    /// results.
+    /// `read` gives a number of bytes at an address; the addresses do not depend on its results.
     pub fn fetch(&self, coordinates: [f32; 3], read: &mut impl FnMut(u64, usize) -> u32) -> [u32; 4] {
         let scaled = self.all_scaled(coordinates);
         if !(self.linear && self.gives_floats()) {

@@ -38,7 +38,7 @@ fn has_avx2() -> bool {
 pub(super) struct Shape {
     /// The bits that are set in any of them.
     pub(super) bits: u64,
-    /// Each lies a step behind the one before.
+    /// Whether each address is a step above the one before.
     pub(super) contiguous: bool,
 }
 

@@ -227,8 +227,8 @@ impl Warp {
         Ok(Issued { kind: Issue::Barrier { id, count, waits, votes, whole: true }, lanes })
     }
 
-    /// The lanes that have not come along, those aside that have ended or have nothing left to do but to end: these
-    /// wait there for the others.
+    /// The lanes that have not arrived, except those that have ended or have only their end left: these wait there for the
+    /// others.
     pub(super) fn missing(&self, kernel: &Kernel, lanes: u32) -> u32 {
         let mut rest = !(self.exited | lanes);
         let mut missing = rest & self.mask;

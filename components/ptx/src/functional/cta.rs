@@ -111,7 +111,7 @@ impl<'a> Cta<'a> {
         (self.executed, self.look) = (0, FIRST_LOOK);
     }
 
-    /// Goes on with the CTA that `env` names, until it ends or cannot go on for now.
+    /// Continues the CTA that `env` names, until it ends or cannot continue for now.
     pub(super) fn go_on(
         &mut self,
         env: &CtaEnvironment,
@@ -303,7 +303,7 @@ impl<'a> Cta<'a> {
         standstill(self.kernel, &places, |id| self.come_and_wanted(id as usize))
     }
 
-    /// The failure of a warp that goes round until somebody else changes global memory; an error if one goes round forever.
+    /// The failure of a warp that loops until somebody else changes global memory; an error if a warp loops forever.
     #[cold]
     pub(super) fn stuck(
         &self,

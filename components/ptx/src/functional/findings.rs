@@ -38,7 +38,7 @@ pub struct Finding {
     pub count: u64,
 }
 
-/// The findings of a launch, in the order in which they came first.
+/// The findings of a launch, in the order of their first occurrence.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Findings {
     list: Vec<Finding>,

@@ -115,9 +115,9 @@ impl FlatMemory {
         self.add_at(name.to_owned(), address, size, shadow, Rights::All, content);
     }
 
-    /// Memory that begins at address 0 and has no allocations: those of a device whose addresses are given
-    /// out elsewhere come with [`FlatMemory::map`]. `make` gives the bytes that nobody has written; a direct
-    /// reader of the bytes touches them first.
+    /// Memory that begins at address 0 and has no allocations: [`FlatMemory::map`] adds those of a device whose addresses
+    /// are allocated elsewhere. `make` gives the bytes that nobody has written; a direct reader of the bytes touches them
+    /// first.
     pub fn of_device(make: FirstBytes) -> Self {
         FlatMemory { base: 0, first: Some(FirstTouch::new(make)), ..FlatMemory::new(0) }
     }
@@ -133,7 +133,7 @@ impl FlatMemory {
         }
     }
 
-    /// Makes the bytes that those lanes of an access reach, if they are there.
+    /// Makes the bytes that the lanes of an access reach, if they are made on first touch.
     #[inline]
     pub(super) fn touch_lanes(&mut self, access: &Access) {
         let Some(first) = &mut self.first else { return };

@@ -152,7 +152,7 @@ impl<'a> Grid<'a> {
         self.run_observed(ctaid, memory, &mut ())
     }
 
-    /// The same, with an observer.
+    /// Runs the grid with an observer.
     ///
     /// # Errors
     /// If the kernel makes a mistake.

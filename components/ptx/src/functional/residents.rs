@@ -65,7 +65,7 @@ impl<'a> Grid<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Asks every block that pauses once whether it can go on, and lets it.
+    /// Tries every paused block once, and continues it if it can.
     fn go_round(
         &mut self,
         memory: &mut FlatMemory,

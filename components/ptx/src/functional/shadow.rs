@@ -69,7 +69,7 @@ impl Shadow {
         shadow
     }
 
-    /// A bit for each byte of a range, the first one lowest, set where nobody has written it; none if there are none.
+    /// A bit for each byte of a range, the first one lowest, set for an unwritten byte; `None` if there are none.
     pub(super) fn missing(&self, range: Range<usize>) -> Option<Vec<u8>> {
         let words = self.written.as_words();
         let is_missing = |byte: usize| words[byte / 64] >> (byte % 64) & 1 == 0;

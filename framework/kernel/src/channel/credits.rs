@@ -11,7 +11,7 @@ use crate::process::queue::NEVER;
 /// Credits that are kept in place.
 const FEW: usize = 3;
 
-/// The times at which the first credits come back, in order; [`NEVER`] behind the last one.
+/// The times at which the first credits return, in order; [`NEVER`] behind the last one.
 pub(crate) struct Few([Cell<u64>; FEW]);
 
 /// The times of the others. There are none while fewer than [`FEW`] credits are on their way.
@@ -28,7 +28,7 @@ impl Few {
         self.0[0].get()
     }
 
-    /// Adds a credit that comes back no earlier than those before it. The result is whether there are none before it.
+    /// Adds a credit that returns no earlier than those before it. The result is whether it is the only one.
     #[inline(always)]
     pub(crate) fn add(&self, others: &Others, time: u64) -> bool {
         for (place, known) in self.0.iter().enumerate() {

@@ -23,7 +23,7 @@ impl Words for Box<[u64]> {
 }
 
 /// A set of inputs or outputs. A component that is often small and may be large is generic over [`Words`]: an array of one
-/// word costs as much as an integer.
+/// word costs the same as an integer.
 ///
 /// ```
 /// use counterpoint_kernel::{Inputs, members};

@@ -20,7 +20,7 @@ use crate::time::{BytesPerSecond, Latency, SimTime, Span, Wire};
 /// Properties of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkOptions {
-    /// Time from send to arrival, at least one cycle of the sender; a credit takes as long to come back.
+    /// Time from send to arrival, at least one cycle of the sender; a credit returns after the same time.
     pub latency: Latency,
     /// Depth of the receiver's buffer in messages.
     pub capacity: u32,
@@ -136,7 +136,7 @@ impl<M> Inbox<M> {
         }
     }
 
-    /// Whether a message comes behind all others, although others arrive at this time, or later.
+    /// Whether a message is last in order, although others arrive at this time, or later.
     #[inline(never)]
     fn is_last(&self, time: u64, sender: u32) -> bool {
         self.queue.with(|queue| queue.back().is_none_or(|last| last.is_before(time, sender)))
@@ -339,7 +339,7 @@ impl<M> Outlet<M> {
         })
     }
 
-    /// Connects the outlet, whose credits come back after `latency`.
+    /// Connects the outlet, whose credits return after `latency`.
     pub(crate) fn connect(&self, latency: u64, capacity: u32, route: Route<M>) {
         self.available.set(capacity);
         self.capacity.set(capacity);
@@ -396,13 +396,13 @@ impl<M> Outlet<M> {
         self.available.set(self.available.get() + 1);
     }
 
-    /// The receiver takes a message now: its credit comes back, one latency later.
+    /// The receiver takes a message now: its credit returns one latency later.
     #[inline(always)]
     fn give_back(&self, now: u64) {
         self.return_credit(now + self.latency.get());
     }
 
-    /// A credit comes back at `time`.
+    /// A credit returns at `time`.
     #[inline(always)]
     pub(crate) fn return_credit(&self, time: u64) {
         let is_first = self.returning.add(&self.others, time);

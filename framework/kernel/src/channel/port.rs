@@ -97,7 +97,7 @@ impl<M: Message> In<M> {
         Poll::Pending
     }
 
-    /// Takes a message that has arrived; nothing if there is none now.
+    /// Takes a message that has arrived; `None` if there is none now.
     #[inline]
     pub fn try_recv(&mut self) -> Option<M> {
         if self.has_message() { Some(self.take()) } else { None }
@@ -200,7 +200,7 @@ impl<M> Source for In<M> {
 /// The sending end of a link.
 pub struct Out<M> {
     outlet: Rc<Outlet<M>>,
-    /// The component asked for a credit since its last wait, and the next one concerns it.
+    /// The component requested a credit since its last wait, and the next wait concerns this port.
     tried: WakeRegistration,
 }
 

@@ -86,7 +86,7 @@ impl Post {
 
 /// A batch that this thread fills.
 pub(crate) trait Flush {
-    /// Moves what has been collected to where the other thread finds it.
+    /// Moves the collected items to the batch from which the other thread fetches.
     fn flush(&self);
 }
 

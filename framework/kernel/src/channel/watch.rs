@@ -30,7 +30,7 @@ pub(crate) struct Board {
     words: Box<[Word]>,
     /// The component wants to be woken by one of these.
     armed: WakeRegistration,
-    /// The component's process; nothing where no input is watched.
+    /// The component's process; `None` if no input is watched.
     owner: Option<Rc<Process>>,
 }
 
@@ -84,7 +84,7 @@ impl Watch {
         Watch { board }
     }
 
-    /// Says which inputs the component is interested in, at first all of them.
+    /// Sets the inputs in which the component is interested; initially all of them.
     #[inline]
     pub fn set<W: Words>(&self, among: &Inputs<W>) {
         for (word, &among) in self.board.words.iter().zip(among.words()) {

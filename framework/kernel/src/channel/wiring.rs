@@ -15,7 +15,7 @@ use crate::process::local::Local;
 use crate::process::state::Process;
 use crate::time::Latency;
 
-/// Remote links under construction: the first of the two threads to come makes the link.
+/// Remote links under construction: the first of the two threads makes the link.
 #[derive(Default)]
 pub(crate) struct Crossings(Mutex<BTreeMap<usize, Arc<dyn Any + Send + Sync>>>);
 

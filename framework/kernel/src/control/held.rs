@@ -51,7 +51,7 @@ pub struct Held {
     links: Vec<LinkSpec>,
 }
 
-/// Says that the run is over, also when it panics.
+/// Announces the end of the run, even if the run panics.
 struct Bell(Sender<News>);
 
 impl Drop for Bell {
@@ -95,9 +95,8 @@ impl Held {
         &self.state
     }
 
-    /// Lets the run go on until everything before `time` has happened, or to its end if that comes first, and
-    /// waits for it. A time that is not ahead of the run changes nothing. Reports of the watchdog meanwhile
-    /// go to `alarm`.
+    /// Runs until everything before `time` has happened, or to the end of the run if that is earlier, and waits for it. A
+    /// time that is not ahead of the run changes nothing. Reports of the watchdog meanwhile go to `alarm`.
     ///
     /// # Panics
     /// As [`ProcessNetwork::run`].
@@ -132,7 +131,7 @@ impl Held {
         Some(Inspection::new(parts, &self.paths, &self.links))
     }
 
-    /// Lets the run go on to its end.
+    /// Continues the run to its end.
     ///
     /// # Errors
     /// The component that hangs, if the run was left behind.

@@ -15,7 +15,7 @@ use crate::time::SimTime;
 pub struct Inspection {
     /// Everything before this time has happened, and nothing at it or after it.
     pub time: SimTime,
-    /// State that each process shows, in the machine's order; nothing of those that show nothing.
+    /// State that each process shows, in the machine's order; `None` for a process that shows nothing.
     pub shown: Vec<Option<Shown>>,
     /// The links, in the machine's order.
     pub ports: Vec<PortInspection>,

@@ -13,10 +13,10 @@ use crate::time::SimTime;
 pub enum Outcome {
     /// Every process that counts has returned; the last one at this time.
     Finished(SimTime),
-    /// The time given by `stop_at` was reached with something left to do. Where nothing can happen any more and some
-    /// processes have not returned, that is a deadlock, also before a stop.
+    /// The time given by `stop_at` was reached with events left. If no event is left and some processes have not returned,
+    /// the outcome is a deadlock, even before a stop.
     Stopped(SimTime),
-    /// Someone asked for the end.
+    /// The end of the run was requested.
     Interrupted(SimTime),
     /// No event is left, and some processes have not returned.
     Deadlock(Hang),
@@ -98,7 +98,7 @@ pub struct Blocked {
     pub path: String,
     /// Serves others: the run does not wait for it.
     pub daemon: bool,
-    /// Says that it has begun work that it has not finished.
+    /// Whether the process has declared unfinished work.
     pub busy: bool,
     /// Waits of the process; any of them would wake it.
     pub waits: Vec<Waiting>,
@@ -107,7 +107,7 @@ pub struct Blocked {
 }
 
 impl Blocked {
-    /// Whether its reasons say all of it: it serves others, and what it waits for is in vain.
+    /// Whether the reasons explain the process fully: it only serves others, and its waits tell nothing more.
     fn is_told(&self) -> bool {
         self.daemon && !self.reasons.is_empty() && self.reasons.iter().all(|reason| reason.group.is_some())
     }

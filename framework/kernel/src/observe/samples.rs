@@ -62,7 +62,7 @@ impl Samples {
         self.grid.limit()
     }
 
-    /// Notes what has been counted before the next sample, if nothing more can be; see [`Grid::reached`].
+    /// Takes the next sample, if no more events can happen before its time; see [`Grid::reached`].
     pub(crate) fn note(&mut self, next: u64, horizon: u64, samplers: &BTreeMap<usize, Sampler>) {
         let Some(mut time) = self.grid.reached(next, horizon) else { return };
         // Until then nothing happens; a server may be busy all the same.
@@ -86,7 +86,7 @@ impl Samples {
         }
     }
 
-    /// Takes a sample; says whether something has changed.
+    /// Takes a sample; returns whether a count has changed.
     fn take(&mut self, time: SimTime, samplers: &BTreeMap<usize, Sampler>) -> bool {
         let mut has_changed = false;
         for (&index, sampler) in samplers {

@@ -15,7 +15,7 @@ use crate::time::SimTime;
 /// Times at which snapshots of a run are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotTimes {
-    /// The first time; nothing happens before time zero, so zero is as good as `every`.
+    /// The first time; nothing happens before time zero, so zero is equivalent to `every`.
     pub from: SimTime,
     /// From one to the next; at least a picosecond.
     pub every: SimTime,
@@ -122,7 +122,7 @@ impl Recorder {
         self.grid.limit()
     }
 
-    /// Notes what has happened before the next snapshot, if nothing more can; see [`Grid::reached`].
+    /// Takes the next snapshot, if no more events can happen before its time; see [`Grid::reached`].
     pub(crate) fn note(&mut self, next: u64, horizon: u64, processes: &BTreeMap<usize, Rc<Process>>) {
         let Some(time) = self.grid.reached(next, horizon) else { return };
         for (&index, process) in processes {
@@ -144,8 +144,7 @@ pub(crate) fn combine<'a>(hashes: impl IntoIterator<Item = (&'a str, u64)>) -> u
     hasher.finish()
 }
 
-/// The hash that a run of processes with these paths has when `snapshots` is all that they have seen: what a run has
-/// that stops there.
+/// The hash of a run of processes with these paths that stops at the time of `snapshots`.
 pub fn hash_at(snapshots: &[Snapshot], paths: &[String], time: SimTime) -> u64 {
     let mut hashes = vec![EventHasher::default().finish(); paths.len()];
     for snapshot in snapshots.iter().filter(|snapshot| snapshot.time <= time) {

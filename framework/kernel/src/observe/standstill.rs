@@ -34,7 +34,7 @@ pub(crate) struct LinkState {
 #[derive(Default)]
 pub(crate) struct Standstill {
     pub(crate) unfinished: Vec<Unfinished>,
-    /// By link; nothing is known of those without an end on the thread.
+    /// By link; nothing is known about links without an end on the thread.
     pub(crate) links: Vec<LinkState>,
     /// Contents of places on which reasons depend.
     pub(crate) known: Vec<Known>,

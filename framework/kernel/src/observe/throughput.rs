@@ -8,7 +8,7 @@ use crate::time::{Edge, Latency, SimTime};
 /// sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Throughput {
-    /// Messages that the link holds at most: the receiver's buffer, and what is on its way there and back.
+    /// Messages that the link holds at most: the receiver's buffer, plus messages and credits on their way.
     pub credits: u32,
     /// Cycles from the sending of a message to the return of its credit. Each direction ends at a clock edge of its
     /// receiver; where the clocks differ, this is the longest round trip.

@@ -17,7 +17,7 @@ use crate::time::SimTime;
 /// The longest time between two readings.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// A component that was called upon and has not come back.
+/// A component that was polled and has not returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
     /// Path of the component.
@@ -79,7 +79,7 @@ pub(crate) struct Pulse {
 }
 
 impl Pulse {
-    /// Tells which processes there are; once, before the first window.
+    /// Sets the processes of the worker; called once, before the first window.
     pub(crate) fn begin(&self, processes: Vec<Box<[u32]>>) {
         let _ = self.processes.set(processes);
     }

@@ -115,7 +115,7 @@ impl Domain {
         self.sleepers.is_scheduled(slot)
     }
 
-    /// Withdraws every wake-up that the running process has asked for.
+    /// Withdraws every wake-up of the running process.
     #[cold]
     pub(crate) fn withdraw(&self, slot: Slot) {
         self.sleepers.cancel(slot);
@@ -143,7 +143,7 @@ impl Domain {
         self.due_edge.set(edge);
     }
 
-    /// Lets the running process go on at `edge` if nothing else happens before then inside the window.
+    /// Advances the running process to `edge` if nothing else happens before then inside the window.
     #[inline(always)]
     pub(crate) fn try_advance(&self, edge: Edge) -> bool {
         let free = self.island.try_advance(edge.time().as_ps());
@@ -153,8 +153,8 @@ impl Domain {
         free
     }
 
-    /// Lets the running process go on at the next edge if nothing else happens before; otherwise wakes it there and
-    /// returns false.
+    /// Advances the running process to the next edge if nothing else happens before; otherwise schedules its wake-up there
+    /// and returns false.
     #[inline(always)]
     pub(crate) fn advance_or_sleep_to_next(&self, slot: Slot) -> bool {
         // The usual case among many: others have something to do before.

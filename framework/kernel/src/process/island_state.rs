@@ -70,7 +70,7 @@ impl IslandState {
         self.limit.get()
     }
 
-    /// The running process may go on until `time`, when another one wakes.
+    /// Sets the time until which the running process may advance, at which another process wakes.
     #[inline(always)]
     pub(crate) fn set_next(&self, time: u64) {
         self.next.set(time);
@@ -87,9 +87,9 @@ impl IslandState {
         self.next.set(0);
     }
 
-    /// Lets the running process go on at `time` if nothing else happens before then inside the window.
+    /// Advances the running process to `time` if nothing else happens before then inside the window.
     ///
-    /// Whatever happens *at* `time` may come later: processes cannot affect each other within an instant.
+    /// Other events *at* `time` may run later: processes cannot affect each other within an instant.
     #[inline]
     pub(crate) fn try_advance(&self, time: u64) -> bool {
         time <= self.next.get() && time < self.limit.get()

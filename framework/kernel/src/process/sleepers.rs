@@ -98,7 +98,7 @@ impl Sleepers {
         }
     }
 
-    /// Wakes a sleeper that has asked for a later wake-up, too.
+    /// Wakes a sleeper at `cycle` that has a wake-up already, perhaps a later one.
     #[cold]
     #[inline(never)]
     fn advance(&self, slot: Slot, cycle: u64) {

@@ -88,7 +88,7 @@ impl Process {
         })
     }
 
-    /// Says whether the component has begun work that it has not finished. A server that waits for the answer to a
+    /// Declares whether the component has begun work that it has not finished. A server that waits for the answer to a
     /// request of its own looks like an idle one; the report of a deadlock names those that are busy. (Those that wait for a
     /// credit are named anyhow.)
     #[inline]
@@ -265,7 +265,7 @@ impl Process {
 
     /// Waits for the next edge at which `deadline` has passed or one of `sources` is due.
     ///
-    /// At least one cycle passes: a component that has done what it can in this cycle looks again in the next. Several
+    /// At least one cycle passes: a component that has done all it can in this cycle checks again in the next. Several
     /// sources may be due then. `SimTime::MAX` waits for sources alone; `None` among the sources is passed over, which
     /// with [`Source::when`] states conditions.
     #[inline]
@@ -277,7 +277,7 @@ impl Process {
     }
 
     /// Waits for the next edge at which `deadline` has passed or a port has something that the component tried since its last wait: a message on
-    /// an input from which it took one or that was empty, a credit on an output of which it asked for one. A message that it saw and left
+    /// an input from which it took one or that was empty, a credit on an output from which it requested one. A message that it saw and left
     /// where it is does not end the wait.
     ///
     /// At least one cycle passes. It must not be awaited inside [`Process::concurrently`].
@@ -305,7 +305,7 @@ impl Process {
         })
     }
 
-    /// Gives the next wait its number: registrations for this one are void.
+    /// Ends the wait by advancing the wait number: registrations for this wait are void.
     #[inline(always)]
     pub(super) fn end_wait(&self) {
         self.wait_number.set(self.wait_number.get() + 1);
@@ -375,7 +375,7 @@ impl Future for UntilEdge<'_> {
     }
 }
 
-/// Waits for a time or for sources, whichever comes first; see [`Process::wait`].
+/// Waits for a time or for sources, whichever is first; see [`Process::wait`].
 #[must_use = "time passes only if this is awaited"]
 pub struct Wait<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> {
     process: &'a Process,

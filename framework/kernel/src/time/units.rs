@@ -345,7 +345,7 @@ const fn is_number(part: &[u8]) -> bool {
     at == part.len() && at > 0 && part[0] != b'_' && part[at - 1] != b'_'
 }
 
-/// A number continued by digits, and how many these are; nothing if it is too large.
+/// A number continued by digits, and the number of these digits; `None` if it is too large.
 const fn digits(text: &[u8], mut number: u128) -> Option<(u128, u32)> {
     let (mut count, mut at) = (0, 0);
     while at < text.len() {

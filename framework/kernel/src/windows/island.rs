@@ -77,7 +77,7 @@ pub(crate) struct Island {
     tasks: Vec<Task>,
     /// The domain whose processes are being called upon.
     batch: Option<usize>,
-    /// Tells which process is being polled.
+    /// Pulse that shows the process being polled.
     pulse: Arc<Pulse>,
     /// Measure what each process costs.
     measure: bool,

@@ -32,7 +32,7 @@ pub struct RunOptions {
     pub islands: Islands,
     /// Weights of the processes, in the machine's order; without it they have their declared weights.
     pub weights: Option<Arc<[u32]>>,
-    /// Measure what the processes cost, which slows them.
+    /// Measure the cost of the processes, which slows them.
     pub measure: bool,
     /// Leave out everything at or after this time. A run that hangs before it ends as it does without.
     pub stop_at: Option<SimTime>,
@@ -40,7 +40,7 @@ pub struct RunOptions {
     pub hash: bool,
     /// Note the hashes of the processes at these times.
     pub snapshots: Option<SnapshotTimes>,
-    /// Note what the processes have counted at these times.
+    /// Record the counts of the processes at these times.
     pub samples: Option<SnapshotTimes>,
     /// End with a report when no message has been taken for this long, or up to a quarter longer, and something ran in
     /// every quarter of it; [`SimTime::MAX`] for never.

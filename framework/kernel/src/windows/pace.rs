@@ -12,7 +12,7 @@
 
 use std::time::Duration;
 
-/// The length of a period: several times what a scheduler gives a thread at once.
+/// The length of a period: several time slices of the operating system's scheduler.
 pub(super) const PERIOD: Duration = Duration::from_millis(20);
 
 /// Threads whose computing time is this multiple of a period are certainly faster than one.
@@ -72,7 +72,7 @@ impl Pace {
         Pace { mode: Mode::Apart, single: Single::default(), trust: 0, left: 0, next: ALONE }
     }
 
-    /// The mode to go on with, after a period of this length with this computing time of the threads and this
+    /// The mode of the next period, after a period of this length with this computing time of the threads and this
     /// number of islands run for a window.
     pub(super) fn judge(&mut self, period: Duration, spent: Duration, islands: u64) -> Mode {
         let spent = spent.as_secs_f64();

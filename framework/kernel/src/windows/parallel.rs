@@ -64,7 +64,7 @@ pub(crate) struct Report {
     pub(crate) spent: u64,
     /// Islands run for a window so far: the same for each window, whichever thread runs it.
     pub(crate) work: u64,
-    /// Whether the next report is to say what was spent.
+    /// Whether the next report is to give the time spent.
     pub(crate) account: bool,
     /// The first thread takes the shares of all others before it runs this window.
     pub(crate) gather: bool,
@@ -278,7 +278,7 @@ impl Patience {
         if spins { SPINS } else { 0 }
     }
 
-    /// The report came while the thread looked for it.
+    /// The report arrived while the thread polled for it.
     fn came(&mut self, looked: Duration) {
         self.looked += looked.min(ABSENCE);
         self.next = 1;
@@ -306,7 +306,7 @@ impl Exchange {
         (0..threads).map(exchange).collect()
     }
 
-    /// Tells the others and hears from them: the reports of all threads, joined.
+    /// Sends the own report and receives the others: returns the reports of all threads, joined.
     ///
     /// # Panics
     /// If another thread died.
@@ -363,7 +363,7 @@ impl Drop for Exchange {
 mod tests {
     use super::*;
 
-    /// This number of threads, as many cores as there are said to be.
+    /// Exchanges with this number of threads, and this number of cores assumed.
     fn everybody_hears_everybody(threads: u64, cores: usize) {
         std::thread::scope(|scope| {
             for (exchange, own) in Exchange::all(threads as usize, cores).into_iter().zip(0..) {

@@ -49,7 +49,7 @@ pub struct Cut {
     pub islands: Vec<CutIsland>,
     /// Lookahead: no message between two islands takes less.
     pub lookahead: SimTime,
-    /// Index of the first link between islands that is this short; nothing if there is one island.
+    /// Index of the first link between islands that is this short; `None` if there is one island.
     pub limit: Option<usize>,
     /// Threads that have islands.
     pub threads: usize,
@@ -58,11 +58,11 @@ pub struct Cut {
     /// Predicted speed-up of these threads over one thread, by the weights of the components and the costs of windows and
     /// meetings.
     pub speedup: f64,
-    /// Reason for fewer threads than were asked for.
+    /// Reason for fewer threads than requested.
     pub fewer: Option<Fewer>,
 }
 
-/// Reason for fewer threads than were asked for.
+/// Reason for fewer threads than requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fewer {
     /// The process may use no more cores.
@@ -89,8 +89,8 @@ impl fmt::Display for Fewer {
 /// Costs of running, in nanoseconds on a present-day core. `cargo bench -p counterpoint-framework` measures
 /// these, see the guide; an error of a factor of two moves the choice little.
 pub(crate) mod cost {
-    /// Waking a process, which is dearer among a few in its island than among many. One that is alone and only counts cycles
-    /// takes half as long; one that takes messages does not.
+    /// Cost of waking a process, which is higher among few processes in its island than among many. A lone process that only
+    /// counts cycles takes half the time; a lone process that takes messages does not.
     pub(crate) const WAKE: f64 = 8.0;
     pub(crate) const WAKE_AMONG_FEW: f64 = 10.0;
     pub(crate) const FEW: usize = 8;
@@ -111,7 +111,7 @@ pub(crate) struct Partition {
     /// Per process its island, numbered in the order of their first processes.
     pub(crate) island: Vec<usize>,
     pub(crate) thread: Vec<usize>,
-    /// Per island what it costs per simulated microsecond.
+    /// For each island, its cost per simulated microsecond.
     pub(crate) load: Vec<f64>,
     /// No message between islands takes less than this many picoseconds.
     pub(crate) lookahead: u64,

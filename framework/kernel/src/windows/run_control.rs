@@ -60,7 +60,7 @@ impl RunControl {
         RunControl { hold: 0, holder, ..RunControl::free() }
     }
 
-    /// Adds to a report of the first thread what the holder wants.
+    /// Adds the commands of the holder to a report of the first thread.
     #[inline]
     pub(crate) fn sign(&mut self, own: &mut Report) {
         own.hold = self.hold;

@@ -177,7 +177,7 @@ enum LeadState {
     Run,
     /// All threads are to account for it in their next report.
     Ask,
-    /// All shares are to come here.
+    /// All shares are to move to this thread.
     Gather,
 }
 
@@ -210,7 +210,7 @@ impl Lead {
         Lead { sharing, pace: Pace::new(), meter, step, begun, windows: 0, done: 0, taken: None, before }
     }
 
-    /// Adds to a report what the others must know.
+    /// Adds the commands for the other threads to a report.
     fn sign(&mut self, own: &mut Report, exchange: &mut Exchange) {
         match (self.sharing, self.step) {
             (Sharing::Always, _) => {}
@@ -283,9 +283,9 @@ impl Lead {
     }
 }
 
-/// Tells how long the thread has computed.
+/// Meter of the computing time of the thread.
 struct Meter {
-    /// At the last call; nothing where nobody knows.
+    /// Computing time at the last call; `None` if the host does not report it.
     last: Option<Duration>,
 }
 

@@ -47,7 +47,7 @@ pub(super) struct FabricShape {
 pub(super) trait Exits {
     /// Whether an end can take a message now.
     fn is_open(&self, end: usize) -> bool;
-    /// Gives an end the message of a slot; it is open.
+    /// Delivers the message of a slot to an end, which is open.
     fn deliver(&mut self, end: usize, slot: usize);
 }
 
@@ -235,7 +235,7 @@ impl Fabric {
         Ok(())
     }
 
-    /// Gives the free virtual channels of a link to heads that want them.
+    /// Allocates the free virtual channels of a link to heads that request them.
     fn allocate(&mut self, output: usize, first: usize, cycle: u64) {
         let (virtual_channels, lanes) = (self.virtual_channels(), self.shape.lanes);
         let begin = self.outputs[output].lane_turn;
@@ -264,8 +264,8 @@ impl Fabric {
         }
     }
 
-    /// Every output of a router grants a queue, and every input accepts an output. Returns the next cycle in which this may come
-    /// out differently, unless a flit comes.
+    /// Every output of a router grants a queue, and every input accepts an output. Returns the next cycle in which the result
+    /// may differ, unless a flit arrives.
     fn grant(&mut self, router: usize, cycle: u64, exits: &impl Exits) -> u64 {
         let mut next = u64::MAX;
         self.grants.clear();

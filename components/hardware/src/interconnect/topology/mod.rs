@@ -93,7 +93,7 @@ pub struct Hop {
     pub target: u32,
     /// The destination: the number of the server of a request, of the client of a reply.
     pub end: u32,
-    /// Its class on the link by which it has come.
+    /// Class of the packet on the link by which it has arrived.
     pub class: u32,
 }
 

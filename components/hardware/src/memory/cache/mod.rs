@@ -61,7 +61,7 @@ impl Half {
 
 const NO_LINE: u64 = u64::MAX;
 const NO_MISS: u32 = u32::MAX;
-/// Added to the use of a protected line: it comes after all others.
+/// Added to the use of a protected line, so that it is the victim after all others.
 const PROTECTED: u64 = 1 << 63;
 
 /// Result of a lookup of bytes that are to be read.
@@ -413,7 +413,7 @@ impl<T> Cache<T> {
         way.dirty &= !mask;
     }
 
-    /// Gives the bytes of a line that memory does not have, for it to get them.
+    /// Cleans a line: returns its dirty bytes, for a write to memory.
     pub fn clean(&mut self, way: WayId) -> Option<Evicted> {
         let dirty = std::mem::take(&mut self.halves[way.index()].dirty);
         let (line, data) = (self.message_of(way), &self.data[way.index()]);
@@ -440,7 +440,7 @@ impl<T> Cache<T> {
         }
     }
 
-    /// Gives each line that is here its values, by the address of the message about it.
+    /// Sets the values of each line that is here, by the address of its message.
     pub fn give_values(&mut self, mut give: impl FnMut(u64, &mut Line)) {
         for half in 0..self.halves.len() {
             let way = WayId(half as u32);

@@ -104,7 +104,7 @@ pub(super) struct CacheServer {
     held: Option<MemRequest>,
     /// Requests by lines, where a request may be about several.
     parts: Option<Parts>,
-    /// Requests that have gone on to memory: the names that their clients have for them.
+    /// Requests that were passed to memory: the tags of their clients for them.
     passed: Table<(Tag, u32)>,
     to_memory: VecDeque<MemRequest>,
     /// Replies that have no credit yet, with the cycle in which they were ready.
@@ -167,7 +167,7 @@ impl CacheServer {
         Some(way)
     }
 
-    /// Sends what a line held to memory.
+    /// Sends the contents of an evicted line to memory.
     fn write_back(&mut self, mut evicted: Option<Evicted>, sim: &Context<impl CacheStats>) {
         while let Some(Evicted { way, line, dirty, data, rest }) = evicted {
             let label = self.writers[way.index()];
@@ -285,7 +285,7 @@ impl CacheServer {
         }
     }
 
-    /// Gives the answer to a request, which is ready in a cycle, or to a part of one.
+    /// Answers a request, or a part of one; the answer is ready in a given cycle.
     #[inline]
     fn reply(&mut self, ready: u64, reply: MemReply) {
         match &mut self.parts {
@@ -437,6 +437,6 @@ pub(super) async fn serve<S: CacheStats>(
 /// Conditions beside answers and credit for which a cache waits.
 struct Pause {
     deadline: SimTime,
-    /// Whether the cache takes the next request when it comes.
+    /// Whether the cache takes the next request when it arrives.
     accepts: bool,
 }

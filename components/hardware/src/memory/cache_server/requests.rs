@@ -53,7 +53,7 @@ impl CacheServer {
         self.cache.valid(way)
     }
 
-    /// Lets a request go on to memory. Of its line here the bytes that it touches are written as well, or invalidated.
+    /// Passes a request to memory. The bytes of its line here that it touches are written as well, or invalidated.
     fn pass(
         &mut self,
         way: Option<WayId>,

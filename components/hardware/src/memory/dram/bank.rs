@@ -90,7 +90,7 @@ impl Shared {
     }
 }
 
-/// The banks of a channel and what they share.
+/// The banks of a channel and their common state.
 #[derive(Clone, Debug)]
 pub struct Banks {
     timing: Timing,

@@ -188,8 +188,8 @@ impl Polynomial {
 }
 
 impl Polynomial {
-    /// The polynomials that come of putting each of the values that `with` gives in an atom's place; the atom stays
-    /// where it gives `None`. `None` where that grows too large.
+    /// The polynomials in which each atom is replaced by each of the values that `with` gives for it; an atom stays if
+    /// `with` gives `None`. `None` if the result is too large.
     pub fn substitute(&self, with: &dyn Fn(&Atom) -> Option<Vec<Polynomial>>) -> Option<Vec<Polynomial>> {
         let mut sums = vec![Polynomial::default()];
         for (atoms, factor) in &self.terms {

@@ -17,7 +17,7 @@ use crate::syntax::ast::{Function, OperandKind};
 /// The number of the register of a name, by the scope that declares it, in the order in which scopes begin, and the name.
 pub type Shared = BTreeMap<(usize, String), usize>;
 
-/// The names of a function that can share registers; none if it has branches whose targets are in a list.
+/// The names of a function that can share registers; empty if it has branches whose targets are in a list.
 pub fn shared(function: &Function) -> Shared {
     let mut names = Names::default();
     names.walk(function.body.as_deref().unwrap_or(&[]), None);

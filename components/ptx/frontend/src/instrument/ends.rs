@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use crate::analysis::ssa::{Source, Ssa, SsaInstruction};
 
-/// A branch at which threads part, some of them to the end, and a barrier to which the others come.
+/// A branch at which threads diverge, some of them to the end, and a barrier at which the others arrive.
 pub(super) struct Parting {
     pub(super) pc: u32,
     pub(super) barrier: u32,

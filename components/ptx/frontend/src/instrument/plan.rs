@@ -44,7 +44,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Plans the profilers of a kernel, or says why it can have none.
+    /// Plans the profilers of a kernel; the error is the reason for which it can have none.
     pub(super) fn new(
         module: &Module,
         kernel: &Function,

@@ -121,8 +121,8 @@ pub fn bit_mask(position: u32, width: u32) -> u32 {
     field.checked_shl(position).unwrap_or(0)
 }
 
-/// The place of the set bit that `offset` counts to from bit `base`, upwards or downwards, that bit included; all ones if there
-/// is none. An offset of 0 asks for the bit at `base` itself.
+/// Position of the set bit number `offset`, counted from bit `base` upwards or downwards, that bit included; all ones if there
+/// is none. An offset of 0 means the bit at `base` itself.
 #[inline(always)]
 pub fn nth_set_bit(mask: u32, base: u32, offset: i32) -> u32 {
     let (upwards, mut left) = (offset >= 0, offset.unsigned_abs().max(1));

@@ -213,7 +213,7 @@ pub struct Modifiers {
     pub param: bool,
     pub volatile: bool,
     pub order: Order,
-    /// Scope of a strong operation; none if it is weak.
+    /// Scope of a strong operation; `None` if it is weak.
     pub scope: Option<Scope>,
     pub cache: CacheOperator,
     /// Elements: 1, 2 or 4.
@@ -350,7 +350,7 @@ fn is_strong(name: &str, word: &str) -> bool {
     }
 }
 
-/// Passes over the hints to the caches; says whether one names a policy in an operand.
+/// Skips the hints to the caches; returns whether one names a policy in an operand.
 fn hints<'a>(words: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>) -> bool {
     const KNOWN: [&str; 12] = [
         "L1::evict_normal",

@@ -153,7 +153,7 @@ pub fn saturate(value: f64) -> f64 {
     if value > 0.0 { if value < 1.0 { value } else { 1.0 } } else { 0.0 }
 }
 
-/// `a * b + c`, whose last bit says whether something was lost, so that it can be rounded again. Each of the factors
+/// `a * b + c`, rounded to an odd last bit if it is inexact, so that it can be rounded again. Each of the factors
 /// has at most 26 bits.
 #[inline(always)]
 pub fn fused(a: f64, b: f64, c: f64) -> f64 {

@@ -57,7 +57,7 @@ impl Scope {
         }
     }
 
-    /// The scope of a fence; none if it only orders proxies.
+    /// The scope of a fence; `None` if it only orders proxies.
     pub fn of_fence(opcode: &str) -> Option<Scope> {
         opcode.split('.').find_map(Scope::of)
     }

@@ -29,7 +29,7 @@ pub enum WarpOp {
     Elect,
     /// Elements of an 8×8 matrix of halves, two in each lane, change rows and columns.
     Transpose,
-    /// `bar.warp.sync`: nothing but the check that all have come.
+    /// `bar.warp.sync`: only the check that all lanes have arrived.
     Sync,
 }
 

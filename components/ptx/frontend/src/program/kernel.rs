@@ -52,7 +52,7 @@ pub enum RegisterPlace {
     Wide(u16),
 }
 
-/// The text that a kernel comes from, for messages.
+/// The text from which a kernel was decoded, for messages.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
     /// The file's path; empty where there is none.
@@ -63,7 +63,7 @@ pub struct Origin {
     pub sources: Arc<SourceLines>,
     /// Start of the device library, which follows the text: its first line, and the bytes before it.
     pub library: Option<(u32, usize)>,
-    /// The text's module, once estimates have asked for it.
+    /// The text's module, parsed again when an estimate first needs it.
     pub(crate) reread: Arc<Reread>,
 }
 

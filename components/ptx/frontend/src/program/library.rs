@@ -60,7 +60,7 @@ static PARTS: [LibraryPart; 2] = [
     },
 ];
 
-/// The module with the parts of the library that it needs; nothing if it needs none.
+/// The module with the parts of the library that it needs; `None` if it needs none.
 pub(super) fn linked(module: &Module) -> Result<Option<Module>, Vec<PtxError>> {
     let (mut text, mut errors) = (String::new(), Vec::new());
     for LibraryPart { text: part, functions } in &PARTS {

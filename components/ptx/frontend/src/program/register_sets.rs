@@ -18,7 +18,7 @@ impl RegisterSet {
         &self.ids[..self.count as usize]
     }
 
-    /// Gives every id the number that it has in a kernel with more code.
+    /// Shifts every id to its number in a kernel with other code before it.
     pub fn shift(&mut self, first: u16) {
         for id in &mut self.ids[..self.count as usize] {
             *id += first;

@@ -11,7 +11,7 @@ impl StackSize {
     /// Capability").
     pub const MOST: u64 = 512 << 10;
 
-    /// A size in bytes; none if there is no such stack.
+    /// A size in bytes; `None` if it is out of range.
     pub fn new(bytes: u64) -> Option<Self> {
         let fits =
             (StackSize::STEP..=StackSize::MOST).contains(&bytes) && bytes.is_multiple_of(StackSize::STEP);

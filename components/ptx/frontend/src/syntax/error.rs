@@ -45,7 +45,7 @@ impl PtxError {
     }
 }
 
-/// Number of a function's problems that come with a suggestion: the search for one takes time.
+/// Number of a function's problems that get a suggestion: the search for one takes time.
 pub const SUGGESTIONS: usize = 32;
 
 /// Each problem once, at its first position, with the number of its repetitions. A problem without a suggestion counts as a

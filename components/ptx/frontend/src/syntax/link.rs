@@ -112,7 +112,7 @@ fn is_definition(module: &Module, name: &str) -> bool {
     functions.peek().is_none() || functions.any(|function| function.body.is_some())
 }
 
-/// New names of what a module keeps to itself and another module names as well.
+/// New names of symbols that are local to a module and that another module names as well.
 fn renamed(
     number: usize,
     items: &[Item],

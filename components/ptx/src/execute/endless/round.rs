@@ -106,7 +106,7 @@ struct Mark {
     local: Local,
     global: BTreeMap<u64, u8>,
     step: u64,
-    /// Instructions executed since, in the order in which they came first.
+    /// Instructions executed since, in the order of their first execution.
     pcs: Vec<u32>,
     executed: Vec<bool>,
     lanes: u32,

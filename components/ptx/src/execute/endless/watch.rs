@@ -24,7 +24,7 @@ const WORDS: usize = 4;
 pub enum Sight {
     /// Nothing yet.
     Open,
-    /// The warp has come back to an earlier state, once more.
+    /// The warp has returned to an earlier state once more.
     Repeats,
     /// The warp acts, or may act: it is watched no more.
     Acts,
@@ -148,7 +148,7 @@ impl Watch {
         global.map(|seen| seen.address)
     }
 
-    /// The loop that it goes round, for a report that nobody acts any more.
+    /// The loop of the warp, for a report that nobody acts any more.
     ///
     /// # Panics
     /// If the kernel is not the one of the warp.

@@ -150,7 +150,8 @@ impl Warp {
         if self.go_elsewhere(kernel) { Issue::Branch } else { Issue::Held }
     }
 
-    /// Number of threads that parts of the warp have brought to a barrier. Those that have ended count once one has come.
+    /// Number of threads in parts of the warp that have arrived at a barrier. Threads that have ended count once a part has
+    /// arrived.
     pub fn arrivals(&self, barrier: u32) -> u32 {
         let come = self.paths.parts.iter().filter(|part| part.barrier == barrier);
         match come.fold(0, |all, part| all | part.lanes) {

@@ -19,8 +19,8 @@ enum Prospect {
 }
 
 impl Warp {
-    /// Whether lanes that spin may be helped if another place has its turn. They are not, where it comes first to a
-    /// barrier or a `*.sync` that waits for them.
+    /// Whether lanes that spin may be helped if another resume point has its turn. They are not helped if it first reaches
+    /// a barrier or a `*.sync` that waits for them.
     pub(super) fn helps(&self, kernel: &Kernel, place: &ResumePoint, spinning: u32) -> bool {
         let mut pc = place.pc;
         for _ in 0..FAR {

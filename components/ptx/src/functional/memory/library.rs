@@ -72,7 +72,7 @@ impl FlatMemory {
         }
     }
 
-    /// The text that kernels have printed since the last call. Where there was more than the ring holds, the oldest is lost.
+    /// The text that kernels have printed since the last call. If it exceeded the ring, the oldest is lost.
     pub fn take_printed(&mut self) -> String {
         let mut text = String::new();
         let Some(address) = self.library.printf else { return text };

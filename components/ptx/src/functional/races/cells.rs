@@ -102,7 +102,7 @@ pub(super) struct Cell {
     pub(super) reads: [Mark; 2],
 }
 
-/// Puts an access among those that are remembered, in place of those that come before it.
+/// Remembers an access, in place of the remembered ones that are ordered before it.
 pub(super) fn remember(marks: &mut [Mark; 2], mut mark: Mark, comes_before: impl Fn(Mark) -> bool) {
     for place in marks.iter_mut().filter(|place| !place.is_none()) {
         if place.epoch() == mark.epoch() {
@@ -140,7 +140,7 @@ impl Page {
 pub(super) struct Cells {
     pages: Vec<Page>,
     places: BTreeMap<u64, usize>,
-    /// Pages of what was forgotten.
+    /// Pages that can be reused.
     spare: Vec<Page>,
     /// The page of the last access: its number and place.
     last: Option<(u64, usize)>,

@@ -57,7 +57,7 @@ pub(super) fn of(kernel: &Kernel) -> Vec<Fact> {
     facts
 }
 
-/// Whether a compare-and-swap compares with what a register holds, perhaps in another one by then.
+/// Whether a compare-and-swap compares with the value of a register, perhaps moved to another register by then.
 fn is_expected(instructions: &[Instruction], register: u16) -> bool {
     let is_swap = |one: &Instruction| matches!(one.memory.atomic, Some((AtomicOperation::CompareAndSwap, _)));
     if !instructions.iter().any(is_swap) {

@@ -10,7 +10,7 @@ use super::threads::Threads;
 use crate::execute::{Access, AccessKind};
 use crate::isa::AtomicType;
 
-/// An access under way, and what is known of the others.
+/// An access under way, and the knowledge about the others.
 pub(super) struct Judge<'a> {
     pub(super) facts: &'a [Fact],
     pub(super) epochs: &'a [(u32, u32)],
@@ -40,7 +40,7 @@ impl Kept {
 }
 
 impl Judge<'_> {
-    /// Whether an access comes before a lane's current one.
+    /// Whether an access is ordered before a lane's current one.
     fn comes_before(&self, mark: Mark, lane: u32, clock: &Clock) -> bool {
         let (warp, time) = self.epochs[mark.epoch() as usize];
         if mark.is_none() {

@@ -268,7 +268,7 @@ impl Races {
         found.next()
     }
 
-    /// A strong access sees what others have released, and passes on what its threads have.
+    /// A strong access sees the knowledge that others have released, and passes on that of its threads.
     fn synchronise(&mut self, access: &Access, lanes: u32, warp: usize) {
         let Some(launch) = &mut self.launch else { return };
         let threads = &mut self.warps[warp];

@@ -35,7 +35,7 @@ struct Sides<'a> {
 }
 
 impl Races {
-    /// Tells of a race of a warp's access.
+    /// Describes a race of a warp's access.
     pub(in crate::functional) fn tell(
         &self,
         kernel: &Kernel,

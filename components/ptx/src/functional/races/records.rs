@@ -76,8 +76,9 @@ impl Record {
         }
     }
 
-    /// A group has written the place; `all` is what it knows, its own accesses included, if the write releases that. `before` is the
-    /// side of the last writer where this write hands on what that one released: it is an atomic, or of the same thread.
+    /// A group has written the address; `all` is its knowledge, its own accesses included, if the write releases it. `before` is the
+    /// side of the last writer if this write passes on the knowledge which that writer released: this write is an atomic, or of the
+    /// same thread.
     pub(super) fn write(
         &mut self,
         mark: Mark,

@@ -117,7 +117,7 @@ impl Threads {
         self.in_step
     }
 
-    /// A new time begins: others may have learned of all that came before.
+    /// A new time begins: others may have learned of all accesses before it.
     pub(super) fn go_on(&mut self) {
         self.time += 1;
         (self.epoch, self.has_published) = (0, false);
@@ -171,8 +171,8 @@ impl Threads {
         }
     }
 
-    /// The knowledge of all threads, where they arrive together. What they have read counts as acquired, though PTX asks for a fence
-    /// behind the read: CUDA's own samples do without where a barrier follows, and every GPU keeps that order.
+    /// The knowledge of all threads, when they arrive together. Knowledge seen by their reads counts as acquired, though PTX
+    /// requires a fence after the read: CUDA's own samples omit the fence if a barrier follows, and every GPU keeps that order.
     pub(super) fn together(&self) -> Known {
         let mut all = Arrivals::default();
         all.add(self);

@@ -49,7 +49,7 @@ pub trait SliceHash {
     /// The function for these slices.
     ///
     /// # Errors
-    /// When there is none for their number: what the number has to be, and what it is.
+    /// If there is none for this number of slices: a sentence with the required number, and the given one.
     fn function(&self, parts: &SliceParts) -> Result<SliceFunction, String>;
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Prefetches {
 }
 
 impl Prefetches {
-    /// A prefetcher that has seen nothing; none if it never names a line.
+    /// A prefetcher that has seen nothing; `None` if it never names a line.
     pub(crate) fn new(prefetcher: Box<dyn Prefetcher>) -> Option<Self> {
         let is_idle = prefetcher.is_idle();
         (!is_idle).then(|| Prefetches { prefetcher, wanted: Vec::new(), queued: VecDeque::new() })

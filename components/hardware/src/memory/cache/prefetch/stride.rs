@@ -23,7 +23,7 @@ pub(super) struct StrideParams {
 struct Entry {
     line: u64,
     stride: i64,
-    /// Times that the stride came again.
+    /// Number of repetitions of the stride.
     again: u32,
 }
 

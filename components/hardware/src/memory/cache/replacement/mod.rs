@@ -30,7 +30,7 @@ pub trait Replacement {
     /// Notes another use of the line in a way.
     fn used(&mut self, way: usize);
 
-    /// The way whose line makes room, one of the candidates: ways of one set, none of them empty, in ascending order.
+    /// The way of the victim, one of the candidates: ways of one set, none of them empty, in ascending order.
     fn victim(&mut self, candidates: &[usize]) -> usize;
 }
 

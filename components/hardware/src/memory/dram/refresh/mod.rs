@@ -16,7 +16,7 @@ use super::timing::Timing;
 
 /// Plans the refreshes of a channel.
 pub trait RefreshPolicy {
-    /// The refreshes of a channel with these timings; none if it has none.
+    /// The refreshes of a channel with these timings; `None` if it has none.
     ///
     /// # Errors
     /// A sentence about the timings that do not allow it.

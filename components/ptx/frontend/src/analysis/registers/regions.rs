@@ -181,7 +181,7 @@ impl Unrolled<'_, '_> {
         self.now.get(&value).copied().unwrap_or(Name::from(value))
     }
 
-    /// Begins the next round: phis have what the last one made.
+    /// Begins the next round: phis have the values of the last one.
     fn turn(&mut self) {
         let homes = self.regions.homes;
         let phis = self.regions.phis(self.counts.block);

@@ -97,7 +97,7 @@ pub(super) fn pressure(block: &Block, regions: &Regions<'_>, free: u32) -> u32 {
     live.most
 }
 
-/// The operations that must come before each.
+/// For each operation, the operations that must precede it.
 fn dependences(operations: &[Operation]) -> Vec<Vec<usize>> {
     let mut before = vec![Vec::new(); operations.len()];
     let mut writer: BTreeMap<Name, usize> = BTreeMap::new();

@@ -368,7 +368,7 @@ impl<'s> Line<'_, 's, '_> {
         self.add(instruction, Effects { reads, writes, ..Effects::default() });
     }
 
-    /// Puts the expansion into the function: its last instruction stands for the whole.
+    /// Puts the expansion into the function: its last instruction represents the original one.
     pub(super) fn end_with_last(&mut self) {
         let Some((last, effects)) = self.expansion.pop() else { return };
         for (instruction, effects) in std::mem::take(&mut self.expansion) {

@@ -166,7 +166,7 @@ pub(super) fn link(
     kernel
 }
 
-/// Gives a kernel a stack pointer, which all its functions share, if something uses it.
+/// Gives a kernel a stack pointer, which all its functions share, if an instruction uses it.
 fn add_stack_pointer(kernel: &mut Kernel) {
     if kernel.functions.iter().all(|function| function.stack.is_none()) {
         return;

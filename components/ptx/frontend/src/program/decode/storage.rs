@@ -66,7 +66,7 @@ impl Storage {
         is_such.then_some(index)
     }
 
-    /// Gives a variable that is declared already the name that it has in a function.
+    /// Adds the name that a declared variable has in a function.
     pub(super) fn alias(&mut self, variable: &Variable, known: &str) -> Result<(), PtxError> {
         match self.places.get(known) {
             Some(&(space, index)) => self.name(variable, space, index),
