@@ -36,7 +36,7 @@ impl Runtime for Serial {
     }
 }
 
-/// Executes everything from prelude to postlude, phase by phase; the function makes the sender of the steps for their span.
+/// Executes everything from prelude to postlude, phase by phase; `sender` makes the sender of the steps for their span.
 pub async fn phases<S: Walks>(
     driver: &mut Driver<'_>,
     run: SpanId,

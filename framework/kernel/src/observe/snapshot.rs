@@ -61,24 +61,24 @@ impl Grid {
         self.next
     }
 
-    /// From one time to the next; zero if there are none.
+    /// Interval between snapshots; zero if there are none.
     pub(crate) fn every(&self) -> SimTime {
         self.times.map_or(SimTime::ZERO, |times| times.every)
     }
 
-    /// Number of the times that lie behind one.
+    /// Number of intervals from the first time to `time`.
     pub(crate) fn number(&self, time: SimTime) -> u64 {
         let times = self.times.map(|times| (times.from.as_ps(), times.every.as_ps().max(1)));
         times.map_or(0, |(from, every)| time.as_ps().saturating_sub(from) / every)
     }
 
-    /// The first of the times that is not before one.
+    /// The first snapshot time at or after `time`.
     pub(crate) fn at_or_after(&self, time: SimTime) -> SimTime {
         let before = time.as_ps().saturating_sub(1);
         self.times.map_or(SimTime::MAX, |times| SimTime::from_ps(times.after(before)))
     }
 
-    /// The first of the times that is after one.
+    /// The first snapshot time after `time`.
     pub(crate) fn after(&self, time: SimTime) -> SimTime {
         self.times.map_or(SimTime::MAX, |times| SimTime::from_ps(times.after(time.as_ps())))
     }
