@@ -98,9 +98,9 @@ pub(crate) fn pipeline(items: u64) -> Work {
 #[derive(Debug)]
 pub(crate) struct Line {
     buffers: [VecDeque<u64>; STAGES],
-    /// What each stage works on, or cannot hand over.
+    /// Item that each stage processes, or cannot hand over.
     held: [Option<u64>; STAGES],
-    /// Which stages have finished and cannot hand over.
+    /// Whether each stage has finished and cannot hand over its item.
     blocked: [bool; STAGES],
     /// The source's next item.
     next: u64,
@@ -121,7 +121,7 @@ impl Line {
         }
     }
 
-    /// What has passed: every item counts at every stage, its number at the sink.
+    /// Work done: every item counts at every stage, its number at the sink.
     pub(crate) fn work(&self) -> Work {
         Work { operations: self.work.operations * STAGES as u64, check: self.work.check }
     }

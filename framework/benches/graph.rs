@@ -1,4 +1,4 @@
-//! What every version of the four workloads shares: sizes, the PHOLD graph, random numbers and the figure to check.
+//! Common parts of every version of the four workloads: sizes, the PHOLD graph, random numbers and the result to check.
 //!
 //! - **Ring**: [`RING`] components, a token starts at each, every link takes one unit. An operation is a hop.
 //! - **Pipeline**: a source, [`STAGES`] stages (the last one is the sink) behind buffers of [`BUFFER`] items; every stage
@@ -38,7 +38,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// One more operation, on `value`.
+    /// Adds an operation on `value`.
     #[inline]
     pub(crate) fn add(&mut self, value: u64) {
         self.operations += 1;
@@ -67,7 +67,7 @@ pub(crate) fn draw(token: u32, tick: u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// How many ticks a process holds a token for: exponential, rounded up, at least one.
+/// Ticks for which a process holds a token: exponential, rounded up, at least one.
 #[inline]
 pub(crate) fn hold(draw: u64) -> u64 {
     // In (0, 1], so that the logarithm is finite.
@@ -81,7 +81,7 @@ pub(crate) fn output(draw: u64) -> usize {
     (draw >> 61) as usize
 }
 
-/// When a PHOLD run of about `events` hops ends, in ticks: what happens at this tick or later does not count.
+/// End of a PHOLD run of about `events` hops, in ticks: events at this tick or later do not count.
 pub(crate) fn last_tick(events: u64) -> u64 {
     events * (UNIT + FLIGHT) / TOKENS as u64
 }

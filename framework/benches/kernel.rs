@@ -1,5 +1,5 @@
 //! The kernel on its own, beside hand-written loops that do the same: a ring of tokens, a pipeline with back-pressure,
-//! PHOLD, clocked components. See [`graph`] for what they are. Then what islands cost, busy ones and idle ones.
+//! PHOLD, clocked components. See [`graph`] for their definitions. Then the cost of islands, busy ones and idle ones.
 //!
 //! `cargo bench -p counterpoint-framework` prints operations per second. `cargo xtask bench-peers` adds other kernels.
 
@@ -60,7 +60,7 @@ fn kernel(criterion: &mut Criterion) {
     );
 }
 
-/// Hops that take so long that starting some thousand components does not show.
+/// Number of hops large enough to hide the start of some thousand components.
 const MANY_HOPS: u64 = 24 * HOPS;
 
 /// Rings with links of 1, 10 and 100 cycles, and larger rings, on one thread and on two, cut as they are by default.

@@ -38,7 +38,7 @@ impl Clocks {
     }
 }
 
-/// What the processes of a finished run have done together.
+/// Total work of the processes of a finished run.
 pub(crate) fn work(finished: Finished) -> Work {
     let each = finished.results.into_iter().filter_map(|result| result.downcast::<Work>().ok());
     each.fold(Work::default(), |sum, work| sum.and(*work))

@@ -1,7 +1,7 @@
-//! Counterpoint's framework: components that exchange messages over timed links, and nothing of hardware.
+//! Counterpoint's framework: components that exchange messages over timed links. It has no model of hardware.
 //!
-//! A machine is a YAML file that names component kinds, their parameters and the links between their ports. This one
-//! has three components, of kinds that [`testing::toys`] registers:
+//! A machine is a YAML file that names component kinds, their parameters and the links between their ports. The
+//! following machine has three components, of kinds that [`testing::toys`] registers:
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -30,11 +30,11 @@
 //! assert_eq!(report.outcome.to_string(), "finished at 206 ns");
 //! ```
 //!
-//! The layers; each imports only those before it: [`time`] has clocks without drift and the units that people
-//! write; [`kernel`] runs processes and links; [`telemetry`] records events; [`model`] defines components;
+//! The layers follow; each layer imports only the layers before it: [`time`] has clocks without drift and the units
+//! that people write; [`kernel`] runs processes and links; [`telemetry`] records events; [`model`] defines components;
 //! [`topology`] makes machines of YAML; [`testing`] drives a single component and checks its timing.
 //!
-//! The [`guide`] goes on from here: eight short chapters for who writes components.
+//! The [`guide`] continues from here: eight short chapters for authors of components.
 //!
 //! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 

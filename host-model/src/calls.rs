@@ -1,6 +1,7 @@
 //! CPU time of calls of the GPU's programming interface, before their command is on its way.
 //!
-//! One call is made after another: the driver has one lock for a context, so threads of the host do not share this time.
+//! Calls are made one after another: the driver has one lock for a context, so calls of several host threads do not
+//! overlap.
 
 use counterpoint_framework::model::Params;
 use counterpoint_framework::time::SimTime;
@@ -18,8 +19,7 @@ pub(crate) struct CallParams {
 }
 
 impl CallParams {
-    /// How long the call for a command takes. Commands that order streams, and those that no program asks
-    /// for, take no time.
+    /// Time of the call for a command. Commands that order streams, and commands that no program requests, take no time.
     pub(crate) fn time(&self, work: &Work) -> SimTime {
         match work {
             Work::Launch(_) => self.launch,

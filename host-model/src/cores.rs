@@ -1,9 +1,9 @@
-//! The CPU's cores as far as they execute tasks themselves: how long instructions take that a kernel has.
+//! The CPU's cores as far as they execute tasks themselves: the time of a kernel's instructions on a core.
 //!
-//! A core executes what the kernel's PTX executes, in vectors: an instruction of a warp of 32 lanes is as
-//! many vector instructions as it takes vectors to hold 32 lanes, or, where fewer lanes take part, one
-//! instruction for each lane by itself, whichever is less in all. Differences between the instruction sets,
-//! and caches, are not modelled: tasks are small, and their inputs and results cross the memory's bus once.
+//! A core executes the instructions of the kernel's PTX, in vectors: an instruction of a warp of 32 lanes becomes one
+//! vector instruction for each vector of its 32 lanes, or, if few lanes take part, one scalar instruction for each
+//! lane, whichever is less in all. Differences between the instruction sets, and caches, are not modelled: tasks are
+//! small, and their inputs and results cross the memory's bus once.
 
 use counterpoint_framework::model::Params;
 
@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(cycles("{ lanes: 1, issue: 1 }", 100, 3200), 3200);
         assert_eq!(cycles("{ lanes: 32, issue: 1 }", 100, 3200), 100);
         assert_eq!(cycles("{ lanes: 12, issue: 1 }", 100, 3200), 300, "three vectors hold 32 lanes");
-        // Where two lanes of 32 take part, vectors do not pay.
+        // With two active lanes of 32, vectors do not pay.
         assert_eq!(cycles("{ issue: 1 }", 100, 200), 200);
         assert_eq!(cycles("{ issue: 3 }", 1, 32), 2, "a cycle that has begun counts");
     }

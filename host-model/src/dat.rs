@@ -1,11 +1,11 @@
-//! The data availability tracker (DAT) at the host's memory controller: which words of a page the CPU has written.
+//! The data availability tracker (DAT) at the host's memory controller: it tracks the words of a page that the CPU has written.
 //!
 //! An entry for each page of a copy that goes page by page has the page's frame, a counter of words written, and a bit for each
 //! word of four bytes, full or empty. The first write to a word sets its bit and counts; others change nothing. When all words
-//! of the copy in the page are written, the page goes to the device and the entry is gone. Entries lie in host DRAM; those used
-//! last are on chip as well, and the one used longest ago makes room (Kim et al., PACT 2016, section 3.2 and Figure 5).
+//! of the copy in the page are written, the page goes to the device and the entry is gone. Entries are in host DRAM; those used
+//! last are on chip as well, with LRU replacement (Kim et al., PACT 2016, section 3.2 and Figure 5).
 //!
-//! A copy that ends within a page has an entry for the words that are there. Pure: no time, no messages.
+//! A copy that ends within a page has an entry for its words in that page. Pure: no time, no messages.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const WORD: u64 = 4;
 #[derive(Clone, Debug)]
 struct Entry {
     device: u32,
-    /// The part of the copy that lies in the page.
+    /// The part of the copy that is in the page.
     copy: Copy,
     /// Words written.
     counter: u64,
@@ -29,7 +29,7 @@ struct Entry {
 /// A page that is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Complete {
-    /// Where it goes.
+    /// Device to which the page goes.
     pub device: u32,
     /// The copy of the page.
     pub copy: Copy,
@@ -57,7 +57,7 @@ pub struct Dat {
 }
 
 impl Dat {
-    /// A tracker for pages of `page` bytes, with room for `room` entries on chip.
+    /// A tracker for pages of `page` bytes, with `room` entries on chip.
     pub fn new(page: u64, room: usize) -> Self {
         Dat { page, entries: BTreeMap::new(), on_chip: Vec::with_capacity(room), room }
     }

@@ -1,5 +1,5 @@
-//! Operations of a runtime: read and write files, copy, launch, wait. Everything becomes messages to storage,
-//! memory and devices, with as many under way as the parameters allow.
+//! Operations of a runtime: read and write files, copy, launch, wait. All operations become messages to storage, memory
+//! and devices; the parameters limit the number of messages under way.
 
 mod allocation;
 mod host;
@@ -75,24 +75,24 @@ pub struct Driver<'a> {
     invalid: Invalid,
     host_address: Vec<u64>,
     device_address: Vec<u64>,
-    /// Current meaning of each buffer's name; `swap` exchanges entries.
+    /// Buffer to which each buffer's name currently refers; `swap` exchanges entries.
     meaning: Vec<BufferId>,
-    /// For each device, what its kernels may touch.
+    /// For each device, the memory that its kernels may access.
     mapped: BTreeMap<Space, Arc<Allocations>>,
-    /// Per module where it lies.
+    /// For each module, its location.
     loaded: Vec<Loaded>,
-    /// For each device, what it holds besides buffers.
+    /// For each device, its hidden allocations besides buffers.
     hidden: BTreeMap<u32, Hidden>,
-    /// For each device, how often copies have written its constants.
+    /// For each device, the number of copies that have written its constants.
     constant_writes: BTreeMap<u32, u32>,
-    /// For each device, what its kernels print: devices that have such kernels.
+    /// For each device with kernels that print, the state of their output.
     printing: BTreeMap<u32, Printing>,
     run: Option<SpanId>,
-    /// Per buffer, by where it lies, after how many launches it was freed.
+    /// For each buffer, by position, the number of launches after which it was freed.
     freed: Vec<Option<u32>>,
     commands: BTreeMap<CommandId, Issued>,
     descriptions: BTreeMap<CommandId, Description>,
-    /// Counts of launches that nobody has asked for yet.
+    /// Counts of launches that nobody has taken yet.
     counts: BTreeMap<CommandId, Box<CtaCounts>>,
     devices: BTreeMap<u32, Description>,
     next_command: u32,
@@ -151,7 +151,7 @@ impl<'a> Driver<'a> {
         Arc::clone(&self.application)
     }
 
-    /// The device on which a name's buffer lies.
+    /// The device of a name's buffer.
     pub fn device_of(&self, name: BufferId) -> u32 {
         self.application.buffers[self.place(name)].device
     }
@@ -161,7 +161,7 @@ impl<'a> Driver<'a> {
         self.sim.random()
     }
 
-    /// Exchanges what two names mean.
+    /// Exchanges the buffers of two names.
     pub fn swap(&mut self, a: BufferId, b: BufferId) {
         self.meaning.swap(a.0 as usize, b.0 as usize);
     }
@@ -171,12 +171,12 @@ impl<'a> Driver<'a> {
         &self.cores
     }
 
-    /// Which buffer a name means now, by its position among those of the application.
+    /// Position, among those of the application, of the buffer to which a name currently refers.
     pub fn place(&self, name: BufferId) -> usize {
         self.meaning[name.0 as usize].0 as usize
     }
 
-    /// Notes the final values of the buffers that are to be looked at.
+    /// Notes the final values of the buffers to be inspected.
     pub(crate) async fn inspect(&mut self) -> Result<(), Fault> {
         for name in self.application().inspect.clone() {
             let place = self.place(name);
@@ -193,8 +193,8 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Copies what a condition looks at from the device, behind all that was sent on the stream before, and says whether
-    /// it is fulfilled.
+    /// Copies the value of a condition from the device, after everything sent on the stream before, and returns whether the
+    /// condition is fulfilled.
     pub async fn is_fulfilled(
         &mut self,
         condition: &Condition,
@@ -220,7 +220,7 @@ impl<'a> Driver<'a> {
         self.launch_as(step, stream, (Precedence::Stream, Extra::default()), parent).await
     }
 
-    /// Launches a kernel with what an extension adds; the result names it.
+    /// Launches a kernel with the additions of an extension; the result names the launch.
     ///
     /// # Errors
     /// As [`Driver::launch`].
@@ -384,15 +384,15 @@ impl<'a> Driver<'a> {
         page.ok_or_else(|| Fault::new(format!("an answer for page {}, which is not under way", tag.0)))
     }
 
-    /// Waits for messages and takes those that have come.
+    /// Waits for messages and takes those that have arrived.
     async fn event(&mut self) -> Result<(), Fault> {
         self.event_until(SimTime::MAX).await
     }
 
-    /// Waits for messages until some time at most, and takes those that have come.
+    /// Waits for messages until `deadline` at most, and takes those that have arrived.
     ///
     /// # Errors
-    /// If a message answers what was not asked for.
+    /// If a message answers no request.
     pub async fn event_until(&mut self, deadline: SimTime) -> Result<(), Fault> {
         if self.take_message().await? || self.run_threads().await {
             return Ok(());
@@ -404,7 +404,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Takes a message, if one has come.
+    /// Takes a message, if one has arrived.
     async fn take_message(&mut self) -> Result<bool, Fault> {
         if let Some(StorageReply::Values { tag, data }) = self.io.input.rx.try_recv() {
             if let Some(Page::Fill { address, .. }) = *self.page(tag)? {

@@ -1,9 +1,9 @@
 //! An application without time: the same steps as under a runtime, on memories that answer at once.
 //!
 //! Kernels run on the functional executor of `ptx`, one launch and one CTA after another, in the order in which the host
-//! sends them: streams and events allow it, because an event that a stream waits for has been sent before. Nothing of a machine is
-//! asked here; what an application computes, and how many instructions that takes, does not depend on it. Mistakes after
-//! which a kernel can go on are collected, and so are races between streams, which run one after another here.
+//! sends them: streams and events allow it, because an event for which a stream waits has been sent before. No machine is
+//! involved; the results of an application, and its number of instructions, do not depend on one. Mistakes after which a kernel
+//! can continue are collected, and so are races between streams, which run one after another here.
 
 mod found;
 mod memories;
@@ -50,19 +50,19 @@ pub struct Launched {
     pub thread_instructions: u64,
 }
 
-/// Key of races that are reported once: the names of the two commands, their streams unless they are of
-/// tasks, and the place.
+/// Key of races that are reported once: the names of the two commands, their streams unless they are of tasks, and the
+/// memory.
 type RaceKey = ([(String, Option<u32>); 2], MemoryPlace);
 
 /// The files of a run.
 pub trait Files {
-    /// Reads bytes until the buffer is full, from one of a file on.
+    /// Fills `place` with bytes of a file, beginning at `at`.
     ///
     /// # Errors
     /// If they cannot be read.
     fn read(&mut self, file: FileIndex, at: u64, place: &mut [u8]) -> Result<(), Fault>;
 
-    /// Writes bytes into a file, from one of it on.
+    /// Writes bytes into a file, beginning at `at`.
     fn write(&mut self, file: FileIndex, at: u64, contents: Bytes);
 }
 
@@ -74,22 +74,22 @@ pub struct FunctionalHost<'a> {
     options: Options,
     host: Vec<Space>,
     memories: Memories,
-    /// Current meaning of each buffer's name.
+    /// Buffer to which each buffer's name currently refers.
     meaning: Vec<usize>,
-    /// Which buffers have been freed, by where they lie.
+    /// For each buffer, by position, whether it has been freed.
     freed: Vec<bool>,
     launched: Vec<Launched>,
     found: Vec<Found>,
-    /// Where the mistakes of a kernel are in the list.
+    /// Positions of the mistakes of a kernel in `found`.
     places: BTreeMap<(String, Check, [u32; 2]), usize>,
     /// Looks for races between streams and between tasks, if that is wanted and there are any.
     races: Option<Races>,
-    /// Where the races of two streams, or of tasks, are in the list: by what is done to what.
+    /// Positions of the races of two streams, or of tasks, in `found`, by commands and memory.
     raced: BTreeMap<RaceKey, usize>,
 }
 
 impl<'a> FunctionalHost<'a> {
-    /// A host that tells the journal and the meter how far it is, and runs kernels as the options say.
+    /// A host that reports progress to the journal and the meter, and runs kernels as the options say.
     /// Memory that nobody has written holds `unwritten` everywhere; with 0 it costs nothing until it is touched.
     ///
     /// # Errors
@@ -143,7 +143,7 @@ impl<'a> FunctionalHost<'a> {
         })
     }
 
-    /// Does what comes before the run; `read` puts the contents of the files that are loaded, by their order, where they
+    /// Executes the steps that precede the run; `read` puts the contents of the files that are loaded, by their order, where they
     /// belong. Returns what devices hold then, by number: buffers that are loaded or handed to a launch, and variables of the modules that ran.
     ///
     /// # Errors
@@ -207,11 +207,11 @@ impl<'a> FunctionalHost<'a> {
         self.memories.written(self.application.space_of(place), place, 0..contents.len())
     }
 
-    /// Runs the application from prelude to postlude. Buffers that are to be looked at go into the
-    /// journal. Breaks if it was interrupted.
+    /// Runs the application from prelude to postlude. Buffers to be inspected go into the journal. Breaks if the run was
+    /// interrupted.
     ///
     /// # Errors
-    /// When a kernel does what it must not, or a loop reaches its limit.
+    /// If a kernel makes a fatal mistake, or a loop reaches its limit.
     pub fn run(&mut self, mut files: impl Files) -> Result<ControlFlow<()>, Fault> {
         let application = self.application;
         for step in &application.prelude {
@@ -226,7 +226,7 @@ impl<'a> FunctionalHost<'a> {
         for &buffer in &application.copy_out {
             self.copy(Direction::DeviceToHost, application.whole(buffer), DEFAULT_STREAM)?;
         }
-        // Everything has been waited for.
+        // The host has waited for everything.
         self.races = None;
         let is_write = |step: &HostStep| matches!(step, HostStep::Write(_));
         let last = application.postlude.iter().rposition(|step| !is_write(step)).map_or(0, |last| last + 1);
@@ -247,8 +247,8 @@ impl<'a> FunctionalHost<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Executions of the launches, in their order; the last one may not have ended. And the mistakes of their
-    /// kernels, in the order in which they came first.
+    /// Executions of the launches, in order; the last one may not have ended. Also the mistakes of their kernels, in the
+    /// order of their first occurrence.
     pub fn into_results(self) -> (Vec<Launched>, Vec<Found>) {
         (self.launched, self.found)
     }
@@ -257,7 +257,7 @@ impl<'a> FunctionalHost<'a> {
         self.meaning[name.0 as usize]
     }
 
-    /// Checks that a buffer has not been freed, by where it lies.
+    /// Checks that a buffer, by its position, has not been freed.
     fn check_live(&self, place: usize) -> Result<(), Fault> {
         if self.freed[place] {
             return Err(Fault::new(self.application.buffers[place].is_freed()));
@@ -360,7 +360,7 @@ impl<'a> FunctionalHost<'a> {
                 }
                 Some(Next::Swap(a, b)) => self.meaning.swap(a.0 as usize, b.0 as usize),
                 Some(Next::Inspect(until)) => cursor.looked(self.is_fulfilled(until)?)?,
-                // Its steps are done one after another, although nothing may order them.
+                // The steps of a group are executed one after another, although nothing may order them.
                 Some(Next::Group(_)) => {}
             }
             if self.options.interrupt.load(Ordering::Relaxed) {
@@ -399,7 +399,7 @@ impl<'a> FunctionalHost<'a> {
         }
     }
 
-    /// Copies what a loop looks at, for which the host waits, and looks.
+    /// Copies the value that a loop checks, waits for it, and checks the condition.
     fn is_fulfilled(&mut self, until: &Condition) -> Result<bool, Fault> {
         let (looked, place) = (until.part(), self.place(until.buffer));
         let (direction, host) = (Direction::DeviceToHost, looked.into());

@@ -1,4 +1,4 @@
-//! The host: CPU, memory, the way to the devices, and the runtimes under which an application runs.
+//! The host: CPU, memory, the path to the devices, and the runtimes under which an application runs.
 //!
 //! The crate is internal to Counterpoint: depend on `counterpoint`, which exports what is stable.
 //!

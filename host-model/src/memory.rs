@@ -76,7 +76,7 @@ pub struct HostMemoryStats {
     dat_spills: Counter,
 }
 
-/// Bytes of a segment, the unit in which memory comes into being; only what is written of it costs memory.
+/// Bytes of a segment, the unit in which memory is allocated; only written bytes cost memory.
 const SEGMENT: u64 = 1 << 20;
 
 /// Host memory.
@@ -87,7 +87,7 @@ pub struct HostMemory {
     dat: Dat,
     /// Pages that are complete, and when they have been written.
     complete: VecDeque<(SimTime, Complete)>,
-    /// Where writes to buffers are noted that somebody watches.
+    /// Log of writes to watched buffers.
     log: Option<Arc<WriteLog>>,
 }
 
@@ -141,7 +141,7 @@ impl HostMemory {
         self.wire.pass(now, bytes, self.params.bandwidth) + self.params.latency - now
     }
 
-    /// Occupies the memory with the tracker's entries, and has complete pages sent when their values lie in memory.
+    /// Occupies the memory with the tracker's entries, and sends complete pages when their values are in memory.
     fn follow(&mut self, now: SimTime, outcome: Outcome, stats: &HostMemoryStats) {
         let Outcome { complete, fetched, spilled } = outcome;
         let mut written = now;

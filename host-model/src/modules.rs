@@ -16,7 +16,7 @@ pub struct Module {
     pub device: u32,
     /// The address at which its `.global` variables begin, if it is fixed.
     pub globals: Option<u64>,
-    /// The same of its `.const` variables.
+    /// The address at which its `.const` variables begin, if it is fixed.
     pub constants: Option<u64>,
     /// The kernels that are launched there, in the order of their first launch; all have the same variables.
     pub kernels: Vec<Arc<Kernel>>,
@@ -61,17 +61,17 @@ impl Module {
     }
 }
 
-/// Where a launch finds its kernel: the module's position in the application, and the kernel's in the module.
+/// Position of a launch's kernel: that of the module in the application, and that of the kernel in the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelPlace {
     /// The position of its module among those of the application.
     pub module: usize,
-    /// Its position among the kernels of that.
+    /// Position of the kernel among those of the module.
     pub kernel: usize,
 }
 
 impl Application {
-    /// Where a launch finds its kernel; nothing if no module of its device has it.
+    /// Position of a launch's kernel; `None` if no module of its device has the kernel.
     pub fn place_of(&self, step: &LaunchStep) -> Option<KernelPlace> {
         let module = self.modules.iter().position(|module| module.is(&step.code, step.device))?;
         let kernels = &self.modules[module].kernels;

@@ -1,6 +1,6 @@
 //! An application as the host executes it: buffers, files, and the steps from prelude to postlude.
 //!
-//! Names have been resolved to indices and expressions to numbers; where an application comes from is not known here.
+//! Names have been resolved to indices and expressions to numbers; the source of an application is not known here.
 
 mod cursor;
 mod moves;
@@ -33,9 +33,9 @@ pub struct Buffer {
     pub name: String,
     /// Its size.
     pub bytes: u64,
-    /// The device on which it lies.
+    /// The device of the buffer.
     pub device: u32,
-    /// Where it lies there.
+    /// Location of the buffer on the device.
     pub place: BufferPlace,
 }
 
@@ -49,12 +49,12 @@ impl Buffer {
     }
 }
 
-/// A stream: what is sent on it is done in its order.
+/// A stream: its commands are executed in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
     /// Name of the stream.
     pub name: String,
-    /// The device that it belongs to.
+    /// The device of the stream.
     pub device: u32,
     /// Whether the default stream does not wait for it, nor it for the default stream.
     pub non_blocking: bool,
@@ -74,7 +74,7 @@ pub const DEFAULT_STREAM: u32 = 0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId(pub u32);
 
-/// Work or event that the host waits for.
+/// Work or event for which the host waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaited {
     /// Everything that it has sent.
@@ -96,7 +96,7 @@ pub enum Argument {
     Struct {
         /// Its bytes, with zeros where addresses are.
         bytes: Box<[u8]>,
-        /// For each offset in these bytes, the buffer and the byte of it whose device address stands there.
+        /// For each offset in these bytes that holds an address, the buffer and the byte in it to which the address points.
         addresses: Box<[(u32, BufferId, u64)]>,
     },
 }
@@ -118,7 +118,7 @@ impl Argument {
 pub struct LaunchStep {
     /// The kernel.
     pub kernel: Arc<Kernel>,
-    /// The name of the module that it comes from.
+    /// The name of the kernel's module.
     pub code: Arc<str>,
     /// Thread blocks.
     pub grid: [u32; 3],
@@ -142,15 +142,15 @@ impl LaunchStep {
         self.grid.iter().map(|&size| u64::from(size)).product()
     }
 
-    /// Puts a rewritten kernel in place of its kernel. A thread has the registers that it had, which the application's file may know better
-    /// than an estimate does, and those that rewriting adds to what lives at once.
+    /// Replaces the kernel by a rewritten one. A thread keeps its number of registers, which the application's file may know better than an
+    /// estimate does, plus those that rewriting adds to the live registers.
     pub fn rewrite(&mut self, kernel: Arc<Kernel>) {
         let added = kernel.live_registers().saturating_sub(self.kernel.live_registers());
         self.registers += added;
         self.kernel = kernel;
     }
 
-    /// The kernel's parameters as bytes, where buffers lie at the given addresses.
+    /// The kernel's parameters as bytes; `address` gives the addresses of buffers.
     pub fn params(&self, address: impl Fn(BufferId) -> u64) -> Vec<u8> {
         let mut params = vec![0; self.kernel.param_bytes() as usize];
         for (argument, param) in self.arguments.iter().zip(self.kernel.params()) {
@@ -223,16 +223,16 @@ pub struct BoundSurface {
 pub struct Condition {
     /// The buffer.
     pub buffer: BufferId,
-    /// Where the element begins in it, in bytes.
+    /// Offset of the element in the buffer, in bytes.
     pub offset: u64,
     /// The value in the bytes of its type.
     pub value: Box<[u8]>,
-    /// The same in words, for messages.
+    /// The condition in words, for messages.
     pub words: String,
 }
 
 impl Condition {
-    /// The bytes that are looked at.
+    /// The bytes that the condition reads.
     pub fn part(&self) -> Range {
         Range { buffer: self.buffer, offset: self.offset, bytes: self.value.len() as u64 }
     }
@@ -252,7 +252,8 @@ pub struct Member {
     pub stream: u32,
     /// Parts that are copied back behind its first round.
     pub copy_out: Vec<Range>,
-    /// Its round is done once, whatever others do: a second one would find freed memory, or change what the host has of the first.
+    /// Whether the round is executed only once, whatever others do: a second round would find freed memory, or change the results
+    /// of the first.
     pub once: bool,
 }
 
@@ -285,32 +286,32 @@ pub enum Step {
     Wait(EventId, u32),
     /// Holds the host.
     Synchronize(Awaited),
-    /// Exchanges what two names mean from here on.
+    /// Exchanges the buffers of two names, for all later steps.
     Swap(BufferId, BufferId),
-    /// Gives a buffer's memory on its device back. The host's copy stays.
+    /// Frees a buffer's memory on its device. The host's copy stays.
     Free(BufferId),
-    /// Does the steps several times.
+    /// Executes the steps several times.
     Repeat(u32, Vec<Step>),
     /// A task pipeline: batches of data that go through the same kernels, each in order. Batches are independent of each other.
     Pipeline {
         /// Number of kernels.
         kernels: u32,
-        /// The launches of one batch after another, as many for each as there are kernels.
+        /// The launches of one batch after another, `kernels` for each batch.
         launches: Vec<Step>,
     },
-    /// Tasks in the order in which the host comes to them, perhaps none. They are independent of each other.
+    /// Tasks in the order in which the host sends them, perhaps none. Tasks are independent of each other.
     Tasks(Arc<[Task]>),
-    /// Does the steps until the device has left a value that the host looks at after every round.
+    /// Executes the steps until the device has left a value, which the host checks after every round.
     Loop {
-        /// Condition that ends it.
+        /// Condition that ends the loop.
         until: Condition,
         /// Rounds after which the run is given up.
         most: u32,
         /// The steps of a round.
         steps: Vec<Step>,
     },
-    /// Applications side by side: each does its round, and does it again while another one has not completed its first. A runtime
-    /// that does one thing after another does each round once.
+    /// Applications side by side: each executes its round, and repeats it while another application has not completed its first.
+    /// A runtime without concurrency executes each round once.
     CoRun {
         /// The applications.
         members: Vec<Member>,
@@ -428,7 +429,7 @@ pub struct Application {
     pub preloaded: Vec<BufferId>,
     /// Steps that run there without time before that, on these contents.
     pub preload: Vec<Step>,
-    /// Steps of the host before the first copy: files that are read, and computed contents in their place.
+    /// Steps of the host before the first copy: files that are read, and computed contents instead of files.
     pub prelude: Vec<HostStep>,
     /// Contents among these that no storage holds, because the CPU computes them.
     pub computed: BTreeMap<FileIndex, Computed>,
@@ -440,7 +441,7 @@ pub struct Application {
     pub copy_out: Vec<BufferId>,
     /// Steps of the host at the end: files that are written.
     pub postlude: Vec<HostStep>,
-    /// Buffers whose host copy is looked at when all is done.
+    /// Buffers whose host copy is inspected at the end.
     pub inspect: Vec<BufferId>,
 }
 
@@ -450,7 +451,7 @@ impl Application {
         !self.preloaded.is_empty() || !self.preload.is_empty()
     }
 
-    /// The textures and surfaces of a device, where buffers lie at the given addresses.
+    /// The textures and surfaces of a device; `address` gives the addresses of buffers.
     pub fn textures_on(&self, device: u32, address: impl Fn(BufferId) -> u64) -> Arc<Textures> {
         let mut found = Textures::default();
         let is_there = |buffer: BufferId| self.buffers[buffer.0 as usize].device == device;
@@ -557,7 +558,7 @@ impl Application {
         sum(&self.steps, &of_step)
     }
 
-    /// The kernels of all launches in their order, each with its thread blocks; nothing if nobody knows how often.
+    /// The kernels of all launches in order, each with its thread blocks; `None` if the number of launches is unknown.
     pub fn blocks(&self) -> Option<Vec<(&str, u64)>> {
         let is_open = |step: &Step| matches!(step, Step::Loop { .. } | Step::CoRun { .. });
         let open = self.steps.iter().any(|step| step.any(&is_open));
@@ -575,8 +576,7 @@ impl Application {
     }
 }
 
-/// The sum over all steps, as often as they are done; a loop and rounds beside others count once, since nobody knows how often they
-/// are done.
+/// The sum over all steps, times their repetitions; the rounds of a loop and of a co-run count once, since their number is unknown.
 fn sum(steps: &[Step], of_step: &dyn Fn(&Step) -> u64) -> u64 {
     let each = steps.iter().map(|step| match step {
         Step::Repeat(times, steps) => u64::from(*times) * sum(steps, of_step),

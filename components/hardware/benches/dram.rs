@@ -1,4 +1,4 @@
-//! A DRAM channel under three kinds of traffic, each as dense as the channel takes it: what the host pays for an access.
+//! A DRAM channel under three kinds of traffic, each as dense as the channel takes it: host time for an access.
 //!
 //! `-- --profile-time 1` repeats one of them for a profiler.
 

@@ -1,4 +1,4 @@
-//! The crossbar and an L2 slice under dense traffic between scripts: what the host pays for a message and for an access.
+//! The crossbar and an L2 slice under dense traffic between scripts: host time for a message and for an access.
 //!
 //! `-- --profile-time 1` repeats one of them for a profiler.
 
@@ -45,7 +45,8 @@ fn answer(request: &MemRequest) -> MemReply {
 const CLIENTS: u64 = 15;
 const SLICES: u32 = 12;
 
-/// As many clients and slices as the GTX 480 has. Every client reads its own lines, which go round the slices.
+/// A crossbar with the number of clients and slices of the GTX 480. Every client reads its own lines, which go to the slices in
+/// turn.
 fn crossbar() {
     let mut bench =
         bench::<Crossbar>(&format!("{{ requests: {{ packet: 128 B }}, map: {{ slices: {SLICES} }} }}"));

@@ -1,4 +1,4 @@
-//! An SM by its hot paths, between scripts: what the host pays for a warp instruction, an access or a block.
+//! The hot paths of an SM, between scripts: host time for a warp instruction, an access or a block.
 //!
 //! `-- --profile-time 1` repeats one of them for a profiler.
 

@@ -1,4 +1,5 @@
-//! Prints what networks do with loads, a line of words for each point. `cargo xtask network` runs it, and says what the words are.
+//! Prints the performance of networks under load, a line of words for each point. `cargo xtask network` runs it, and documents the
+//! words.
 
 use counterpoint_hardware::interconnect::load::measure;
 

@@ -24,7 +24,7 @@ pub const CLOCK: Hertz = Hertz::new(1_000_000_000);
 /// All bytes of a line.
 pub const ALL: ByteMask = ByteMask::MAX;
 
-/// The families that parameters choose from.
+/// The families from which parameters choose.
 #[cfg(test)]
 pub(crate) fn families() -> Families {
     let mut registry = Registry::default();
@@ -32,12 +32,12 @@ pub(crate) fn families() -> Families {
     registry.catalogue.families
 }
 
-/// A bench around a component with parameters in YAML.
+/// A bench for a component with parameters in YAML.
 pub fn bench<C: Component>(params: &str) -> Bench {
     bench_with::<C>(|_| {}, params)
 }
 
-/// The same, where the parameters may choose what an extension registers besides.
+/// Like [`bench()`], where the parameters may also choose variants that an extension registers.
 pub fn bench_with<C: Component>(register: Extension, params: &str) -> Bench {
     let register = move |registry: &mut Registry| {
         crate::register(registry);
@@ -46,8 +46,8 @@ pub fn bench_with<C: Component>(register: Extension, params: &str) -> Bench {
     Bench::reading::<C>(CLOCK, Environment::default(), register, params)
 }
 
-/// The SMs of a CTA scheduler, with what each offers. A block ends with `counts` as many cycles after it was sent as `duration` gives for
-/// its launch. By SM, launches and blocks, and when they were sent.
+/// The SMs of a CTA scheduler, with the resources that each offers. A block ends with `counts`; its time in cycles, from being sent, is
+/// `duration` of its launch. Returns for each SM the launches and blocks, and the times at which they were sent.
 pub fn sms(
     bench: &mut Bench,
     offers: &[SmResources],
@@ -153,13 +153,13 @@ pub fn assert_finished(report: &BenchReport) {
     assert!(finished, "{}", report.outcome);
 }
 
-/// Where the buffer that a kernel is given begins; it has 64 KiB.
+/// Address of the buffer that a kernel is given, of 64 KiB.
 pub const BUFFER: u64 = 0x10000;
 /// Bytes of the buffer.
 pub const BUFFER_BYTES: u64 = 0x10000;
 
-/// A kernel around these instructions. They find the buffer's address in %rd1, the thread's number in %r1, and the
-/// address of the thread's word in %rd2, which is computed last.
+/// A kernel with these instructions as its body. The body finds the buffer's address in %rd1, the thread's number in
+/// %r1, and the address of the thread's word in %rd2, which is computed last.
 pub fn kernel(body: &str) -> String {
     format!(
         ".version 7.8

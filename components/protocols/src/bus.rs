@@ -139,7 +139,7 @@ pub enum RowSource {
     Host(Rows),
     /// Memory of the device.
     Device(Rows),
-    /// These bytes again and again, from the beginning of each row on.
+    /// The eight bytes, repeated from the beginning of each row.
     Value([u8; 8]),
 }
 
@@ -222,7 +222,7 @@ impl BusMessage {
             BusMessage::Command(_) => 64,
             BusMessage::Page(_) | BusMessage::Done(_) | BusMessage::Description(..) => 16,
             BusMessage::PageCopied(_) => 16,
-            // As many words as a profiler reads.
+            // The number of words that a profiler reads.
             BusMessage::Counted(..) => 128,
             BusMessage::Read { .. } | BusMessage::Written { .. } => 0,
         }
@@ -261,7 +261,7 @@ impl Message for BusMessage {
 /// An end of the bus; both ends are alike.
 pub type BusSocket = Socket<BusMessage, BusMessage>;
 
-/// To the copy engine: work, and the host's answers to it.
+/// Messages to the copy engine: work, and the host's answers to it.
 #[derive(Clone, Debug, Hash)]
 pub enum ToCopyEngine {
     /// A copy to be made.

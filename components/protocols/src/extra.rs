@@ -64,7 +64,7 @@ impl Hash for Extra {
     }
 }
 
-/// A message of an extension to its counterpart, which generic components pass on.
+/// A message of an extension to its counterpart, which generic components forward.
 #[derive(Clone, Debug)]
 pub struct Note(Arc<dyn Payload>);
 

@@ -1,4 +1,4 @@
-//! Inside the host: the CPU with its memory, its storage and its way to the devices.
+//! Messages inside the host: between the CPU and its memory, its storage and its path to the devices.
 
 use counterpoint_framework::kernel::{Message, Socket};
 

@@ -60,9 +60,10 @@ pub struct Launch {
     pub code: u64,
     /// Addresses of the `.global` and `.const` variables of its module.
     pub variables: VariableBases,
-    /// Added to the addresses of its accesses to global and constant memory: where its program's addresses lie on the device.
+    /// Offset added to the addresses of its accesses to global and constant memory: from the program's addresses to those on the
+    /// device.
     pub shift: u64,
-    /// The textures that it may fetch from.
+    /// The textures from which the launch may fetch.
     pub textures: Arc<Textures>,
     /// Local memory of the device's threads.
     pub local: LocalMemory,
@@ -72,8 +73,8 @@ pub struct Launch {
     pub block: [u32; 3],
     /// Dynamic shared memory in bytes.
     pub dynamic_shared: u32,
-    /// The stack of each thread. Where a kernel of the device needs one, it is part of its local memory, by which launches that differ in
-    /// it have different hashes.
+    /// The stack of each thread. If a kernel of the device needs a stack, the stack is part of its local memory, so that launches that
+    /// differ in the stack have different hashes.
     pub stack: StackSize,
     /// 32-bit registers of a thread.
     pub registers: u32,
@@ -85,7 +86,7 @@ pub struct Launch {
     pub constant_writes: u32,
     /// The device memory that the kernel may touch.
     pub memory: Arc<Allocations>,
-    /// The span that the launch is part of.
+    /// The span of which the launch is a part.
     pub span: Option<SpanId>,
 }
 
@@ -174,7 +175,7 @@ impl Hash for Launch {
     }
 }
 
-/// To the CTA scheduler.
+/// Messages to the CTA scheduler.
 #[derive(Clone, Debug, Hash)]
 pub enum ToScheduler {
     /// A launch whose turn it is in its stream.
@@ -190,7 +191,7 @@ pub enum LaunchEvent {
     Capacity(Capacity, SmResources),
     /// Every block of the launch has ended and its stores are visible.
     Done(LaunchId),
-    /// The same of a launch that is [`Counted`], with the sum of its blocks.
+    /// A launch that is [`Counted`] is done, with the sum over its blocks.
     Counted(LaunchId, Box<CtaCounts>),
 }
 
@@ -207,7 +208,7 @@ pub type LaunchClient = Socket<ToScheduler, LaunchEvent>;
 /// The CTA scheduler's side.
 pub type LaunchServer = Socket<LaunchEvent, ToScheduler>;
 
-/// To an SM: run a thread block.
+/// Message to an SM: run a thread block.
 #[derive(Clone, Debug)]
 pub struct RunCta {
     /// Its launch.
@@ -244,7 +245,7 @@ pub enum SmEvent {
     },
 }
 
-/// On a launch: its end comes with the sum of its blocks' counts, as a profiler reads it.
+/// Addition to a launch: its end reports the sum of its blocks' counts, as a profiler reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted;
 

@@ -13,7 +13,7 @@ use crate::preload::is_part;
 /// The row of a launch or of a stream, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Row {
-    /// Its own.
+    /// A row of its own.
     Own(u32),
     /// Row of all with higher numbers.
     Others,
@@ -28,7 +28,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// The limit of rows, and the names of the launches below it; a run has it as a resource. Memory knows
+/// The limit of rows, and the names of the launches below it; a resource of the run. Memory knows
 /// launches by their number alone. The sender of a launch gives the name before the launch leaves the host,
 /// and statistics ask for it when the run is over, so that the lock cannot show in a result.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Default for LaunchRows {
 }
 
 impl LaunchRows {
-    /// Launches with rows of their own where nothing else is asked for.
+    /// Default number of launches with rows of their own.
     pub const DEFAULT_LIMIT: u32 = 64;
 
     /// With rows for the launches and the streams up to this number.

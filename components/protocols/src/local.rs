@@ -1,11 +1,10 @@
-//! Local memory of kernels: where each thread's part lies in device memory.
+//! Local memory of kernels: address of each thread's part in device memory.
 //!
-//! A device has room for the local memory of all threads that it can hold at once, regardless of their
-//! kernels: the place of a warp depends on its SM and its slot there, and warps that run at the same time
-//! never share. The words of a warp's 32 lanes lie side by side, so that lanes which all access the same word
-//! of theirs access one line, as NVIDIA's GPUs do it (CUDA C programming guide, "Local Memory"). Lines of the
-//! same word of all warps lie together, so that a kernel of few warps meets all sets of the caches
-//! (GPGPU-Sim):
+//! A device reserves the local memory of all threads that it can hold at once, regardless of their kernels: the address
+//! of a warp's part depends on its SM and its slot there, and warps that run at the same time never share. The words of
+//! a warp's 32 lanes are adjacent, so that lanes which all access the same word index access one line, as NVIDIA's GPUs
+//! do it (CUDA C programming guide, "Local Memory"). Lines of the same word index of all warps are adjacent, so that a
+//! kernel of few warps uses all sets of the caches (GPGPU-Sim):
 //!
 //! ```text
 //! base + ((word * warps + slot) * sms + sm) * 128 + lane * 4

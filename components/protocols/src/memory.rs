@@ -12,7 +12,7 @@ pub use counterpoint_ptx::{AtomicOperation, AtomicType};
 use crate::extra::LineTag;
 use crate::values::Values;
 
-/// Bytes of a line of memory messages: each is about as many at most, at a multiple of their number. Lines of caches may be
+/// Bytes of a line of memory messages: a message concerns at most one aligned line of this size. Lines of caches may be
 /// smaller or larger.
 pub const LINE_BYTES: u64 = 128;
 
@@ -71,9 +71,9 @@ pub struct MemRequest {
     pub client: u32,
     /// On whose behalf.
     pub label: Label,
-    /// The instant from which on a cache must know what it answers with, if others write to the same memory without its knowledge:
-    /// that of the requester's launch or last acquire, or of the request if it passes caches by, as [`fresh_at`] has it; 0: any. No part of
-    /// a run's hash.
+    /// The earliest instant at which a cache may have read its answer from memory, if other caches write to the same memory unseen: the
+    /// instant of the requester's launch or last acquire, or of the request if it bypasses caches, in the unit of [`fresh_at`]; 0: any. No
+    /// part of a run's hash.
     pub fresh: u32,
     /// The access.
     pub access: MemAccess,
@@ -156,7 +156,7 @@ pub enum MemResult {
 
 /// A message as seen by a network that cuts it into packets.
 pub trait Packets {
-    /// The sectors that it is about, and whether it carries their values.
+    /// The sectors of the message, and whether it carries their values.
     fn sectors(&self) -> (u32, bool);
 }
 

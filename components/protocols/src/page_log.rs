@@ -1,5 +1,5 @@
-//! A run's record of gated launches, for a check of their order that is independent of the ordering: the
-//! first touch of each page by each launch, and the time at which each block was behind its last store.
+//! A run's record of gated launches, for a check of their order that is independent of the ordering: the first touch of
+//! each page by each launch, and the time at which the last store of each block was acknowledged.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -21,9 +21,10 @@ pub struct PageLog {
 pub struct PageNotes {
     /// The launches, and the device of each by the path of its CTA scheduler.
     pub launches: BTreeMap<LaunchId, (Arc<Launch>, String)>,
-    /// When a launch first accessed a page, by the page's number: when the access was given to the load-store unit.
+    /// Time of a launch's first access to a page, by the page's number: the time at which the access was given to the load-store
+    /// unit.
     pub accesses: BTreeMap<(LaunchId, u64), SimTime>,
-    /// When a block had ended and its last store had been acknowledged. The others have not ended.
+    /// Time at which a block had ended and its last store had been acknowledged. Blocks without an entry have not ended.
     pub ends: BTreeMap<(LaunchId, u32), SimTime>,
 }
 

@@ -1,7 +1,7 @@
-//! Between the command processor and an authority over pages: announcements of copies and launches, and
+//! Messages between the command processor and an authority over pages: announcements of copies and launches, and
 //! answers about pages.
 //!
-//! An authority is a component in the place of the MMU which decides when a launch may access a page.
+//! An authority is a component that replaces the MMU and decides when a launch may access a page.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::bus::Copy;
 use crate::extra::Note;
 use crate::launch::{Launch, LaunchId};
 
-/// To the authority.
+/// Messages to the authority.
 #[derive(Clone, Debug, Hash)]
 pub enum PageCommand {
     /// A copy goes page by page. To the device: its pages are not ready before they have come. To the host: the authority says
@@ -34,7 +34,7 @@ pub enum PageCommand {
 pub enum PageEvent {
     /// A launch is known: its blocks may begin.
     Known(LaunchId),
-    /// This part of a copy to the host is made now.
+    /// The part of a copy to the host that is made now.
     Copy(Copy),
 }
 

@@ -40,12 +40,12 @@ impl Preloaded {
         self.contents.iter().find(|(known, _)| *known == number).map(|(_, bytes)| bytes)
     }
 
-    /// Puts bytes of a module into the memory of the device whose components' paths begin with `device`, from `address` on.
+    /// Puts bytes of a module into the memory of the device whose components' paths begin with `device`, at `address`.
     pub fn place(&self, device: &str, address: u64, bytes: Bytes) {
         self.put(Placed { device: device.to_owned(), address, bytes, is_buffer: false });
     }
 
-    /// Says where a buffer lies, likewise.
+    /// Sets the address of a buffer, likewise.
     pub fn place_buffer(&self, number: u32, device: &str, address: u64) {
         if let Some(bytes) = self.contents(number).cloned() {
             self.put(Placed { device: device.to_owned(), address, bytes, is_buffer: true });
@@ -62,7 +62,7 @@ impl Preloaded {
         let all = self.placed.read().unwrap_or_else(PoisonError::into_inner);
         let mut filled = 0;
         for Placed { device, address: begin, bytes, .. } in all.iter() {
-            // Both ends in bytes of the piece, which may begin or end within the line.
+            // Both ends are in bytes of the piece, which may begin or end within the line.
             let start = address.max(*begin);
             let end = (address + LINE_BYTES).min(begin + bytes.len() as u64);
             if start < end && is_part(path, device) {
@@ -75,7 +75,7 @@ impl Preloaded {
     }
 
     /// Lines that hold something of a buffer, of the memory at `path`, in the order in which the buffers were placed; a line
-    /// that two buffers share comes twice.
+    /// that two buffers share occurs twice.
     pub fn lines(&self, path: &str) -> Vec<u64> {
         let all = self.placed.read().unwrap_or_else(PoisonError::into_inner);
         let buffers = all.iter().filter(|placed| placed.is_buffer && !placed.bytes.is_empty());

@@ -1,8 +1,8 @@
-//! Roles of components: by its role a component is found by summaries, totals, curves, studies, cost reports and `characterise`,
-//! whatever its kind.
+//! Roles of components: summaries, totals, curves, studies, cost reports and `characterise` find a component by its role, whatever its
+//! kind.
 //!
-//! A component of another crate takes part if it declares a role ([`Component::ROLE`]) and counts what is counted there, under the names
-//! given here.
+//! A component of another crate takes part if it declares a role ([`Component::ROLE`]) and has the statistics of the role, under the
+//! names given here.
 //!
 //! [`Component::ROLE`]: counterpoint_framework::model::Component::ROLE
 

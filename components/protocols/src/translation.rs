@@ -1,5 +1,5 @@
-//! Between an SM and the MMU, or an authority over pages in its place: where pages lie, which of them a
-//! launch may access, and its blocks' claims.
+//! Messages between an SM and the MMU, or an authority over pages that replaces it: translations of pages, rights of a
+//! launch to pages, and claims of its blocks.
 
 use counterpoint_framework::kernel::{Message, Socket};
 
@@ -12,7 +12,7 @@ pub enum MmuRequest {
     Page {
         /// The page's number: its address by its size.
         page: u64,
-        /// Bytes of a page, as the SM has it.
+        /// Bytes of a page in the TLB of the SM.
         bytes: u64,
         /// On whose behalf: a gated launch, or 0 for any other.
         launch: LaunchId,

@@ -1,4 +1,4 @@
-//! Values of a line on their way, as a handle: a message of some dozen bytes is cheap to pass on.
+//! Values of a line on their way, as a handle: a message of a few dozen bytes is cheap to forward.
 
 use std::cell::Cell;
 use std::fmt;

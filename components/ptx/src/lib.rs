@@ -1,11 +1,11 @@
 //! PTX without time: text to module, module to decoded kernels, and the execution of one warp
 //! instruction at a time over 32 lanes.
 //!
-//! The crate owns no memory and knows no cycles. A load or store comes out of [`Warp::issue`] as an
-//! [`Access`]; the model of the memory system answers it with [`Warp::complete_load`], at once or thousands
-//! of cycles later. [`functional`] is the smallest such model: a flat array of bytes.
+//! The crate owns no memory and knows no cycles. [`Warp::issue`] returns a load or store as an [`Access`]; the model of the
+//! memory system answers it with [`Warp::complete_load`], at once or thousands of cycles later. [`functional`] is the smallest
+//! such model: a flat array of bytes.
 //!
-//! The way of a kernel: [`lexer`] → [`parser`] → [`ast`] → [`decode`](decode::decode) → [`Kernel`] → [`Warp`].
+//! The path of a kernel: [`lexer`] → [`parser`] → [`ast`] → [`decode`](decode::decode) → [`Kernel`] → [`Warp`].
 //!
 //! The crate has layers, and each imports only those below it, which `tests/tidy.rs` checks:
 //! `syntax` → [`isa`] → [`analysis`] → `program` → `execute` → [`functional`]. [`instrument`] and [`mod@slice`]

@@ -9,16 +9,16 @@ use crate::channel::wiring::{Figures, Wiring};
 use crate::process::fault::Fault;
 use crate::time::{Clock, Latency, SimTime};
 
-/// A microsecond: a machine that is one island, or has short links only, need not look up more often.
+/// A microsecond: a machine that is one island, or has short links only, need not check more often.
 pub(crate) const LEAST_GRACE: u64 = 1 << 20;
 
-/// Gives the numbers that a process has counted up to a time, always as many and in the same order.
+/// Gives the counts of a process up to a time, always of the same number and in the same order.
 pub type Sampler = Box<dyn Fn(SimTime, &mut Vec<u64>)>;
 
 /// State that a process shows while the run is held: the type is that of its model.
 pub type Shown = Box<dyn Any + Send>;
 
-/// Gives what a process shows.
+/// Gives the state that a process shows.
 pub type Viewer = Box<dyn Fn() -> Shown>;
 
 /// The body of a process, with its result.
@@ -31,11 +31,11 @@ pub const DEFAULT_WEIGHT: u32 = 20;
 pub struct Started {
     /// Body of the process.
     pub body: Body,
-    /// Called when the run is over, on the thread that ran the process last: what it leaves behind.
+    /// Gives the result of the process; called when the run is over, on the thread that ran the process last.
     pub finish: Box<dyn FnOnce() -> Box<dyn Any + Send>>,
-    /// Its statistics, for samples of the run.
+    /// Statistics of the process, for samples of the run.
     pub sampler: Option<Sampler>,
-    /// Its state, for views of a held run.
+    /// State of the process, for views of a held run.
     pub viewer: Option<Viewer>,
 }
 
@@ -46,13 +46,13 @@ pub type Start = Box<dyn FnOnce(&mut Wiring<'_>) -> Started + Send>;
 
 /// A process to be started.
 pub struct ProcessSpec {
-    /// Where it is in the machine, such as `gpu.sm[3]`; unique.
+    /// Path of the process in the machine, such as `gpu.sm[3]`; unique.
     pub path: String,
     /// Clock of the process.
     pub clock: Clock,
     /// Whether the process serves others and never returns: the run does not wait for it.
     pub daemon: bool,
-    /// Nanoseconds of computing per cycle when it is busy: what it weighs when the machine is cut.
+    /// Nanoseconds of computing per cycle when the process is busy: its weight when the machine is cut.
     pub weight: u32,
     /// Additional weight for every link that begins or ends at it.
     pub link_weight: u32,
@@ -109,8 +109,8 @@ impl ProcessNetwork {
         }
     }
 
-    /// How long the machine goes on after its end, in picoseconds: at least a window, and the same for every cut, so that
-    /// what lies before the end of the run is the same too.
+    /// Time for which the machine continues after its end, in picoseconds: at least a window, and the same for every cut,
+    /// so that the events before the end of the run are the same too.
     pub(crate) fn grace(&self) -> u64 {
         self.links.iter().map(|link| self.latency(link)).fold(LEAST_GRACE, u64::max)
     }
@@ -128,7 +128,7 @@ impl ProcessNetwork {
         Figures { latency: self.latency(link), credits: self.credits(link), sender: link.sender }
     }
 
-    /// The credits of a link: the receiver's buffer, and what is on its way there and back at one message a cycle.
+    /// The credits of a link: the receiver's buffer, plus the messages and credits on their way at one message a cycle.
     pub(crate) fn credits(&self, link: &LinkSpec) -> u32 {
         let round_trip = match link.options.latency {
             Latency::Cycles(cycles) => 2 * cycles,

@@ -15,11 +15,11 @@ pub(crate) struct Declared {
     pub(crate) default: Option<Text>,
     pub(crate) min: Option<Text>,
     pub(crate) max: Option<Text>,
-    /// The keys of a set stand beside the others.
+    /// The keys of the set are on the level of the other fields.
     pub(crate) flatten: bool,
 }
 
-/// A text as YAML would write it, or a constant that has it.
+/// A text as YAML would write it, or a constant of this text.
 pub(crate) struct Text {
     /// The constant.
     pub(crate) value: TokenStream,
@@ -53,7 +53,7 @@ impl Text {
 /// Reads the attributes of a field or a variant.
 ///
 /// # Errors
-/// For a key that there is not, or that is there twice.
+/// For an unknown key, and for a key that is given twice.
 pub(crate) fn declared(attributes: &[Attribute]) -> Result<Declared> {
     let mut declared = Declared::default();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("param")) {

@@ -16,16 +16,16 @@ mod written;
 /// Implements `counterpoint_framework::model::Params` for a struct of parameters.
 ///
 /// Every field has a doc comment. `#[param(…)]` takes `default`, `min` and `max`, as YAML would write them
-/// (`default = "4 KiB"`), and `name`, where YAML's word is not the field's. A field without a default must be given. A default may
-/// be a constant's path, such as the `NAME` of a variant. A field with `flatten` is a set whose parameters stand beside the others; it has
-/// no doc comment.
+/// (`default = "4 KiB"`), and `name`, where the name in YAML differs from the field's. A field without a default must be given. A default
+/// may be a constant's path, such as the `NAME` of a variant. A field with `flatten` is a set whose parameters are on the level of the
+/// other fields; the field has no doc comment.
 ///
 /// A value that the field's type does not read, a default out of the range, and a range without a value do not compile
 /// (`counterpoint_framework::model::form`).
 ///
 /// `#[params(moved("labels", "`labels: flush` is now `tags: all`"))]` on the struct declares that a parameter
-/// is no longer under its former name: a file with that name gets the sentence. `#[params(called = "a cache")]` says how messages
-/// call the set.
+/// is no longer under its former name: a file with that name is reported with the sentence. `#[params(called = "a cache")]` gives the
+/// name of the set in messages.
 #[proc_macro_derive(Params, attributes(param, params))]
 pub fn derive_params(input: TokenStream) -> TokenStream {
     params::derive(syn::parse_macro_input!(input as syn::DeriveInput))

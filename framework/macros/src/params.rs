@@ -174,7 +174,7 @@ fn name(declared: &Declared, ident: &Ident) -> Result<String> {
     if is_sound { Ok(text) } else { Err(Error::new(name.span(), "a name has letters, digits, `_` and `-`")) }
 }
 
-/// What the compiler computes of a declaration: each ends with a panic at the attribute that is wrong.
+/// Checks of a declaration that the compiler evaluates: each panics at the attribute that is wrong.
 fn checks_of(declared: &Declared, ty: &Type, bounds: &TokenStream) -> Result<Vec<TokenStream>> {
     let model = model();
     let form = quote!(#model::form);

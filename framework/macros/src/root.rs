@@ -1,4 +1,5 @@
-//! The path by which derived code names the framework: through `counterpoint` in the crate of a user, who depends on no other one.
+//! The path by which derived code names the framework: through `counterpoint` in a user's crate, which depends on no other crate
+//! of ours.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,8 +10,8 @@ use quote::quote;
 
 const FRAMEWORK: &str = "counterpoint-framework";
 
-/// `::counterpoint_framework` in a crate that has it among its dependencies, and in the framework itself. Elsewhere the same crate as
-/// the façade exports it.
+/// `::counterpoint_framework` in a crate that depends on it, and in the framework itself. In other crates, the framework as the
+/// façade exports it.
 pub(crate) fn framework() -> TokenStream {
     // A crate has many derives, and a language server expands those of many crates.
     static LAST: Mutex<Option<(OsString, bool)>> = Mutex::new(None);

@@ -19,7 +19,7 @@ impl Written {
     /// Reads a text.
     ///
     /// # Errors
-    /// A sentence about the first thing that is not YAML in one line.
+    /// A sentence about the first part that is not YAML in one line.
     pub(crate) fn parse(text: &str) -> Fallible<Self> {
         let mut rest = Rest(text.trim());
         let value = rest.value(&[])?;

@@ -1,4 +1,4 @@
-//! The component kinds that a machine can be built of, as the configuration sees them: names, parameters and ports,
+//! The component kinds of which a machine can be built, as the configuration sees them: names, parameters and ports,
 //! without the components themselves.
 
 use std::any::Any;
@@ -19,17 +19,17 @@ use super::slots::Gear;
 pub struct KindInfo {
     /// The name by which YAML chooses it.
     pub name: &'static str,
-    /// The model that it is.
+    /// Description of the model.
     pub doc: &'static str,
-    /// Its role in a machine; empty: none.
+    /// Role of the kind in a machine; empty: none.
     pub role: &'static str,
-    /// Its parameters.
+    /// Parameters of the kind.
     pub fields: fn() -> Vec<Field>,
     /// The names that parameters had before.
     pub moved: &'static [Moved],
     /// Reads the parameters, and reports problems with them.
     pub read: fn(&Node, Reader<'_>) -> Option<ReadParams>,
-    /// Its own ports; [`Catalogue::ports`] has those of chosen variants, too.
+    /// Ports of the kind itself; [`Catalogue::ports`] includes the ports of chosen variants.
     pub ports: fn() -> Vec<PortInfo>,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Debug for ReadParams {
     }
 }
 
-/// All kinds by name, and the families that their parameters choose from.
+/// All kinds by name, and the families from which their parameters choose.
 #[derive(Default)]
 pub struct Catalogue {
     kinds: BTreeMap<&'static str, KindInfo>,

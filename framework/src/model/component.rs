@@ -28,7 +28,7 @@ impl<T: Into<String>> From<T> for Invalid {
 
 /// An independent part of a machine.
 ///
-/// A component owns its state; its knowledge of others came through a port. It is built from its parameters
+/// A component owns its state and learns about others only through ports. It is built from its parameters
 /// and then runs as an asynchronous process in simulated time.
 pub trait Component: Sized + 'static {
     /// The name by which YAML chooses it, such as `memory/l2-slice`.
@@ -40,11 +40,11 @@ pub trait Component: Sized + 'static {
     /// Nanoseconds of computing per busy cycle, roughly: its weight when the machine is cut into islands and
     /// given to threads. Results do not depend on it.
     const WEIGHT: u32 = DEFAULT_WEIGHT;
-    /// Additional weight per link that begins or ends at it: for a component that looks at all its ports in
-    /// every cycle.
+    /// Additional weight per link that begins or ends at the component, for a component that checks all its ports in every
+    /// cycle.
     const LINK_WEIGHT: u32 = 0;
-    /// Role in a machine, by which others find the component whatever its kind; empty: none. Whoever looks for a role says what its
-    /// components count.
+    /// Role in a machine, by which others find the component whatever its kind; empty: none. The user of a role defines the
+    /// statistics that its components have.
     const ROLE: &'static str = "";
     /// Parameters: a struct with `derive(Clone, Params)`, or `()`. They are read once, and every component that has them gets a copy.
     type Params: Params + Clone + Send + Sync + 'static;
@@ -59,11 +59,11 @@ pub trait Component: Sized + 'static {
     /// When parameters contradict each other.
     fn new(params: Self::Params) -> Result<Self, Invalid>;
 
-    /// The component's process, from time zero on. It waits with `.await`, in simulated time; between two
-    /// waits no time passes. A component that is no daemon keeps the run going until it returns.
+    /// The component's process, started at time zero. The process waits with `.await`, in simulated time; between two waits
+    /// no time passes. A component that is no daemon keeps the run going until its process returns.
     ///
     /// # Errors
-    /// When it cannot go on: the run ends, with this component's path and the time.
+    /// If the component cannot continue: the run ends, with the component's path and the time.
     fn run(
         &mut self,
         io: &mut Self::Ports,
@@ -95,7 +95,7 @@ pub struct Remains {
     pub counters: Vec<CounterName>,
     /// Its spans.
     pub spans: Vec<Span>,
-    /// Launches that are added up among these, each with what it is part of.
+    /// Launches that are added up in these spans, each with the span that it is part of.
     pub(crate) parents: Parents,
 }
 
@@ -109,7 +109,7 @@ pub fn process<C: Component>(
     equipped_process(path, clock, environment, move || (make(), Arc::default()))
 }
 
-/// The same of a component whose parameters have slots, with the equipment of the chosen variants.
+/// Like [`process`], for a component whose parameters have slots, with the equipment of the chosen variants.
 pub(crate) fn equipped_process<C: Component>(
     path: String,
     clock: Clock,

@@ -112,7 +112,7 @@ impl<S: Stats> Context<S> {
         }
     }
 
-    /// The same of level `trace`: for every message, miss or command.
+    /// Logs a message of level `trace`: for every message, miss or command.
     #[inline]
     pub fn trace(&self, message: impl FnOnce() -> String) {
         if self.log >= LogLevel::Trace {

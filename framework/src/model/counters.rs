@@ -1,5 +1,5 @@
-//! The plain counters of a component, in an order that stays while it runs: the columns of a time series.
-//! Those by key, which come up as the run goes on, are left out.
+//! The plain counters of a component, in a fixed order for the whole run: the columns of a time series. Counters by
+//! key, which are created during the run, are left out.
 
 use super::stats::{StatLabel, StatValue, StatVisitor};
 pub use crate::telemetry::CounterName;
@@ -17,7 +17,7 @@ pub(super) fn names(path: &str, show: impl FnOnce(&mut dyn StatVisitor)) -> Vec<
     names
 }
 
-/// Shows counters with the part that they belong to.
+/// Visitor that gives each counter with the part to which it belongs.
 struct Walk<'a> {
     part: String,
     until: SimTime,

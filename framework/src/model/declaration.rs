@@ -1,4 +1,4 @@
-//! What is known of a parameter without a value: its type, its default and its range, for messages, documentation and schemas.
+//! Declaration of a parameter: its type, its default and its range, for messages, documentation and schemas. Values are not here.
 
 use super::families::FamilyId;
 use super::moved::Moved;
@@ -11,7 +11,7 @@ pub struct TypeInfo {
     pub description: String,
     /// The units it may be written in, smallest first.
     pub units: Vec<&'static str>,
-    /// How messages call a nested set, if it has a name.
+    /// Name of a nested set in messages, if it has one.
     pub called: Option<&'static str>,
     /// The parameters of a nested set.
     pub fields: Vec<Field>,
@@ -23,11 +23,11 @@ pub struct TypeInfo {
     pub open: bool,
     /// The type of each value of a map from names of the user's choice.
     pub values: Option<fn() -> TypeInfo>,
-    /// The types of which the value has one. They are asked for late, since they may contain this type.
+    /// The alternative types, of which the value has one. They are resolved on demand, since they may contain this type.
     pub either: Option<fn() -> Vec<TypeInfo>>,
     /// The open family of kinds from which one is chosen by name.
     pub family: Option<FamilyId>,
-    /// Whether all variants of the family are there, each with its parameters under its name; none is chosen.
+    /// Whether the value holds all variants of the family, each with its parameters under its name; none is chosen.
     pub every: bool,
     /// Whether it is a list of the described type.
     pub list: bool,
@@ -39,7 +39,7 @@ impl TypeInfo {
         TypeInfo { open: true, ..TypeInfo::plain(description) }
     }
 
-    /// A type that is fully said by its description.
+    /// A type for which the description says everything.
     pub fn plain(description: &str) -> Self {
         TypeInfo { description: description.to_owned(), ..TypeInfo::default() }
     }

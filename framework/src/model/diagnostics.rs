@@ -1,6 +1,6 @@
-//! Problems of a configuration, with their places: collected, ordered and rendered.
+//! Problems of a configuration, with source locations: collected, ordered and rendered.
 //!
-//! A pass reports everything it finds and goes on, so that a user mends a file once and not once per error.
+//! A pass reports all problems that it finds and continues, so that a user mends a file once and not once per error.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -26,7 +26,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// A problem at a place.
+    /// A problem at a source location.
     pub fn new(span: Span, message: impl Into<String>) -> Self {
         Diagnostic { span, message: message.into(), help: None, suggestion: None, notes: Vec::new() }
     }
@@ -49,7 +49,7 @@ impl Diagnostic {
         self
     }
 
-    /// Has the suggestion for a word of the path in `path=value` name the whole path.
+    /// Extends the suggestion for a word of the path in `path=value` to the whole path.
     fn suggest_whole_path(&mut self, sources: &SourceMap) {
         let Some(suggestion) = self.suggestion.as_mut().filter(|_| sources.is_argument(self.span.file))
         else {
@@ -112,14 +112,14 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Takes a problem in.
+    /// Adds a problem.
     pub fn report(&mut self, diagnostic: Diagnostic) {
         self.reports += 1;
         let place = (diagnostic.span, diagnostic.message.clone());
         self.found.entry(place).or_insert(diagnostic);
     }
 
-    /// Takes a problem in that needs no more than its place and a sentence.
+    /// Adds a problem that needs only a source location and a sentence.
     pub fn error(&mut self, span: Span, message: impl Into<String>) {
         self.report(Diagnostic::new(span, message));
     }
@@ -181,7 +181,7 @@ impl Report {
 }
 
 impl Diagnostic {
-    /// The problem as a frame around its place.
+    /// The problem, rendered as a frame around its source location.
     fn group<'a>(&'a self, sources: &'a SourceMap) -> Group<'a> {
         let Span { file, start, end } = self.span;
         let text = sources.text(file);

@@ -21,17 +21,17 @@ use crate::kernel::Fault;
 
 /// One member of the family of trait `F`.
 pub trait Variant<F: ?Sized + 'static>: 'static {
-    /// The name by which YAML chooses it.
+    /// Name by which YAML chooses the variant.
     const NAME: &'static str;
     /// Its effect, in a sentence or more.
     const DOC: &'static str;
-    /// Its own parameters.
+    /// Parameters of the variant.
     type Params: Params + Send + Sync + 'static;
 
-    /// Builds one.
+    /// Builds the variant.
     ///
     /// # Errors
-    /// A sentence about the problem with the parameters taken together; the user sees it with its place.
+    /// A sentence about the problem with the combination of parameters; the user sees it with the source location.
     fn build(params: &Self::Params) -> Result<Box<F>, String>;
 }
 
@@ -153,8 +153,8 @@ impl Families {
         ports
     }
 
-    /// Which choice of variants lacks a port that others would bring: the parameter, the place of its choice if it was made, the
-    /// chosen variant, and the variants with the port.
+    /// The choice of a variant that lacks a port which other variants would bring: the parameter, the source location of the
+    /// choice if one was made, the chosen variant, and the variants with the port.
     pub fn lacking(&self, fields: &[Field], params: &Node, port: &str) -> Option<Lacking> {
         fields.iter().filter(|field| !field.kind.list).find_map(|field| {
             let given = params.get(field.name);

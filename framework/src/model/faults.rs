@@ -225,7 +225,7 @@ struct Fate {
     delay: SimTime,
 }
 
-/// Does faults to the messages of one link.
+/// Injects faults into the messages of one link.
 pub(crate) struct Injector<M> {
     faults: Vec<Armed>,
     rest: Latency,
@@ -284,7 +284,7 @@ impl<M: Message> Component for Injector<M> {
 
     async fn run(&mut self, io: &mut InjectorPorts<M>, sim: &Context<InjectorStats>) -> Result<(), Fault> {
         sim.set_acts(false);
-        // Nothing arrives at the receiver before this: a message that is held up holds up those behind it.
+        // Earliest arrival at the receiver: a delayed message delays the messages behind it.
         let mut order = SimTime::ZERO;
         loop {
             io.input.ready().await;

@@ -1,7 +1,7 @@
 //! The form of a parameter's values, known when its declaration is compiled.
 //!
 //! `derive(Params)` compares what a declaration writes (default, smallest and largest value) with the form of the field's
-//! type, in constants: what no machine could read is an error of the compiler, at the attribute. Everything here is
+//! type, in constants: a value that no machine could read is a compile error, at the attribute. Everything here is
 //! therefore `const`, and a problem is a sentence without parts. Families are open, so that a text cannot be compared with
 //! the names of their variants; a declaration that names a variant by its constant is sound once it compiles:
 //!
@@ -52,7 +52,7 @@ pub enum Written {
 pub enum Form {
     /// Whatever its reader takes: it is known when the value is read.
     Any,
-    /// A number with one of these units, and what a problem with it says.
+    /// A number with one of these units, and the sentence for a problem with it.
     Quantity(&'static [Unit], &'static str),
     /// Cycles or a time.
     Latency,
@@ -64,7 +64,7 @@ pub enum Form {
     Switch,
     /// Any text.
     Text,
-    /// One of these names.
+    /// One of the listed names.
     Choice(&'static [&'static str]),
     /// The name of a variant, with parameters or without.
     Variant,
@@ -108,7 +108,7 @@ impl FieldForm {
     }
 }
 
-/// What is wrong with a default, if anything is.
+/// Problem with a default, if there is one.
 pub const fn wrong_default(form: &Form, value: &Written, bounds: &Bounds) -> Option<&'static str> {
     match (form, value) {
         (Form::Any, _) | (Form::Optional(_), Written::Null) => None,
@@ -192,7 +192,7 @@ const fn wrong_scalar(form: &Form, text: &str) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with the smallest or the largest value, if anything is.
+/// Problem with the smallest or the largest value, if there is one.
 pub const fn wrong_bound(form: &Form, text: &str) -> Option<&'static str> {
     match form {
         Form::Any => None,
@@ -258,7 +258,7 @@ const fn is_less(a: (i128, u32), b: (i128, u32)) -> bool {
     let most = if a.1 > b.1 { a.1 } else { b.1 };
     match (a.0.checked_mul(10i128.pow(most - a.1)), b.0.checked_mul(10i128.pow(most - b.1))) {
         (Some(a), Some(b)) => a < b,
-        // So large a number is the one with the larger whole part.
+        // For numbers this large, the one with the larger whole part is larger.
         _ => a.0 / 10i128.pow(a.1) < b.0 / 10i128.pow(b.1),
     }
 }

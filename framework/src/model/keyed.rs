@@ -1,5 +1,5 @@
-//! Statistics in parts, and by key: the same numbers for each kernel, for each stream, for all that a
-//! component distinguishes.
+//! Statistics in parts, and by key: the same numbers for each kernel, for each stream, for everything that a component
+//! distinguishes.
 //!
 //! ```
 //! use counterpoint_framework::model::{Counter, Keyed, Stats};
@@ -80,7 +80,7 @@ impl<S: Stats> Stat for FlatStats<S> {
     }
 }
 
-/// A set of statistics for each key, made when the key is first asked for.
+/// A set of statistics for each key, made when the key is first used.
 pub struct Keyed<K, S>(RefCell<BTreeMap<K, Rc<S>>>);
 
 impl<K, S> Default for Keyed<K, S> {

@@ -1,11 +1,11 @@
-//! Which components log, and how much: a level by component path.
+//! Log levels by component path.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::diagnostics::nearest;
 
-/// How much a component logs: each level has the lines of those before it.
+/// Log level of a component: each level includes the lines of the levels before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
     /// Nothing.
@@ -60,7 +60,7 @@ impl FromStr for LogLevel {
 pub struct Logs {
     /// The level of components that no rule names.
     pub base: LogLevel,
-    /// Patterns of paths with their levels. `[*]` matches any index, `*` for any text; a pattern also names all that lies
+    /// Patterns of paths with their levels. `[*]` matches any index, `*` for any text; a pattern also names everything
     /// below it, and an array names all its elements.
     pub rules: Vec<(String, LogLevel)>,
 }

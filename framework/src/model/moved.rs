@@ -1,4 +1,4 @@
-//! Former names of parameters: a file that still uses one gets the new place.
+//! Former names of parameters: the message for a file that still uses one gives the new name.
 
 use super::diagnostics::Diagnostic;
 use super::node::Span;
@@ -13,7 +13,7 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// The report on a former name at a place, if it is one.
+    /// The report on a former name at a source location; `None` if `name` is not a former name.
     pub fn report(list: &[Moved], name: &str, span: Span) -> Option<Diagnostic> {
         let moved = list.iter().find(|moved| moved.name == name)?;
         Some(has_moved(name, span, moved.hint))

@@ -1,4 +1,4 @@
-//! Parameters whose names the user chooses, and values that mean something to others.
+//! Parameters whose names the user chooses, and values with a meaning outside their component.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -54,7 +54,7 @@ impl<T: Parameter> Parameter for Named<T> {
     }
 }
 
-/// A value of a type as it is written. It is read later, when what it names is known; the type says what may be written.
+/// A value of a type as it is written. It is read later, when the names in it are known; the type gives its valid forms.
 pub struct Later<T>(Node, PhantomData<fn() -> T>);
 
 impl<T> Deref for Later<T> {

@@ -1,4 +1,4 @@
-//! A configuration text as a tree in which every value and every key knows its place.
+//! A configuration text as a tree in which every value and every key has its source location.
 //!
 //! The tree has no types beyond its shape: the meaning of a scalar is decided by its reader, because only the
 //! parameter's declaration knows whether `12` is a count or lacks a unit.
@@ -39,7 +39,7 @@ pub struct Key {
     pub span: Span,
 }
 
-/// A value with its place.
+/// A value with its source location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Place of the value.
@@ -51,7 +51,7 @@ pub struct Node {
 /// The shapes a configuration value may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// Nothing was written.
+    /// No value was written.
     Null,
     /// A single text.
     Scalar {
@@ -108,7 +108,7 @@ impl Node {
         self.as_map()?.iter().find(|(key, _)| key.name == name).map(|(_, node)| node)
     }
 
-    /// Equality of the text written, regardless of its place and of the order of a map's keys.
+    /// Equality of the text written, regardless of the source location and of the order of a map's keys.
     pub fn same(&self, other: &Node) -> bool {
         match (&self.value, &other.value) {
             (Value::Null, Value::Null) => true,
@@ -133,7 +133,7 @@ impl Node {
     }
 }
 
-/// The texts that were read, and how to find a place in them.
+/// The texts that were read, for the lookup of source locations.
 #[derive(Clone, Debug, Default)]
 pub struct SourceMap {
     files: Vec<Source>,
@@ -148,7 +148,7 @@ struct Source {
     argument: bool,
 }
 
-/// A place as people count it: lines and columns from 1, columns in characters.
+/// A source location for display: lines and columns from 1, columns in characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLocation<'a> {
     /// Name of the text.
@@ -157,7 +157,7 @@ pub struct SourceLocation<'a> {
     pub line: usize,
     /// Column.
     pub column: usize,
-    /// Whether the name is an argument of the command line, with its text, and lines and columns say no more.
+    /// Whether the name is an argument of the command line, including its text, so that line and column add nothing.
     pub argument: bool,
 }
 
@@ -171,7 +171,7 @@ impl fmt::Display for SourceLocation<'_> {
 }
 
 impl SourceMap {
-    /// Takes a text in.
+    /// Adds a text.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
         let text = text.into();
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
@@ -192,7 +192,7 @@ impl SourceMap {
         self.files.get(file.0 as usize).is_some_and(|source| source.argument)
     }
 
-    /// Gives arguments of the command line the names that they have for the user, by their texts.
+    /// Renames arguments of the command line, by their texts, to the names that the user knows.
     pub fn rename(&mut self, names: &BTreeMap<String, String>) {
         for source in self.files.iter_mut().filter(|source| source.argument) {
             if let Some(name) = names.get(&source.text) {

@@ -17,16 +17,16 @@ use super::yaml;
 
 /// A set of named parameters, usually derived.
 pub trait Params: Sized {
-    /// How messages call a set of them, with its article, if it is more than a map of parameters.
+    /// Name of the set in messages, with its article, if the set is more than a map of parameters.
     const CALLED: Option<&'static str> = None;
 
-    /// What their values look like, if the declaration knows.
+    /// Forms of the values, if the declaration knows them.
     const FORMS: Option<&'static [FieldForm]> = None;
 
     /// The declarations, in the order they were written.
     fn fields() -> Vec<Field>;
 
-    /// Their names.
+    /// The names of the parameters.
     fn names() -> Vec<&'static str>;
 
     /// The names that parameters had before.
@@ -34,10 +34,10 @@ pub trait Params: Sized {
         &[]
     }
 
-    /// Reads the parameters that are among those of a map. Reports everything that is wrong, and then returns nothing.
+    /// Reads the parameters of the set from a map that may have others. Reports all problems, and then returns nothing.
     fn take(map: &MapReader<'_>, reader: &mut Reader<'_>) -> Option<Self>;
 
-    /// Reads a map that has them and nothing else. Reports everything that is wrong, and then returns nothing.
+    /// Reads a map that has the parameters of the set and no others. Reports all problems, and then returns nothing.
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         let map = reader.map(node, Self::CALLED, Self::names(), Self::moved())?;
         Self::take(&map, reader)
@@ -63,7 +63,7 @@ impl Params for () {
 
 /// A type that a parameter can have.
 pub trait Parameter: Sized {
-    /// What its values look like, for the compiler.
+    /// Form of the values, for the compiler.
     const FORM: Form = Form::Any;
 
     /// The type in words and in detail.
@@ -77,13 +77,13 @@ pub trait Parameter: Sized {
         None
     }
 
-    /// Whether the value lies within the declared range; types without an order ignore it.
+    /// Whether the value is within the declared range; types without an order ignore the range.
     fn within(&self, _bounds: &Bounds) -> bool {
         true
     }
 }
 
-/// The state of reading parameters beside the tree: the families to choose from, and a place for problems.
+/// The state of reading parameters beside the tree: the families to choose from, and a collector of problems.
 pub struct Reader<'a> {
     families: &'a Families,
     diagnostics: &'a mut Diagnostics,
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         Reader { families, diagnostics, gear: Vec::new() }
     }
 
-    /// Notes the equipment that a variant brings into its component; the result is its place there.
+    /// Adds the equipment that a variant brings into its component; returns its index.
     pub(super) fn equip(&mut self, gear: Gear) -> usize {
         self.gear.push(gear);
         self.gear.len() - 1
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
         self.families
     }
 
-    /// Takes a problem in.
+    /// Adds a problem.
     pub fn report(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.report(diagnostic);
     }
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         self.report(diagnostic);
     }
 
-    /// Opens a map, called so in messages, whose keys must be among `names`; those in `moved` say where they are now.
+    /// Opens a map, named `called` in messages, whose keys must be among `names`; a key in `moved` is reported with its new name.
     pub fn map<'n>(
         &mut self,
         node: &'n Node,

@@ -1,4 +1,4 @@
-//! All component kinds that a machine can be built of, with the way to build each.
+//! All component kinds of which a machine can be built, with their constructors.
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -93,7 +93,7 @@ impl Registry {
         self
     }
 
-    /// Adds something for a tool that asks for its type, such as files or a report.
+    /// Adds an item for a tool that looks it up by type, such as files or a report.
     pub fn add<T: Send + Sync + 'static>(&mut self, addition: T) -> &mut Self {
         self.additions.entry(TypeId::of::<T>()).or_default().push(Box::new(addition));
         self

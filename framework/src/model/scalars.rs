@@ -19,7 +19,7 @@ fn scalar<'n>(node: &'n Node, expected: &str, reader: &mut Reader<'_>) -> Option
     text
 }
 
-/// Whether a value lies within bounds that its type can parse.
+/// Whether a value is within bounds that its type can parse.
 fn ordered<T: PartialOrd + FromStr>(value: &T, bounds: &Bounds) -> bool {
     let parse = |text: &str| {
         let plain = || text.replace('_', "").parse::<T>().ok();

@@ -2,7 +2,7 @@
 //!
 //! A [`Choose`](super::Choose) takes a variant that only computes. A [`Slot`] also takes one that is
 //! [`Equipped`]: its ports and statistics join those of the component whose parameters have the slot, under
-//! the component's path. A policy can thus bring a link to a component that is unknown to the family's host.
+//! the component's path. A policy can thus have a link to a component that is unknown to the family's host.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -32,10 +32,10 @@ pub trait Equipped<F: ?Sized + 'static>: 'static {
     /// Statistics of the member: a struct with `derive(Default, Stats)`, or `()`.
     type Stats: Stats;
 
-    /// Looks at the parameters taken together, when a machine is loaded.
+    /// Checks the combination of parameters, when a machine is loaded.
     ///
     /// # Errors
-    /// A sentence about the problem with them; the user sees it with its place.
+    /// A sentence about the problem with the parameters; the user sees it with the source location.
     fn check(_params: &Self::Params) -> Result<(), String> {
         Ok(())
     }
@@ -89,7 +89,7 @@ impl<F: ?Sized + 'static> Slot<F> {
         self.build_from(&sim.equipment)
     }
 
-    /// Builds the variant outside a run, with statistics that nobody reads; nothing if it has ports.
+    /// Builds the variant outside a run, with statistics that nobody reads; `None` if the variant has ports.
     pub fn build_detached(&self) -> Option<Box<F>> {
         self.build_from(&Equipment::default()).ok()
     }
@@ -131,13 +131,13 @@ impl<F: ?Sized + 'static> Parameter for Slot<F> {
     }
 }
 
-/// A parameter that holds every variant of a family, equipped or not: all registered ones are there, and YAML
-/// gives parameters only, each variant's under its name. For families whose members do not exclude one
-/// another, such as those that serve different messages.
+/// A parameter that holds every registered variant of a family, equipped or not. YAML gives only parameters, each
+/// variant's under its name. For families whose members do not exclude each other, such as members that serve different
+/// messages.
 pub struct Every<F: ?Sized>(Vec<Slot<F>>);
 
 impl<F: ?Sized + 'static> Every<F> {
-    /// Builds all of them for the component that runs, in the order of their names, each with its name.
+    /// Builds all variants for the component that runs, in the order of their names, each with its name.
     ///
     /// # Errors
     /// As [`Slot::build`].
@@ -222,10 +222,10 @@ impl Equipment {
         self.0.iter().for_each(|outfit| outfit.shown.visit(visitor));
     }
 
-    /// The site of the variant at a place.
+    /// The site of the variant with index `place`.
     ///
     /// # Errors
-    /// If its ports are not here any more, or it is outside a run.
+    /// If the ports of the variant were taken already, or the variant has ports and is outside a run.
     pub(super) fn site<P: Ports, S: Stats>(&self, place: usize, name: &str) -> Result<Site<'_, P, S>, Fault> {
         let Some(outfit) = self.0.get(place) else {
             let ports = P::none()

@@ -28,8 +28,8 @@ pub trait StatVisitor {
     /// A statistic and its value.
     fn stat(&mut self, label: StatLabel, value: StatValue);
 
-    /// Whether everything is to be shown: not only counters that are there from the beginning, but also
-    /// distributions and statistics that come up while the component runs, such as those of a kernel.
+    /// Whether everything is to be shown: not only counters that exist from the beginning, but also distributions and
+    /// statistics that are created while the component runs, such as those of a kernel.
     fn wants_everything(&self) -> bool {
         true
     }
@@ -97,7 +97,8 @@ impl BusyTime {
         self.end.set(end);
     }
 
-    /// Time booked up to a time that has come: what lies beyond is of periods without a gap.
+    /// Time booked up to `time`, which has passed. Any booked time beyond `time` belongs to periods without a gap, so that
+    /// subtracting it is exact.
     fn until(&self, time: SimTime) -> u64 {
         self.booked.get() - self.end.get().saturating_sub(time).as_ps()
     }
@@ -113,12 +114,11 @@ impl Stat for BusyTime {
     }
 }
 
-/// Cycles in which something goes on, from a beginning to an end that is not known before. A time series shows them in the intervals in
-/// which they pass.
+/// Busy cycles, from a beginning to an end that is not known in advance. A time series shows them in the intervals in which they pass.
 #[derive(Default)]
 pub struct BusyCycles {
     ended: Counter,
-    /// The first cycle of what goes on, and its clock.
+    /// The first cycle of the current busy period, and its clock.
     since: Cell<Option<(u64, Clock)>>,
 }
 
@@ -137,7 +137,7 @@ impl BusyCycles {
         }
     }
 
-    /// Cycles up to a time that has come; at the end of the run those of what has ended.
+    /// Cycles up to `time`, which has passed; at the end of the run, only the periods that have ended.
     fn until(&self, time: SimTime) -> u64 {
         let open = self.since.get().filter(|_| time != SimTime::MAX);
         self.ended.get() + open.map_or(0, |(since, clock)| clock.index(time).saturating_sub(since))
@@ -147,7 +147,7 @@ impl BusyCycles {
 impl Deref for BusyCycles {
     type Target = Counter;
 
-    /// Cycles of what has ended.
+    /// Cycles of the periods that have ended.
     fn deref(&self) -> &Counter {
         &self.ended
     }
@@ -168,7 +168,7 @@ impl Stat for BusyCycles {
 pub struct Setting(Cell<Option<u64>>);
 
 impl Setting {
-    /// Gives the number.
+    /// Sets the number.
     pub fn set(&self, value: u64) {
         self.0.set(Some(value));
     }
@@ -176,7 +176,7 @@ impl Setting {
 
 impl Stat for Setting {
     fn visit(&self, label: StatLabel, visitor: &mut dyn StatVisitor) {
-        // It does not grow, so a time series has no use for it.
+        // The value does not grow, so a time series has no use for it.
         if let Some(value) = self.0.get().filter(|_| visitor.wants_everything()) {
             visitor.stat(label, StatValue::Count(value));
         }

@@ -33,7 +33,7 @@ struct Builder<'a> {
     file: FileId,
     length: usize,
     diagnostics: &'a mut Diagnostics,
-    /// Where the last value ended: the end events of block collections carry places after the blank lines.
+    /// End of the last value: the end events of block collections carry positions after the blank lines.
     last: u32,
 }
 

@@ -15,7 +15,7 @@ pub(super) const FOR_SUMS: usize = 10;
 #[derive(Default)]
 #[non_exhaustive]
 pub struct Trace {
-    /// The spans: parents before their parts, which lie within them.
+    /// The spans: parents before their parts, which are within them in time.
     pub spans: Vec<Span>,
     /// Number of the fine ones that are absent themselves but added up in others.
     pub left_out: u64,
@@ -56,8 +56,8 @@ fn whole(spans: &[Span]) -> Option<usize> {
     spans.iter().position(|span| span.parent.is_none() && span.level == Level::Phases)
 }
 
-/// Takes parents away that are not there: launches and copies beyond the limit are added up where they were made, which
-/// does not know whether those that they are parts of are kept elsewhere.
+/// Removes parents that were not kept: launches and copies beyond the limit are added up at the component that made
+/// them, which does not know whether their parents are kept elsewhere.
 fn disown(spans: &mut [Span], parents: &Parents) {
     let is_sum = |span: &Span| span.aggregated > 0 && !span.level.is_fine() && span.parent.is_some();
     if !spans.iter().any(is_sum) {
@@ -70,7 +70,7 @@ fn disown(spans: &mut [Span], parents: &Parents) {
     }
 }
 
-/// Puts spans without a parent below the whole run, if they lie within: a link does not know the owner of its
+/// Puts spans without a parent below the whole run, if they are within it: a link does not know the owner of its
 /// messages.
 fn adopt(spans: &mut [Span]) {
     let Some(whole) = whole(spans) else { return };

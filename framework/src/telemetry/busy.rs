@@ -26,7 +26,7 @@ pub struct BusyTrack {
 struct Period {
     start: SimTime,
     end: SimTime,
-    /// It has begun and not ended.
+    /// A busy period has begun and not ended.
     busy: bool,
     counts: [u64; COUNTS],
 }

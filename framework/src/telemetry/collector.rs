@@ -50,7 +50,7 @@ pub(crate) struct Collector {
     spans: RefCell<Spans>,
 }
 
-/// Spans that are not kept, each with the one that it is part of.
+/// Spans that are not kept, each with its parent.
 pub(crate) type Parents = Vec<(SpanId, Option<SpanId>)>;
 
 #[derive(Default)]
@@ -61,7 +61,7 @@ struct Spans {
     kernels: usize,
     fine: usize,
     beyond: Fold,
-    /// Launches and copies beyond the limit, and where fine spans may be parts of them, what they are parts of.
+    /// Launches and copies beyond the limit, and their parents if fine spans may be parts of them.
     launches: Fold,
     parents: Parents,
     tracks: Vec<Rc<BusyTrack>>,
@@ -69,7 +69,7 @@ struct Spans {
 
 struct Open {
     span: Span,
-    /// It began beyond the number that the run can keep.
+    /// The span began beyond the number that the run can keep.
     beyond: bool,
 }
 
@@ -180,7 +180,7 @@ impl Spans {
         }
         self.launches.add(span, parent);
         if self.launches.len() > recording.limit / FOR_SUMS {
-            // Each has a parent of its own, such as the copy of the host that it is the device's part of.
+            // Each launch or copy has a parent of its own, such as the host's copy of which it is the device's part.
             self.launches = std::mem::take(&mut self.launches).wider(|_| None);
         }
     }

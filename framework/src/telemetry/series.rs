@@ -1,4 +1,4 @@
-//! Time series: how much each counter of a machine grew from one sample to the next.
+//! Time series: the growth of each counter of a machine from one sample to the next.
 
 use crate::kernel::{Sample, SampleLog};
 use crate::telemetry::CounterName;

@@ -8,7 +8,7 @@ use crate::time::SimTime;
 /// The level of a span; a run keeps those up to a chosen one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Nothing.
+    /// No spans.
     Off,
     /// Prelude, copies, kernels as one, postlude.
     Phases,
@@ -35,12 +35,12 @@ pub struct SpanId(pub u64);
 /// A track within a component, on which spans nest or follow each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
-    /// The component has one.
+    /// The only lane of the component.
     #[default]
     Only,
-    /// One of a few, such as a direction of a link.
+    /// One of a few lanes with names, such as a direction of a link.
     Named(&'static str),
-    /// One of many alike, such as a slot for a thread block.
+    /// One of many equal lanes, such as a slot for a thread block.
     Numbered(&'static str, u32),
 }
 
@@ -73,7 +73,7 @@ pub type Attributes = Vec<(&'static str, Attribute)>;
 pub struct Span {
     /// Its name within the run.
     pub id: SpanId,
-    /// The span that it is part of.
+    /// The span of which this span is a part.
     pub parent: Option<SpanId>,
     /// Level of the span.
     pub level: Level,

@@ -1,4 +1,4 @@
-//! A statistic as it leaves the run: its place, its name, and its value. Counting in components is not here.
+//! A statistic as it leaves the run: its path, its name, and its value. Counting in components is not here.
 
 /// Name and meaning of a statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub enum StatValue {
 /// The percentiles of a distribution that are shown, and their names.
 pub const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
 
-/// A statistic with its place and value, as it leaves the run.
+/// A statistic with its path and value, as it leaves the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatRow {
     /// Path of the component, or of a part of it that has statistics of its own: `gpu.scheduler.kernels[step#1]`.

@@ -1,4 +1,4 @@
-//! Driving and probing a single component: exact timing without a machine around it.
+//! Driving and probing a single component: exact timing without a whole machine.
 //!
 //! A [`Bench`] connects every port of the component under test to a script. All links take one cycle of the
 //! component's clock; times in scripts and logs are edges of that clock *as the component sees them*: a message driven
@@ -34,7 +34,7 @@ pub fn params<P: Params>(families: &Families, text: &str) -> P {
     read(families, text).0
 }
 
-/// The same with the equipment of the variants in their slots.
+/// Reads parameters as [`params`] does, with the equipment of the variants in their slots.
 #[track_caller]
 fn read<P: Params>(families: &Families, text: &str) -> (P, Vec<Gear>) {
     let (mut sources, mut diagnostics) = (SourceMap::default(), Diagnostics::default());
@@ -101,13 +101,13 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// A bench around a component that runs at `clock`. The component is built on the thread that runs it.
+    /// A bench for a component that runs at `clock`. The component is built on the thread that runs it.
     pub fn new<C: Component>(clock: Hertz, make: impl FnOnce() -> C + Send + 'static) -> Self {
         Self::within(clock, Environment::default(), make)
     }
 
-    /// A bench around a component whose parameters are given as in a machine file. `register` names the families that
-    /// they choose from.
+    /// A bench for a component whose parameters are given as in a machine file. `register` registers the families from
+    /// which the parameters choose.
     ///
     /// # Panics
     /// If the parameters are not right.

@@ -9,7 +9,7 @@ pub fn register(registry: &mut Registry) {
     registry.component::<Producer>().component::<Relay>().component::<Consumer>();
 }
 
-/// How much is produced.
+/// Amount to produce.
 #[derive(Clone, Debug, Params)]
 pub struct ProducerParams {
     /// Numbers to send.
@@ -31,7 +31,7 @@ pub struct ProducerStats {
     sent: Counter,
 }
 
-/// Sends a number every cycle, as long as there is credit.
+/// Sends a number every cycle while it has credit.
 pub struct Producer(ProducerParams);
 
 impl Component for Producer {
@@ -55,7 +55,7 @@ impl Component for Producer {
     }
 }
 
-/// How long a relay takes.
+/// Time that a relay takes.
 #[derive(Clone, Debug, Params)]
 pub struct RelayParams {
     /// Cycles that each number occupies the relay.
@@ -96,7 +96,7 @@ impl Component for Relay {
     }
 }
 
-/// How much is consumed.
+/// Amount to consume.
 #[derive(Clone, Debug, Params)]
 pub struct ConsumerParams {
     /// Numbers to take.

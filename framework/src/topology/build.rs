@@ -19,17 +19,17 @@ const DEFAULT_CAPACITY: u32 = 4;
 /// Report of a run.
 #[non_exhaustive]
 pub struct RunReport {
-    /// Its outcome.
+    /// Outcome of the run.
     pub outcome: Outcome,
     /// The statistics of all components, in the order of their paths.
     pub stats: Vec<StatRow>,
     /// The spans of all components.
     pub trace: Trace,
-    /// Their counts over time, if requested.
+    /// The counts of the components over time, if requested.
     pub series: Option<Series>,
-    /// The hash of all events, if asked for.
+    /// The hash of all events, if requested.
     pub hash: Option<u64>,
-    /// The snapshots asked for; processes are the machine's instances.
+    /// The requested snapshots; processes are the machine's instances.
     pub snapshots: Vec<Snapshot>,
     /// Islands into which the machine was cut.
     pub islands: usize,
@@ -89,7 +89,7 @@ impl RunReport {
 /// The machine as the kernel takes it. A link without a capacity gets a buffer of four messages.
 ///
 /// # Panics
-/// If the registry lacks a kind of the machine: it must be the one that the machine was loaded with.
+/// If the registry lacks a kind of the machine: the registry must be the one with which the machine was loaded.
 pub fn build(
     machine: &Machine,
     registry: &Arc<Registry>,
@@ -109,8 +109,8 @@ pub fn build(
     built
 }
 
-/// Puts an injector into the middle of a link. The link keeps its place and its bandwidth as the way to the injector;
-/// the injector and the way from there come last, so that nothing else is renumbered.
+/// Puts an injector into the middle of a link. The link keeps its index and its bandwidth and leads to the injector;
+/// the injector and the link behind it come last, so that nothing else is renumbered.
 fn inject(
     built: &mut kernel::ProcessNetwork,
     number: usize,

@@ -1,5 +1,5 @@
-//! Last pass: whether the flat machine can be built. Reads every parameter, compares the two ends of every link, counts
-//! the links of every port, and puts everything in an order that does not depend on the order of lines.
+//! Last pass: checks whether the flat machine can be built. Reads every parameter, compares the two ends of every link,
+//! counts the links of every port, and puts everything in an order that does not depend on the order of lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,7 +73,8 @@ fn unique(flat: &Flat, order: &[usize], diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The parameters of a kind that were read last, as they are written and as they were read: elements of an array follow one another.
+/// For each kind, the parameters that were read last, as text and as read. Elements of an array follow each other, so that the next
+/// element usually has the same text.
 type LastRead<'a> = BTreeMap<&'a str, (&'a Node, ReadParams)>;
 
 fn instance<'a>(
@@ -195,7 +196,7 @@ struct Checker<'a> {
     uses: BTreeMap<(usize, &'a str), Uses>,
     /// The place where the two ends of a link were joined first.
     joined: BTreeMap<(End<'a>, End<'a>), Span>,
-    /// Lines that are there twice, and lines whose ends do not suit each other: one report serves all their elements.
+    /// Lines that occur twice, and lines whose ends do not suit each other: one report serves all their elements.
     repeated: BTreeSet<Span>,
     mismatched: BTreeSet<Span>,
     /// The places where overlays put components that do not suit a link.

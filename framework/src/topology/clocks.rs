@@ -1,4 +1,4 @@
-//! The clocks of a module: their frequencies, and which of them a component has.
+//! The clocks of a module: their frequencies, and the clock of each component.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,7 @@ use super::flat::{ClockUse, Clocks, Environment, join};
 use super::module::Module;
 use super::overrides::{Override, open};
 
-/// The clocks of a module at a path, with the settings of them. `outer` are those of the module that it is
-/// part of.
+/// The clocks of a module at a path, with the settings for them. `outer` are the clocks of the enclosing module.
 pub(super) fn unfold(
     module: &Module,
     path: &str,

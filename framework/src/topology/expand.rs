@@ -1,5 +1,5 @@
-//! Fourth pass: modules unfolded. Binds parameters, evaluates `${…}`, makes arrays, carries every setting to its place,
-//! and leaves a flat list of component instances and of joined ports.
+//! Fourth pass: unfolds modules. Binds parameters, evaluates `${…}`, makes arrays, applies every setting to its
+//! component, and leaves a flat list of component instances and of joined ports.
 
 use std::collections::BTreeMap;
 
@@ -207,7 +207,7 @@ impl Expander<'_> {
                 None => default(self.diagnostics),
             };
             let Some(value) = value else {
-                // A default that is there and has no value was reported.
+                // A default that exists and has no value was reported.
                 if entry.default.is_none() {
                     let message = format!("`{}` needs the parameter `{}`", module.name, entry.key.name);
                     self.diagnostics

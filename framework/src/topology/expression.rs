@@ -30,7 +30,7 @@ pub(super) const FUNCTIONS: [KeyDoc; 6] = [
     },
 ];
 
-/// An error in an expression, and its place in the text.
+/// An error in an expression, and its position in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError {
     /// First byte of the offending part.
@@ -44,7 +44,7 @@ pub struct ExpressionError {
 }
 
 impl ExpressionError {
-    /// As a problem in a source text, where the expression begins `offset` bytes into `span`.
+    /// The error as a problem in a source text, where the expression begins `offset` bytes into `span`.
     pub fn diagnostic(self, span: Span, offset: usize) -> Diagnostic {
         let mut diagnostic =
             Diagnostic::new(span.part(offset + self.start, self.length.max(1)), self.message);
@@ -98,7 +98,7 @@ impl Expression {
     /// Parses the text between the braces.
     ///
     /// # Errors
-    /// The part that was not understood, with its place in the text.
+    /// The part that was not understood, with its position in the text.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         let mut parser = Parser { text, at: 0, depth: 0 };
         let root = parser.sum()?;
@@ -116,7 +116,7 @@ impl Expression {
         }
     }
 
-    /// The names that occur, each with its place and length.
+    /// The names that occur, each with its position and length.
     pub fn names(&self) -> Vec<(&str, usize, usize)> {
         let mut names = Vec::new();
         self.root.visit(&mut |term| {
@@ -130,15 +130,15 @@ impl Expression {
     /// The value, with the values of names from `names`.
     ///
     /// # Errors
-    /// The part without a value, with its place in the text: an unknown name, a division by zero, a number
-    /// that is too large.
+    /// The part without a value, with its position in the text: an unknown name, a division by zero, a number that is too
+    /// large.
     pub fn evaluate(&self, names: &dyn Names) -> Result<Number, ExpressionError> {
         self.root.evaluate(names, false)
     }
 }
 
-/// A number from 0 to `count` - 1 that belongs to a seed and an index: all come about as often, and neighbours have nothing in common.
-/// The count is at most 2^32.
+/// A pseudo-random number from 0 to `count` - 1 for a seed and an index: all numbers are about equally frequent, and neighbouring
+/// indices are uncorrelated. The count is at most 2^32.
 pub fn random(seed: u64, index: u64, count: u64) -> u64 {
     // The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) over a sequence that steps by the golden ratio, for the seed and
     // once more for the index.
@@ -377,7 +377,7 @@ impl Parser<'_> {
                 }
             }
             Some(c) if c.is_ascii_alphabetic() || c == '_' => {
-                // A name may have a place, as in `baseline.time`.
+                // A name may have a prefix, as in `baseline.time`.
                 let word = self.take(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')).to_owned();
                 let length = self.at - start;
                 if self.peek() != Some('(') {

@@ -1,7 +1,7 @@
 //! The `faults:` of a machine or an overlay: read, and carried to the links that they name.
 //!
-//! A fault names a link by the port that its messages leave from or arrive at, because links have no names of their own
-//! and an output has exactly one.
+//! A fault names a link by the port from which its messages leave or at which they arrive, because links have no names
+//! of their own and an output has exactly one.
 
 use crate::model::ports::PortInfo;
 use crate::model::{Catalogue, Diagnostic, Diagnostics, FaultKind, FaultParams, Node, Params, Reader};

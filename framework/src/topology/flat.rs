@@ -1,5 +1,5 @@
-//! A machine without modules, as the passes that unfold it make it: instances, joined ports, and the scopes in which names are
-//! looked for.
+//! A machine without modules, as made by the passes that unfold it: instances, joined ports, and the scopes in which names are
+//! looked up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ pub(super) struct Flat {
     pub wires: Vec<Wire>,
     /// Faults on them: the machine's entries, then those of the overlays.
     pub faults: Vec<Node>,
-    /// Ports that a faulty link names: whether they are connected cannot be said.
+    /// Ports that a faulty link names: whether they are connected is unknown.
     pub doubtful: Vec<(usize, String)>,
     /// Messages for missing names, each with the path that was written, unless it is for an overlay whose own
     /// place is missing.
@@ -68,7 +68,7 @@ pub(super) struct FlatInstance {
 pub(super) struct Scope {
     /// The parts.
     pub parts: BTreeMap<String, UnfoldedEntry>,
-    /// The exports: the text of the port, under the name it is exported by.
+    /// The exports: the text of the port, by exported name.
     pub exports: BTreeMap<String, module::Text>,
     /// The parameters.
     pub environment: Environment,

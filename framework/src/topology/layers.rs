@@ -1,8 +1,8 @@
-//! Overlays of a single part: their paths as those of the part, and the changes that are for a module in it.
+//! Overlays of a single part: paths relative to the part, and the changes to modules in it.
 //!
 //! In such an overlay the name of the part's module stands for the part: `gpu.sm.threads` and `instances: { gpu: … }` mean the
-//! same in a part of the module `gpu`, whatever its name, and in a machine whose part is named `gpu`. A path may begin in
-//! the part, too. What an overlay says of the machine around, there is no place for.
+//! same in a part of the module `gpu`, whatever its name, and in a machine whose part is named `gpu`. A path may begin in the
+//! part, too. Changes to the enclosing machine are reported as errors.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,8 @@ use super::patch::is_below;
 pub(super) struct Layers<'a>(pub(super) Vec<Layer<'a>>);
 
 impl<'a> Layers<'a> {
-    /// Lays overlays over the part at a path; the result is their settings of it. `environment` is that of the module around.
+    /// Applies overlays to the part at a path; returns their settings for the part. `environment` is that of the enclosing
+    /// module.
     pub(super) fn open(
         &mut self,
         overlays: &'a [Overlay],
@@ -38,12 +39,12 @@ impl<'a> Layers<'a> {
         settings
     }
 
-    /// Their changes of a module at a path, which is within the parts of all.
+    /// Changes by all overlays to a module at a path, which is within the part of each overlay.
     pub(super) fn changes(&mut self, module: &str, path: &str) -> Vec<&'a Patch> {
         self.0.iter_mut().flat_map(|layer| layer.changes(module, path)).collect()
     }
 
-    /// Takes the overlays of the innermost part away, which are that many.
+    /// Removes the overlays of the innermost part; `count` is their number.
     pub(super) fn close(&mut self, count: usize) -> impl Iterator<Item = Layer<'a>> + use<'a> {
         self.0.split_off(self.0.len() - count).into_iter()
     }
@@ -56,12 +57,12 @@ pub(super) struct Layer<'a> {
     path: String,
     /// The name of the part's module.
     module: String,
-    /// The modules and instances whose changes have found their place.
+    /// The modules and instances whose changes were applied.
     found: Vec<Span>,
 }
 
 impl<'a> Layer<'a> {
-    /// Over the part at a path. Reports what is for the machine around.
+    /// The overlay, applied to the part at a path. Reports changes to the enclosing machine.
     fn new(overlay: &'a Overlay, path: &str, module: &Module, diagnostics: &mut Diagnostics) -> Self {
         let Patch { parameters, clocks, components, links, exports: _, replace, unlink } = &overlay.machine;
         let parts = components.iter().chain(replace).map(|entry| entry.key.span);
@@ -77,7 +78,7 @@ impl<'a> Layer<'a> {
         Layer { overlay, path: path.to_owned(), module: module.name.clone(), found: Vec::new() }
     }
 
-    /// Its settings, with paths that begin in the part; `environment` is that of the module around.
+    /// Settings of the overlay, with paths that begin in the part; `environment` is that of the enclosing module.
     fn settings(
         &self,
         module: &Module,
@@ -93,7 +94,7 @@ impl<'a> Layer<'a> {
         self.overlay.set.iter().filter_map(setting).collect()
     }
 
-    /// Its changes of a module at a path, which is that of the part or below.
+    /// Changes by the overlay to a module at a path, which is that of the part or below.
     fn changes(&mut self, module: &str, path: &str) -> Vec<&'a Patch> {
         let Overlay { modules, instances, .. } = self.overlay;
         let of_module = modules.iter().filter(|(key, _)| key.name == module);
@@ -147,7 +148,7 @@ impl<'a> Layer<'a> {
     }
 }
 
-/// The path of what an overlay of a part names.
+/// The path of a name in an overlay of a part.
 pub(super) fn within(part: &str, module: &str, name: &str) -> String {
     match name.strip_prefix(module) {
         Some(rest) if rest.is_empty() || rest.starts_with('.') => format!("{part}{rest}"),

@@ -17,10 +17,10 @@ pub enum Follows {
 }
 
 impl Follows {
-    /// All of them.
+    /// All sources.
     pub const ALL: [Follows; 3] = [Follows::Simulator, Follows::Card, Follows::Paper];
 
-    /// Its name in a machine file.
+    /// Name of the source in a machine file.
     pub const fn as_str(self) -> &'static str {
         match self {
             Follows::Simulator => "simulator",
@@ -47,7 +47,7 @@ pub enum Origin {
 pub struct Machine {
     /// Name of the machine.
     pub name: String,
-    /// Its description of itself.
+    /// Description of the machine, from its file.
     pub description: Option<String>,
     /// The source that decides between its parameters, if it names one.
     pub follows: Option<Follows>,
@@ -74,7 +74,7 @@ pub struct Instance {
     pub clock_overridden: Option<Span>,
     /// All its parameters, defaults included, in the order of their declaration.
     pub params: Node,
-    /// What was read of them; nothing for a machine with errors.
+    /// Parameters as they were read; `None` for a machine with errors.
     pub read: Option<ReadParams>,
     /// The parameters that were set from outside the component's own entry, and the text that did it.
     pub overridden: Vec<(String, Span)>,
@@ -106,7 +106,7 @@ pub struct Link {
     pub latency: Latency,
     /// The time that it takes in the other direction of a socket.
     pub back: Latency,
-    /// The receiver's buffer, in messages, if the link says so.
+    /// Size of the receiver's buffer in messages, if the link sets it.
     pub capacity: Option<u32>,
     /// The rate at which bytes pass, if it is limited.
     pub bandwidth: Option<BytesPerSecond>,

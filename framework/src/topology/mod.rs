@@ -51,7 +51,7 @@ pub struct Loaded {
     pub machine: Machine,
     /// The texts.
     pub sources: SourceMap,
-    /// Remarks on what is sound and may not be meant.
+    /// Remarks on parts that are valid and may not be intended.
     pub remarks: Vec<String>,
 }
 

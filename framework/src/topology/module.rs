@@ -137,7 +137,7 @@ impl LinkEntry {
     }
 }
 
-/// A stretch of text with its place.
+/// A piece of text with its source location.
 #[derive(Clone, Debug)]
 pub(super) struct Text {
     /// The text, without blanks around it.
@@ -363,7 +363,7 @@ impl Parser<'_> {
         self.list(node, name).iter().filter_map(|item| self.link(item)).collect()
     }
 
-    /// The faults of a machine or an overlay. Whether each is right is for those who read parameters.
+    /// The faults of a machine or an overlay. Their parameters are checked later, when parameters are read.
     pub(super) fn faults(&mut self, node: &Node) -> Vec<Node> {
         self.list(node, "faults").to_vec()
     }

@@ -18,11 +18,11 @@ pub(super) struct Overlay {
     pub set: Vec<(Key, Node)>,
     /// Faults of the overlay.
     pub faults: Vec<Node>,
-    /// Its changes of the machine's own parts.
+    /// Changes to the machine's own parts.
     pub machine: Patch,
-    /// Its changes in every instance of a module, by the module's name.
+    /// Changes to every instance of a module, by the module's name.
     pub modules: Vec<(Key, Patch)>,
-    /// Its changes in one instance of a module, by the instance's path.
+    /// Changes to one instance of a module, by the instance's path.
     pub instances: Vec<(Key, Patch)>,
 }
 

@@ -1,4 +1,4 @@
-//! Settings from `set:`, overlays and `--set`, on their way to the place that they name.
+//! Settings from `set:`, overlays and `--set`, on their way to the parameter that they name.
 
 use crate::model::diagnostics::nearest;
 use crate::model::{Catalogue, Diagnostic, Diagnostics, Field, Key, Moved, Node, Span, Value};
@@ -8,25 +8,25 @@ use crate::model::{Catalogue, Diagnostic, Diagnostics, Field, Key, Moved, Node, 
 pub(super) struct Segment {
     /// The word.
     pub name: String,
-    /// Its place.
+    /// Source location of the word.
     pub span: Span,
 }
 
-/// A value for the place that a path names.
+/// A value for the parameter that a path names.
 #[derive(Clone, Debug)]
 pub(super) struct Override {
     /// The rest of the path.
     pub path: Vec<Segment>,
     /// The value.
     pub value: Node,
-    /// The key that it was written under.
+    /// Source location of the key.
     pub key: Span,
-    /// The element of an array that it is for, and its place; all of them if there is none.
+    /// Index of the array element to which the value applies, and its source location; `None`: all elements.
     pub element: Option<(usize, Span)>,
 }
 
 impl Override {
-    /// From an entry of `set:`.
+    /// The setting of an entry of `set:`.
     pub(super) fn new(key: &Key, value: Node) -> Self {
         let mut path = Vec::new();
         let (mut start, mut depth) = (0, 0);
@@ -45,7 +45,7 @@ impl Override {
         Override { path, value, key: key.span, element: None }
     }
 
-    /// Without its first `words` words.
+    /// The setting without the first `words` words of its path.
     pub(super) fn inner(&self, words: usize) -> Override {
         Override { path: self.path[words..].to_vec(), element: None, ..self.clone() }
     }
@@ -57,7 +57,7 @@ impl Override {
         Some((name.to_owned(), index.parse().ok()?))
     }
 
-    /// The first words joined, with their place.
+    /// The first words joined, with their source location.
     pub(super) fn head(&self, words: usize) -> Segment {
         let names: Vec<&str> = self.path[..words].iter().map(|segment| segment.name.as_str()).collect();
         let (first, last) = (self.path[0].span, self.path[words - 1].span);

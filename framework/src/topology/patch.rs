@@ -1,10 +1,10 @@
 //! Third pass: additions, replacements and unlinks of overlays, put into the machine and its modules before
 //! they are unfolded.
 //!
-//! Overlays apply in their order: first those that the machine includes, then those of the command line. Each
-//! replaces and unlinks first and adds then. A part that one overlay has replaced or unlinked is closed to
-//! all others; a later one may build on an added part. Every part keeps its place, so a later problem with it
-//! is reported in the file of the overlay.
+//! Overlays apply in their order: first those that the machine includes, then those of the command line. Each overlay
+//! first replaces and unlinks, and then adds. A part that one overlay has replaced or unlinked is closed to all others;
+//! a later overlay may build on an added part. Every part keeps its source location, so a later problem with it is
+//! reported in the file of the overlay.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::module::{self, Body, ComponentEntry, LinkEntry, Module, Text};
 use super::overlay::{self, Overlay, Patch};
 use super::source::{Document, Sources};
 
-/// Machine and modules with all that overlays say in its place.
+/// Machine and modules with the changes of all overlays.
 #[derive(Clone, Debug)]
 pub(super) struct Parts {
     /// The machine.
@@ -60,7 +60,7 @@ pub(super) fn merge(sources: &Sources, diagnostics: &mut Diagnostics) -> Parts {
     let bases: Vec<Overlay> = sources.bases.iter().map(|base| overlay::parse(base, diagnostics)).collect();
     let overlays: Vec<Overlay> =
         sources.overlays.iter().map(|overlay| overlay::parse(overlay, diagnostics)).collect();
-    // The machine's own settings win over those that it builds on.
+    // The machine's own settings override the settings of its bases.
     machine.set.splice(0..0, bases.iter().flat_map(|base| base.set.clone()));
     machine.faults.splice(0..0, bases.iter().flat_map(|base| base.faults.clone()));
     let set = overlays.iter().flat_map(|overlay| overlay.set.clone()).chain(sources.sets.iter().cloned());
@@ -124,8 +124,8 @@ impl Single {
         self.patches.is_empty()
     }
 
-    /// The module as the instance at a path has it, if overlays change that one, after changes by overlays of the part. Names go to
-    /// `lost` that are missing because the part that would bring them was reported.
+    /// The module of the instance at a path, if overlays change this instance, after changes by overlays of the part. `lost`
+    /// receives the names that are missing because the part that would bring them was reported.
     pub(super) fn at(
         &self,
         path: &str,
@@ -252,7 +252,7 @@ impl Merger<'_> {
             let help = format!("to replace {name}, write it under `replace:`");
             self.diagnostics.report(diagnostic.help(help));
         }
-        // Which of the two links and settings speak of is not known.
+        // It is not known to which of the two parts links and settings refer.
         twin.body = Body::Unknown;
     }
 
@@ -274,7 +274,7 @@ impl Merger<'_> {
             return;
         }
         let mut new = ComponentEntry { origin: Origin::Replaced, ..entry.clone() };
-        // A place in the machine has a length and a clock, regardless of its occupant.
+        // The length of an array and the clock belong to the position in the machine, regardless of its component.
         new.count = new.count.or(old.count.take());
         if let (Body::Kind { clock: new @ None, .. }, Body::Kind { clock, .. }) =
             (&mut new.body, &mut old.body)

@@ -1,4 +1,4 @@
-//! Remarks on a machine that is sound: what an overlay sets, and one before it has set to another value.
+//! Remarks on a machine that is valid: parameters that an overlay sets, and an overlay before it has set to another value.
 //!
 //! An overlay that includes another one builds on it, and means to differ; of two that know nothing of each other, the later
 //! one wins and the earlier one does not say so. Paths are compared as they are written, an array's name with those of its
@@ -21,7 +21,7 @@ const DEEPEST: usize = 8;
 /// A value that an overlay sets.
 struct Setting<'a> {
     overlay: &'a Document,
-    /// Its words, with the indices of elements.
+    /// Words of the path, with the indices of elements.
     path: Vec<String>,
     value: &'a Node,
     key: Span,
@@ -116,7 +116,7 @@ fn bare(path: &[String]) -> String {
     path.iter().map(word).collect::<Vec<_>>().join(".")
 }
 
-/// The last setting before this one of the same place, of something in it, or of what it is in.
+/// The last setting before this one of the same path, of a path below it, or of a path above it.
 fn last_before<'s, 'a>(
     before: &'s BTreeMap<String, Vec<Setting<'a>>>,
     one: &Setting<'_>,
@@ -145,7 +145,7 @@ fn builds_on(overlay: &Document, path: &str, includes: &BTreeMap<&str, &[String]
     overlay.path == path || leads(&overlay.includes, path, includes, depth)
 }
 
-/// A value as its file has it.
+/// A value as its file writes it.
 fn text(value: &Node, texts: &SourceMap) -> String {
     let Span { file, start, end } = value.span;
     let text = texts.text(file).get(start as usize..end as usize).unwrap_or_default().trim();

@@ -172,7 +172,7 @@ impl Printer<'_> {
     }
 }
 
-/// The name and length of the array of equal components that a list begins with; only the name of a single component.
+/// The name and length of the array of equal components at the beginning of a list; only the name for a single component.
 fn array(instances: &[Instance]) -> (&str, Option<usize>) {
     let first = &instances[0];
     let Some(name) = first.path.strip_suffix("[0]") else { return (&first.path, None) };

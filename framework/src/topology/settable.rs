@@ -1,4 +1,4 @@
-//! The paths that settings may name in a module and below it, to find the one that was meant.
+//! The paths that settings may name in a module and below it, for suggestions.
 
 use crate::model::diagnostics::nearest;
 use crate::model::{Catalogue, Field, Node};

@@ -12,10 +12,10 @@ pub trait Files {
     /// The reason why it cannot be read: a sentence for the user.
     fn read(&self, path: &str) -> Result<String, String>;
 
-    /// The path of what the file `from` includes by a name; by default the name is a path relative to that file.
+    /// The path of a file that the file `from` includes by a name; by default the name is a path relative to `from`.
     ///
     /// # Errors
-    /// There is no such file.
+    /// If there is no such file.
     fn locate(&self, from: &str, name: &str) -> Result<String, Missing> {
         Ok(beside(from, name))
     }
@@ -24,14 +24,14 @@ pub trait Files {
 /// A file that is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// Which one: `there is no machine "x"`.
+    /// Message that names the file: `there is no machine "x"`.
     pub message: String,
-    /// The nearest name, and where it was looked for.
+    /// The nearest name, and the folders that were searched.
     pub help: Vec<String>,
 }
 
 impl Missing {
-    /// The same at the place that names the file.
+    /// The problem at the source location that names the file.
     pub fn at(self, span: Span) -> Diagnostic {
         Diagnostic::new(span, self.message).help(self.help.join("; ").replace("?; ", "? "))
     }
@@ -44,7 +44,7 @@ impl std::fmt::Display for Missing {
     }
 }
 
-/// The files of the machine we run on.
+/// The files of the host on which the program runs.
 pub struct Disk;
 
 impl Files for Disk {
@@ -115,7 +115,7 @@ pub(super) fn read(
     let machine = reader.document(path, None, &["machine"], &mut Vec::new());
     let bases = std::mem::take(&mut reader.included);
     for overlay in overlays {
-        // One that another overlay includes has applied before that one.
+        // An overlay that another overlay includes was applied before that other overlay.
         if reader.seen.get(&normal(overlay)).is_none_or(|seen| *seen != Seen::Overlay) {
             let document = reader.document(overlay, None, &["overlay"], &mut Vec::new());
             reader.included.extend(document);
@@ -139,7 +139,7 @@ struct Reader<'a> {
     sources: &'a mut SourceMap,
     diagnostics: &'a mut Diagnostics,
     modules: BTreeMap<String, Document>,
-    /// Overlays in the order in which they apply: each behind those that it includes.
+    /// Overlays in the order in which they apply: each after the overlays that it includes.
     included: Vec<Document>,
     /// Overlays of single parts, by the place that names them, and by their file.
     of_parts: BTreeMap<Span, Vec<Document>>,
@@ -155,9 +155,9 @@ enum Seen {
     Machine,
     /// The command line names it.
     Named,
-    /// Another file includes it, and it is no overlay.
+    /// Another file includes the file, which is no overlay.
     Module,
-    /// Another file includes it, and it is an overlay.
+    /// Another file includes the file, which is an overlay.
     Overlay,
 }
 
@@ -390,7 +390,7 @@ fn move_to(node: &mut Node, file: FileId) {
     }
 }
 
-/// Why a file is not to be included where these files include one another: it is one of them, or they are too many.
+/// Reason for which `target` must not be included by this chain of files: it is already in the chain, or the chain is too long.
 pub fn endless(chain: &[String], target: &str) -> Option<String> {
     if chain.len() > DEEPEST {
         return Some(format!("includes nested more than {DEEPEST} deep"));

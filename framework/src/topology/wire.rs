@@ -1,9 +1,9 @@
 //! Links of a module to joined ports of component instances: indices ranged over, exports followed.
 //!
-//! An index is `[*]`, a free name, or arithmetic over free names and parameters. A free index ranges over the array that
-//! it indexes by itself; where several arrays do, they must be equally long. Between two arrays of ports, which are as long as they are
-//! linked, the link says with `count` how far it ranges. Combinations for which another index falls
-//! outside its array are left out, so `tile[i].east -> tile[i + 1].west` makes a chain.
+//! An index is `[*]`, a free name, or arithmetic over free names and parameters. A free index ranges over the array that it indexes
+//! alone; if it indexes several arrays, they must be equally long. Between two arrays of ports, which are as long as they are linked,
+//! `count` of the link gives the range. Combinations for which another index is outside its array are left out, so `tile[i].east ->
+//! tile[i + 1].west` makes a chain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -422,7 +422,7 @@ impl Tables<'_> {
         Ok(if pattern.port_index.is_some() { Shape { array: false, length: None } } else { inner })
     }
 
-    /// The port that a pattern means for given indices; nothing if an index lies outside its array.
+    /// The port of a pattern for given indices; `None` if an index is outside its array.
     fn leaf(
         &self,
         pattern: &Pattern<'_>,
@@ -548,7 +548,7 @@ fn ranges<'a>(
     Ok(known.into_iter().map(|(name, (length, _))| (name, length)).collect())
 }
 
-/// Says which choice of a variant lacks a port.
+/// Adds to a diagnostic the choice of a variant that lacks a port.
 fn lacks(diagnostic: Diagnostic, lacking: Lacking, port: &str) -> Diagnostic {
     let Lacking { parameter, place, chosen, variants } = lacking;
     let variants: Vec<String> = variants.iter().map(|name| format!("`{name}`")).collect();

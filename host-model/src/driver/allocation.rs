@@ -1,4 +1,4 @@
-//! Where buffers lie, and until when.
+//! Addresses of buffers, and their lifetimes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,10 +17,10 @@ use super::modules::{Hidden, Placed};
 use super::printing::Printing;
 use crate::program::{Application, Buffer, BufferId, BufferPlace};
 
-/// Where the first buffer lies on every device; below it nothing is mapped, so a null pointer is caught.
+/// Address of the first buffer on every device; below it nothing is mapped, so a null pointer is caught.
 const FIRST_DEVICE_ADDRESS: u64 = 1 << 16;
 
-/// Where the buffers of an application lie.
+/// Addresses of the buffers of an application.
 #[derive(Debug)]
 pub struct Layout {
     /// For each buffer, its address on the host and on its device.
@@ -34,8 +34,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// One buffer behind the other, each from a page of this size on; those without an address of their own behind all that has a fixed
-    /// one. A variable of a module has its place with that, and none here.
+    /// Buffers in sequence, each at the beginning of a page of this size; buffers without a fixed address follow everything with one. A
+    /// variable of a module is allocated with its module, and has no address here.
     pub fn of(application: &Application, page: u64) -> Self {
         let (mut host, mut device, mut next) = (Vec::new(), Vec::new(), 0);
         let first = |device| match application.fixed_end(device) {
@@ -65,8 +65,8 @@ impl Layout {
         beyond("the buffers need", *self.ends.get(&device)?, device, memory)
     }
 
-    /// The same of all that the kernels need besides, on a device that holds threads of this capacity, from a page of this
-    /// size on.
+    /// Message for buffers together with all other memory that the kernels need, beyond the memory of a device that holds
+    /// threads of this capacity, in pages of this size.
     pub fn all_beyond(
         &self,
         application: &Application,
@@ -89,7 +89,7 @@ pub(super) fn beyond(what: &str, end: u64, device: u32, memory: u64) -> Option<S
 }
 
 impl Driver<'_> {
-    /// Asks each device what it is.
+    /// Requests the description of each device.
     pub(crate) async fn describe(&mut self) -> Result<(), Fault> {
         for device in self.application.devices() {
             let id = self.command(device, 0, Work::Describe, None, 0).await;
@@ -104,12 +104,12 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// For each number, what the devices have said of themselves: those that hold something of the application.
+    /// Descriptions of the devices that the application uses, by number.
     pub fn devices(&self) -> &BTreeMap<u32, Description> {
         &self.devices
     }
 
-    /// Gives every buffer its place on host and device.
+    /// Gives every buffer its address on host and device.
     pub(crate) fn allocate(&mut self) -> Result<(), Fault> {
         let application = self.application();
         let layout = Layout::of(&application, self.page);
@@ -149,7 +149,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Says where the buffers lie whose writes are wanted.
+    /// Registers the addresses of the buffers whose writes are watched.
     fn watch(&self, log: &WriteLog) -> Result<(), Fault> {
         let buffers = &self.application.buffers;
         for wanted in log.wanted() {
@@ -167,7 +167,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Puts what a device's buffers hold before the run where they have their places.
+    /// Preloads the initial contents of a device's buffers at their addresses.
     fn load_buffers(&self, device: u32, path: &str, memory: &Preloaded) {
         let buffers = self.application.buffers.iter().zip(&self.device_address).zip(0..);
         for ((_, &address), number) in buffers.filter(|((buffer, _), _)| buffer.device == device) {
@@ -175,7 +175,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Maps the memory that the kernels of a device may touch from now on.
+    /// Sets the memory that the kernels of a device may access from now on.
     fn map(&mut self, device: u32) {
         let all = self.application.buffers.iter().zip(&self.device_address).zip(&self.freed);
         // A variable is part of its module.
@@ -200,7 +200,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Gives a buffer's memory on its device back, after the launches so far.
+    /// Frees a buffer's memory on its device, after the launches so far.
     pub fn free(&mut self, name: BufferId) -> Result<(), Fault> {
         let place = self.place(name);
         self.check_live(place)?;
@@ -209,7 +209,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Checks that nobody has freed a buffer, by where it lies.
+    /// Checks that a buffer, by its position, has not been freed.
     pub(super) fn check_live(&self, place: usize) -> Result<(), Fault> {
         match self.freed[place] {
             Some(_) => Err(Fault::new(self.application.buffers[place].is_freed())),

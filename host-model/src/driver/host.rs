@@ -10,10 +10,10 @@ use super::{Driver, Page};
 use crate::program::{HostStep, Transfer};
 
 impl Driver<'_> {
-    /// Does a step of the host, which waits for nothing that devices do.
+    /// Executes a step of the host, which does not wait for devices.
     ///
     /// # Errors
-    /// If storage or memory answers what was not asked for.
+    /// If storage or memory answers no request.
     pub async fn host(&mut self, step: &HostStep, parent: Option<SpanId>) -> Result<(), Fault> {
         match *step {
             HostStep::Read(transfer) => self.read_file(transfer, parent).await,
@@ -22,7 +22,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Is busy for a time, and takes messages all the same.
+    /// Is busy for a time, and takes messages meanwhile.
     async fn work(&mut self, time: SimTime, parent: Option<SpanId>) -> Result<(), Fault> {
         let span = self.begin(parent, Level::Kernels, "compute on the host");
         let end = self.sim.now() + time;
@@ -33,10 +33,10 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Reads a file into a part of a buffer, or computes what fills it, page by page.
+    /// Reads a file into a part of a buffer, or computes its contents, page by page.
     ///
     /// # Errors
-    /// If storage or memory answers what was not asked for.
+    /// If storage or memory answers no request.
     pub async fn read_file(&mut self, transfer: Transfer, parent: Option<SpanId>) -> Result<(), Fault> {
         let application = self.application();
         let place = self.place(transfer.part.buffer);

@@ -11,7 +11,7 @@ use super::Driver;
 use super::allocation::beyond;
 use crate::program::{Application, LibrarySizes, Space};
 
-/// Where a module lies on its device.
+/// Addresses of a module on its device.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Loaded {
     pub(super) variables: VariableBases,
@@ -46,16 +46,17 @@ pub(super) struct Hidden {
     pub(super) printf: u64,
 }
 
-/// Where the parameters of launches lie: launches take turns, so that what a cache has of one is not taken for another's.
+/// Addresses of the parameters of launches: launches use different areas in turn, so that cached parameters of one launch are not
+/// taken for another's.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Parameters {
     base: u64,
-    /// Bytes of a launch's, whole lines.
+    /// Bytes of an area, in whole lines.
     bytes: u64,
 }
 
 impl Parameters {
-    /// Launches that have places of their own: more than any device has under way.
+    /// Number of areas: more than the launches that any device has under way.
     const PLACES: u64 = 64;
 
     pub(super) fn of(&self, launch: LaunchId) -> u64 {
@@ -63,7 +64,7 @@ impl Parameters {
     }
 }
 
-/// Gives out addresses, one allocation after another.
+/// Allocates addresses, one allocation after another.
 struct Bump {
     next: u64,
     page: u64,
@@ -71,7 +72,7 @@ struct Bump {
 }
 
 impl Bump {
-    /// A place for some bytes, if there are any; between two allocations lies at least one byte that belongs to none.
+    /// An address for `bytes` bytes; 0 for no bytes. Between two allocations there is at least one byte that belongs to none.
     fn take(&mut self, name: String, bytes: u64, rights: Rights) -> u64 {
         if bytes == 0 {
             return 0;
@@ -81,7 +82,7 @@ impl Bump {
         self.give(name, start, bytes, rights)
     }
 
-    /// The same at an address that is fixed, below all others, if there is one.
+    /// Like `take`, at the fixed address, which is below all others, if there is one.
     fn take_at(&mut self, fixed: Option<u64>, name: String, bytes: u64, rights: Rights) -> u64 {
         match fixed {
             Some(start) if bytes > 0 => self.give(name, start, bytes, rights),
@@ -95,7 +96,7 @@ impl Bump {
     }
 }
 
-/// Everything besides buffers in its place on a device.
+/// All allocations on a device besides buffers, with their addresses.
 pub(super) struct Placed {
     /// By number of the module.
     loaded: Vec<(usize, Loaded)>,
@@ -210,8 +211,8 @@ impl Placed {
 }
 
 impl Driver<'_> {
-    /// Gives everything besides buffers its place on a device of `memory` bytes, whose buffers end at `next`. Returns a message if they
-    /// are not enough.
+    /// Allocates everything besides buffers on a device of `memory` bytes, whose buffers end at `next`. Returns a message if the memory
+    /// is too small.
     pub(super) fn place_modules(
         &mut self,
         (device, memory): (u32, u64),
@@ -230,7 +231,7 @@ impl Driver<'_> {
         too_small
     }
 
-    /// Puts the first bytes of a device's modules where they have their places.
+    /// Preloads the initial bytes of a device's modules at their addresses.
     pub(super) fn load_modules(&self, device: u32, path: &str, memory: &Preloaded) {
         let application = &self.application;
         if let Some(&Hidden { heap, printf, .. }) = self.hidden.get(&device) {

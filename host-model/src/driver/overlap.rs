@@ -20,7 +20,7 @@ impl Driver<'_> {
     }
 
     /// Prepares a copy of a buffer that goes page by page: to the device as soon as the CPU has written all words of a page,
-    /// to the host as soon as the device's authority over pages says so.
+    /// to the host as soon as the device's authority over pages permits it.
     pub async fn overlap(&mut self, direction: Direction, buffer: BufferId) -> Result<(), Fault> {
         let place = self.place(buffer);
         self.check_live(place)?;
@@ -44,7 +44,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Sends a note of an extension to all devices: to their CTA schedulers and, if `pages` says so, to their authorities over pages.
+    /// Sends a note of an extension to all devices: to their CTA schedulers and, if `pages`, to their authorities over pages.
     pub async fn note(&mut self, note: &Note, pages: bool) {
         for device in self.application.devices() {
             self.command(device, DEFAULT_STREAM, Work::Note { note: note.clone(), pages }, None, 0).await;

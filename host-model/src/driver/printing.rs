@@ -1,8 +1,8 @@
 //! Text that kernels print: the host reads the ring of each device whose kernels may have printed when it waits for all that it
 //! has sent, as CUDA's host does when it synchronises.
 //!
-//! It copies the ring's counter first, and then the records that it has not read, and makes text of them at no cost in time. The copies
-//! take their time like any others.
+//! The host copies the ring's counter first, and then the records that it has not read, and makes text of them at no cost in time. The
+//! copies take the time of any other copies.
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::telemetry::{Level, SpanId};

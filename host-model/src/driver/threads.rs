@@ -1,6 +1,6 @@
-//! Threads of the host beside the one that executes the steps: each moves pages between files and memory, computes them, or computes something
-//! else, in an order that was settled before, with as many pages under way as the host's parameters allow. A thread that needs a page which
-//! the device has not sent yet faults and waits for it.
+//! Threads of the host beside the one that executes the steps: each moves pages between files and memory, computes them, or computes
+//! something else, in a fixed order; the host's parameters limit the pages under way. A thread that needs a page which the device has not
+//! sent yet faults and waits for it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,11 +19,11 @@ use crate::program::{HostStep, Transfer};
 /// A page that a thread moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// Between which file and which buffer.
+    /// File and buffer of the page.
     pub transfer: Transfer,
-    /// Where the page begins in the transfer.
+    /// Offset of the page in the transfer.
     offset: u64,
-    /// Where it lies in memory; names may mean other buffers by the time that it is moved.
+    /// Address of the page in memory, taken early: names may refer to other buffers by the time that the page is moved.
     address: u64,
     bytes: u32,
 }
@@ -35,9 +35,9 @@ pub enum Piece {
     Fill(Move),
     /// A page from memory to a file, when it is valid.
     Drain(Move),
-    /// The CPU is busy for a time, when the pages before have reached their ends.
+    /// The CPU is busy for a time, after the pages before have arrived.
     Busy(SimTime),
-    /// The same, when the devices have besides sent all that they are to send: nobody knows which of it the CPU needs.
+    /// Like `Busy`, after the devices have also sent all their results: it is unknown which of them the CPU needs.
     BusyWithResults(SimTime),
 }
 
@@ -48,7 +48,7 @@ pub struct Thread {
     under_way: usize,
     /// Whether the page at which it waits has been counted as a fault.
     has_faulted: bool,
-    /// When it will have computed its next page, or be idle, if it computes.
+    /// Time at which the thread will have computed its next page, or will no longer be busy.
     ready: Option<SimTime>,
     cpu: Wire,
     span: SpanId,
@@ -80,7 +80,7 @@ impl Thread {
 pub(super) struct Invalid(BTreeMap<u64, u64>);
 
 impl Invalid {
-    /// The page's bytes are to come.
+    /// Expects bytes of a page from a device.
     pub(super) fn expect(&mut self, page: u64, bytes: u64) {
         *self.0.entry(page).or_default() += bytes;
     }
@@ -93,7 +93,7 @@ impl Invalid {
         self.0.contains_key(&page)
     }
 
-    /// Some bytes have come.
+    /// Bytes of a page have arrived.
     fn arrived(&mut self, page: u64, bytes: u64) {
         if let Some(missing) = self.0.get_mut(&page) {
             *missing = missing.saturating_sub(bytes);
@@ -105,8 +105,7 @@ impl Invalid {
 }
 
 impl Driver<'_> {
-    /// Starts a thread, in the place of one that is done if there is one; the result is its number. It goes on whenever the host waits for
-    /// something.
+    /// Starts a thread, in the slot of a finished thread if there is one; returns its number. The thread advances whenever the host waits.
     pub fn start(&mut self, thread: Thread) -> usize {
         if let Some(number) = self.threads.iter().position(|thread| thread.is_done) {
             self.threads[number] = thread;
@@ -136,7 +135,7 @@ impl Driver<'_> {
         self.threads[thread].is_done
     }
 
-    /// Waits until all threads are done, and all pages have come that devices are to send.
+    /// Waits until all threads are done, and all pages that devices are to send have arrived.
     pub async fn join(&mut self) -> Result<(), Fault> {
         while self.threads.iter().any(|thread| !thread.is_done) || !self.invalid.is_empty() {
             self.event().await?;
@@ -165,7 +164,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Part of a buffer has come from a device by itself: its pages are valid when all of them has come.
+    /// Part of a buffer has arrived from a device: each of its pages is valid when all its bytes have arrived.
     pub(super) fn page_came(&mut self, copy: Copy) {
         let (mut at, end) = (copy.host, copy.host + copy.bytes);
         while at < end {
@@ -177,7 +176,7 @@ impl Driver<'_> {
         self.journal.moved(copy.bytes);
     }
 
-    /// Lets every thread go on as far as it can; false if none could.
+    /// Advances every thread as far as possible; false if none could advance.
     pub(super) async fn run_threads(&mut self) -> bool {
         let mut any = false;
         for index in 0..self.threads.len() {
@@ -187,7 +186,7 @@ impl Driver<'_> {
                 match next {
                     Next::Fill(Move { transfer, offset, address, bytes }) => {
                         if self.application.copy_in.contains(&transfer.part.buffer) {
-                            // Its copy follows by itself, and nobody tells the host.
+                            // The copy of the page follows by itself, without a message to the host.
                             self.journal.moved(bytes.into());
                         }
                         self.pages[tag.0 as usize] = Some(Page::Fill { address, bytes });
@@ -215,12 +214,12 @@ impl Driver<'_> {
         any
     }
 
-    /// When a thread will have computed what it computes, the first of all.
+    /// Earliest time at which a thread finishes a computation.
     pub(super) fn next_computed(&self) -> SimTime {
         self.threads.iter().filter_map(|thread| thread.ready).min().unwrap_or(SimTime::MAX)
     }
 
-    /// A thread's next page and a free slot for it, if it can go on.
+    /// A thread's next page and a free slot for it, if the thread can continue.
     fn next_page(&mut self, index: usize) -> Option<(Tag, Next)> {
         let mut slots = (index + 1) * self.depth..(index + 2) * self.depth;
         let slot = slots.find(|&slot| self.pages[slot].is_none())?;
@@ -270,7 +269,7 @@ enum Next {
     Drain(Move),
 }
 
-/// Whether a time has passed that is settled when it is first asked for.
+/// Whether a time has passed, which `settle` sets on the first call.
 fn passed(ready: &mut Option<SimTime>, now: SimTime, settle: impl FnOnce() -> SimTime) -> bool {
     let passed = now >= *ready.get_or_insert_with(settle);
     if passed {

@@ -13,7 +13,7 @@ impl Driver<'_> {
     /// Reads a part of a buffer from host memory.
     ///
     /// # Errors
-    /// If memory answers what was not asked for.
+    /// If memory answers no request.
     pub async fn read_part(&mut self, part: Range) -> Result<Vec<u8>, Fault> {
         let address = self.host_address[self.place(part.buffer)] + part.offset;
         self.read_host(address, part.bytes).await
@@ -55,7 +55,8 @@ impl Driver<'_> {
         self.sim.stats.tasks.add(1);
     }
 
-    /// Begins the span of a task, if such spans are wanted; tasks at the same time have different entries (a place in a table, a thread).
+    /// Begins the span of a task, if such spans are wanted; tasks at the same time have different entries (an index in a table, a
+    /// thread).
     pub fn begin_task(&self, parent: SpanId, kernel: &str, entry: usize) -> Option<SpanId> {
         let open = || {
             self.sim.open_span(

@@ -1,18 +1,18 @@
-//! Mistakes after which the run could go on.
+//! Mistakes after which the run could continue.
 
 use std::fmt;
 
 use counterpoint_framework::time::SimTime;
 use counterpoint_ptx::functional::{Conflict, Finding};
 
-/// A mistake after which the run went on.
+/// A mistake after which the run continued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// A finding in a kernel.
     InKernel {
         /// The kernel, and the number of the launch that made it first.
         launch: String,
-        /// The first time in full, and how often in all launches of the kernel.
+        /// The first occurrence in full, and the number of occurrences in all launches of the kernel.
         finding: Finding,
     },
     /// A race of two commands, launches or copies, that nothing orders, be it of streams or of tasks.
@@ -28,13 +28,13 @@ pub struct KernelRace {
     pub launches: [String; 2],
     /// Name of the memory at the beginning of the page.
     pub memory: String,
-    /// Where the page begins on the device.
+    /// Address of the page on the device.
     pub address: u64,
-    /// When it was touched.
+    /// Time at which the page was touched.
     pub time: SimTime,
     /// The block of the older launch that may touch the page and ended last.
     pub block: u32,
-    /// When it had ended, if it ever did.
+    /// Time at which this block ended, if it did.
     pub ended: Option<SimTime>,
     /// Number of pages that the launch touched before this older one was done with them; the first is
     /// described.
@@ -52,14 +52,14 @@ pub struct StreamRace {
     pub memory: String,
     /// Its address on the device.
     pub address: Option<u64>,
-    /// Where, and what either does.
+    /// Position of the conflict, and the access of either command.
     pub conflict: Conflict,
-    /// How often commands of the same names do this to the same memory.
+    /// Number of such conflicts between commands of the same names in the same memory.
     pub count: u64,
 }
 
 impl Found {
-    /// In short: what, where and how often.
+    /// The finding in one line: kind, position and number of occurrences.
     pub fn brief(&self) -> String {
         match self {
             Found::InKernel { launch, finding: Finding { check, first, count, .. } } => {

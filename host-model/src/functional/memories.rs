@@ -1,4 +1,4 @@
-//! The memories of devices without time: where buffers and modules lie in them, and their bytes.
+//! The memories of devices without time: the addresses of buffers and modules in them, and their bytes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,20 +17,20 @@ const GAP: u64 = 512;
 pub struct Memories {
     /// By space of addresses.
     pub memories: BTreeMap<Space, FlatMemory>,
-    /// Per buffer where it lies in its space.
+    /// For each buffer, its address in its space.
     pub addresses: Vec<u64>,
-    /// Per buffer where the allocation begins that it is, or is part of.
+    /// For each buffer, the address of the allocation that it is, or of which it is a part.
     pub(super) homes: Vec<u64>,
     /// Per module where its variables begin on its device.
     pub variables: Vec<VariableBases>,
 }
 
 impl Memories {
-    /// Gives all buffers and modules their places; those that have fixed addresses come first. Bytes that nobody has written are
+    /// Allocates all buffers and modules; those with fixed addresses come first. Bytes that nobody has written have the value
     /// `unwritten`.
     ///
     /// # Errors
-    /// If they are larger than a process can be.
+    /// If they exceed the address space of a process.
     pub fn new(application: &Application, unwritten: u8) -> Result<Self, Fault> {
         let mut memories = BTreeMap::new();
         for (space, room) in rooms(application) {
@@ -52,7 +52,7 @@ impl Memories {
         for (number, (module, bases)) in application.modules.iter().zip(&mut variables).enumerate() {
             let Some(any) = module.kernels.first().filter(|_| !module.fixed().is_empty()) else { continue };
             let space = application.space_of_module(number);
-            // The half of its variables that has no fixed address lies behind everything that has one.
+            // The part of its variables without a fixed address follows everything with one.
             let end = behind.entry(space).or_insert_with(|| application.fixed_end_in(space));
             let mut place = |fixed: Option<u64>, bytes: u64| {
                 fixed.unwrap_or_else(|| {
@@ -101,7 +101,7 @@ impl Memories {
         self.memories.get_mut(&space).ok_or_else(nothing)
     }
 
-    /// Bytes of a space from an address on.
+    /// Bytes of a space, beginning at an address.
     ///
     /// # Errors
     /// As [`Memories::of`].

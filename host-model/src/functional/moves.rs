@@ -1,4 +1,4 @@
-//! Copies, fills and steps of the host without time, and what they touch for the search for races.
+//! Copies, fills and steps of the host without time, and the memory that they touch for the search for races.
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::bus::Direction;
@@ -108,7 +108,7 @@ impl FunctionalHost<'_> {
         note(touches.entry(on_device).or_default(), rows, (address - home) as usize, writes);
     }
 
-    /// Does a step of the host, and looks for its races.
+    /// Executes a step of the host, and looks for its races.
     pub(super) fn host_step(&mut self, step: &HostStep, files: &mut impl Files) -> Result<(), Fault> {
         let Some(&Transfer { file, part, at }) = step.transfer() else { return Ok(()) };
         let place = self.place(part.buffer);
@@ -126,7 +126,7 @@ impl FunctionalHost<'_> {
         Ok(())
     }
 
-    /// Looks for races of the host with commands that it has not waited for.
+    /// Looks for races of the host with commands for which it has not waited.
     fn check_host(&mut self, step: &HostStep, part: Range) {
         let place = self.place(part.buffer);
         let (name, writes) = match step {

@@ -1,9 +1,9 @@
-//! In which order the commands of streams are, whatever runtime sends them: that of CUDA (C Programming Guide, "Streams" and
-//! "Events"), told by vector clocks.
+//! The order of the commands of streams, whatever runtime sends them: that of CUDA (C Programming Guide, "Streams" and
+//! "Events"), tracked by vector clocks.
 //!
-//! A stream is in order. An event takes its order to streams that wait for it, and synchronizing to the host, behind which is
-//! all that the host sends later. The default stream of a device is the legacy one: it waits for all streams of the
-//! device, and they wait for it, but for the non-blocking ones.
+//! A stream is in order. An event orders the streams that wait for it after itself; synchronizing does so for the host, and
+//! so for everything that the host sends later. The default stream of a device is the legacy one: it waits for all streams of
+//! the device, and they wait for it, except for the non-blocking ones.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub(super) struct Epoch {
 /// The order of all commands so far.
 pub(super) struct Order {
     lanes: Vec<OnDevice>,
-    /// By lane what is done before its next command.
+    /// For each lane, the commands that are done before its next command.
     clocks: Vec<Clock>,
     /// Commands that the host knows to be done.
     host: Clock,
@@ -110,7 +110,7 @@ impl Order {
         }
     }
 
-    /// The host waits for what it has sent to a stream.
+    /// The host waits for everything that it has sent to a stream.
     pub(super) fn await_stream(&mut self, device: u32, stream: u32) {
         if let Some(lane) = self.lane(device, stream) {
             join(&mut self.host, &self.clocks[lane.0]);

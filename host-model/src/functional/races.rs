@@ -2,10 +2,10 @@
 //!
 //! Narrow tasks of one step race with each other in the same way, wherever they are sent: no task follows another.
 //!
-//! Steps of the host itself race with commands that it has not waited for.
+//! Steps of the host itself race with commands for which the host has not waited.
 //!
-//! Every command tells what it touches when it is executed. It is compared with those before it that may run beside it;
-//! what all that follows is behind is forgotten.
+//! Every command reports the memory that it touches when it is executed. The command is compared with earlier commands
+//! that may run concurrently; a command that is ordered before everything later is dropped.
 
 use std::collections::BTreeMap;
 
@@ -25,10 +25,10 @@ pub(super) enum MemoryPlace {
 /// Memory that a command touches.
 pub(super) type Touches = BTreeMap<MemoryPlace, Touched>;
 
-/// A command that others may run beside.
+/// A command beside which others may run.
 struct Command {
     epoch: Epoch,
-    /// The task that it belongs to, if its step is not over.
+    /// The task of the command, if its step is not over.
     task: Option<u32>,
     name: Name,
     touches: Touches,
@@ -36,7 +36,7 @@ struct Command {
 
 #[derive(Clone)]
 pub(super) struct Name {
-    /// Its part that is common to several commands, such as the launches of a kernel.
+    /// Part of the name that is common to several commands, such as the launches of a kernel.
     pub(super) title: String,
     pub(super) full: String,
 }
@@ -74,8 +74,8 @@ impl Races {
         Races { order, open: Vec::new(), task: None, host_works }
     }
 
-    /// From here on commands belong to a task of a step, which follows no other task of the step; or to none, since the step is
-    /// over, which all that comes later follows.
+    /// Later commands belong to this task of a step, which is unordered with the other tasks of the step; `None`: the step is
+    /// over, and everything later follows it.
     pub(super) fn begin(&mut self, task: Option<u32>) {
         if std::mem::replace(&mut self.task, task).is_some() && task.is_none() {
             self.open.iter_mut().for_each(|command| command.task = None);
@@ -83,7 +83,8 @@ impl Races {
         }
     }
 
-    /// The races of something that the host does by itself, with commands that it has not waited for. All that it sends later is behind it.
+    /// The races of an action of the host itself with commands for which the host has not waited. Later commands are ordered after the
+    /// action.
     pub(super) fn host(&self, name: Name, touches: &Touches) -> Vec<Race> {
         let mut races = Vec::new();
         for earlier in self.open.iter().filter(|earlier| !self.order.is_known(earlier.epoch)) {

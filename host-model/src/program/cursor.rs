@@ -1,7 +1,8 @@
-//! A place in an application's steps: what repetitions, loops, pipelines, tasks and rounds mean, for every end that does steps.
+//! A cursor over an application's steps, with the meaning of repetitions, loops, pipelines, tasks and rounds, for every executor
+//! of steps.
 //!
-//! A cursor yields elementary steps one after another and takes the answer of a loop's condition. It knows no time and no memory:
-//! the runtimes do what it yields with time, and the functional host without.
+//! A cursor yields elementary steps one after another and takes the answer of a loop's condition. A cursor knows no time and no
+//! memory: the runtimes execute the steps that it yields with time, and the functional host without.
 
 use std::collections::VecDeque;
 use std::slice;
@@ -40,26 +41,26 @@ pub enum Elementary<'a> {
     Wait(EventId, u32),
     /// Holds the host.
     Synchronize(Awaited),
-    /// Gives a buffer's memory on its device back.
+    /// Frees a buffer's memory on its device.
     Free(BufferId),
 }
 
-/// What a cursor yields.
+/// Item that a cursor yields.
 #[derive(Clone, Copy, Debug)]
 pub enum Next<'a> {
-    /// An elementary step is done.
+    /// An elementary step to execute.
     Do(Elementary<'a>),
-    /// Two names exchange what they mean from here on.
+    /// Two names exchange their buffers, for all later steps.
     Swap(BufferId, BufferId),
-    /// A loop looks whether it ends; [`Cursor::looked`] takes the answer before anything else comes.
+    /// The condition of a loop is to be checked; [`Cursor::looked`] takes the answer before the next item.
     Inspect(&'a Condition),
     /// A pipeline, tasks or rounds of a co-run begin. Their steps come one after another unless [`Cursor::pass_by`] is called now.
     Group(&'a Step),
 }
 
-/// How often steps are done.
+/// Number of executions of steps.
 enum Times<'a> {
-    /// This number of times more.
+    /// Number of executions left.
     Left(u32),
     /// Until a condition is fulfilled; the limit of rounds, and the rounds so far.
     Until(&'a Condition, u32, u32),
@@ -67,14 +68,14 @@ enum Times<'a> {
     Round(&'a Member),
 }
 
-/// Steps that are being done.
+/// Steps under execution.
 struct Frame<'a> {
     steps: &'a [Step],
     at: usize,
     times: Times<'a>,
 }
 
-/// A place in steps, which yields what is done next.
+/// A cursor over steps, which yields the next step.
 pub struct Cursor<'a> {
     frames: Vec<Frame<'a>>,
     /// Parts that come before the next step, each with the number of its task.
@@ -85,13 +86,13 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A place before the first of some steps.
+    /// A cursor before the first of these steps.
     pub fn new(steps: &'a [Step]) -> Self {
         let first = Frame { steps, at: 0, times: Times::Left(1) };
         Cursor { frames: vec![first], parts: VecDeque::new(), group: None, task: None }
     }
 
-    /// The number of the task, within its step, that the part yielded last belongs to.
+    /// The number, within its step, of the task of the part yielded last.
     pub fn task(&self) -> Option<u32> {
         self.task
     }
@@ -101,10 +102,10 @@ impl<'a> Cursor<'a> {
         self.group = None;
     }
 
-    /// The look has shown whether the loop ends.
+    /// Takes the result of a check of the condition: whether the loop ends.
     ///
     /// # Errors
-    /// If it has reached its limit.
+    /// If the loop has reached its limit.
     pub fn looked(&mut self, fulfilled: bool) -> Result<(), Fault> {
         if let Some(Frame { at, times: Times::Until(condition, most, rounds), .. }) = self.frames.last_mut() {
             (*at, *rounds) = (0, *rounds + 1);

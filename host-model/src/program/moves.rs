@@ -12,14 +12,14 @@ use super::BufferId;
 pub struct Range {
     /// The buffer.
     pub buffer: BufferId,
-    /// Where it begins, in bytes from the buffer's beginning.
+    /// Offset of the part, in bytes from the buffer's beginning.
     pub offset: u64,
-    /// Its size.
+    /// Size of the part in bytes.
     pub bytes: u64,
 }
 
 impl Range {
-    /// Its bytes, counted from the buffer's beginning.
+    /// Byte range of the part, counted from the buffer's beginning.
     pub fn bytes_of(&self) -> std::ops::Range<usize> {
         self.offset as usize..(self.offset + self.bytes) as usize
     }
@@ -30,13 +30,13 @@ impl Range {
 pub struct Rows {
     /// The buffer.
     pub buffer: BufferId,
-    /// Where the first begins, in bytes from the buffer's beginning.
+    /// Offset of the first row, in bytes from the buffer's beginning.
     pub offset: u64,
     /// Bytes of a row.
     pub bytes: u64,
-    /// How many there are.
+    /// Number of rows.
     pub rows: u64,
-    /// Bytes from the beginning of one to that of the next.
+    /// Bytes from the beginning of one row to that of the next.
     pub pitch: u64,
 }
 
@@ -74,7 +74,7 @@ pub enum Moved {
         direction: Direction,
         /// The rows on the host.
         host: Rows,
-        /// The rows on the device, as many and as long.
+        /// The rows on the device, equal in number and length.
         device: Rows,
     },
     /// Fills rows on a device with a value.
@@ -86,9 +86,9 @@ pub enum Moved {
     },
     /// Copies rows within a device.
     Within {
-        /// Their origin.
+        /// Origin of the rows.
         from: Rows,
-        /// Their destination, as many and as long. It does not overlap the origin.
+        /// Destination of the rows, equal in number and length, which does not overlap the origin.
         to: Rows,
     },
 }
@@ -103,7 +103,7 @@ impl Moved {
         }
     }
 
-    /// The buffers that it names.
+    /// The buffers that the work names.
     pub fn buffers(&self) -> impl Iterator<Item = BufferId> + use<> {
         let other = match self {
             Moved::Within { from, .. } => Some(from.buffer),
@@ -112,7 +112,7 @@ impl Moved {
         other.into_iter().chain([self.rows().buffer])
     }
 
-    /// The same with other names of its buffers.
+    /// The work with its buffers renamed.
     pub fn renamed(&self, name: impl Fn(BufferId) -> BufferId) -> Moved {
         let rows = |rows: &Rows| Rows { buffer: name(rows.buffer), ..*rows };
         match self {
@@ -132,7 +132,7 @@ pub struct Transfer {
     pub file: FileIndex,
     /// The part.
     pub part: Range,
-    /// Where its bytes begin in the file.
+    /// Offset in the file.
     pub at: u64,
 }
 
@@ -141,21 +141,21 @@ pub struct Transfer {
 pub struct Computed {
     /// The values.
     pub values: Bytes,
-    /// How fast it makes them.
+    /// Speed at which the CPU computes the values.
     pub pace: Pace,
 }
 
 /// Time that computed values take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// By their bytes.
+    /// Time by number of bytes.
     Rate(BytesPerSecond),
-    /// All of them together.
+    /// Time of all values together.
     Whole(SimTime),
 }
 
 impl Computed {
-    /// When the next values are ready, `bytes` behind the first `offset` ones, on a core that has them made one after another.
+    /// Time at which the next `bytes` bytes, at `offset`, are ready, on a core that computes values one after another.
     pub(crate) fn ready(&self, core: &mut Wire, now: SimTime, offset: u64, bytes: u64) -> SimTime {
         match self.pace {
             Pace::Rate(rate) => core.pass(now, bytes, rate),
@@ -174,7 +174,7 @@ impl Computed {
 /// A step that the host does by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostStep {
-    /// Fills a part of a buffer from a file, or with what it computes in its place.
+    /// Fills a part of a buffer from a file, or with computed contents instead of the file.
     Read(Transfer),
     /// Writes a part of a buffer to a file.
     Write(Transfer),
@@ -191,7 +191,7 @@ impl HostStep {
         }
     }
 
-    /// The same with another transfer in its place.
+    /// The step with its transfer replaced.
     pub fn changed(&self, change: impl FnOnce(Transfer) -> Transfer) -> HostStep {
         match *self {
             HostStep::Read(transfer) => HostStep::Read(change(transfer)),

@@ -8,8 +8,8 @@ use counterpoint_ptx::VariableBases;
 
 use super::{Application, LaunchStep};
 
-/// A space of addresses on a device. Programs that run together have one each where they fix the same addresses: what a program calls address
-/// `a` lies at `a + shift` on the device.
+/// An address space on a device. Programs that run together and fix the same addresses have one address space each: address `a` of a
+/// program is `a + shift` on the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Space {
     /// The device.
@@ -27,15 +27,15 @@ pub struct Shifts {
     pub modules: Vec<u64>,
 }
 
-/// Where a buffer lies on its device.
+/// Location of a buffer on its device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum BufferPlace {
-    /// Behind all that has a fixed address.
+    /// Behind everything with a fixed address.
     #[default]
     Anywhere,
     /// At this address.
     At(u64),
-    /// Where a module has its variable.
+    /// The address of a variable of a module.
     Variable(Variable),
 }
 
@@ -44,25 +44,25 @@ pub enum BufferPlace {
 pub struct Variable {
     /// The module.
     pub module: Arc<str>,
-    /// Whether the variable lies in constant memory, and not in global memory.
+    /// Whether the variable is in constant memory, and not in global memory.
     pub constant: bool,
     /// Offset of the variable in its module's bytes.
     pub offset: u64,
 }
 
 impl Variable {
-    /// Its address, where the variables of its module begin at these.
+    /// Address of the variable, given the addresses at which the variables of its module begin.
     pub fn address(&self, bases: VariableBases) -> u64 {
         self.base(bases) + self.offset
     }
 
-    /// The address of the allocation that it is part of.
+    /// Address of the allocation that contains the variable.
     pub fn base(&self, bases: VariableBases) -> u64 {
         if self.constant { bases.constants } else { bases.globals }
     }
 }
 
-/// Something with a fixed address.
+/// An allocation with a fixed address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fixed {
     /// Its name in messages.
@@ -140,7 +140,7 @@ impl Application {
         self.devices().into_iter().any(|device| self.fixed_end(device) > 0)
     }
 
-    /// The variable that a buffer stands for, with the position of its module.
+    /// The module variable that a buffer names, with the position of its module.
     pub fn variable_of(&self, buffer: usize) -> Option<(&Variable, usize)> {
         let BufferPlace::Variable(variable) = &self.buffers[buffer].place else { return None };
         let device = self.buffers[buffer].device;

@@ -1,7 +1,7 @@
 //! Applications that run together, each on a stream of its own and repeated while another one has not completed its first round.
 //!
 //! The host keeps two commands of each under way, so that a device that ends one has the next. When a member has completed its
-//! first round its results are copied out; later rounds keep the device as busy, and nobody looks at what they compute. A member
+//! first round its results are copied out; later rounds keep the device equally busy, and their results are not used. A member
 //! sends nothing more when all others have completed a round, or behind its first one where nothing is to be repeated.
 
 use std::collections::VecDeque;
@@ -27,9 +27,9 @@ struct Side<'a> {
     span: SpanId,
     /// Its commands under way, oldest first.
     sent: VecDeque<CommandId>,
-    /// A copy that brings what a loop looks at.
+    /// A copy that brings the value that a loop checks, and the condition.
     looks: Option<(CommandId, &'a Condition)>,
-    /// The thread that does a step of its host, which what is behind waits for.
+    /// The thread that executes a step of the member's host; later steps wait for it.
     step: Option<usize>,
     /// Whether the member's host waits for all commands sent.
     waits: bool,
@@ -39,7 +39,7 @@ struct Side<'a> {
     commands: u32,
     /// The last command of its first round.
     first: Option<CommandId>,
-    /// Swaps of later rounds, undone at the end: names mean what they did behind the first round.
+    /// Swaps of later rounds, undone at the end: names then refer to their buffers after the first round.
     swapped: Vec<(BufferId, BufferId)>,
     /// Whether the first round of the member has ended.
     completed: bool,
@@ -111,7 +111,7 @@ impl Side<'_> {
                 driver.free(name)?;
                 None
             }
-            // Its commands are in the order of its file: nothing else holds them.
+            // The commands of a member are in the order of its file: nothing else orders them.
             Some(Next::Do(Elementary::Record(..) | Elementary::Wait(..)) | Next::Group(_)) => None,
             Some(Next::Inspect(condition)) => {
                 let part = condition.part();

@@ -1,4 +1,4 @@
-//! Runtimes: the order in which the host does what the application asks for.
+//! Runtimes: the order in which the host executes the steps of the application.
 //!
 //! A runtime is one file with its parameters and one line in the list.
 
@@ -48,16 +48,17 @@ pub trait Runtime {
         true
     }
 
-    /// Remark on an application that has nothing of what this runtime is for.
+    /// Remark on an application without any step for which this runtime is meant.
     fn remark(&self, _application: &Application) -> Option<String> {
         None
     }
 
-    /// Does everything from prelude to postlude, as parts of the span `run`, and returns when it is done.
+    /// Executes everything from prelude to postlude, as parts of the span `run`, and returns when it is done.
     async fn run(&self, driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault>;
 }
 
-/// Remark of a runtime on an application in which no step is one of those that it is for: `what` it has none of.
+/// Remark of a runtime on an application without a step for which the runtime is meant, as `is_for` tells; `what` names these
+/// steps.
 pub fn as_serial(application: &Application, what: &str, is_for: impl Fn(&Step) -> bool) -> Option<String> {
     if application.steps.iter().any(|step| step.any(&is_for)) {
         return None;
@@ -67,10 +68,10 @@ pub fn as_serial(application: &Application, what: &str, is_for: impl Fn(&Step) -
     Some(format!("`{}` has no {what}: all of it is done as under `serial`{streams}", application.name))
 }
 
-/// Does the steps of the host before the first copy, one after another, as the part `prelude` of the span `run`.
+/// Executes the steps of the host before the first copy, one after another, as the part `prelude` of the span `run`.
 ///
 /// # Errors
-/// If storage or memory answers what was not asked for.
+/// If storage or memory answers no request.
 pub async fn prelude(driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> {
     let prelude = driver.begin(Some(run), Level::Phases, "prelude");
     for step in &driver.application().prelude {
@@ -80,7 +81,7 @@ pub async fn prelude(driver: &mut Driver<'_>, run: SpanId) -> Result<(), Fault> 
     Ok(())
 }
 
-/// Does the steps of the host behind the last copy, one after another, as the part `postlude` of the span `run`.
+/// Executes the steps of the host behind the last copy, one after another, as the part `postlude` of the span `run`.
 ///
 /// # Errors
 /// As [`prelude`].

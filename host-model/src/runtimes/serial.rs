@@ -1,7 +1,7 @@
 //! Nothing overlaps: prelude, copies in, kernels in order, copies out, postlude.
 //!
-//! Streams that an application names are one stream here, and the host waits for every copy. Launches are sent one behind
-//! the other, and the device keeps their order.
+//! All streams of an application are one stream here, and the host waits for every copy. Launches are sent one after
+//! another, and the device keeps their order.
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
@@ -36,7 +36,7 @@ impl Runtime for Serial {
     }
 }
 
-/// Everything from prelude to postlude, a phase after another; the steps are sent by what is made for the span of theirs.
+/// Executes everything from prelude to postlude, phase by phase; `sender` makes the sender of the steps for their span.
 pub async fn phases<S: Walks>(
     driver: &mut Driver<'_>,
     run: SpanId,

@@ -34,7 +34,7 @@ pub struct Sender {
     one_stream: bool,
     /// Applications that run together are repeated.
     pub(super) repeats: bool,
-    /// Span that the commands are part of.
+    /// Parent span of the commands.
     parent: Option<SpanId>,
     devices: BTreeMap<u32, Device>,
     /// By event the command that recorded it last.
@@ -93,7 +93,7 @@ impl Sender {
         }
     }
 
-    /// The stream in which a command goes that names `stream`, behind what the default stream has it wait for.
+    /// The stream of a command that names `stream`, after the waits that the default stream requires.
     async fn enter(&mut self, driver: &mut Driver<'_>, device: u32, stream: u32) -> u32 {
         if self.one_stream {
             return DEFAULT_STREAM;
@@ -175,7 +175,7 @@ impl Sender {
     }
 }
 
-/// The host blocks only where a step says so.
+/// The host blocks only where a step requires it.
 #[async_trait(?Send)]
 impl Sends for Sender {
     async fn send(&mut self, driver: &mut Driver<'_>, step: Elementary<'_>) -> Result<(), Fault> {

@@ -1,10 +1,10 @@
-//! Streams as a CUDA program uses them: the host sends everything and goes on.
+//! Streams as in a CUDA program: the host sends commands without waiting for them.
 //!
 //! Copies and kernels of different streams overlap as far as the device allows, and events hold streams
-//! there; the host blocks only where the application synchronises or a loop looks at the device. Commands
-//! that name no stream are on the default stream of its device, copies in and copies out too. That is the
-//! legacy one (CUDA C Programming Guide, "Default Stream"): it waits for all streams of the device, and they
-//! wait for it, but for those that the application calls non-blocking. Input files are read before, output files are written when all is done.
+//! there; the host blocks only where the application synchronises or a loop checks a value on the device. Commands
+//! that name no stream are on the default stream of its device, copies in and copies out too. The default stream is the legacy one (CUDA C
+//! Programming Guide, "Default Stream"): it waits for all streams of the device, and they wait for it, except for those that the
+//! application declares non-blocking. Input files are read before all commands, and output files are written after them.
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;

@@ -1,5 +1,5 @@
-//! The order of an application's steps for any sender: that of a [`Cursor`], but for the groups of steps that a runtime does in its
-//! own way.
+//! The order of an application's steps for any sender: that of a [`Cursor`], except for the groups of steps that a runtime executes
+//! in its own way.
 
 use async_trait::async_trait;
 use counterpoint_framework::kernel::Fault;
@@ -7,34 +7,35 @@ use counterpoint_framework::kernel::Fault;
 use crate::driver::Driver;
 use crate::program::{Condition, Cursor, Elementary, Next, Step};
 
-/// Does elementary steps.
+/// Executes elementary steps.
 #[async_trait(?Send)]
 pub trait Sends {
-    /// Does a step.
+    /// Executes a step.
     async fn send(&mut self, driver: &mut Driver<'_>, step: Elementary<'_>) -> Result<(), Fault>;
 
-    /// Looks whether a loop is to end, behind all that was sent before.
+    /// Checks whether a loop is to end, after everything sent before.
     async fn inspect(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault>;
 }
 
-/// Does the steps of an application. A runtime says what it does in its own way, and who does the rest.
+/// Executes the steps of an application. A runtime defines the groups that it executes in its own way, and the sender of the
+/// other steps.
 #[async_trait(?Send)]
 pub trait Walks {
     /// Sender of elementary steps.
     fn sends(&mut self) -> &mut dyn Sends;
 
-    /// Does a pipeline, tasks or rounds of a co-run in a way of the runtime's own. False if it has none: the steps of the group are then
-    /// done one after another.
+    /// Executes a pipeline, tasks or rounds of a co-run in the runtime's own way. False if it has none: the steps of the group are then
+    /// executed one after another.
     async fn group(&mut self, _driver: &mut Driver<'_>, _group: &Step) -> Result<bool, Fault> {
         Ok(false)
     }
 
-    /// All steps have been done: ends what was begun for them.
+    /// All steps have been executed: ends the work begun for them.
     async fn finish(&mut self, _driver: &mut Driver<'_>) -> Result<(), Fault> {
         Ok(())
     }
 
-    /// Does steps in their order.
+    /// Executes steps in order.
     async fn walk(&mut self, driver: &mut Driver<'_>, steps: &[Step]) -> Result<(), Fault> {
         let mut cursor = Cursor::new(steps);
         while let Some(next) = cursor.next() {

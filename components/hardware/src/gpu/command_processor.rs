@@ -1,7 +1,7 @@
 //! The command processor: the device's end of the bus.
 //!
-//! Commands of one stream are done one after another, streams are independent. Copies go to the copy engine, launches
-//! to the CTA scheduler; what the copy engine and the host say to each other passes through.
+//! Commands of one stream are executed one after another, streams are independent. Copies go to the copy engine, launches to the CTA
+//! scheduler; messages between the copy engine and the host pass through.
 //!
 //! Commands wait in hardware queues, those of a stream in the queue of its number, modulo the queues. A queue is strictly
 //! first come, first served: its head is begun when the commands before it *on its own stream* are done, and until then
@@ -99,7 +99,7 @@ pub struct CommandProcessor {
     aside: BTreeMap<CommandId, u32>,
     /// The events that have not been recorded.
     unrecorded: BTreeSet<CommandId>,
-    /// The commands that launched kernels, and what these wait for.
+    /// The commands that launched kernels, and the precedence of each kernel.
     launched: BTreeMap<LaunchId, (CommandId, Precedence)>,
     /// Gated launches that the authority over pages does not know yet.
     unknown: BTreeMap<LaunchId, Arc<Launch>>,
@@ -259,7 +259,7 @@ impl CommandProcessor {
         self.done_as(id, BusMessage::Done(id), stats)
     }
 
-    /// The same, in the words in which the host gets to know.
+    /// Like `done`, with the answer that the host receives.
     fn done_as(
         &mut self,
         id: CommandId,
@@ -276,7 +276,7 @@ impl CommandProcessor {
         self.advance(stats)
     }
 
-    /// A launch is done, with counts if they were asked for.
+    /// A launch is done, with counts if they were requested.
     fn launch_done(
         &mut self,
         launch: LaunchId,
@@ -351,7 +351,7 @@ impl Component for CommandProcessor {
         io: &mut CommandProcessorPorts,
         sim: &Context<CommandProcessorStats>,
     ) -> Result<(), Fault> {
-        // The device is what this is a part of.
+        // The device is the parent of this component in the path.
         self.path = sim.path().rsplit_once('.').map_or("", |(device, _)| device).to_owned();
         self.has_authority = io.pages.is_some();
         loop {

@@ -13,7 +13,7 @@ use super::cta_scheduler::occupancy::blocks;
 use super::cta_scheduler::running::{capacity, least};
 use super::sm::params::SmParams;
 
-/// The SMs of a GPU, and how they allot what they have to blocks.
+/// The SMs of a GPU, and the allotment of their resources to blocks.
 #[derive(Debug)]
 pub struct Room {
     gpu: String,
@@ -58,7 +58,7 @@ impl Room {
         Description { memory, capacity, sm, path }
     }
 
-    /// Why the SMs cannot execute a kernel, if they cannot: they may lack units for products of matrices.
+    /// Reason for which the SMs cannot execute a kernel, if they cannot: they may lack units for matrix products.
     pub fn lacks_unit(&self, kernel: &Kernel) -> Option<String> {
         let product = kernel.instructions().iter().find(|it| it.unit == Unit::Tensor)?;
         let place = kernel.quote(product.line);
@@ -73,7 +73,7 @@ impl Room {
         self.sms.iter().map(|sm| u64::from(blocks(sm, &demand))).sum()
     }
 
-    /// Why a block fits on no SM, if it does not: by its threads, registers of a thread and bytes of shared memory.
+    /// Reason for which a block fits on no SM, if it does not: by its threads, registers of a thread and bytes of shared memory.
     pub fn lacks(&self, threads: u32, registers: u32, shared: u32) -> Option<String> {
         let demand = self.occupancy.allotted(threads, registers, shared);
         let largest = self.sms.iter().max_by_key(|sm| (sm.shared, sm.registers, sm.threads))?;

@@ -1,7 +1,7 @@
-//! The way back of replies through crossbars and networks that follow each other.
+//! Return path of replies through crossbars and networks in sequence.
 //!
-//! Each multiplies the client of a request by the number of its own clients and adds the one that asked. A reply is divided by that
-//! number, and the remainder is the client that it goes to.
+//! Each crossbar or network multiplies the client number of a request by the number of its own clients and adds the client that
+//! sent the request. The client number of a reply is divided by that number; the remainder is the client that receives the reply.
 
 use std::cell::Cell;
 
@@ -11,7 +11,7 @@ use counterpoint_protocols::memory::{MemReply, MemRequest};
 /// The clients of a crossbar or network.
 pub(super) struct Clients {
     count: u32,
-    /// The largest client of a request that has come from a network before.
+    /// The largest client number of a request from a network in front.
     largest: Cell<u32>,
     too_many: Cell<bool>,
 }
@@ -22,7 +22,7 @@ impl Clients {
         Clients { count: count as u32, largest: Cell::new(0), too_many: Cell::new(false) }
     }
 
-    /// Notes in a request the client that asked.
+    /// Adds the requesting client to a request.
     #[inline]
     pub(super) fn add(&self, request: &mut MemRequest, client: u32) {
         self.largest.set(self.largest.get().max(request.client));
@@ -31,7 +31,7 @@ impl Clients {
         request.client = own.unwrap_or(client);
     }
 
-    /// Fails if a request has come through more clients than a number can name.
+    /// Fails if the clients on the path of a request exceed the range of client numbers.
     ///
     /// # Errors
     /// A sentence about their number.
@@ -42,14 +42,14 @@ impl Clients {
         }
     }
 
-    /// The client that a reply goes to; a number beyond the clients if no request has named it.
+    /// The client that receives a reply; a number beyond the clients if no request has named it.
     #[inline]
     pub(super) fn of(&self, reply: &MemReply) -> u32 {
         let is_known = reply.client / self.count <= self.largest.get();
         if is_known { reply.client % self.count } else { reply.client }
     }
 
-    /// Gives a reply the client of the network before.
+    /// Replaces the client of a reply by that of the network in front.
     #[inline]
     pub(super) fn remove(&self, reply: &mut MemReply) {
         reply.client /= self.count;

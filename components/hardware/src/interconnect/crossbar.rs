@@ -1,6 +1,6 @@
 //! A crossbar between the clients of memory and its servers: a network for requests and one for replies.
 //!
-//! Crossbars can follow each other (`clients.rs` has the way back).
+//! Crossbars can follow each other (`clients.rs` describes the return path).
 
 use counterpoint_framework::kernel::{Fault, Source, Watch, Words};
 use counterpoint_framework::model::{Component, Context, Invalid, Params, PartStats, Ports, Stats};

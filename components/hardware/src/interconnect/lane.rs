@@ -72,7 +72,7 @@ pub(super) struct LaneStats {
 struct Source {
     /// The step from which on it can pass another message.
     free: u64,
-    /// The step in which the next packet came to the head.
+    /// The step in which the next packet reached the head.
     head: u64,
     /// Packets of the message at its head that have not passed.
     rest: Cut,
@@ -131,8 +131,8 @@ impl<W: Words> Lane<W> {
     }
 
     /// Passes what can pass in this cycle. `watch` knows which inputs have something; `route` gives a message's output,
-    /// `arrive` learns its input as it passes. The result is the next cycle in which something may be to do, if nothing
-    /// comes to the inputs that are watched.
+    /// `arrive` learns its input as it passes. The result is the next cycle in which a packet may pass, if no message
+    /// arrives at the watched inputs.
     ///
     /// # Errors
     /// The output of a message, if it does not exist.
@@ -151,7 +151,7 @@ impl<W: Words> Lane<W> {
             if vacated {
                 self.vacate(step);
             }
-            // A message that comes in a cycle is there from its first step on.
+            // A message that arrives in a cycle is present from the first step of the cycle.
             if vacated || step == steps.start {
                 watch.set(&self.vacant);
                 for index in watch.arrived(sim) {
@@ -179,7 +179,7 @@ impl<W: Words> Lane<W> {
                         stats.conflicts.add(cycle - source.head / self.speedup);
                     }
                     if !is_last {
-                        // It wants the output again when both are free, which is in the same step.
+                        // The source requests the output again when both are free, which is in the same step.
                         source.head = source.free;
                         continue;
                     }
@@ -229,7 +229,7 @@ impl<W: Words> Lane<W> {
         }
     }
 
-    /// A message has come to the head of a vacant input.
+    /// A message has reached the head of a vacant input.
     #[inline(always)]
     fn inspect<M: Message + Packets>(
         &mut self,

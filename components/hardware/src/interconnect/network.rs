@@ -1,12 +1,12 @@
 //! A network of routers between the clients of memory and its servers, in a topology of choice.
 //!
 //! Requests and replies have a network each, so that neither can block the other. `fabric/` describes
-//! the routers, [`Topology`] what a topology brings.
+//! the routers, [`Topology`] the parts of a topology.
 //!
-//! Without load a message that has come in cycle t goes out in cycle t + (h + 1) · `router` + h · `link` + f − 1, where h is the number
-//! of links between routers on its way and f the number of its flits.
+//! Without load a message that arrives in cycle t leaves in cycle t + (h + 1) · `router` + h · `link` + f − 1, where h is the number
+//! of links between routers on its route and f the number of its flits.
 //!
-//! Networks and crossbars can follow each other (`clients.rs` has the way back).
+//! Networks and crossbars can follow each other (`clients.rs` describes the return path).
 
 use counterpoint_framework::kernel::{Fault, Inputs, Message, Out, Socket, Source, Watch};
 use counterpoint_framework::model::{
@@ -211,7 +211,7 @@ struct Direction<M> {
     free: Vec<usize>,
 }
 
-/// The outputs of a direction, and what it has on its way.
+/// The outputs of a direction, and its messages on their way.
 struct Outputs<'a, M: Message, B: Message> {
     sockets: &'a mut [Socket<M, B>],
     messages: &'a mut [Option<(u64, M)>],

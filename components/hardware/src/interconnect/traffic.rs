@@ -1,8 +1,8 @@
-//! Traffic of a pattern at an offered load, and what becomes of it in a network: the generator and its sinks.
+//! Synthetic traffic of a pattern at an offered load, and its measurement: the generator and its sinks.
 //!
 //! Each source makes messages at random, one in a cycle at most (a Bernoulli process), and keeps them in a queue without limit until
-//! the network takes them. Sinks take everything at once and answer nothing. Messages count that are made, or taken, in
-//! the measured cycles; what is made before and after is the traffic around them.
+//! the network takes them. Sinks take everything at once and answer nothing. Messages count that are made, or taken, in the measured
+//! cycles; messages made before and after only load the network.
 //!
 //! A message is a store of `flits` sectors, for networks with packets of `{ flit: 32 B, header: 0 B, packet: 128 B }`, and its line is that of
 //! the destination in a map with an interleave of 128 B.

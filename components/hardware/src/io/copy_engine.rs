@@ -3,11 +3,11 @@
 //!
 //! Copies are made one after another, or one each way at a time where there are two engines; pages of copies that go page by
 //! page may be under way beside each other. Each is made in chunks, several of them in flight. A chunk to the device is read from the
-//! host and written line by line; the copy is done when every line is acknowledged. A chunk to the host is read line
-//! by line and written to the host; the copy is done when the host has acknowledged every chunk.
+//! host and written line by line; the copy is done when every line is acknowledged. A chunk to the host is read line by line and
+//! written to the host; the copy is done when the host has acknowledged every chunk.
 //!
-//! Bytes that stay on the device go with copies to it: a chunk of a copy within the device is read line by line, and written line by
-//! line when it is there; a chunk of a fill is written at once. A chunk never reaches beyond its row.
+//! Copies within the device and fills use the engine of copies to the device: a chunk of a copy within the device is read line by
+//! line, and written line by line when it has arrived; a chunk of a fill is written at once. A chunk never extends beyond its row.
 
 use std::collections::VecDeque;
 
@@ -117,7 +117,7 @@ struct Chunk {
     copy: u64,
     /// The device address of its lines under way.
     device: u64,
-    /// The destination of lines that are read; nothing for lines that are written.
+    /// The destination of lines that are read; `None` for lines that are written.
     then: Option<Destination>,
     /// On whose behalf its accesses are.
     label: Label,
@@ -128,7 +128,7 @@ struct Chunk {
     span: Option<SpanId>,
 }
 
-/// Where bytes go that have been read from the device.
+/// Destination of bytes that have been read from the device.
 #[derive(Clone, Copy)]
 enum Destination {
     Host(u64),
@@ -242,7 +242,7 @@ impl CopyEngine {
     fn begin(&mut self, sim: &Context<CopyEngineStats>) -> Result<(), Fault> {
         for index in 0..self.engines.len() {
             self.begin_copies(index, sim)?;
-            // The next copy begins in the cycle in which one ends: no message would come to begin it later.
+            // The next copy begins in the cycle in which one ends: no later message would begin it.
             while self.finish_copies(index, sim) && !self.engines[index].queue.is_empty() {
                 self.begin_copies(index, sim)?;
             }
@@ -428,7 +428,7 @@ fn find(chunks: &mut [Option<Chunk>], tag: Tag) -> Result<&mut Chunk, Fault> {
     chunk.ok_or_else(|| Fault::new(format!("an answer to chunk {}, which is not under way", tag.0)))
 }
 
-/// Has a chunk's bytes written to the device, from an address on.
+/// Queues the writes of a chunk's bytes to the device, beginning at an address.
 fn write(chunk: &mut Chunk, tag: Tag, device: u64, data: &[u8], to_memory: &mut VecDeque<MemRequest>) {
     chunk.device = device;
     for (line, mask) in lines(device, data.len() as u64) {
@@ -443,7 +443,7 @@ fn write(chunk: &mut Chunk, tag: Tag, device: u64, data: &[u8], to_memory: &mut 
     }
 }
 
-/// The lines that a range touches, with the bytes of each that lie in it.
+/// The lines that a range touches, with the bytes of each that are in the range.
 fn lines(start: u64, bytes: u64) -> impl Iterator<Item = (u64, ByteMask)> + Clone {
     let end = start + bytes;
     (line_of(start)..end).step_by(LINE_BYTES as usize).map(move |line| {

@@ -94,7 +94,7 @@ impl PcieLink {
         data + packets * self.params.header.get()
     }
 
-    /// How much later than others a message arrives.
+    /// Additional latency of a message.
     fn lateness(&self, message: &BusMessage, sim: &Context<PcieStats>) -> SimTime {
         let most = self.params.reordering.as_ps();
         if most == 0 || !matches!(message, BusMessage::Values { .. }) {
@@ -111,7 +111,7 @@ impl PcieLink {
         stats: Direction<'_>,
     ) {
         let mut wire = Wire::default();
-        // When the last of the answers to reads arrives that have been sent.
+        // Arrival time of the last answer to a read that has been sent.
         let mut last = SimTime::ZERO;
         loop {
             let permit = to.reserve().await;

@@ -1,9 +1,10 @@
-//! The unit of an L2 slice that executes atomics: how long the lanes of a request take, by what they have in common. It knows times
-//! and no values.
+//! The unit of an L2 slice that executes atomics: the time of a request, by the conflicts of its lanes. The unit knows times and no
+//! values.
 //!
 //! Lanes on different words of a line are changed several in a cycle. Lanes on one word take turns: the next one begins when the
-//! word has been written, which takes `same_word` cycles. So a request goes in passes, each with one lane of every word that has one
-//! left. Requests go one after another; one whose words are still being written waits for them, and those of other words do not.
+//! word has been written, which takes `same_word` cycles. So a request takes passes, each with one lane of every word that has lanes
+//! left. Requests are served one after another; a request whose words are still being written waits for them, and a request for
+//! other words does not.
 
 use std::collections::VecDeque;
 
@@ -42,14 +43,14 @@ pub struct AtomicUnit {
     queue: usize,
     /// The next request begins then.
     free: u64,
-    /// When the requests leave that are in the unit or in front of it, in order.
+    /// Cycles in which the requests in the unit or in front of it leave, in order.
     ends: VecDeque<u64>,
     /// Words that may still be written.
     busy: Vec<Busy>,
 }
 
 impl AtomicUnit {
-    /// A unit with nothing to do; none where atomics take as long as reads.
+    /// An idle unit; `None` if atomics take the time of reads.
     pub fn new(params: &AtomicParams) -> Option<Self> {
         let AtomicParams { lanes, same_word, queue } = *params;
         let queue = queue as usize;
@@ -58,7 +59,7 @@ impl AtomicUnit {
         (lanes > 0).then(unit)
     }
 
-    /// When the unit has room for another request, if it has none in this cycle.
+    /// Cycle in which the unit can take another request, if it is full in this cycle.
     pub fn full_until(&mut self, cycle: u64) -> Option<u64> {
         while self.ends.front().is_some_and(|end| *end <= cycle) {
             self.ends.pop_front();
@@ -67,11 +68,11 @@ impl AtomicUnit {
         self.ends.get(beyond).copied()
     }
 
-    /// Takes a request for a line that comes in this cycle; gives the cycle in which its last lane is through.
+    /// Takes a request for a line that arrives in this cycle; returns the cycle in which its last lane is done.
     pub fn take(&mut self, line: u64, lanes: &[AtomicLane], cycle: u64) -> u64 {
         let begin = self.free.max(cycle);
         self.busy.retain(|word| word.free > begin);
-        // The words by their place in the line, and how many lanes each has.
+        // The words by their position in the line, and the number of lanes of each.
         let (mut counts, mut words) = ([0_u8; LINE_BYTES as usize], [0_u8; 32]);
         let (mut distinct, mut most) = (0, 0);
         for lane in lanes {

@@ -1,7 +1,8 @@
-//! Statistics of memory by the label of its requests: of each launch, of what belongs to none, and of each stream.
+//! Statistics of memory by the label of its requests: for each launch, for requests that belong to none, and for each
+//! stream.
 //!
-//! Only the sets of the labels are counted in. The totals of the component and of each stream are the sums of
-//! its sets when the run is over, so that launches and others add up to all that there is.
+//! Requests count only in the set of their label. The totals of the component and of each stream are the sums of these
+//! sets when the run is over, so that launches and others add up to the total.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ pub(super) struct ByLabel<S> {
     /// The launches that have rows, and the path of the component.
     site: OnceCell<(Arc<LaunchRows>, String)>,
     sets: Keyed<Rows, S>,
-    /// The label that was counted last: most come many times in a row.
+    /// The label that was counted last: most labels occur many times in a row.
     last: RefCell<Option<(Label, Rc<S>)>>,
 }
 

@@ -1,8 +1,9 @@
 //! A cache of any level: between SMs and the network (an L1.5), beside an L2 slice, or between a slice and its DRAM (an L3).
 //!
-//! A private cache shares memory with others that it does not see, such as those of other clusters of SMs. Its clean lines then
-//! answer only requests that may see them: a request names the instant from which on values must be known, which is that of its
-//! launch, of the last acquire, or its own if it passes the L1 by. Such a cache has to write through or around.
+//! A private cache shares memory with caches that it does not observe, such as those of other clusters of SMs. Its clean lines
+//! then answer only requests that may see them: a request names the earliest instant at which its values may have been read
+//! from memory, which is that of its launch, of the last acquire, or its own if it bypasses the L1. A private cache has to
+//! write through or around.
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Component, Context, Invalid, Params, Slot};

@@ -1,4 +1,4 @@
-//! Statistics of caches: what they count, and under which names.
+//! Statistics of caches: their counters and names.
 
 use counterpoint_framework::model::{Counter, Ratio, Stats};
 
@@ -87,7 +87,7 @@ macro_rules! counts {
     };
 }
 
-/// What a cache counts.
+/// Counters of a cache.
 #[derive(Clone, Copy)]
 pub(super) enum Count {
     Accesses,

@@ -1,7 +1,7 @@
 //! One slice of the L2 cache: write-back, write-allocate with or without fetching, atomics executed here.
 //!
-//! A line bears the tag of the request that wrote to it last. A rule ([`LineRule`]) says which tags keep a line longer than others,
-//! and which lines are written back and dropped, one a cycle beside the requests.
+//! A line carries the tag of the request that wrote it last. A rule ([`LineRule`]) decides which tags keep a line longer than
+//! others, and which lines are written back and dropped, one a cycle beside the requests.
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::{Component, Context, Invalid, Params, Slot, Variant};

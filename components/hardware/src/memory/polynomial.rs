@@ -8,7 +8,7 @@ const DEGREE: usize = IRREDUCIBLE.len() + 1;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Polynomial {
-    /// For each bit of the remainder, the bits of a number that decide about it; as many as the degree.
+    /// For each bit of the remainder, the bits of a number whose parity gives it; `degree` entries are used.
     parities: [u64; DEGREE],
     degree: u32,
 }
@@ -37,8 +37,7 @@ impl Polynomial {
         self.parities[..self.degree as usize].iter().enumerate().map(bit).sum()
     }
 
-    /// The remainder of a number whose lowest bit counts as the first power that is no remainder: the number that lies above
-    /// the bits of one.
+    /// The remainder of a number shifted left by the degree: the bits of the number are above the bits of a remainder.
     #[inline]
     pub(super) fn remainder_above(&self, number: u64) -> u64 {
         self.remainder(number << self.degree)

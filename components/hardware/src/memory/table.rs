@@ -41,10 +41,10 @@ impl<T> Table<T> {
         self.slots.iter().flatten()
     }
 
-    /// Gives up what has this index.
+    /// Removes and returns the item with this index.
     ///
     /// # Panics
-    /// If nothing has.
+    /// If there is no item with this index.
     pub fn take(&mut self, index: u32) -> T {
         self.free.push(index);
         self.slots[index as usize].take().expect("it is under way")

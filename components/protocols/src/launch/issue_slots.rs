@@ -1,4 +1,4 @@
-//! Where issue slots go: in every cycle with a block on the SM, each scheduler either issues or has a reason not to.
+//! Uses of issue slots: in every cycle with a block on the SM, each scheduler either issues or has a stall reason.
 
 use std::ops::AddAssign;
 
@@ -54,7 +54,7 @@ impl SlotCounts {
     /// No slots.
     pub const NONE: SlotCounts = SlotCounts([0; USES.len()]);
 
-    /// The same counts, plus `amount` slots of this use.
+    /// The counts, plus `amount` slots of this use.
     pub const fn with(mut self, slot: IssueSlot, amount: u64) -> Self {
         self.0[slot as usize] += amount;
         self

@@ -1,4 +1,5 @@
-//! PTX from text to programs, below `counterpoint-ptx`, which executes them and exports all of this. Public for that crate alone.
+//! PTX from text to programs. `counterpoint-ptx` above this crate executes the programs and exports all items; this crate is
+//! public for it alone.
 //!
 //! Each layer imports only those above it in this list, which `tests/tidy.rs` checks:
 //!

@@ -1,4 +1,4 @@
-//! A warp's memory access on its way out, and the bytes of its answer on their way in.
+//! A warp's memory access on its way to memory, and the bytes of the answer on their way back.
 
 use super::vector;
 use crate::execute::allocations::bytes_of;
@@ -18,7 +18,7 @@ pub enum AccessKind {
 
 /// One memory instruction of one warp.
 ///
-/// Make one and use it again for every [`Warp::issue`](crate::Warp::issue): it is 800 bytes.
+/// Reuse one `Access` for every [`Warp::issue`](crate::Warp::issue): it has 800 bytes.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Access {
@@ -52,7 +52,7 @@ pub struct Access {
     pub element_bytes: u8,
     /// A load or atomic whose result some register takes.
     pub wants_value: bool,
-    /// Whether all lanes, active or not, lie one behind the other from lane 0 on.
+    /// Whether the addresses of all lanes, active or not, are consecutive, beginning with lane 0.
     pub contiguous: bool,
     /// A load of global memory for shared memory, where its addresses are in the first row of `values`.
     pub copies: bool,
@@ -138,7 +138,7 @@ impl Access {
         vector::extent(&self.addresses, self.mask)
     }
 
-    /// The bytes of the 128 from `base` on that `lanes` touch, one bit each; all these lanes lie there.
+    /// The bytes that `lanes` touch among the 128 bytes at `base`, one bit each; all these lanes are within them.
     pub fn bytes_within(&self, lanes: u32, base: u64) -> u128 {
         if let Some((first, count)) = self.run(lanes) {
             let length = count as u32 * u32::from(self.width);
@@ -152,7 +152,7 @@ impl Access {
         mask
     }
 
-    /// The lanes of `lanes` whose bytes all lie in `length` bytes from `base`.
+    /// The lanes of `lanes` whose bytes are all within the `length` bytes at `base`.
     pub fn lanes_within(&self, lanes: u32, base: u64, length: u64) -> u32 {
         match length.checked_sub(u64::from(self.width)) {
             Some(last) => vector::lanes_within(&self.addresses, base, last) & lanes,
@@ -160,8 +160,8 @@ impl Access {
         }
     }
 
-    /// Takes the bytes of those `lanes` that lie in `bytes`, which starts at `base`, into `words`;
-    /// returns the lanes served. Elements of fewer than 32 bits are filled with zeros.
+    /// Copies the bytes of those `lanes` that are within `bytes`, which starts at `base`, into `words`; returns the lanes
+    /// served. Elements of fewer than 32 bits are filled with zeros.
     #[inline]
     pub fn gather(&self, lanes: u32, base: u64, bytes: &[u8], words: &mut [Row; 4]) -> u32 {
         if self.width == 4 && self.element_bytes == 4 {
@@ -216,8 +216,8 @@ impl Access {
         served
     }
 
-    /// Puts the data of those `lanes` that lie in `bytes`, which starts at `base`, there, calling `wrote`
-    /// with the first byte and the number; the highest lane wins where several write one byte.
+    /// Writes the data of those `lanes` that are within `bytes`, which starts at `base`, to `bytes`, calling `wrote` with
+    /// the first byte and the number of bytes; the highest lane wins if several write one byte.
     #[inline]
     fn put(&self, lanes: u32, base: u64, bytes: &mut [u8], mut wrote: impl FnMut(usize, usize)) -> u32 {
         if self.width == 4
@@ -290,8 +290,8 @@ impl Access {
         (number(&self.values), self.swap.as_ref().map_or(0, |swap| number(swap)))
     }
 
-    /// Executes an atomic's lanes that lie in `bytes`, lowest lane first, and leaves the old values in
-    /// `words`; returns the lanes served.
+    /// Executes an atomic's lanes that are within `bytes`, lowest lane first, and leaves the old values in `words`; returns
+    /// the lanes served.
     pub fn atomic(&self, lanes: u32, base: u64, bytes: &mut [u8], words: &mut [Row; 4]) -> u32 {
         let AccessKind::Atomic(operation, kind) = self.kind else { return 0 };
         if kind == AtomicType::B128 {
@@ -317,7 +317,7 @@ impl Access {
 }
 
 impl Access {
-    /// The same for atomics of 128 bits.
+    /// Like [`Access::atomic`], for atomics of 128 bits.
     #[cold]
     fn wide_atomic(
         &self,

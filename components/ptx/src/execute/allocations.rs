@@ -10,7 +10,7 @@ pub enum Rights {
     All,
     /// Read it, as constants.
     Read,
-    /// Nothing: code is there for the fetch alone.
+    /// No rights: code is only fetched.
     None,
 }
 
@@ -28,7 +28,7 @@ impl Rights {
 /// A piece of device memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// Its name, from its owner.
+    /// Name of the allocation, given by its owner.
     pub name: String,
     /// Addresses of the piece.
     pub range: Range<u64>,
@@ -57,7 +57,7 @@ impl FromIterator<Allocation> for Allocations {
 }
 
 impl Allocations {
-    /// Whether these bytes lie in one allocation that a kernel may read, or write if it `stores`.
+    /// Whether these bytes are within one allocation that a kernel may read, or write if it `stores`.
     #[inline]
     pub fn allow(&self, address: u64, bytes: u64, stores: bool) -> bool {
         self.position(address).is_some_and(|place| {
@@ -72,7 +72,7 @@ impl Allocations {
         self.position(a) == self.position(b)
     }
 
-    /// The addresses of the allocation that an address lies in.
+    /// The addresses of the allocation that contains an address.
     pub fn containing(&self, address: u64) -> Option<Range<u64>> {
         let (range, _) = &self.live[self.position(address)?];
         range.contains(&address).then(|| range.clone())
@@ -92,7 +92,7 @@ impl Allocations {
         self.live.partition_point(|(range, _)| range.start <= address).checked_sub(1)
     }
 
-    /// The name of the allocation that an address lies in, for messages.
+    /// The name of the allocation that contains an address, for messages.
     pub fn name_of(&self, address: u64) -> String {
         let found = self.all.iter().find(|it| it.freed_after.is_none() && it.range.contains(&address));
         found.map_or_else(
@@ -101,8 +101,8 @@ impl Allocations {
         )
     }
 
-    /// Where these bytes lie, which a kernel may not touch so: beside the nearest allocation, by name, or in one that was
-    /// freed or is not a kernel's to touch.
+    /// Location of bytes that a kernel may not access so, in words: beside the nearest allocation, by name, or in an
+    /// allocation that was freed or that a kernel may not access.
     pub fn locate(&self, address: u64, bytes: u64) -> String {
         let holds = |it: &&Allocation| it.range.contains(&address);
         if let Some(Allocation { name, freed_after: Some(launches), .. }) = self.all.iter().find(holds) {

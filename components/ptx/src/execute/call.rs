@@ -1,8 +1,8 @@
 //! Calls: frames of parameters, and the stack of functions that run.
 //!
-//! A call leaves an entry for its return on the stack of paths, so that lanes that call together go on together:
-//! the return is where they meet again. Lanes that call different functions through registers go one function
-//! after another and meet behind the call. Within a function, lanes that have returned wait until the last has.
+//! A call leaves an entry for its return on the stack of paths, so that lanes that call together continue together:
+//! they reconverge at the return. Lanes that call different functions through registers execute one function after
+//! another and reconverge behind the call. Within a function, lanes that have returned wait until the last has.
 
 use super::{Access, Entry, ExecError, FaultKind, Warp, blend, fault, fault_of, wide_of};
 use crate::analysis::cfg::NO_PC;

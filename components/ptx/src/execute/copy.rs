@@ -40,7 +40,7 @@ impl Warp {
 }
 
 impl Access {
-    /// Puts what lanes of a copy have read, word by word, into shared memory; gives a lane whose destination lies outside.
+    /// Writes the words that lanes of a copy have read into shared memory; the error is a lane whose destination is outside.
     pub fn land(&self, lanes: u32, words: &[Row; 4], shared: &mut [u8]) -> Result<(), u32> {
         let width = usize::from(self.width);
         for lane in (0..32).filter(|lane| lanes >> lane & 1 != 0) {

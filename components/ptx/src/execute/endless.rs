@@ -1,15 +1,14 @@
 //! Loops that provably do not end.
 //!
-//! A copy of a warp runs ahead without time, on copies of its block's shared memory and of its own local
-//! memory. Where it comes back to a state in which it was, and has meanwhile neither read values that others
-//! or time can change nor had an effect that others see, it goes round forever. Words of shared memory can be
-//! changed by the other warps of the block, so a warp that reads them is endless if all others have ended,
-//! wait at barriers, or go round forever themselves, and none of them writes a word that another one reads.
-//! The same goes for words of global memory where nobody but the block can change them; otherwise an access to it proves nothing, as
-//! a clock, a barrier or a texture does: others may change it.
+//! A copy of a warp runs ahead without time, on copies of its block's shared memory and of its own local memory. If the copy returns
+//! to an earlier state, and has meanwhile neither read values that others or time can change nor had an effect that others see, the
+//! warp loops forever. Words of shared memory can be changed by the other warps of the block, so a warp that reads them is endless
+//! if all others have ended, wait at barriers, or loop forever themselves, and none of them writes a word that another one reads.
+//! This also holds for words of global memory that nobody but the block can change. Otherwise an access to global memory proves
+//! nothing, like a clock, a barrier or a texture: others may change the value.
 //!
-//! This costs nothing until it is requested. The executor of a warp requests it when the warp has executed a
-//! power of two of instructions, [`FIRST_LOOK`] or more, with a budget that is a part of them ([`budget`]).
+//! The check costs nothing until it is requested. The executor of a warp requests it when the warp has executed a power of two of
+//! instructions, [`FIRST_LOOK`] or more, with a budget that is a part of them ([`budget`]).
 
 mod round;
 mod watch;
@@ -20,7 +19,7 @@ use crate::program::{Kernel, Symbol};
 use round::Round;
 pub use watch::{Sight, Watch};
 
-/// Instructions after which a warp is looked at for the first time.
+/// Instructions after which a warp is checked for the first time.
 pub const FIRST_LOOK: u64 = 1 << 16;
 
 /// Number of instructions that a copy runs ahead of a warp that has executed `executed`.
@@ -36,7 +35,8 @@ pub trait Memories {
     /// The bytes of constant memory at an address; false if they are not known now.
     fn constant(&mut self, address: u64, bytes: &mut [u8]) -> bool;
 
-    /// The bytes of global memory at an address; false if others than the block may change it, or nothing lies there.
+    /// Reads bytes of global memory at an address; false if others than the block may change them, or the address is not
+    /// allocated.
     fn global(&mut self, address: u64, bytes: &mut [u8]) -> bool;
 }
 
@@ -47,9 +47,9 @@ pub enum Doing {
     Ended,
     /// The warp waits at a barrier.
     Waiting(Waiting),
-    /// The warp goes on from this state.
+    /// The warp continues from this state.
     Running(Box<Warp>),
-    /// The warp goes on, and waits for the answer to an access.
+    /// The warp continues, and waits for the answer to an access.
     InFlight,
 }
 
@@ -69,17 +69,17 @@ pub struct Moment<'a> {
 /// The outcome of a check of a warp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The warp goes round forever.
+    /// The warp loops forever.
     Endless(Box<Failure>),
-    /// The same, unless somebody outside of the block changes global memory.
+    /// The warp loops forever, unless global memory is changed from outside the block.
     Waits(Box<Failure>),
     /// The warp may end.
     Open,
-    /// Something is in flight: ask again soon.
+    /// An access is in flight: check again soon.
     Later,
 }
 
-/// The reason why nothing is proven of a warp.
+/// The reason for which nothing is proven about a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unproven {
     Open,
@@ -97,7 +97,7 @@ impl From<Unproven> for Verdict {
 }
 
 impl Moment<'_> {
-    /// Whether a warp goes round forever, as far as a copy of it that runs `budget` instructions ahead can tell.
+    /// Whether a warp loops forever, judged by a copy that runs `budget` instructions ahead.
     pub fn judge(&self, warp: usize, memories: &mut impl Memories, budget: u64) -> Verdict {
         self.try_judge(warp, memories, budget).unwrap_or_else(Verdict::from)
     }
@@ -127,7 +127,7 @@ impl Moment<'_> {
         Ok(self.failure(warp, &rounds[0].1, &others, memories))
     }
 
-    /// The round of a warp that goes on; none if it does not.
+    /// The round of a warp that loops; `None` if it does not.
     fn round(
         &self,
         warp: usize,

@@ -23,7 +23,7 @@ impl Windows {
 }
 
 impl Default for Windows {
-    /// Two windows of 16 MiB in the first 4 GiB, where no simulated allocation lies.
+    /// Two windows of 16 MiB in the first 4 GiB, which has no simulated allocations.
     fn default() -> Self {
         Windows { shared: 0x0100_0000, local: 0x0200_0000, size: 0x0100_0000 }
     }

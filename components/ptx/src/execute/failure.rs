@@ -4,16 +4,16 @@ use std::fmt;
 
 use crate::program::Kernel;
 
-/// The sort of a fault, as far as CUDA tells them apart (CUDA's `driver_types.h`, `cudaError`).
+/// The kind of a fault, as CUDA distinguishes them (CUDA's `driver_types.h`, `cudaError`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FaultKind {
     /// An access to memory that is not there, was freed, or must not be touched so.
     IllegalAddress,
-    /// An access whose address is no multiple of its size, wherever that lies.
+    /// An access whose address is no multiple of its size, in any space.
     MisalignedAddress,
     /// An access to a space on which the instruction does not work.
     InvalidAddressSpace,
-    /// A call to an address at which no function lies.
+    /// A call to an address without a function.
     InvalidProgramCounter,
     /// An assertion of the program failed.
     Assertion,
@@ -43,7 +43,7 @@ impl ExecError {
         ExecError { kind: FaultKind::Other, line, lane, message }
     }
 
-    /// The same, of a sort.
+    /// The error with this kind.
     #[must_use]
     pub fn of(self, kind: FaultKind) -> Self {
         ExecError { kind, ..self }
@@ -58,13 +58,13 @@ impl fmt::Display for ExecError {
 
 impl std::error::Error for ExecError {}
 
-/// A block of a launch that cannot go on, and where: the same words at every level of detail.
+/// A block of a launch that cannot continue, and its position: the same words at every level of detail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {
     /// `%ctaid` of the block.
     pub ctaid: [u32; 3],
-    /// The warp of the block; none if the block as a whole cannot go on.
+    /// The warp of the block; `None` if the block as a whole cannot continue.
     pub warp: Option<u32>,
     /// The instruction, as [`Kernel::quote`] shows it.
     pub place: String,

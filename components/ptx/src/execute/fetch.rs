@@ -37,8 +37,8 @@ impl Warp {
 }
 
 impl Textures {
-    /// The result of a warp's fetch, a channel a row. `read` gives that many bytes at an address of device
-    /// memory; the addresses that it is asked for do not depend on its results.
+    /// The result of a warp's fetch, a channel a row. `read` gives a number of bytes at an address of device memory; the
+    /// addresses do not depend on its results.
     ///
     /// # Errors
     /// No texture is bound, it is not of the type that the instruction wants, or it has no such layer.

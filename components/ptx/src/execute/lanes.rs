@@ -34,7 +34,7 @@ impl Operands {
     #[inline(always)]
     pub(crate) unsafe fn row(self, operand: u16) -> *const Row {
         if operand & CONSTANT != 0 {
-            // SAFETY: decoding made the index, so it lies in the constants.
+            // SAFETY: decoding made the index, so it is within the constants.
             unsafe { self.constants.add((operand & !CONSTANT) as usize) }
         } else {
             // SAFETY: as above, for the warp's rows.
@@ -307,11 +307,11 @@ macro_rules! loops {
                     let mut sources = instruction.sources.iter();
                     $(
                         let operand = sources.next().copied().unwrap_or(0);
-                        // SAFETY: decoding filled as many sources as the row has.
+                        // SAFETY: decoding filled all sources of the row.
                         let $arg = unsafe { <$ty as Source>::place(operands, operand) };
                     )*
                     for index in 0..32 {
-                        // SAFETY: the index is below 32, scratch has room for 32 results.
+                        // SAFETY: the index is below 32, and scratch holds 32 results.
                         unsafe {
                             let value = lane($(<$ty as Source>::get($arg, index)),*);
                             <$result as Sink>::put(scratch, index, value);

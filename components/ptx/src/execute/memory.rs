@@ -1,4 +1,4 @@
-//! The memory instructions of a warp: addresses and data on the way out, registers on the way in.
+//! The memory instructions of a warp: addresses and data of requests, and registers of answers.
 
 use super::{Access, AccessKind, CtaEnvironment, ExecError, FaultKind, Warp, blend, fault_of, vector};
 use crate::isa::AtomicType;
@@ -165,7 +165,7 @@ impl Warp {
         }
     }
 
-    /// Fills in what a compare-and-swap of 128 bits stores.
+    /// Fills in the values that a compare-and-swap of 128 bits stores.
     #[cold]
     fn swapped_values(&self, kernel: &Kernel, instruction: &Instruction, access: &mut Access) {
         let rows = access.swap.get_or_insert_with(|| Box::new([Row::ZERO; 4]));
@@ -180,7 +180,7 @@ impl Warp {
     /// Writes the registers of a load or atomic at `pc`, in `lanes`, from `words` as
     /// [`Access::gather`] fills them. An answer may come in several parts with different lanes.
     ///
-    /// Until the last part has come, no instruction that names a written register in its
+    /// Until the last part has arrived, no instruction that names a written register in its
     /// [`reads`](Instruction::reads) or [`writes`](Instruction::writes) may be issued, whatever its guard
     /// says, and the warp may not be restarted: rows are shared on that promise.
     ///

@@ -57,35 +57,35 @@ use paths::Paths;
 /// The kind of an instruction issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Issue {
-    /// It is done; its registers are written.
+    /// The instruction is done; its registers are written.
     Done,
-    /// A branch, or a path that waits for others of the warp while another one goes on.
+    /// A branch, or a path that waits for others of the warp while another path continues.
     Branch,
     /// The warp reached a barrier. Its owner lets it continue with [`Warp::pass_barrier`].
     Barrier {
         /// The barrier, among the CTA's.
         id: u32,
-        /// Threads that the barrier waits for; all of the CTA if not given.
+        /// Number of threads for which the barrier waits; all of the CTA if not given.
         count: Option<u32>,
         /// Whether the warp waits there (`bar.arrive` does not).
         waits: bool,
         /// For `bar.red`, how the warp's threads vote.
         votes: Option<Votes>,
-        /// Whether the whole warp arrives, and counts with all its 32 threads. Otherwise a part does and `waits` by itself, while the warp
-        /// goes on; its owner asks [`Warp::arrivals`] for the threads, and calls [`Warp::pass_apart`] when the barrier opens.
+        /// Whether the whole warp arrives, and counts with all its 32 threads. Otherwise a part arrives and `waits` by itself, while the
+        /// warp continues; its owner asks [`Warp::arrivals`] for the threads, and calls [`Warp::pass_apart`] when the barrier opens.
         whole: bool,
     },
-    /// No path of the warp can go on until a barrier opens at which a part of it waits.
+    /// No path of the warp can continue until a barrier opens at which a part of the warp waits.
     Held,
     /// Later accesses must wait until earlier ones are visible, and see all that the order requires.
     Fence(Order),
-    /// The access is filled in. A load's registers wait for [`Warp::complete_load`]. Where the lanes of a generic access lie in
-    /// several spaces, it is issued for each of them, and [`Warp::is_between_spaces`] until the last.
+    /// The access is filled in. A load's registers wait for [`Warp::complete_load`]. If the lanes of a generic access are in
+    /// several spaces, the instruction is issued once for each space, and [`Warp::is_between_spaces`] is true until the last.
     Memory,
     /// A kernel parameter was read; its registers are written. The access holds its offset among the parameters, of the
     /// first lane's if they differ, as the address of lane 0.
     Parameter,
-    /// Textures are to be fetched from. The access holds the lanes in `mask`, the coordinates in the first rows of
+    /// Texels are to be fetched. The access holds the lanes in `mask`, the coordinates in the first rows of
     /// `values`, and each lane's handle in `addresses`, if the instruction has one. [`Textures::fetch`](texture::Textures::fetch) gives the
     /// results for [`Warp::complete_texture`].
     Texture,
@@ -100,10 +100,11 @@ pub enum Issue {
     CommitCopies,
     /// The warp waits for its copies.
     AwaitCopies {
-        /// The newest groups that it does not wait for; none, and not even copies that are in no group, if not given.
+        /// Number of the newest groups for which the warp does not wait; if not given, the warp waits for all copies, even those
+        /// in no group.
         newest: Option<u32>,
     },
-    /// Lanes sleep for as long as the longest sleep of theirs.
+    /// All active lanes sleep for the longest of their times.
     Sleep {
         /// The time, at most a millisecond.
         nanoseconds: u32,
@@ -130,7 +131,7 @@ struct Entry {
 
 /// 32 threads that share a pc, or have paths of their own (`execute/paths.rs`).
 ///
-/// The fields that are read for every warp come first, in one line of the host's cache.
+/// The fields that are read for every warp are first, in one line of the host's cache.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Warp {
@@ -206,7 +207,7 @@ impl Warp {
         warp
     }
 
-    /// The same as a new warp, without new allocations where the old ones suffice.
+    /// Resets the warp to a new one, without new allocations where the old ones suffice.
     pub fn restart(&mut self, kernel: &Kernel, env: &CtaEnvironment, index: u32) {
         let threads = env.threads().saturating_sub(index.saturating_mul(32));
         self.mask = if threads >= 32 { u32::MAX } else { (1 << threads) - 1 };
@@ -270,7 +271,7 @@ impl Warp {
     /// Executes the next instruction.
     ///
     /// # Panics
-    /// If the kernel is not the one the warp was made for.
+    /// If the kernel is not the one for which the warp was made.
     #[inline]
     pub fn issue(
         &mut self,

@@ -30,7 +30,7 @@ impl Warp {
         self.set_wide(instruction.destinations[0], &[address; 32], lanes);
     }
 
-    /// Addresses in other spaces, which lie this far away.
+    /// Moves addresses into another space, at this distance.
     #[inline(never)]
     pub(super) fn shift_addresses(
         &mut self,
@@ -43,8 +43,8 @@ impl Warp {
         self.set_wide(instruction.destinations[0], &values, lanes);
     }
 
-    /// Whether a generic address lies in a window; an address in none is global memory. Parameters have none, and the window
-    /// of a block that is alone in its cluster is that of the cluster.
+    /// Whether a generic address is in a window; an address in no window is global memory. Parameters have none, and the
+    /// window of a block that is alone in its cluster is that of the cluster.
     pub(super) fn in_space(
         &mut self,
         kernel: &Kernel,

@@ -1,17 +1,17 @@
 //! Paths of a warp whose threads make progress by themselves (sm_70 and later).
 //!
-//! The stack of a warp executes the paths of a branch one after another. That is also what a GPU with independent threads does
-//! as a rule, so the stack stays, and only where it cannot go on does another path have its turn:
+//! The stack of a warp executes the paths of a branch one after another. A GPU with independent threads usually does the same, so
+//! the stack remains, and another path has its turn only where the stack cannot continue:
 //!
-//! - Lanes that must wait for others of their warp, at a `*.sync` or at a barrier, wait where they are.
-//! - A loop that waits for others (`program/spins.rs`) gives way when it has gone round some times without an end, if
-//!   another path can do something that others see before it meets the loop's lanes again.
+//! - Lanes that must wait for others of their warp, at a `*.sync` or at a barrier, wait there.
+//! - A loop that waits for others (`program/spins.rs`) gives way after some rounds without an end, if another path can have
+//!   an effect that others see before it meets the loop's lanes again.
 //!
-//! An entry of the stack is a path that lanes go on at if no entry above has any of its lanes; otherwise it is the point at which
-//! they meet, and some may be there already. Paths change places with the top of the stack: every order is right in which a
-//! point lies below the paths that lead to it. Lanes that wait at such a point for lanes which wait or spin themselves leave it
-//! without them, and meet at the next one out. Lanes that are in another function or have returned from it take a stack of their
-//! own, a strand.
+//! An entry of the stack is a path on which lanes continue if no entry above has any of its lanes; otherwise the entry is their
+//! reconvergence point, which some lanes may have reached already. Paths are exchanged with the top of the stack: every order is
+//! correct in which a reconvergence point is below the paths that lead to it. Lanes that wait at a reconvergence point for lanes
+//! which wait or spin themselves leave it without them, and meet at the next outer one. Lanes that are in another function or
+//! have returned from it take a stack of their own, a strand.
 
 mod meeting;
 mod prospects;
@@ -27,14 +27,14 @@ const PATIENCE: u32 = 64;
 /// Rounds after which it gives way when that has been necessary before.
 const IMPATIENCE: u32 = 4;
 
-/// The paths of a warp beside the one that it is on, as far as the stack does not say it.
+/// The paths of a warp beside the current one, as far as the stack does not hold them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Paths {
     /// Lanes that wait for others of their warp.
     waiting: u32,
     /// Lanes that wait at a barrier of the block without others of their warp.
     held: u32,
-    /// Lanes whose barrier has opened, and which pass it when their turn comes.
+    /// Lanes whose barrier has opened, and which pass it in their turn.
     passed: u32,
     /// Lanes have left others behind at the point where they should have met.
     loosened: bool,
@@ -55,7 +55,7 @@ struct BarrierArrival {
     waits: bool,
 }
 
-/// A stack of its own, with the calls that lead to it. The path at work lies on it, too.
+/// A separate stack of paths, with the calls that lead to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Strand {
     stack: Vec<Entry>,
@@ -67,7 +67,7 @@ struct Strand {
     local_base: u64,
 }
 
-/// A place at which lanes go on that are not on the current path.
+/// A point at which lanes resume that are not on the current path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ResumePoint {
     /// The strand, if it is not the current one, and the entry.
@@ -75,14 +75,14 @@ struct ResumePoint {
     at: usize,
     lanes: u32,
     pc: u32,
-    /// Whether all lanes of the entry are there: otherwise they wait for the rest.
+    /// Whether all lanes of the entry have reached it: otherwise they wait for the rest.
     whole: bool,
     /// Whether the point belongs to a caller of the function that runs.
     below: bool,
 }
 
 impl Paths {
-    /// Lanes that cannot go on.
+    /// Lanes that cannot continue.
     #[inline]
     pub(super) fn stopped(&self) -> u32 {
         self.waiting | self.held
@@ -141,7 +141,7 @@ fn places<'a>(
 }
 
 impl Warp {
-    /// The places of lanes that are not on the current path; those of other strands come last.
+    /// The resume points of lanes that are not on the current path; those of other strands are last.
     fn others(&self) -> impl Iterator<Item = ResumePoint> + '_ {
         let own =
             places(None, (&self.stack, &self.frames), (self.floor, self.returned), self.exited, self.mask);
@@ -151,8 +151,8 @@ impl Warp {
         }))
     }
 
-    /// The place that has waited longest among those that can go on and `suit`: a path, if there is one, or else lanes that wait
-    /// to meet others.
+    /// The resume point that has waited longest among those that can continue and `suits` accepts: a path, if there is one, or
+    /// else lanes that wait to meet others.
     fn next_place(&self, suits: impl Fn(&ResumePoint) -> bool) -> Option<ResumePoint> {
         let stopped = self.paths.stopped();
         let mut found: Option<ResumePoint> = None;
@@ -187,8 +187,8 @@ impl Warp {
         place.is_some()
     }
 
-    /// A loop that waits for others begins a new round. Gives whether it must be executed: another path may come to
-    /// the loop's help meanwhile.
+    /// A loop that waits for others begins a new round. Returns whether the rounds must be executed in full, because
+    /// another path may have an effect on which the loop waits.
     #[cold]
     pub(super) fn give_way(&mut self, kernel: &Kernel) -> bool {
         let lanes = self.mask;
@@ -204,7 +204,7 @@ impl Warp {
         true
     }
 
-    /// Leaves the current path for another place.
+    /// Leaves the current path for another resume point.
     fn take(&mut self, kernel: &Kernel, place: ResumePoint) {
         self.paths.rounds = 0;
         let current = self.shelve();
@@ -245,7 +245,7 @@ impl Warp {
         }
     }
 
-    /// Gives the warp a stack. The caller says which path of it is the current one.
+    /// Gives the warp a stack. The caller chooses its current path.
     fn resume(&mut self, strand: Strand) {
         let Strand { stack, frames, function, floor, returned, frame_row, local_base } = strand;
         (self.stack, self.frames) = (stack, frames);

@@ -1,15 +1,15 @@
 //! Warps that wait for a word of shared memory: a loop that loads it, compares it, and goes back.
 //!
-//! When such a loop has come round and all lanes have loaded one word, another round has exactly the same
-//! effect on the registers as long as the word is the same: all its results come from the word and from
-//! values that the loop does not change. Rounds then need only be timed. A GPU whose warps poll by the
-//! thousand is simulated several times as fast for it.
+//! When a polling loop has completed a round and all lanes have loaded one word, another round has exactly the same
+//! effect on the registers while the word is the same: all its results come from the word and from values that the loop
+//! does not change. Rounds then need only be timed. A GPU whose warps poll by the thousand is simulated several times
+//! as fast for it.
 
 use super::Warp;
 use crate::analysis::cfg::NO_PC;
 use crate::program::{Kernel, NONE, Row};
 
-/// The round of such a loop that a warp has executed.
+/// The round of a polling loop that a warp has executed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Poll {
     /// The load; [`NO_PC`] if the warp does not poll.
@@ -34,7 +34,7 @@ pub enum PollStep {
 }
 
 impl Warp {
-    /// The branch at `last` has gone back with all lanes: the rounds to come are like this one, if all lanes have loaded one word.
+    /// The branch at `last` has jumped back with all lanes: later rounds are like this one, if all lanes have loaded one word.
     #[inline(never)]
     pub(super) fn begin_polling(&mut self, kernel: &Kernel, last: u32) {
         let first = self.pc;
@@ -59,7 +59,7 @@ impl Warp {
         }
     }
 
-    /// Goes a step further in a round that need not be executed; does nothing if there is none. All active lanes take part.
+    /// Advances a step in a round that need not be executed; does nothing if there is none. All active lanes take part.
     /// Without this, [`Warp::issue`] executes every round.
     #[inline]
     pub fn poll(&mut self) -> Option<PollStep> {
@@ -76,7 +76,7 @@ impl Warp {
     /// executed.
     ///
     /// # Panics
-    /// If the kernel is not the one the warp was made for.
+    /// If the kernel is not the one for which the warp was made.
     #[inline]
     pub fn polled(&mut self, kernel: &Kernel, word: u32) {
         if word != self.poll.word {

@@ -1,4 +1,4 @@
-//! Comparisons, what they write, and predicates.
+//! Comparisons, their results, and predicates.
 
 use super::Warp;
 use super::lanes::blend;
@@ -89,7 +89,7 @@ impl Warp {
         [both as u32, (both >> 32) as u32].map(|truth| self.combine(instruction, combine, truth).0)
     }
 
-    /// An operation and its carry. The carry comes first: the destination may be a source.
+    /// An operation and its carry. The carry is computed first: the destination may be a source.
     pub(super) fn with_carry(
         &mut self,
         kernel: &Kernel,

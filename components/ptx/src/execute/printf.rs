@@ -1,7 +1,7 @@
-//! Text of the host from what `vprintf` leaves: a ring of records, each with a format and a buffer of arguments, as CUDA lays
-//! them out.
+//! Text that the host makes from the records of `vprintf`: a ring of records, each with a format and a buffer of arguments, as CUDA
+//! lays them out.
 //!
-//! Every argument lies at a multiple of its own size: 4 bytes for an `int` or smaller, 8 for `long` and `long
+//! Every argument is aligned to its own size: 4 bytes for an `int` or smaller, 8 for `long` and `long
 //! long`, `double` and pointers. Conversions are those of CUDA's `printf`; `%s` follows a pointer, which in a record is an offset. An
 //! invalid conversion is written unchanged, as CUDA does.
 //!
@@ -27,7 +27,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Bytes of a ring for records, if nobody asks for others: those of CUDA's `cudaLimitPrintfFifoSize`.
+    /// Default size of a ring of records in bytes: that of CUDA's `cudaLimitPrintfFifoSize`.
     pub const DEFAULT_BYTES: u64 = 1 << 20;
     /// Bytes before the records.
     pub const HEADER_BYTES: u64 = 128;
@@ -42,14 +42,15 @@ impl Ring {
         Ring::HEADER_BYTES + self.capacity
     }
 
-    /// Its first bytes before anything is printed.
+    /// First bytes of the ring before anything is printed.
     pub fn header(&self) -> Vec<u8> {
         let mut header = self.capacity.to_le_bytes().to_vec();
         header.resize(Ring::HEADER_BYTES as usize, 0);
         header
     }
 
-    /// The parts of the ring, counted from its header, that hold what the host has not read; of `header` it knows the bytes that are there now.
+    /// The parts of the ring, counted from its header, that hold records which the host has not read; `header` has the current bytes of the
+    /// header.
     pub fn unread(&self, header: &[u8]) -> Vec<Range<u64>> {
         let end = reserved(header);
         let first = self.read.max(end.saturating_sub(self.capacity));
@@ -255,7 +256,7 @@ fn pad(spec: &Spec, text: &str, bytes: usize, output: &mut String) {
     }
 }
 
-/// Sign, then zeros up to the width if that is asked for, then digits.
+/// Sign, then zeros up to the width if the format requires it, then digits.
 fn signed(spec: &Spec, negative: bool, prefix: &str, digits: &str, zeros: bool, output: &mut String) {
     let sign = if negative {
         "-"
@@ -401,7 +402,7 @@ mod tests {
         );
         assert_eq!(printed("%u %x %#X %o %.3d", &[!0, 255, 255, 8, 7]), "4294967295 ff 0XFF 10 007");
         assert_eq!(printed("%hhd %hu %c%%", &[0x1ff, 0x1_0002, 65]), "-1 2 A%");
-        // A 64-bit argument lies at a multiple of 8.
+        // A 64-bit argument is at a multiple of 8.
         assert_eq!(printed("%d %lld %llx", &[1, 0, 2, 1, 3, 4]), "1 4294967298 400000003");
         assert_eq!(printed("%*d|%-*d|%.*f", &[4, 1, 3, 2, 1, 0, 0, 0x3ff8_0000]), "   1|2  |1.5");
     }
@@ -423,7 +424,7 @@ mod tests {
 
     #[test]
     fn strings_pointers_and_conversions_that_are_none() {
-        // In the record the format lies at 16.
+        // In the record the format is at 16.
         assert_eq!(printed("[%s] %p %y%", &[17, 0, 0x10, 0]), "[%s] %p %y%] 0x10 %y%");
         assert_eq!(printed("%.2s", &[17, 0]), ".2");
         // Width and precision count bytes, of which this letter has two.

@@ -1,5 +1,5 @@
-//! Calls of the functions that announce ranges: a call comes out of [`Warp::issue`], and the model of the
-//! memory system acts on it.
+//! Calls of the functions that announce ranges: [`Warp::issue`] returns a call, and the model of the memory system acts
+//! on it.
 
 use super::{Access, ExecError, Issue, Warp, fault};
 use crate::isa::RangeAction;
@@ -12,7 +12,7 @@ pub struct RangeCall {
     pub array: u64,
     /// The first byte.
     pub low: u64,
-    /// One past the last byte; where it is not above the first, the range is empty.
+    /// One past the last byte; if it is not above `low`, the range is empty.
     pub high: u64,
     /// Whether the block may read there.
     pub reads: bool,

@@ -1,7 +1,7 @@
-//! Whether a warp is where it was before: the same paths, and the same values in all deciding registers.
+//! Comparison of a warp with an earlier state: the same paths, and the same values in all deciding registers.
 //!
-//! Registers that decide are those that a branch, a guard of one, an address or a stored value depends on, by way of any of the
-//! instructions in question. A register that only counts beside them never decides, so it may differ.
+//! A register decides if a branch, a guard of one, an address or a stored value depends on it, through any of the instructions
+//! in question. A register that only counts never decides, so it may differ.
 
 use super::Warp;
 use super::poll::Poll;

@@ -1,7 +1,7 @@
 //! Spaces of generic addresses (PTX ISA 5.1 and 6.4.1.1).
 //!
-//! The lanes of a generic access mostly lie in one space. Where they lie in several, the warp stays at the instruction and issues
-//! it for one space after another: for shared memory, then for local memory, then for the rest.
+//! The lanes of a generic access are mostly in one space. If they are in several, the warp stays at the instruction and issues it
+//! for one space after another: for shared memory, then for local memory, then for the rest.
 
 use super::{Access, CtaEnvironment, ExecError, FaultKind, Warp, fault_of};
 use crate::isa::Space;

@@ -1,4 +1,4 @@
-//! The message for a block whose warps all wait at barriers: the place of each, and the number missing.
+//! The message for a block whose warps all wait at barriers: the position of each, and the number of missing threads.
 
 use std::collections::BTreeMap;
 
@@ -22,11 +22,11 @@ impl Waiting {
     }
 }
 
-/// Says which warps wait where. Those that are nowhere in `warps` have ended; a warp may be at several places with parts of it.
-/// `arrived` gives for a barrier the number of threads that have come and the number that it waits for.
+/// Describes where each warp waits. Warps without an entry in `warps` have ended; parts of a warp may wait at several
+/// instructions. `arrived` gives for a barrier the number of threads that have arrived and the number for which it waits.
 ///
 /// # Panics
-/// If an instruction is none of the kernel's.
+/// If an instruction is not in the kernel.
 pub fn standstill(kernel: &Kernel, warps: &[Vec<Waiting>], arrived: impl Fn(u32) -> (u32, u32)) -> String {
     let mut places: BTreeMap<Waiting, Vec<usize>> = BTreeMap::new();
     for (warp, waits) in warps.iter().enumerate() {

@@ -4,7 +4,7 @@ use super::Warp;
 use crate::program::{Action, Kernel};
 
 impl Warp {
-    /// Executes instructions as long as they are consecutive and of the lane-wise table, at most `most`.
+    /// Executes instructions while they are consecutive and of the lane-wise table, at most `most`.
     /// Returns their number, and the sum over them of the threads that executed each.
     #[inline]
     pub(crate) fn run_straight(&mut self, kernel: &Kernel, most: u32) -> (u32, u64) {
@@ -27,7 +27,7 @@ impl Warp {
             self.advance(kernel);
             count += 1;
             threads += u64::from(lanes.count_ones());
-            // Where paths meet again, the next instruction may be anywhere.
+            // If paths meet again, the next instruction may be anywhere.
             if self.pc != next {
                 break;
             }

@@ -1,8 +1,8 @@
 //! Surfaces (CUDA C Programming Guide, "Surface Memory"; PTX ISA 9.7.11): elements in device memory that kernels read and write
 //! by their coordinates.
 //!
-//! A launch binds surfaces by the name of a `.surfref`, or by the 64-bit handle that is the kernel's argument. Here are the
-//! addresses of elements; the access is one to global memory. Rows lie one behind the other without padding.
+//! A launch binds surfaces by the name of a `.surfref`, or by the 64-bit handle that is the kernel's argument. This module
+//! computes the addresses of elements; the access is one to global memory. Rows are consecutive without padding.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ impl Surface {
         [x, height - 1, depth - 1, self.layer_count() as i64 - 1]
     }
 
-    /// The address of an access to some bytes; none if a part of them lies outside.
+    /// The address of an access to some bytes; `None` if a part of them is outside.
     fn address(&self, place: SurfacePoint, bytes: u8) -> Option<u64> {
         let last = self.last(bytes);
         let inside = place.iter().zip(last).all(|(at, last)| (0..=last).contains(at));
@@ -136,7 +136,7 @@ impl Warp {
             values[lane] = match field {
                 SurfaceField::Size(axis) => surface.size[usize::from(axis)],
                 SurfaceField::Layers => surface.layers.unwrap_or_default(),
-                // Rows lie one behind the other.
+                // Rows are consecutive.
                 SurfaceField::IsLinear => 1,
             };
             Ok(())

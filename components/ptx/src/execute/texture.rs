@@ -1,10 +1,10 @@
 //! Textures (CUDA C Programming Guide, "Texture Fetching"; PTX ISA 9.7.10): the result of a fetch, as a pure
-//! function of a description and of the texels that it asks for.
+//! function of a description and of the texels that it reads.
 //!
 //! A launch binds textures by the name of a `.texref`, or by the 64-bit handle that is the kernel's argument.
 //! The filter's weights have 8 bits of fraction, as the hardware's. A texture has one level. A cube is a texture of six layers, its
-//! faces, and the filter does not reach from one face into another. Not here: textures of samples; a fetch of such a form is refused
-//! when the text is decoded.
+//! faces, and the filter does not reach from one face into another. Multisampled textures are not supported; a fetch of this form is
+//! refused when the text is decoded.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ pub enum AddressMode {
     /// The texel at the edge.
     #[default]
     Clamp,
-    /// The texture again. As in CUDA, only for normalised coordinates; else the same as `Clamp`.
+    /// The texture repeated. As in CUDA, only for normalised coordinates; else the same as `Clamp`.
     Wrap,
-    /// The texture turned round. Also only for normalised coordinates.
+    /// The texture mirrored. Also only for normalised coordinates.
     Mirror,
-    /// None: they are zero.
+    /// No texel: the values are zero.
     Border,
 }
 
@@ -137,8 +137,7 @@ impl Texture {
     }
 
     /// The four channels at float coordinates, as bits; channels absent from the texture are 0, 0 and 1.
-    /// `read` gives that many bytes at an address; the addresses that it is asked for do not depend on its
-    /// results.
+    /// `read` gives a number of bytes at an address; the addresses do not depend on its results.
     pub fn fetch(&self, coordinates: [f32; 3], read: &mut impl FnMut(u64, usize) -> u32) -> [u32; 4] {
         let scaled = self.all_scaled(coordinates);
         if !(self.linear && self.gives_floats()) {
@@ -219,7 +218,7 @@ impl Texture {
         x * self.size[axis] as f32
     }
 
-    /// The texel at whole coordinates, which may lie beyond an edge; none where there is nothing.
+    /// The texel at whole coordinates, which may be beyond an edge; `None` if there is no texel.
     fn place(&self, coordinates: [f32; 3]) -> Option<[u32; 3]> {
         let mut place = [0; 3];
         for axis in 0..3 {
@@ -229,7 +228,8 @@ impl Texture {
             place[axis] = match self.address[axis] {
                 AddressMode::Wrap if self.normalized => index.rem_euclid(size),
                 AddressMode::Border if !(0..size).contains(&index) => return None,
-                // Of a mirrored texture only half a texel of the filter lies beyond the edge, and its image is the texel there.
+                // In a mirrored texture only half a texel of the filter is beyond the edge, and its image is the texel at the
+                // edge.
                 _ => index.clamp(0, size - 1),
             } as u32;
         }

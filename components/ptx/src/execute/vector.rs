@@ -19,7 +19,7 @@ macro_rules! twice {
                     body($($argument),*)
                 }
                 if has_avx2() {
-                    // SAFETY: the host has the features that the function was compiled for.
+                    // SAFETY: the host has the features for which the function was compiled.
                     return unsafe { with_avx2($($argument),*) };
                 }
             }
@@ -38,7 +38,7 @@ fn has_avx2() -> bool {
 pub(super) struct Shape {
     /// The bits that are set in any of them.
     pub(super) bits: u64,
-    /// Each lies a step behind the one before.
+    /// Whether each address is a step above the one before.
     pub(super) contiguous: bool,
 }
 
@@ -82,7 +82,7 @@ twice! {
         (low, high)
     }
 
-    /// The lanes whose addresses lie at most `last` behind `base`.
+    /// The lanes whose addresses are at most `last` above `base`.
     lanes_within(addresses: &[u64; 32], base: u64, last: u64) -> u32 {
         let mut inside = 0;
         for lane in 0..32 {
@@ -116,8 +116,8 @@ fn each(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Takes `width` bytes, 1, 2 or 4, for each of those lanes that lie in `bytes`, which starts at `base`, filled up with
-/// zeros; returns the lanes served.
+/// Loads `width` bytes, 1, 2 or 4, for each of those lanes that are within `bytes`, which starts at `base`, filled up
+/// with zeros; returns the lanes served.
 #[inline]
 pub(super) fn gather(
     addresses: &[u64; 32],
@@ -166,7 +166,7 @@ fn word(bytes: &[u8], width: u8) -> u32 {
     }
 }
 
-/// The same, eight lanes at a time.
+/// Gathers as [`gather`] does, eight lanes at a time.
 ///
 /// # Safety
 /// The host must have AVX2, and the bytes must be at least 4 and at most `i32::MAX`.
@@ -234,7 +234,7 @@ mod tests {
         type Gather = fn(&[u64; 32], u32, u64, &[u8], u8, &mut [u32; 32]) -> u32;
         let bytes: Vec<u8> = (0..200).collect();
         let base = 1_u64 << 40;
-        // Before the bytes, in them at any alignment, across their end and behind it, and around zero.
+        // Before the bytes, in them at any alignment, across their end and behind it, and near zero.
         let offsets = [-4_i64, -1, 0, 1, 100, 195, 196, 197, 198, 199, 200, 1 << 33, i64::MIN];
         let addresses: [u64; 32] =
             std::array::from_fn(|lane| base.wrapping_add_signed(offsets[lane % offsets.len()]));

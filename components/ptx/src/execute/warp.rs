@@ -1,10 +1,10 @@
 //! Operations of a warp's lanes together: shuffles, votes, matches, reductions, and the predicates of
 //! barriers.
 //!
-//! Lanes that a mask names must all come to the instruction. From sm_70 on, those that come first wait
+//! Lanes that a mask names must all arrive at the instruction. On sm_70 and later, the lanes that arrive first wait
 //! (`paths/meeting.rs`). Before, a warp executes the paths of a branch one after another, so it cannot wait in one
-//! of them for lanes on another: a mask that asks for it is a fault, never a wrong value. Lanes that have ended, or never
-//! began, are not waited for.
+//! of them for lanes on another: a mask that asks for it is a fault, never a wrong value. Nobody waits for lanes that
+//! have ended or never began.
 
 use super::paths::Meeting;
 use super::{ExecError, Issue, Issued, Warp, blend, fault};
@@ -138,8 +138,8 @@ impl Warp {
         Ok(Meeting::Complete(lanes))
     }
 
-    /// The lanes that each lane acts together with: those of its mask, or all that are here. Lanes on other paths
-    /// join those that are here; if some have not come yet, the warp goes on as the issue says.
+    /// For each lane, the lanes with which it acts: those of its mask, or all of the current path. Lanes on other paths
+    /// join those of the current path; if some have not arrived yet, the warp continues as the issue says.
     fn groups(
         &mut self,
         kernel: &Kernel,
@@ -227,13 +227,13 @@ impl Warp {
         Ok(Issued { kind: Issue::Barrier { id, count, waits, votes, whole: true }, lanes })
     }
 
-    /// The lanes that have not come along, those aside that have ended or have nothing left to do but to end: these
-    /// wait there for the others.
+    /// The lanes that have not arrived, except those that have ended or have only their end left: these wait there for the
+    /// others.
     pub(super) fn missing(&self, kernel: &Kernel, lanes: u32) -> u32 {
         let mut rest = !(self.exited | lanes);
         let mut missing = rest & self.mask;
         rest &= !self.mask;
-        // The innermost path that a lane belongs to says where it goes on.
+        // The innermost path of a lane gives the instruction at which it continues.
         for entry in self.stack.iter().rev() {
             let here = entry.mask & rest;
             rest &= !here;
@@ -244,10 +244,10 @@ impl Warp {
         missing | rest
     }
 
-    /// Lets a warp go on that waits at a barrier; `votes` are those of all warps that arrived.
+    /// Releases a warp that waits at a barrier; `votes` are those of all warps that arrived.
     ///
     /// # Panics
-    /// If the kernel is not the one the warp was made for.
+    /// If the kernel is not the one for which the warp was made.
     pub fn pass_barrier(&mut self, kernel: &Kernel, votes: Votes) {
         if let Some((pc, lanes)) = self.voting.take() {
             self.count_votes(kernel, pc, lanes, votes);

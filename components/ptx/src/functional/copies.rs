@@ -1,5 +1,5 @@
 //! Asynchronous copies without time: the source is read when the copy is issued, and shared memory is written when the warp waits for
-//! the copy. A program that fails to wait so finds what was there before.
+//! the copy. A program that fails to wait thus reads the old contents.
 
 use std::collections::VecDeque;
 

@@ -18,13 +18,13 @@ use crate::isa::Space;
 use crate::program::{Kernel, Row};
 
 /// A warp runs this many instructions before the next has its turn: enough to stay in the host's cache,
-/// few enough that warps which wait for one another in a loop make progress.
+/// few enough that warps which wait for each other in a loop make progress.
 const TURN: u32 = 256;
 
-/// A block runs this many instructions before others have their turn, if it may wait for them in a way that nobody can tell.
+/// A block runs this many instructions before others have their turn, if it may wait for them in a way that is not recognised.
 const SLICE: u64 = 1 << 26;
 
-/// A block that others may have helped runs this many before it is looked at again.
+/// A block that others may have helped runs this many instructions before it is checked again.
 const SOON: u64 = 4096;
 
 /// The state of a barrier.
@@ -34,16 +34,16 @@ struct Arrived {
     threads: u32,
     /// Parts of warps have arrived, too.
     in_parts: bool,
-    /// Threads that it waits for, where an instruction says it.
+    /// Number of threads for which the barrier waits, if an instruction gives it.
     count: Option<u32>,
     votes: Votes,
 }
 
-/// A CTA at work; the next one takes over its memory.
+/// A running CTA; the next CTA reuses its memory.
 pub(super) struct Cta<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) warps: Vec<Warp>,
-    /// The barrier a warp waits at.
+    /// For each warp, the barrier at which it waits.
     waiting: Vec<Option<Waiting>>,
     /// Arrivals at each barrier.
     arrived: [Arrived; 16],
@@ -111,7 +111,7 @@ impl<'a> Cta<'a> {
         (self.executed, self.look) = (0, FIRST_LOOK);
     }
 
-    /// Goes on with the CTA that `env` names, until it ends or cannot go on for now.
+    /// Continues the CTA that `env` names, until it ends or cannot continue for now.
     pub(super) fn go_on(
         &mut self,
         env: &CtaEnvironment,
@@ -146,7 +146,7 @@ impl<'a> Cta<'a> {
             self.executed = before + self.statistics.warp_instructions - begun;
             if self.executed >= self.look {
                 self.look = (self.look * 2).max(self.executed);
-                // Each warp runs ahead, so each by a part of its own instructions.
+                // Every warp runs ahead, so the budget of each is a part of its own instructions.
                 let each = self.executed / self.warps.len() as u64;
                 if let Some(failure) = self.stuck(env, memory, budget(each))? {
                     return Ok(Progress::Waits(failure));
@@ -256,7 +256,7 @@ impl<'a> Cta<'a> {
         }
     }
 
-    /// Opens the barriers at which all have arrived that they wait for.
+    /// Opens the barriers at which all expected threads have arrived.
     fn release_full(&mut self, observer: &mut impl Observer) {
         for id in 0..self.arrived.len() {
             if self.arrived[id].threads == 0 && !self.arrived[id].in_parts {
@@ -284,7 +284,7 @@ impl<'a> Cta<'a> {
         }
     }
 
-    /// Number of threads that have arrived at a barrier, and the number it waits for.
+    /// Number of threads that have arrived at a barrier, and number for which the barrier waits.
     fn come_and_wanted(&self, id: usize) -> (u32, u32) {
         let Arrived { threads, count, in_parts, .. } = self.arrived[id];
         let alive = || 32 * self.warps.iter().filter(|warp| warp.pc().is_some()).count() as u32;
@@ -292,7 +292,7 @@ impl<'a> Cta<'a> {
         (threads + if in_parts { parts() } else { 0 }, count.unwrap_or_else(alive))
     }
 
-    /// The message that no warp can go on.
+    /// The message that no warp can continue.
     #[cold]
     fn standstill(&self) -> String {
         let places = self.warps.iter().zip(&self.waiting).map(|(warp, waiting)| match waiting {
@@ -303,7 +303,7 @@ impl<'a> Cta<'a> {
         standstill(self.kernel, &places, |id| self.come_and_wanted(id as usize))
     }
 
-    /// The failure of a warp that goes round until somebody else changes global memory; an error if one goes round forever.
+    /// The failure of a warp that loops until somebody else changes global memory; an error if a warp loops forever.
     #[cold]
     pub(super) fn stuck(
         &self,
@@ -332,7 +332,7 @@ impl<'a> Cta<'a> {
         Ok(None)
     }
 
-    /// A block that has executed too much, and the first of its warps that goes on.
+    /// The failure of a block beyond its limit of instructions, at the first of its warps that runs.
     #[cold]
     fn runaway(&self, ctaid: [u32; 3], limit: u64) -> Box<Failure> {
         let runs = |index: &usize| self.warps[*index].pc().is_some() && self.waiting[*index].is_none();
@@ -363,7 +363,7 @@ impl<'a> Cta<'a> {
         let served = match access.space {
             Space::Global => {
                 let mut served = 0;
-                // One allocation serves all lanes, as a rule.
+                // One allocation usually serves all lanes.
                 while let rest @ 1.. = access.mask & !served
                     && let Some(found) = memory.allocation(access.addresses[rest.trailing_zeros() as usize])
                     && found.rights.allow(stores)
@@ -520,7 +520,7 @@ impl Memories for Known<'_> {
     }
 }
 
-/// Lets those lanes have their way with bytes that start at an address; returns the ones that lie in them.
+/// Executes the access of these lanes on bytes that start at an address; returns the lanes within these bytes.
 #[inline]
 pub(super) fn serve(access: &Access, lanes: u32, start: u64, bytes: &mut [u8], words: &mut [Row; 4]) -> u32 {
     match access.kind {

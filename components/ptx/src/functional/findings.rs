@@ -1,4 +1,4 @@
-//! Mistakes of a kernel that it survives: the first of each sort in full, then counts.
+//! Mistakes of a kernel after which it continues: the first of each kind in full, then counts.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub struct Finding {
     pub count: u64,
 }
 
-/// The findings of a launch, in the order in which they came first.
+/// The findings of a launch, in the order of their first occurrence.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Findings {
     list: Vec<Finding>,

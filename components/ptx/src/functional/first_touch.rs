@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Makes the bytes that a page holds before anybody writes to it, from the address of its first byte on. A page has [`PAGE`]
+/// Makes the initial bytes of a page, before anybody writes to it, from the address of its first byte. A page has [`PAGE`]
 /// bytes.
 pub type FirstBytes = Arc<dyn Fn(u64, &mut [u8]) + Send + Sync>;
 

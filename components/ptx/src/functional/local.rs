@@ -1,4 +1,4 @@
-//! Local memory of a block's threads, which lies one thread's behind the other's.
+//! Local memory of a block's threads; the parts of the threads are consecutive.
 //!
 //! Frames of functions grow from the beginning of a thread's part and allocations on the stack from its end, so that of a large stack
 //! mostly the middle stays as it is, and costs nothing.
@@ -15,7 +15,7 @@ pub(super) struct Local {
     size: usize,
     /// Written bytes; a thread's part begins with a word.
     shadow: Shadow,
-    /// Bytes at the beginning and at the end of each part in which all accesses so far lie.
+    /// Bytes at the beginning and at the end of each part that contain all accesses so far.
     used: (usize, usize),
 }
 
@@ -52,10 +52,10 @@ impl Local {
         self.shadow.reset_within(ranges);
     }
 
-    /// Performs an access of a warp whose threads begin with `first`; gives the lanes that read unwritten bytes.
+    /// Performs an access of a warp whose threads begin with `first`; returns the lanes that read unwritten bytes.
     ///
     /// # Errors
-    /// The first lane whose access lies outside.
+    /// The first lane whose access is outside.
     #[inline]
     pub(super) fn access(&mut self, access: &Access, first: usize, words: &mut [Row; 4]) -> Result<u32, u32> {
         let (size, step) = (self.size, self.size.next_multiple_of(64));

@@ -24,7 +24,7 @@ pub struct FlatMemory {
     pub base: u64,
     /// The bytes.
     pub bytes: Space,
-    /// Makes pages when they are first touched; absent where the bytes are there from the start.
+    /// Makes pages when they are first touched; absent if the bytes exist from the start.
     first: Option<FirstTouch>,
     /// Accessible pieces, in ascending order.
     pieces: Vec<Piece>,
@@ -44,7 +44,7 @@ struct Piece {
     /// Touched bytes, if any were touched and that is noted.
     touched: Option<Box<Touched>>,
     rights: Rights,
-    /// The device library's: what kernels touch there is not noted.
+    /// Whether the piece belongs to the device library: accesses of kernels to it are not noted.
     library: bool,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Found<'a> {
     /// The record of touched bytes, if it is kept.
     pub(super) touched: Option<&'a mut Touched>,
     pub(super) rights: Rights,
-    /// It belongs to the device library.
+    /// Whether the piece belongs to the device library.
     pub(super) library: bool,
 }
 
@@ -79,10 +79,10 @@ impl FlatMemory {
         memory
     }
 
-    /// Empty memory with room for this many bytes; pages take host memory when they are touched.
+    /// Empty memory with a capacity of this many bytes; pages take host memory when they are touched.
     ///
     /// # Errors
-    /// If the operating system has no addresses for them.
+    /// If the operating system has not enough address space.
     pub fn with_room(bytes: usize) -> io::Result<Self> {
         Ok(FlatMemory { bytes: Space::with_room(bytes)?, ..FlatMemory::new(0) })
     }
@@ -105,19 +105,19 @@ impl FlatMemory {
         })
     }
 
-    /// Allocates bytes at an address that the caller chooses, a multiple of 256, perhaps between others or where some were freed. Nobody has
-    /// written them; they hold `content`. The first allocation of all may lie as low as 64 KiB.
+    /// Allocates bytes at an address that the caller chooses, a multiple of 256, perhaps between other allocations or at a freed one. The
+    /// bytes count as unwritten; they hold `content`. The first allocation of all may be as low as 64 KiB.
     ///
     /// # Panics
-    /// If another allocation lies there, or memory begins behind that address.
+    /// If another allocation is there, or memory begins above that address.
     pub fn allocate_at(&mut self, name: &str, address: u64, size: usize, content: u8) {
         let shadow = (size > 0).then(|| Shadow::new(size));
         self.add_at(name.to_owned(), address, size, shadow, Rights::All, content);
     }
 
-    /// Memory that begins at address 0 and has no allocations: those of a device whose addresses are given
-    /// out elsewhere come with [`FlatMemory::map`]. `make` gives the bytes that nobody has written; a direct
-    /// reader of the bytes touches them first.
+    /// Memory that begins at address 0 and has no allocations: [`FlatMemory::map`] adds those of a device whose addresses
+    /// are allocated elsewhere. `make` gives the bytes that nobody has written; a direct reader of the bytes touches them
+    /// first.
     pub fn of_device(make: FirstBytes) -> Self {
         FlatMemory { base: 0, first: Some(FirstTouch::new(make)), ..FlatMemory::new(0) }
     }
@@ -133,7 +133,7 @@ impl FlatMemory {
         }
     }
 
-    /// Makes the bytes that those lanes of an access reach, if they are there.
+    /// Makes the bytes that the lanes of an access reach, if they are made on first touch.
     #[inline]
     pub(super) fn touch_lanes(&mut self, access: &Access) {
         let Some(first) = &mut self.first else { return };
@@ -170,7 +170,7 @@ impl FlatMemory {
         self.freed = allocations.freed().cloned().collect();
     }
 
-    /// Gives a module's variables their places and first bytes; any of its kernels will do.
+    /// Allocates a module's variables and sets their initial bytes; `kernel` is any kernel of the module.
     pub fn load(&mut self, module: &str, kernel: &Kernel) -> VariableBases {
         let mut place = |space: &str, size: u64, rights| {
             let (name, size) = (format!("{space} of {module}"), size as usize);
@@ -182,7 +182,8 @@ impl FlatMemory {
         self.load_into(kernel, globals, constants)
     }
 
-    /// The same where the caller chooses the places of the variables, as [`FlatMemory::allocate_at`] does.
+    /// Like [`FlatMemory::load`], where the caller chooses the addresses of the variables, as for
+    /// [`FlatMemory::allocate_at`].
     ///
     /// # Panics
     /// As [`FlatMemory::allocate_at`].
@@ -199,7 +200,7 @@ impl FlatMemory {
         self.load_into(kernel, globals, constants)
     }
 
-    /// Gives the variables of a module, which have their places, their first bytes.
+    /// Sets the initial bytes of the variables of a module, which are allocated.
     fn load_into(&mut self, kernel: &Kernel, globals: u64, constants: u64) -> VariableBases {
         let bases =
             self.with_library(kernel, VariableBases { globals, constants, ..VariableBases::default() });
@@ -225,7 +226,7 @@ impl FlatMemory {
         rights: Rights,
         fill: impl FnOnce(&mut Space),
     ) -> u64 {
-        // Between two allocations lies at least one byte that belongs to none.
+        // Between two allocations there is at least one byte that belongs to none.
         let start = (self.bytes.len() + usize::from(!self.bytes.is_empty())).next_multiple_of(256);
         self.bytes.grow(start);
         fill(&mut self.bytes);
@@ -277,8 +278,8 @@ impl FlatMemory {
         }
     }
 
-    /// Which bytes of a range of the allocation that begins at an address nobody has written: a bit each, the first one lowest. None if all are
-    /// written.
+    /// Bit mask of the unwritten bytes in a range of the allocation that begins at an address: a bit for each byte, the first one lowest.
+    /// `None` if all are written.
     pub fn unwritten(&self, address: u64, range: Range<usize>) -> Option<Vec<u8>> {
         self.pieces[self.piece(address)?].shadow.as_ref()?.missing(range)
     }
@@ -313,7 +314,7 @@ impl FlatMemory {
         self.pieces.iter_mut().filter_map(touched).collect()
     }
 
-    /// The name and size of the allocation in which an address lies, for messages.
+    /// The name and size of the allocation that contains an address, for messages.
     pub fn name_of(&self, address: u64) -> String {
         self.allocations().name_of(address)
     }
@@ -476,7 +477,7 @@ mod tests {
         assert_eq!((chosen.globals, chosen.constants), (0x4_0000, 0x5_0000));
         let start = (chosen.globals - memory.base) as usize;
         assert_eq!(memory.bytes[start..start + 16], kernel.global_image(chosen));
-        // A pointer to the variable `word`, which lies at the beginning.
+        // A pointer to the variable `word`, which is at the beginning.
         assert_eq!(memory.bytes[0x4_0000..][..8], 0x4_0000_u64.to_le_bytes());
     }
 }

@@ -1,8 +1,8 @@
 //! The layer of launches: a whole grid on a flat memory, without time: for tests, and to see a program's
 //! results.
 //!
-//! CTAs run one after another, the warps of a CTA in turns. [`Grid::run_all`] lets one that waits for another pause until that one
-//! has run; otherwise it never ends. [`Options::limit`] and [`Options::interrupt`] stop it.
+//! CTAs run one after another, the warps of a CTA in turns. [`Grid::run_all`] pauses a CTA that waits for another one until that
+//! one has run; otherwise the waiting CTA never ends. [`Options::limit`] and [`Options::interrupt`] stop it.
 
 mod copies;
 mod cta;
@@ -59,7 +59,7 @@ pub struct Options {
     pub windows: Windows,
     /// Textures for fetches.
     pub textures: Arc<Textures>,
-    /// Set by someone who wants the run to end.
+    /// Flag that a caller sets to end the run.
     pub interrupt: Arc<AtomicBool>,
 }
 
@@ -152,7 +152,7 @@ impl<'a> Grid<'a> {
         self.run_observed(ctaid, memory, &mut ())
     }
 
-    /// The same, with an observer.
+    /// Runs the grid with an observer.
     ///
     /// # Errors
     /// If the kernel makes a mistake.

@@ -5,21 +5,21 @@ use crate::execute::{Access, Issued};
 /// Receives the instructions that the warps of a block execute: those of each warp in its order, and those of
 /// several in the order of their turns.
 pub trait Observer {
-    /// A warp has executed `count` consecutive instructions that only compute, from `first` on. `threads` is
-    /// the sum over them of the threads that executed each; the count may be 0.
+    /// A warp has executed `count` consecutive instructions that only compute, beginning with `first`. `threads` is the sum
+    /// over them of the threads that executed each; the count may be 0.
     fn computed(&mut self, warp: usize, first: u32, count: u32, threads: u64);
 
     /// A warp has executed the instruction at a pc. The access is that of a memory instruction, and anything for others.
     fn issued(&mut self, warp: usize, pc: u32, issued: Issued, access: &Access);
 
-    /// A warp that waited at a barrier goes on.
+    /// A warp that waited at a barrier continues.
     fn passed(&mut self, warp: usize, barrier: u32);
 
     /// All warps that waited at a barrier have been released: the barrier is empty again.
     fn opened(&mut self, barrier: u32);
 }
 
-/// Nobody looks on.
+/// No observer.
 impl Observer for () {
     #[inline]
     fn computed(&mut self, _warp: usize, _first: u32, _count: u32, _threads: u64) {}

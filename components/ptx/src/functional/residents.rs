@@ -1,9 +1,9 @@
-//! Blocks of a grid that wait for each other: one that does pauses, and goes on when others have run.
+//! Blocks of a grid that wait for each other: a block that waits is paused, and resumes when others have run.
 //!
-//! A block runs to its end, as long as it can. One of which it is proven that it goes round until somebody changes global memory
-//! pauses, and the next one begins. Whenever a block has ended or paused, those that pause are asked in turn whether they can go on
-//! now. If all blocks have begun and none can, the first one's failure is that of the grid. So a grid whose blocks do not wait for each
-//! other runs as if there were no pauses. As many blocks as the grid has may pause, whatever a machine has room for.
+//! A block runs to its end if it can. A block that provably loops until somebody changes global memory is paused, and the next block
+//! begins. Whenever a block has ended or paused, the paused blocks are checked in turn whether they can continue. If all blocks have
+//! begun and none can continue, the failure of the first block is that of the grid. So a grid whose blocks do not wait for each other
+//! runs as if there were no pauses. Any number of blocks of the grid may be paused, regardless of the number that a machine can hold.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -13,11 +13,11 @@ use super::{FlatMemory, Grid, ctas};
 use crate::execute::Failure;
 use crate::execute::endless::budget;
 
-/// The reason why a CTA does not go on now.
+/// The reason for which a CTA does not continue now.
 pub(super) enum Progress {
     Ended,
     Interrupted,
-    /// It waits until another one changes global memory; otherwise this is its failure.
+    /// The CTA waits until another one changes global memory; its failure, if none does.
     Waits(Box<Failure>),
     /// Others are to have a turn.
     Slice,
@@ -26,7 +26,7 @@ pub(super) enum Progress {
 struct Paused<'a> {
     ctaid: [u32; 3],
     cta: Cta<'a>,
-    /// Its failure if nobody helps it; none if others are only to have a turn.
+    /// Failure of the block if no other block changes global memory; `None` if the block only gives others a turn.
     failure: Option<Box<Failure>>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Grid<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Asks every block that pauses once whether it can go on, and lets it.
+    /// Tries every paused block once, and continues it if it can.
     fn go_round(
         &mut self,
         memory: &mut FlatMemory,

@@ -1,4 +1,4 @@
-//! The written bytes of a memory: one bit a byte, forgotten once there is nothing left to find.
+//! The written bytes of a memory: one bit for each byte, dropped once all bytes are written.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ pub(super) struct Shadow {
     /// Bytes that nobody has written.
     missing: usize,
     bytes: usize,
-    /// A range known to be written: the range that most accesses ask for.
+    /// A range known to be written, which contains most accesses.
     known: Range<usize>,
 }
 
@@ -69,7 +69,7 @@ impl Shadow {
         shadow
     }
 
-    /// A bit for each byte of a range, the first one lowest, set where nobody has written it; none if there are none.
+    /// A bit for each byte of a range, the first one lowest, set for an unwritten byte; `None` if there are none.
     pub(super) fn missing(&self, range: Range<usize>) -> Option<Vec<u8>> {
         let words = self.written.as_words();
         let is_missing = |byte: usize| words[byte / 64] >> (byte % 64) & 1 == 0;
@@ -103,7 +103,7 @@ impl Shadow {
         self.known = 0..0;
     }
 
-    /// The same, where all that has been written lies in these ranges.
+    /// Like `reset`, if all written bytes are within these ranges.
     pub(super) fn reset_within(&mut self, ranges: impl Iterator<Item = Range<usize>>) {
         let words = self.written.all();
         ranges.for_each(|bytes| words[bytes.start / 64..bytes.end.div_ceil(64)].fill(0));
@@ -117,14 +117,14 @@ impl Shadow {
         self.missing == 0
     }
 
-    /// The remainder after a write to a range; nothing if that was the last.
+    /// The shadow after a write to a range; `None` if every byte is then written.
     pub(super) fn without(mut self, range: Range<usize>) -> Option<Self> {
         self.write(range.start, range.len());
         (!self.is_complete()).then_some(self)
     }
 
-    /// Records an access by those lanes, which lie in a memory that begins at `base`, a multiple of 16. Gives
-    /// the lanes that read unwritten bytes.
+    /// Records an access by these lanes, which are within a memory that begins at `base`, a multiple of 16. Returns the
+    /// lanes that read unwritten bytes.
     #[inline]
     pub(super) fn note(&mut self, access: &Access, lanes: u32, base: u64) -> u32 {
         if access.contiguous && lanes != 0 {
@@ -138,7 +138,7 @@ impl Shadow {
         self.note_unknown(access, lanes, base)
     }
 
-    /// The same where not all of it is known to be written.
+    /// Like `note`, if not all bytes are known to be written.
     fn note_unknown(&mut self, access: &Access, lanes: u32, base: u64) -> u32 {
         if !access.contiguous {
             let known = base + self.known.start as u64;
@@ -163,7 +163,7 @@ impl Shadow {
         unwritten
     }
 
-    /// The same, lane by lane.
+    /// Like `note`, lane by lane.
     fn note_lanes(&mut self, access: &Access, lanes: u32, base: u64) -> u32 {
         let width = usize::from(access.width);
         let mut unwritten = 0;
@@ -172,7 +172,7 @@ impl Shadow {
             let lane = rest.trailing_zeros();
             rest &= rest - 1;
             let start = access.addresses[lane as usize & 31].wrapping_sub(base) as usize;
-            // Accesses are aligned and at most 16 bytes wide, so they lie in one word.
+            // Accesses are aligned and at most 16 bytes wide, so each is within one word.
             let bits = ((1 << width) - 1) << (start % 64);
             let Some(word) = self.written.all().get_mut(start / 64) else { continue };
             if access.kind != AccessKind::Store {
@@ -186,7 +186,7 @@ impl Shadow {
         unwritten
     }
 
-    /// Goes through the words of a range of bytes, each with the bits in question, while `look` says so.
+    /// Calls `look` with each word of a range of bytes, and the bits of the range in it, while `look` returns true.
     #[inline]
     fn words(
         &mut self,

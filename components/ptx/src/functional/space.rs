@@ -18,17 +18,17 @@ impl Space {
     /// A space of this many zero bytes.
     ///
     /// # Errors
-    /// If the operating system has no addresses for them.
+    /// If the operating system has not enough address space.
     pub fn zeroed(length: usize) -> io::Result<Self> {
         let mut space = Space::with_room(length)?;
         space.length = length;
         Ok(space)
     }
 
-    /// An empty space with room for this many bytes: it does not move until it grows beyond them.
+    /// An empty space with a capacity of this many bytes: the space does not move until it grows beyond them.
     ///
     /// # Errors
-    /// If the operating system has no addresses for them.
+    /// If the operating system has not enough address space.
     pub fn with_room(room: usize) -> io::Result<Self> {
         let map =
             (room > 0).then(|| MmapOptions::new().len(room).no_reserve_swap().map_anon()).transpose()?;

@@ -126,7 +126,7 @@ impl Bytes {
         }
     }
 
-    /// Has words from the first of these to the last.
+    /// Grows the record to the words from `first` to `last`.
     fn reach(&mut self, first: usize, last: usize) {
         if self.words.is_empty() {
             self.from = first;
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use crate::isa::{AtomicOperation, AtomicType};
 
-    /// `words` words of four bytes, one after another from `start` on.
+    /// `words` consecutive words of four bytes, beginning at `start`.
     fn touched(kind: AccessKind, start: u64, words: u32) -> Touched {
         let access = Access {
             addresses: std::array::from_fn(|lane| 4096 + start + 4 * lane as u64),

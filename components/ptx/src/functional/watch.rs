@@ -23,7 +23,7 @@ impl Cta<'_> {
         }
     }
 
-    /// Notes the races of the access under way, of the lanes that lie in memory.
+    /// Notes the races of the current access, for the lanes that are within memory.
     #[cold]
     pub(super) fn look_for_races(&mut self, index: usize, env: &CtaEnvironment, memory: &mut FlatMemory) {
         let mut found: Vec<Race> = Vec::new();
@@ -47,7 +47,7 @@ impl Cta<'_> {
                 if !place.library {
                     found.extend(races.note(access, inside, index, place.start, place.bytes));
                 }
-                // The first lane may lie across the end.
+                // The first lane may extend across the end.
                 rest &= !inside & (rest - 1);
             }
         }

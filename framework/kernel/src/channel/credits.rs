@@ -1,6 +1,6 @@
 //! Credits on their way back to an output.
 //!
-//! A few are kept in place, within what a message touches anyhow; what does not fit waits behind them in a ring.
+//! A few are stored inline, in the cache line that a message touches anyhow; further credits are in a ring.
 
 use std::cell::{Cell, OnceCell};
 
@@ -11,7 +11,7 @@ use crate::process::queue::NEVER;
 /// Credits that are kept in place.
 const FEW: usize = 3;
 
-/// The times at which the first credits come back, in order; [`NEVER`] behind the last one.
+/// The times at which the first credits return, in order; [`NEVER`] behind the last one.
 pub(crate) struct Few([Cell<u64>; FEW]);
 
 /// The times of the others. There are none while fewer than [`FEW`] credits are on their way.
@@ -22,13 +22,13 @@ impl Few {
         Few([const { Cell::new(NEVER) }; FEW])
     }
 
-    /// When the next credit comes back; [`NEVER`] if none does.
+    /// Time at which the next credit returns; [`NEVER`] if none is on its way.
     #[inline(always)]
     pub(crate) fn first(&self) -> u64 {
         self.0[0].get()
     }
 
-    /// Adds a credit that comes back no earlier than those before it. The result is whether there are none before it.
+    /// Adds a credit that returns no earlier than those before it. The result is whether it is the only one.
     #[inline(always)]
     pub(crate) fn add(&self, others: &Others, time: u64) -> bool {
         for (place, known) in self.0.iter().enumerate() {
@@ -46,7 +46,7 @@ impl Few {
         others.get_or_init(Box::default).with(|others| others.push_back(time));
     }
 
-    /// Takes out those that have come back by `now`, and says how many they are.
+    /// Removes the credits that have returned by `now`; the result is their number.
     #[inline]
     pub(crate) fn take_back(&self, others: &Others, now: u64) -> u32 {
         let mut count = 0;
@@ -67,7 +67,7 @@ impl Few {
         others.get().and_then(|others| others.with(Ring::pop_front)).unwrap_or(NEVER)
     }
 
-    /// How many come back before `now`, and how many later.
+    /// Number of credits that return before `now`, and number that return later.
     pub(crate) fn split(&self, others: &Others, now: u64) -> (usize, usize) {
         let here = self.0.iter().map(Cell::get).filter(|&time| time != NEVER);
         let count =

@@ -9,7 +9,7 @@ pub struct Endpoint {
     pub process: usize,
     /// The port's name.
     pub port: String,
-    /// Which element of an array of ports.
+    /// Index of the element, if the port is an array.
     pub index: Option<u32>,
 }
 

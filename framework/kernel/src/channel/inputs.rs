@@ -23,7 +23,7 @@ impl Words for Box<[u64]> {
 }
 
 /// A set of inputs or outputs. A component that is often small and may be large is generic over [`Words`]: an array of one
-/// word costs as much as an integer.
+/// word costs the same as an integer.
 ///
 /// ```
 /// use counterpoint_kernel::{Inputs, members};
@@ -41,7 +41,7 @@ pub struct Inputs<W> {
 }
 
 impl<W: Words> Inputs<W> {
-    /// The empty set, with room for this number of ends.
+    /// The empty set, with a capacity of `ends`.
     ///
     /// # Panics
     /// If an array is too small for it.
@@ -82,7 +82,7 @@ impl<W: Words> Inputs<W> {
         self.words.as_mut()[end / 64] &= !(1 << (end % 64));
     }
 
-    /// Nothing is in it.
+    /// Whether the set is empty.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.words().iter().all(|&word| word == 0)

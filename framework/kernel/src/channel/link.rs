@@ -1,8 +1,8 @@
-//! Links: what lies between an output and an input.
+//! Links between an output and an input.
 //!
 //! A message leaves with its arrival time and waits in the receiver's inbox, ordered by (arrival, sender, sequence),
-//! until that time has come. A message that the receiver takes sends its credit back, one latency later. Between
-//! threads the same two things travel in batches at the end of each window; see [`remote`](super::remote).
+//! until that time. Taking a message returns its credit to the sender, one latency later. Between threads, messages and
+//! credits travel in batches at the end of each window; see [`remote`](super::remote).
 
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
@@ -20,7 +20,7 @@ use crate::time::{BytesPerSecond, Latency, SimTime, Span, Wire};
 /// Properties of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkOptions {
-    /// Time from send to arrival, at least one cycle of the sender; a credit takes as long to come back.
+    /// Time from send to arrival, at least one cycle of the sender; a credit returns after the same time.
     pub latency: Latency,
     /// Depth of the receiver's buffer in messages.
     pub capacity: u32,
@@ -49,7 +49,7 @@ impl<M> Arrival<M> {
 /// The receiving end of an input: messages of all senders. What each of them touches comes first, in 64 bytes.
 #[repr(C)]
 pub(crate) struct Inbox<M> {
-    /// When the first message arrives, [`NEVER`] if there is none.
+    /// Arrival time of the first message; [`NEVER`] if there is none.
     due: Cell<u64>,
     /// The latest arrival that ever was.
     last: Cell<u64>,
@@ -73,7 +73,7 @@ struct Watcher {
     place: u32,
 }
 
-/// Where the credit of a taken message goes.
+/// Destination of the credit of a message that was taken.
 pub(crate) enum Return<M> {
     Local(Rc<Outlet<M>>),
     Remote { latency: u64, credits: Rc<Outgoing<u64>> },
@@ -118,7 +118,7 @@ impl<M> Inbox<M> {
         drop((returns, only));
     }
 
-    /// Puts a message in its place and wakes the receiver, if need be, for its arrival.
+    /// Inserts a message in order of arrival and, if needed, wakes the receiver when it arrives.
     #[inline(always)]
     pub(crate) fn receive(&self, time: u64, sender: u32, message: M) {
         let arrival = |message| Arrival { time, sender, message };
@@ -136,13 +136,14 @@ impl<M> Inbox<M> {
         }
     }
 
-    /// Whether a message comes behind all others, although others arrive at this time, or later.
+    /// Whether a message is last in order, although others arrive at this time, or later.
     #[inline(never)]
     fn is_last(&self, time: u64, sender: u32) -> bool {
         self.queue.with(|queue| queue.back().is_none_or(|last| last.is_before(time, sender)))
     }
 
-    /// Tells who watches when the first message arrives, and whether the receiver must be woken for it.
+    /// Reports the arrival time of the first message to the watcher, if there is one; the result is whether the receiver must be
+    /// woken for it.
     #[inline(always)]
     fn tell(&self, due: u64) -> bool {
         self.owner.watches.get() && self.tell_watcher(due)
@@ -153,7 +154,7 @@ impl<M> Inbox<M> {
         self.watch.get().is_some_and(|watcher| watcher.board.note(watcher.place, due))
     }
 
-    /// Lets a board know from now on when the first message arrives.
+    /// Reports the arrival time of the first message to a board from now on.
     pub(crate) fn watch(&self, board: &Rc<Board>, place: u32) {
         let first = self.watch.set(Watcher { board: Rc::clone(board), place }).is_ok();
         assert!(first, "an input is watched twice");
@@ -161,7 +162,7 @@ impl<M> Inbox<M> {
         board.note(place, self.due.get());
     }
 
-    /// Has the receiver be woken by a message during its current wait.
+    /// Registers the receiver to be woken by a message during its current wait.
     #[inline(always)]
     pub(crate) fn arm(&self) {
         self.armed.arm(&self.owner);
@@ -183,7 +184,7 @@ impl<M> Inbox<M> {
         self.is_armed() || self.watch.get().is_some_and(|watcher| watcher.board.is_armed())
     }
 
-    /// Puts a message that arrives before another one in its place, searched from the back.
+    /// Inserts a message that arrives before one already queued; the position is searched from the back.
     #[inline(never)]
     fn insert(&self, arrival: Arrival<M>) {
         self.queue.with(|queue| {
@@ -215,7 +216,7 @@ impl<M> Inbox<M> {
         self.queue.with(|queue| queue.pop_front().expect("a message is due").message)
     }
 
-    /// Gives the credit of the first message, taken now, back to the one of several senders that it is of.
+    /// Returns the credit of the first message, taken now, to its sender, where there are several senders.
     #[inline]
     fn give_back(&self, now: u64) {
         match &self.returns.get()[self.first_sender() as usize] {
@@ -224,7 +225,7 @@ impl<M> Inbox<M> {
         }
     }
 
-    /// When the first message arrives.
+    /// Arrival time of the first message.
     #[inline]
     pub(crate) fn due(&self) -> u64 {
         self.due.get()
@@ -276,14 +277,14 @@ pub(crate) struct Outlet<M> {
     sender: Cell<u32>,
     /// The sender wants to be woken by a credit.
     waiting: WakeRegistration,
-    /// When the next credits come back.
+    /// Times at which the next credits return.
     returning: Few,
-    /// How long a credit takes, and a message.
+    /// Latency of a credit, and of a message.
     latency: Cell<u64>,
     pub(crate) owner: Rc<Process>,
     /// The inbox behind the usual link: on this thread, with a latency in cycles of the sender and no bandwidth.
     near: Frame<Option<Rc<Inbox<M>>>>,
-    /// When further credits come back, if there ever were any.
+    /// Times at which further credits return, if there ever were any.
     others: Others,
     /// The latency of the usual link, exactly.
     span: Cell<Span>,
@@ -306,13 +307,13 @@ pub(crate) struct Far<M> {
     pub(crate) travel: Travel,
 }
 
-/// Where messages go.
+/// Destination of messages.
 pub(crate) enum Target<M> {
     Local { inbox: Rc<Inbox<M>>, sender: u32 },
     Remote(Rc<Outgoing<(u64, M)>>),
 }
 
-/// How long messages take.
+/// Time that messages take.
 pub(crate) enum Travel {
     Cycles(Span),
     Time,
@@ -338,7 +339,7 @@ impl<M> Outlet<M> {
         })
     }
 
-    /// Connects the outlet, whose credits come back after `latency`.
+    /// Connects the outlet, whose credits return after `latency`.
     pub(crate) fn connect(&self, latency: u64, capacity: u32, route: Route<M>) {
         self.available.set(capacity);
         self.capacity.set(capacity);
@@ -353,7 +354,7 @@ impl<M> Outlet<M> {
         }
     }
 
-    /// Collects the credits that have come back by `now` and says how many there are.
+    /// Collects the credits that have returned by `now`; the result is the number that can be used.
     #[inline]
     pub(crate) fn available(&self, now: u64) -> u32 {
         let available = self.available.get() + self.returning.take_back(&self.others, now);
@@ -361,7 +362,7 @@ impl<M> Outlet<M> {
         available
     }
 
-    /// Has the sender be woken by a credit during its current wait.
+    /// Registers the sender to be woken by a credit during its current wait.
     #[inline(always)]
     pub(crate) fn arm(&self) {
         self.waiting.arm(&self.owner);
@@ -395,17 +396,17 @@ impl<M> Outlet<M> {
         self.available.set(self.available.get() + 1);
     }
 
-    /// The receiver takes a message now: its credit comes back, one latency later.
+    /// The receiver takes a message now: its credit returns one latency later.
     #[inline(always)]
     fn give_back(&self, now: u64) {
         self.return_credit(now + self.latency.get());
     }
 
-    /// A credit comes back at `time`.
+    /// A credit returns at `time`.
     #[inline(always)]
     pub(crate) fn return_credit(&self, time: u64) {
         let is_first = self.returning.add(&self.others, time);
-        // One that was on its way before will wake the sender.
+        // An earlier credit on its way will wake the sender.
         if is_first && self.is_awaited() {
             self.owner.wake_at(time);
         }
@@ -417,7 +418,7 @@ impl<M> Outlet<M> {
         (self.available.get() as usize + back, travelling)
     }
 
-    /// When the next credit comes back.
+    /// Time at which the next credit returns.
     #[inline]
     pub(crate) fn due(&self) -> u64 {
         self.returning.first()
@@ -456,7 +457,7 @@ impl<M> Outlet<M> {
         }
     }
 
-    /// When a message arrives that is handed over `after` later than now.
+    /// Arrival time of a message that is handed over `after` later than now.
     fn arrival(&self, travel: &Travel, after: u64, bytes: impl FnOnce() -> u64) -> u64 {
         let start = self.owner.ps() + after;
         match travel {
@@ -479,7 +480,7 @@ impl Channel {
         Channel { bandwidth, wire: Cell::default() }
     }
 
-    /// When the last byte of a message that is ready at `start` has entered the link.
+    /// Time at which the last byte of a message that is ready at `start` has entered the link.
     fn pass(&self, start: u64, bytes: u64) -> u64 {
         let mut wire = self.wire.get();
         let end = wire.pass(SimTime::from_ps(start), bytes, self.bandwidth);

@@ -1,8 +1,8 @@
-//! Typed ports: what a component sends to and receives from.
+//! Typed ports, through which a component sends and receives messages.
 //!
 //! Every wait here is exact to the receiver's clock edge. A blocking operation (`recv`, `send`, `reserve`) may run
-//! ahead of the executor while nothing else happens in the island; that presumes that the component awaits one thing
-//! at a time. A component that awaits several things at once with its own combinators does so inside
+//! ahead of the executor while nothing else happens in the island; this assumes that the component awaits one operation
+//! at a time. A component that awaits several operations at once with its own combinators does so inside
 //! [`concurrently`](crate::Process::concurrently); [`first`], [`any`] and [`Process::wait`] need no such care.
 
 use std::collections::VecDeque;
@@ -97,7 +97,7 @@ impl<M: Message> In<M> {
         Poll::Pending
     }
 
-    /// Takes a message that has arrived; nothing if there is none now.
+    /// Takes a message that has arrived; `None` if there is none now.
     #[inline]
     pub fn try_recv(&mut self) -> Option<M> {
         if self.has_message() { Some(self.take()) } else { None }
@@ -105,7 +105,7 @@ impl<M: Message> In<M> {
 
     /// Takes a message that has arrived, with the index of its sender among the senders of this input.
     ///
-    /// Senders are numbered by their place in the machine: elements of an array in the order of their indices.
+    /// Senders are numbered by their position in the machine; elements of an array in the order of their indices.
     #[inline]
     pub fn try_recv_from(&mut self) -> Option<(u32, M)> {
         if self.has_message() { Some((self.inbox.first_sender(), self.take())) } else { None }
@@ -200,7 +200,7 @@ impl<M> Source for In<M> {
 /// The sending end of a link.
 pub struct Out<M> {
     outlet: Rc<Outlet<M>>,
-    /// The component asked for a credit since its last wait, and the next one concerns it.
+    /// The component requested a credit since its last wait, and the next wait concerns this port.
     tried: WakeRegistration,
 }
 

@@ -1,11 +1,10 @@
-//! A link between two threads: messages one way, credits the other, in batches.
+//! A link between two threads: messages travel one way and credits the other, in batches.
 //!
-//! Messages sent within a window arrive after it, so both travel at its end: a thread collects those for a
-//! link in a list of its own, and swaps the list into the link's batch when the window is over. The batches
-//! lie behind mutexes for which nobody contends: the exchange of reports at the end of a window
-//! ([`parallel`](crate::windows::parallel)) orders the accesses, and a [`Notice`] per pair of threads names the
-//! batches that have something to fetch. The lists go round between the two threads, so nothing is allocated
-//! once they have grown.
+//! Messages sent within a window arrive after it, so both travel at its end: a thread collects the messages or credits
+//! for a link in a list of its own, and swaps the list into the link's batch when the window is over. The batches are
+//! behind mutexes without contention: the exchange of reports at the end of a window
+//! ([`parallel`](crate::windows::parallel)) orders the accesses, and a [`Notice`] per pair of threads names the batches
+//! that have something to fetch. The two threads exchange the lists, so nothing is allocated once the lists have grown.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -87,7 +86,7 @@ impl Post {
 
 /// A batch that this thread fills.
 pub(crate) trait Flush {
-    /// Moves what has been collected to where the other thread finds it.
+    /// Moves the collected items to the batch from which the other thread fetches.
     fn flush(&self);
 }
 
@@ -127,8 +126,8 @@ impl<T> Flush for Outgoing<T> {
             if batch.is_empty() {
                 std::mem::swap(&mut *batch, items);
             } else {
-                // The other thread has not come to fetch those of the window before. It finds both, which does no harm:
-                // none arrives before the window is over.
+                // The other thread has not yet fetched the items of the window before. It then fetches both, which does no harm:
+                // no message arrives before the window is over.
                 batch.append(items);
             }
         });

@@ -5,7 +5,7 @@
 
 use std::mem::MaybeUninit;
 
-/// A queue with room for a power of two of items.
+/// A queue whose capacity is a power of two.
 pub(crate) struct Ring<T> {
     slots: Box<[MaybeUninit<T>]>,
     /// The capacity less one; minus one while there is none.
@@ -52,7 +52,7 @@ impl<T> Ring<T> {
 
     #[inline(always)]
     pub(crate) fn front(&self) -> Option<&T> {
-        // SAFETY: items between head and tail are there, and the reference borrows the ring.
+        // SAFETY: items between head and tail are initialised, and the reference borrows the ring.
         (!self.is_empty()).then(|| unsafe { &*self.at(self.head) })
     }
 
@@ -63,7 +63,7 @@ impl<T> Ring<T> {
         (self.len() > 1).then(|| unsafe { &*self.at(self.head.wrapping_add(1)) })
     }
 
-    /// The item put last of those that are there.
+    /// The last item, which was put in most recently.
     #[inline(always)]
     pub(crate) fn back(&self) -> Option<&T> {
         // SAFETY: as in `front`.
@@ -75,13 +75,13 @@ impl<T> Ring<T> {
         self.push_back_with(|| item);
     }
 
-    /// Puts an item that is made in its place: large ones need not be moved there.
+    /// Appends an item that is constructed in place, so that a large one need not be moved.
     #[inline(always)]
     pub(crate) fn push_back_with(&mut self, make: impl FnOnce() -> T) {
         if self.is_full() {
             self.grow();
         }
-        // SAFETY: a ring that is not full has a capacity; what lies at its tail has been taken or was never there.
+        // SAFETY: a ring that is not full has a capacity; the slot at its tail was taken or never filled.
         unsafe { self.at(self.tail).write(make()) };
         self.tail = self.tail.wrapping_add(1);
     }
@@ -93,7 +93,7 @@ impl<T> Ring<T> {
         }
         let head = self.head;
         self.head = head.wrapping_add(1);
-        // SAFETY: the item was there, and moving the head has given up the place it is read from.
+        // SAFETY: the item was initialised, and moving the head has released the slot that it is read from.
         Some(unsafe { self.at(head).read() })
     }
 

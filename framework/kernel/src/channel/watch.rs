@@ -1,8 +1,8 @@
 //! Many inputs of one component, watched together.
 //!
-//! A component that has dozens of inputs and serves a few of them in a cycle cannot look at each, nor arm each when it
-//! waits. A watch learns from every inbox when its first message arrives, so that one place knows which inputs have
-//! something, and one [`Source`] wakes the component for any of them.
+//! A component that has dozens of inputs and serves a few of them in a cycle cannot check each, nor arm each when it
+//! waits. A watch learns from every inbox when its first message arrives, so that one object knows which inputs have a
+//! message, and one [`Source`] wakes the component for any of them.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -30,7 +30,7 @@ pub(crate) struct Board {
     words: Box<[Word]>,
     /// The component wants to be woken by one of these.
     armed: WakeRegistration,
-    /// The component's process; nothing where no input is watched.
+    /// The component's process; `None` if no input is watched.
     owner: Option<Rc<Process>>,
 }
 
@@ -65,7 +65,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches these inputs of a component, numbered in this order, from now on.
+    /// Watches these inputs of a component, numbered in this order.
     ///
     /// # Panics
     /// If one of them is watched already.
@@ -84,7 +84,7 @@ impl Watch {
         Watch { board }
     }
 
-    /// Says which inputs the component is interested in, at first all of them.
+    /// Sets the inputs in which the component is interested; initially all of them.
     #[inline]
     pub fn set<W: Words>(&self, among: &Inputs<W>) {
         for (word, &among) in self.board.words.iter().zip(among.words()) {

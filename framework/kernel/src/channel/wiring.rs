@@ -15,7 +15,7 @@ use crate::process::local::Local;
 use crate::process::state::Process;
 use crate::time::Latency;
 
-/// Remote links under construction: the first of the two threads to come makes the link.
+/// Remote links under construction: the first of the two threads makes the link.
 #[derive(Default)]
 pub(crate) struct Crossings(Mutex<BTreeMap<usize, Arc<dyn Any + Send + Sync>>>);
 
@@ -52,7 +52,7 @@ pub(crate) struct Figures {
 pub(crate) trait AnyInbox {
     fn as_any(self: Rc<Self>) -> Rc<dyn Any>;
     fn connect_remote(self: Rc<Self>, figures: Figures, crossing: &Crossing<'_>) -> Side;
-    /// Forgets the senders, who know the receiver: neither would ever be freed.
+    /// Drops the references to the senders, which refer to the receiver: neither would ever be freed.
     fn disconnect(&self);
     /// Backlog of all senders, if the owner waits for a message.
     fn idle(&self) -> Option<Backlog>;

@@ -1,6 +1,7 @@
-//! A run under a caller's control: it advances on request, and stands still in between.
+//! A run under a caller's control: it advances on request, and is held in between.
 //!
-//! The machine runs on threads of its own; see [`run_control`](crate::windows::run_control) for how they stop.
+//! The machine runs on threads of its own; see [`run_control`](crate::windows::run_control) for the way in which they
+//! stop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +18,7 @@ use crate::time::SimTime;
 use crate::windows::options::RunOptions;
 use crate::windows::run_control::{Command, News, RunControl};
 
-/// Where a held run is.
+/// State of a held run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// Everything before this time has happened, and nothing at it or after it.
@@ -50,7 +51,7 @@ pub struct Held {
     links: Vec<LinkSpec>,
 }
 
-/// Says that the run is over, also when it panics.
+/// Announces the end of the run, even if the run panics.
 struct Bell(Sender<News>);
 
 impl Drop for Bell {
@@ -89,14 +90,13 @@ impl ProcessNetwork {
 }
 
 impl Held {
-    /// Where the run is.
+    /// State of the run.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Lets the run go on until everything before `time` has happened, or to its end if that comes first, and
-    /// waits for it. A time that is not ahead of the run changes nothing. Reports of the watchdog meanwhile
-    /// go to `alarm`.
+    /// Runs until everything before `time` has happened, or to the end of the run if that is earlier, and waits for it. A
+    /// time that is not ahead of the run changes nothing. Reports of the watchdog meanwhile go to `alarm`.
     ///
     /// # Panics
     /// As [`ProcessNetwork::run`].
@@ -110,7 +110,7 @@ impl Held {
         &self.state
     }
 
-    /// A view of the run; nothing unless it is held. An inspection does not change how the run goes on.
+    /// A view of the run; `None` unless the run is held. An inspection does not change what the run does later.
     ///
     /// # Panics
     /// If a process panics while it shows its statistics.
@@ -131,7 +131,7 @@ impl Held {
         Some(Inspection::new(parts, &self.paths, &self.links))
     }
 
-    /// Lets the run go on to its end.
+    /// Continues the run to its end.
     ///
     /// # Errors
     /// The component that hangs, if the run was left behind.

@@ -1,4 +1,4 @@
-//! Runs of a machine: to its end, or under the control of a caller who holds it.
+//! Runs of a machine: to the end, or under the control of a caller that holds and resumes the run.
 
 pub(crate) mod held;
 pub(crate) mod run;

@@ -26,17 +26,17 @@ use crate::windows::worker_pool::{HandoffSlots, follow, lead};
 
 /// Results of a run.
 pub struct Finished {
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: Outcome,
     /// Per process what its `finish` gave, in the machine's order.
     pub results: Vec<Box<dyn Any + Send>>,
-    /// The hash of all events, if asked for.
+    /// The hash of all events, if requested.
     pub hash: Option<u64>,
-    /// The snapshots asked for, by time and process.
+    /// The requested snapshots, by time and process.
     pub snapshots: Vec<Snapshot>,
-    /// The samples asked for, by time, process and number.
+    /// The requested samples, by time, process and number.
     pub samples: SampleLog,
-    /// From one sample to the next: longer than was asked for where there would be too many.
+    /// Time from one sample to the next: longer than requested if there would be too many samples.
     pub every: SimTime,
     /// Cost of each process, in the machine's order, if that was measured.
     pub(crate) costs: Vec<Cost>,
@@ -53,14 +53,14 @@ pub struct Finished {
 pub struct WorkerPool {
     /// Number of threads.
     pub threads: usize,
-    /// Reason for fewer threads than were asked for.
+    /// Reason for fewer threads than requested.
     pub fewer: Option<Fewer>,
     /// Fraction of the wall-clock time in which the first thread ran all shares, since the others had no cores or too little to do.
     pub alone: f64,
 }
 
 impl WorkerPool {
-    /// Message for a user who asked for another number of threads.
+    /// Message for a user who requested another number of threads, `asked`.
     pub fn fewer(&self, asked: usize) -> Option<String> {
         self.fewer.map(|fewer| format!("{} ({asked} asked for: {fewer})", self.threads))
     }
@@ -78,8 +78,8 @@ impl WorkerPool {
 }
 
 impl ProcessNetwork {
-    /// How a run with these options cuts the machine where there are cores enough. A run makes this cut by itself; this
-    /// tells people.
+    /// The cut that a run with these options makes where there are enough cores. A run makes this cut by itself; this
+    /// method is for display.
     pub fn cut(&mut self, options: &RunOptions) -> Cut {
         self.weigh(options.weights.as_deref());
         let (threads, always) = (options.threads, options.sharing != Sharing::WhereFaster);

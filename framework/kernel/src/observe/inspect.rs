@@ -15,7 +15,7 @@ use crate::time::SimTime;
 pub struct Inspection {
     /// Everything before this time has happened, and nothing at it or after it.
     pub time: SimTime,
-    /// State that each process shows, in the machine's order; nothing of those that show nothing.
+    /// State that each process shows, in the machine's order; `None` for a process that shows nothing.
     pub shown: Vec<Option<Shown>>,
     /// The links, in the machine's order.
     pub ports: Vec<PortInspection>,
@@ -38,7 +38,7 @@ pub struct PortInspection {
     pub capacity: usize,
     /// Messages that the sender may send at once.
     pub credits: usize,
-    /// When the oldest of the messages that wait arrived.
+    /// Arrival time of the oldest message that waits.
     pub oldest: Option<SimTime>,
 }
 
@@ -46,7 +46,7 @@ pub struct PortInspection {
 /// for time to pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// When.
+    /// Time of the inspection.
     pub time: SimTime,
     /// The processes that have not returned, by path: those that the run waits for first.
     pub blocked: Vec<Blocked>,

@@ -1,20 +1,20 @@
 //! Livelocks: time passes, components run, and no message is taken.
 //!
-//! Simulated time is divided into intervals, counted from zero, and no window reaches across the end of one. So what is
-//! known at the end of an interval is the same however the machine is cut, and only there is judged: an interval in which
-//! something ran and no message was taken counts, any other one begins the count anew, and [`PATIENCE`] in a row
-//! are a livelock. A second guard counts only messages that are taken by processes that act by themselves
-//! ([`set_acts`](crate::Process::set_acts)), and only intervals at whose ends none of these will wake at a time that is known. A machine that sleeps through an interval waits; it does not run in circles.
+//! Simulated time is divided into intervals, counted from zero, and no window extends across the end of one. So the knowledge at the end of
+//! an interval does not depend on the cut of the machine, and livelocks are judged only there: an interval in which something ran and no
+//! message was taken counts, any other interval restarts the count, and [`PATIENCE`] intervals in a row are a livelock. A second guard
+//! counts only messages that are taken by processes that act by themselves ([`set_acts`](crate::Process::set_acts)), and only intervals at
+//! whose ends no such process has a known wake-up. A machine that sleeps through an interval waits and is not in a livelock.
 
 use crate::time::SimTime;
 
 /// Intervals in a row that are a livelock.
 const PATIENCE: u64 = 4;
 
-/// Looks for a livelock. Every thread has one, and all see the same.
+/// Looks for a livelock. Every thread has a guard, and all guards see the same.
 pub(crate) struct LivelockGuard {
     length: u64,
-    /// The interval that goes on.
+    /// Begin and end of the current interval.
     begin: u64,
     end: u64,
     /// Something has run in it.
@@ -36,15 +36,15 @@ impl LivelockGuard {
         self.end
     }
 
-    /// Learns what came of a window: when something happens next anywhere, whether anything ran in it, and when a message
-    /// was last taken. The result is when a livelock was found, if there is one.
+    /// Notes the result of a window: the time `next` of the next event anywhere, whether anything ran in the window, and
+    /// the time `moved` at which a message was last taken. Returns the time at which a livelock was found, if there is one.
     #[inline]
     pub(crate) fn note(&mut self, next: u64, ran: bool, moved: u64) -> Option<u64> {
         self.ran |= ran;
         if next < self.end { None } else { self.judge(next, moved) }
     }
 
-    /// Judges the interval that is over, and goes on to the one in which something happens next.
+    /// Judges the interval that is over, and moves to the interval of the next event.
     #[inline(never)]
     fn judge(&mut self, next: u64, moved: u64) -> Option<u64> {
         let time = self.end;
@@ -53,7 +53,7 @@ impl LivelockGuard {
         self.count = if self.ran && quiet { self.count + 1 } else { 0 };
         let found = self.count >= PATIENCE;
         if next - time >= self.length {
-            // An interval in which nothing runs lies between.
+            // At least one interval without any event is in between.
             self.count = 0;
         }
         self.begin = next - next % self.length;
@@ -82,7 +82,7 @@ mod tests {
     fn four_intervals_without_a_message_are_a_livelock() {
         assert_eq!(verdict(&[(10, 0), (20, 0), (30, 0), (39, 0)]), None);
         assert_eq!(verdict(&[(10, 0), (20, 0), (30, 0), (39, 0), (40, 0)]), Some(40));
-        // How an interval is cut into windows, and where in the next one something happens, says nothing.
+        // Neither the cut of an interval into windows nor the position of the event in the next one matters.
         assert_eq!(verdict(&[(3, 0), (9, 0), (17, 0), (25, 0), (31, 0), (49, 0)]), Some(40));
     }
 

@@ -1,6 +1,7 @@
 //! Records of a run, and reports on it: outcome, snapshots of hashes, samples, hangs, and the state of a run that is held.
 //!
-//! Threads fill these records and put them together; nothing here decides how a run goes on, except for when it is a livelock.
+//! Threads fill these records and merge them. Nothing here decides how a run continues, except that the livelock guard ends
+//! it.
 
 pub(crate) mod inspect;
 pub(crate) mod livelock;

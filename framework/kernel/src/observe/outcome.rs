@@ -1,4 +1,4 @@
-//! How a run ended, and the report when it did not end well.
+//! Outcome of a run, and the report when the run did not finish.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,27 +8,27 @@ use crate::process::fault::Fault;
 use crate::process::hang_reasons::HangReason;
 use crate::time::SimTime;
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Every process that counts has returned; the last one at this time.
     Finished(SimTime),
-    /// The time given by `stop_at` was reached with something left to do. Where nothing can happen any more and some
-    /// processes have not returned, that is a deadlock, also before a stop.
+    /// The time given by `stop_at` was reached with events left. If no event is left and some processes have not returned,
+    /// the outcome is a deadlock, even before a stop.
     Stopped(SimTime),
-    /// Someone asked for the end.
+    /// The end of the run was requested.
     Interrupted(SimTime),
-    /// Nothing can happen any more, and some processes have not returned.
+    /// No event is left, and some processes have not returned.
     Deadlock(Hang),
     /// Time passes, but no message has been taken for a long time.
     Livelock(Hang),
     /// A component failed.
     Failed {
-        /// When.
+        /// Time of the failure.
         time: SimTime,
-        /// Which.
+        /// Path of the component.
         path: String,
-        /// Why.
+        /// Reason for the failure.
         fault: Fault,
     },
 }
@@ -85,7 +85,7 @@ pub struct Waiting {
     pub queued: usize,
     /// Messages that the link holds at most.
     pub capacity: Option<usize>,
-    /// When the oldest of these messages arrived.
+    /// Arrival time of the oldest of these messages.
     pub oldest: Option<SimTime>,
     /// The processes at the other end.
     pub peers: Vec<String>,
@@ -94,20 +94,20 @@ pub struct Waiting {
 /// A process that has not returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocked {
-    /// Where it is.
+    /// Path of the process in the machine.
     pub path: String,
     /// Serves others: the run does not wait for it.
     pub daemon: bool,
-    /// Says that it has begun work that it has not finished.
+    /// Whether the process has declared unfinished work.
     pub busy: bool,
-    /// Its waits; any of these would wake it.
+    /// Waits of the process; any of them would wake it.
     pub waits: Vec<Waiting>,
-    /// Its reasons for letting others wait.
+    /// Reasons for which the process lets others wait.
     pub reasons: Vec<HangReason>,
 }
 
 impl Blocked {
-    /// Whether its reasons say all of it: it serves others, and what it waits for is in vain.
+    /// Whether the reasons explain the process fully: it only serves others, and its waits tell nothing more.
     fn is_told(&self) -> bool {
         self.daemon && !self.reasons.is_empty() && self.reasons.iter().all(|reason| reason.group.is_some())
     }
@@ -116,7 +116,7 @@ impl Blocked {
 /// The way in which a run hangs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HangKind {
-    /// Nothing can happen any more.
+    /// No event is left.
     Still,
     /// Time passes, and no message has been taken for long: some of the processes wait for nothing but time.
     Passing,
@@ -127,13 +127,13 @@ pub enum HangKind {
 /// The waits between processes when nothing happens any more, or nothing that changes anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hang {
-    /// When the last thing happened; of a livelock, when it was found.
+    /// Time of the last event; for a livelock, the time at which it was found.
     pub time: SimTime,
     /// The processes that the run waits for, those in the circle, and those that have unfinished work or no credit.
     pub blocked: Vec<Blocked>,
     /// Processes that wait for each other in a circle, each with the port at which it waits for the next.
     pub cycle: Vec<(String, String)>,
-    /// How it hangs.
+    /// Kind of the hang.
     pub kind: HangKind,
 }
 

@@ -1,5 +1,5 @@
-//! The reasons of processes in the report of a run that hangs: one of each group is written, with the contents of the places
-//! on which it depends.
+//! The reasons of processes in the report of a run that hangs: one reason of each group is written, with the contents of the
+//! address on which it depends.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -48,8 +48,8 @@ impl Groups {
     }
 }
 
-/// Adds to each reason that depends on a place the age of the copy, and the contents that the nearest holder has: of those with the longest
-/// common beginning of paths the one of the highest level.
+/// Adds to each reason that depends on an address (its `place`) the age of the process's copy, and the contents at the nearest holder:
+/// among the holders whose path has the longest prefix in common with the process's, the one of the highest level.
 pub(crate) fn complete(blocked: &mut [Blocked], known: &[Known], paths: &[String], time: SimTime) {
     for process in blocked {
         for reason in &mut process.reasons {
@@ -66,7 +66,7 @@ pub(crate) fn complete(blocked: &mut [Blocked], known: &[Known], paths: &[String
     }
 }
 
-/// Number of parts with which two paths begin alike.
+/// Number of leading parts that two paths have in common.
 fn common(a: &str, b: &str) -> usize {
     a.split('.').zip(b.split('.')).take_while(|(a, b)| a == b).count()
 }

@@ -1,7 +1,7 @@
-//! Samples in few bytes: four numbers each, of which most are small, and times and processes as steps from those before.
+//! Compact samples: four numbers each, most of them small, with times and processes as differences from the sample before.
 //!
-//! A thread writes its samples in their order, so that those of several threads are merged as they are read, and none of them
-//! is ever there a second time.
+//! A thread writes its samples in order, so that the samples of several threads are merged while they are read, without a
+//! second copy.
 
 use super::samples::Sample;
 use crate::time::SimTime;
@@ -117,7 +117,7 @@ impl FromIterator<Sample> for SampleLog {
     }
 }
 
-/// The same samples, whichever threads have taken them.
+/// Equality of the samples, regardless of the threads that have taken them.
 impl PartialEq for SampleLog {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())

@@ -1,4 +1,4 @@
-//! Samples of a run: what the processes have counted up to certain times.
+//! Samples of a run: the counts of the processes up to certain times.
 //!
 //! Like a [snapshot](super::snapshot), a sample includes the events before its time and none at it. Counts that a process makes only when it wakes, such as the cycles that it slept, are made
 //! then.
@@ -16,20 +16,20 @@ use crate::time::SimTime;
 /// A number of a process that has changed since the sample before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sample {
-    /// When: everything before this time is in it.
+    /// Time of the sample, which contains everything before this time.
     pub time: SimTime,
     /// The process's position in the machine.
     pub process: u32,
     /// Index among its numbers.
     pub number: u32,
-    /// How much has been added since the sample before.
+    /// Increase since the sample before.
     pub increase: u64,
 }
 
 /// Times of samples that are kept for a machine of one process; for more processes there are fewer.
 const MOST: usize = 1 << 19;
 
-/// One thread's samples in the making.
+/// Samples of one thread, while they are taken.
 pub(crate) struct Samples {
     grid: Grid,
     /// Times of samples from the beginning to the end of the run.
@@ -62,7 +62,7 @@ impl Samples {
         self.grid.limit()
     }
 
-    /// Notes what has been counted before the next sample, if nothing more can be; see [`Grid::reached`].
+    /// Takes the next sample, if no more events can happen before its time; see [`Grid::reached`].
     pub(crate) fn note(&mut self, next: u64, horizon: u64, samplers: &BTreeMap<usize, Sampler>) {
         let Some(mut time) = self.grid.reached(next, horizon) else { return };
         // Until then nothing happens; a server may be busy all the same.
@@ -86,7 +86,7 @@ impl Samples {
         }
     }
 
-    /// Takes a sample; says whether something has changed.
+    /// Takes a sample; returns whether a count has changed.
     fn take(&mut self, time: SimTime, samplers: &BTreeMap<usize, Sampler>) -> bool {
         let mut has_changed = false;
         for (&index, sampler) in samplers {

@@ -1,8 +1,8 @@
-//! Snapshots of a run's hashes: what each process has seen up to certain times.
+//! Snapshots of a run's hashes: a hash of what each process has seen, at certain times.
 //!
-//! Two runs that ought to be the same, and are not, differ in a snapshot; the interval before the first such one is
-//! where to look closer. A snapshot says what has happened before its time and nothing of what happens at it, as
-//! `stop_at` does: a window never reaches beyond the next snapshot. So neither islands nor threads show.
+//! Two runs that should be the same, and are not, differ in a snapshot; the interval before the first that differs
+//! holds the cause. A snapshot covers the events before its time and excludes those at its time, as `stop_at` does: a
+//! window never extends beyond the next snapshot. So a snapshot depends neither on islands nor on threads.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -12,10 +12,10 @@ use crate::process::hash::EventHasher;
 use crate::process::state::Process;
 use crate::time::SimTime;
 
-/// When to look at a run.
+/// Times at which snapshots of a run are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotTimes {
-    /// The first time; nothing happens before time zero, so zero is as good as `every`.
+    /// The first time; nothing happens before time zero, so zero is equivalent to `every`.
     pub from: SimTime,
     /// From one to the next; at least a picosecond.
     pub every: SimTime,
@@ -36,7 +36,7 @@ impl SnapshotTimes {
 /// The hash of a process that saw something since the snapshot before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Snapshot {
-    /// When: everything before this time is in the hash.
+    /// Time of the snapshot; the hash covers everything before this time.
     pub time: SimTime,
     /// The process's position in the machine.
     pub process: u32,
@@ -44,7 +44,7 @@ pub struct Snapshot {
     pub hash: u64,
 }
 
-/// Goes through the times of snapshots while a run goes on.
+/// Iterates over the times of snapshots during a run.
 pub(crate) struct Grid {
     times: Option<SnapshotTimes>,
     /// The next time, `u64::MAX` if none follows.
@@ -61,24 +61,24 @@ impl Grid {
         self.next
     }
 
-    /// From one time to the next; zero if there are none.
+    /// Interval between snapshots; zero if there are none.
     pub(crate) fn every(&self) -> SimTime {
         self.times.map_or(SimTime::ZERO, |times| times.every)
     }
 
-    /// Number of the times that lie behind one.
+    /// Number of intervals from the first time to `time`.
     pub(crate) fn number(&self, time: SimTime) -> u64 {
         let times = self.times.map(|times| (times.from.as_ps(), times.every.as_ps().max(1)));
         times.map_or(0, |(from, every)| time.as_ps().saturating_sub(from) / every)
     }
 
-    /// The first of the times that is not before one.
+    /// The first snapshot time at or after `time`.
     pub(crate) fn at_or_after(&self, time: SimTime) -> SimTime {
         let before = time.as_ps().saturating_sub(1);
         self.times.map_or(SimTime::MAX, |times| SimTime::from_ps(times.after(before)))
     }
 
-    /// The first of the times that is after one.
+    /// The first snapshot time after `time`.
     pub(crate) fn after(&self, time: SimTime) -> SimTime {
         self.times.map_or(SimTime::MAX, |times| SimTime::from_ps(times.after(time.as_ps())))
     }
@@ -105,7 +105,7 @@ impl Grid {
     }
 }
 
-/// One thread's snapshots in the making.
+/// Snapshots of one thread, while they are taken.
 pub(crate) struct Recorder {
     grid: Grid,
     last: BTreeMap<usize, u64>,
@@ -122,7 +122,7 @@ impl Recorder {
         self.grid.limit()
     }
 
-    /// Notes what has happened before the next snapshot, if nothing more can; see [`Grid::reached`].
+    /// Takes the next snapshot, if no more events can happen before its time; see [`Grid::reached`].
     pub(crate) fn note(&mut self, next: u64, horizon: u64, processes: &BTreeMap<usize, Rc<Process>>) {
         let Some(time) = self.grid.reached(next, horizon) else { return };
         for (&index, process) in processes {
@@ -144,8 +144,7 @@ pub(crate) fn combine<'a>(hashes: impl IntoIterator<Item = (&'a str, u64)>) -> u
     hasher.finish()
 }
 
-/// The hash that a run of processes with these paths has when `snapshots` is all that they have seen: what a run has
-/// that stops there.
+/// The hash of a run of processes with these paths that stops at the time of `snapshots`.
 pub fn hash_at(snapshots: &[Snapshot], paths: &[String], time: SimTime) -> u64 {
     let mut hashes = vec![EventHasher::default().finish(); paths.len()];
     for snapshot in snapshots.iter().filter(|snapshot| snapshot.time <= time) {

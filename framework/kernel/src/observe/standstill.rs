@@ -1,9 +1,9 @@
-//! The threads' knowledge of a run that hangs, put together: the processes that have not returned, and their
+//! The merged knowledge of all threads about a run that hangs: the processes that have not returned, and their
 //! waits.
 //!
-//! The sender of a link knows whether it waits for a credit, the receiver how full the buffer is and since
-//! when. They may be on different threads, so each thread reports its part, and only the sum is looked at:
-//! the report is the same on any number of threads.
+//! The sender of a link knows whether it waits for a credit, the receiver knows the level of the buffer and the arrival
+//! of its oldest message. Sender and receiver may be on different threads, so each thread reports its part, and only
+//! the sum is used: the report is the same on any number of threads.
 
 use super::outcome::{Blocked, WaitKind, Waiting};
 use super::reasons::complete;
@@ -34,7 +34,7 @@ pub(crate) struct LinkState {
 #[derive(Default)]
 pub(crate) struct Standstill {
     pub(crate) unfinished: Vec<Unfinished>,
-    /// By link; nothing is known of those without an end on the thread.
+    /// By link; nothing is known about links without an end on the thread.
     pub(crate) links: Vec<LinkState>,
     /// Contents of places on which reasons depend.
     pub(crate) known: Vec<Known>,

@@ -8,10 +8,10 @@ use crate::time::{Edge, Latency, SimTime};
 /// sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Throughput {
-    /// Messages that the link holds at most: the receiver's buffer, and what is on its way there and back.
+    /// Messages that the link holds at most: the receiver's buffer, plus messages and credits on their way.
     pub credits: u32,
-    /// Cycles from the sending of a message to the return of its credit. Each way ends at an edge of the clock that it leads
-    /// to; where the clocks differ, this is the longest that it may take.
+    /// Cycles from the sending of a message to the return of its credit. Each direction ends at a clock edge of its
+    /// receiver; where the clocks differ, this is the longest round trip.
     pub round_trip: u64,
     /// Bytes that pass in a cycle, if the link has a bandwidth: a longer message takes more than a cycle.
     pub bytes: Option<f64>,

@@ -1,9 +1,9 @@
 //! The watchdog: names a component that does not give its thread back, while it hangs.
 //!
 //! A component that computes without ever waiting keeps its thread, and with it the simulated time of the whole machine.
-//! Nothing inside the simulation can notice that, so a thread of its own looks at wall-clock time: every worker leaves
-//! in its [`Pulse`] what it is doing, and a pulse that stays the same for too long is a component that hangs. The
-//! watchdog only speaks; it never changes a result.
+//! Nothing inside the simulation can notice that, so a separate thread observes wall-clock time: every worker records
+//! its current work in its [`Pulse`], and a pulse that stays the same for too long is a component that hangs. The
+//! watchdog only reports; it never changes a result.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,10 +17,10 @@ use crate::time::SimTime;
 /// The longest time between two readings.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// A component that was called upon and has not come back.
+/// A component that was polled and has not returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// Where it is.
+    /// Path of the component.
     pub path: String,
     /// The simulated time at which it was called upon.
     pub time: SimTime,
@@ -43,7 +43,7 @@ pub struct Watchdog {
     pub after: Option<Duration>,
     /// Takes each report, on the watchdog's thread, once per component.
     pub report: Arc<dyn Fn(Stuck) + Send + Sync>,
-    /// Set by someone who does not want to wait for a component that hangs.
+    /// Flag that a caller sets to stop waiting for a component that hangs.
     pub abandon: Arc<AtomicBool>,
     /// Called on the watchdog's thread when `abandon` is set while a component hangs: the run will not end by itself.
     pub abandoned: Arc<dyn Fn(Stuck) + Send + Sync>,
@@ -65,10 +65,10 @@ impl Default for Watchdog {
 /// island, two for each batch of processes, and the one for each poll takes the place of a plain store.
 #[derive(Default)]
 pub(crate) struct Pulse {
-    /// Counts the begins and ends of windows: odd while one goes on.
+    /// Number of begins and ends of windows: odd within a window.
     windows: AtomicU64,
     island: AtomicU32,
-    /// When its last batch of processes was called upon.
+    /// Simulated time of the last batch of processes that was polled.
     time: AtomicU64,
     /// The place in the island of the first process of the batch's domain.
     first: AtomicU32,
@@ -79,7 +79,7 @@ pub(crate) struct Pulse {
 }
 
 impl Pulse {
-    /// Tells which processes there are; once, before the first window.
+    /// Sets the processes of the worker; called once, before the first window.
     pub(crate) fn begin(&self, processes: Vec<Box<[u32]>>) {
         let _ = self.processes.set(processes);
     }

@@ -1,7 +1,8 @@
 //! A clock domain: the processes of one clock in one island.
 //!
-//! They share the clock's position, and their wake-ups are kept in cycles. An edge at which any of them wakes is
-//! one event of the island, however many wake. Times of the island, in picoseconds, are found for this edge alone.
+//! The processes of a domain share the clock's position, and their wake-ups are kept in cycles. An edge at which at
+//! least one process wakes is one event of the island, however many wake. Times of the island, in picoseconds, are
+//! computed for this edge alone.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -19,19 +20,19 @@ pub(crate) struct Domain {
     next: Cell<Edge>,
     /// The cycle in which a process of the domain wakes next, [`NEVER`] if none does; zero during a batch, after which it is found.
     alarm: Cell<u64>,
-    /// The edge of that cycle.
+    /// The edge of the cycle `alarm`.
     due_edge: Cell<Edge>,
-    /// Its time, or [`NEVER`]; exact between two batches.
+    /// Time of `due_edge`, or [`NEVER`]; exact between two batches.
     due: Cell<u64>,
     sleepers: Sleepers,
-    /// When a process that does not act by itself last took a message, or said that it goes on.
+    /// Time at which a process that does not act by itself last took a message or reported progress.
     pub(crate) moved: Cell<u64>,
-    /// The same of those that act.
+    /// Time at which a process that acts by itself last took a message or reported progress.
     pub(crate) acted: Cell<u64>,
-    /// When a process last declared that it acts.
+    /// Time at which a process last declared that it acts.
     pub(crate) declared: Cell<u64>,
     pub(crate) clock: Clock,
-    /// The place of the first process in the island.
+    /// Position of the first process of the domain in the island.
     pub(crate) first: u32,
 }
 
@@ -59,7 +60,7 @@ impl Domain {
         self.edge.get()
     }
 
-    /// When a process of the domain wakes next.
+    /// Time at which a process of the domain wakes next.
     #[inline]
     pub(crate) fn due(&self) -> u64 {
         self.due.get()
@@ -114,7 +115,7 @@ impl Domain {
         self.sleepers.is_scheduled(slot)
     }
 
-    /// Withdraws every wake-up that the running process has asked for.
+    /// Withdraws every wake-up of the running process.
     #[cold]
     pub(crate) fn withdraw(&self, slot: Slot) {
         self.sleepers.cancel(slot);
@@ -142,7 +143,7 @@ impl Domain {
         self.due_edge.set(edge);
     }
 
-    /// Lets the running process go on at `edge` if nothing else happens before then inside the window.
+    /// Advances the running process to `edge` if nothing else happens before then inside the window.
     #[inline(always)]
     pub(crate) fn try_advance(&self, edge: Edge) -> bool {
         let free = self.island.try_advance(edge.time().as_ps());
@@ -152,8 +153,8 @@ impl Domain {
         free
     }
 
-    /// Lets the running process go on at the next edge if nothing else happens before; otherwise wakes it there and
-    /// returns false.
+    /// Advances the running process to the next edge if nothing else happens before; otherwise schedules its wake-up there
+    /// and returns false.
     #[inline(always)]
     pub(crate) fn advance_or_sleep_to_next(&self, slot: Slot) -> bool {
         // The usual case among many: others have something to do before.
@@ -175,7 +176,7 @@ impl Domain {
         advanced
     }
 
-    /// The same at the first edge at or after `time`, which may have passed.
+    /// Like [`Domain::advance_or_sleep_to_next`], at the first edge at or after `time`, which may have passed.
     #[inline(always)]
     pub(crate) fn advance_or_sleep(&self, slot: Slot, time: u64) -> bool {
         if time > self.next.get().time().as_ps() {
@@ -190,7 +191,7 @@ impl Domain {
         if time == NEVER {
             return false;
         }
-        // An edge is no earlier than the time that it is for.
+        // The edge at or after a time is never earlier than the time.
         let advanced = self.island.try_advance(time)
             && self.try_advance(self.clock.at_or_after(self.next.get(), SimTime::from_ps(time)));
         if !advanced {

@@ -1,9 +1,9 @@
-//! Faults: why a process cannot go on.
+//! Faults: reasons for which a process cannot continue.
 
 use std::fmt;
 use std::ops::Deref;
 
-/// Why a component cannot go on. As small as a pointer, so that a process's result needs no memory.
+/// Reason for which a component cannot continue. A fault is as small as a pointer, so that a process's result needs no memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault(Box<Reason>);
 
@@ -24,7 +24,7 @@ impl Fault {
         Fault(Box::new(Reason { message: message.into(), panicked: false, help: None }))
     }
 
-    /// The same fault, with a remedy.
+    /// This fault with a remedy.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.0.help = Some(help.into());

@@ -1,9 +1,9 @@
-//! The words of processes about a run that hangs: the reasons for which they let others wait, and the contents of places on which a
-//! reason depends.
+//! Explanations by processes of a run that hangs: the reasons for which a process lets others wait, and the contents of addresses on
+//! which a reason depends.
 //!
-//! A core that polls a word knows the value that it sees, and not the value that memory has by now. It gives the place in its reason
-//! ([`HangReason::about`]) and names it in time ([`Process::ask`](crate::Process::ask)); processes that hold places
-//! ([`Process::recall`](crate::Process::recall)) add their contents to the report.
+//! A core that polls a word knows the value that it sees, and not the current value in memory. The core gives the address in its
+//! reason ([`HangReason::about`]) and registers it before the run hangs ([`Process::ask`](crate::Process::ask)); processes that hold
+//! the contents of addresses ([`Process::recall`](crate::Process::recall)) add them to the report.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -15,9 +15,10 @@ use crate::time::SimTime;
 pub struct HangReason {
     /// The line.
     pub text: String,
-    /// Its group and its name there: of all reasons of a group one is written out, and of the others a few names.
+    /// Group of the reason, and name of the reason in it: the report writes out one reason of a group, and a few names of the
+    /// others.
     pub group: Option<(String, String)>,
-    /// A place on whose contents it depends, and since when the process has its copy of them.
+    /// Address on whose contents the reason depends, and the time from which the process has its copy of them.
     pub(crate) place: Option<(u64, SimTime)>,
 }
 
@@ -27,13 +28,14 @@ impl HangReason {
         HangReason { text: text.into(), group: None, place: None }
     }
 
-    /// Puts it into a group, with a name.
+    /// Puts the reason into a group, with a name.
     #[must_use]
     pub fn among(self, group: impl Into<String>, name: impl Into<String>) -> Self {
         HangReason { group: Some((group.into(), name.into())), ..self }
     }
 
-    /// Depends on a place, of whose contents the process has had a copy since this time. The report adds the copy's age and the contents.
+    /// Makes the reason depend on an address (`place`), of whose contents the process has had a copy since this time. The report adds the
+    /// copy's age and the current contents.
     #[must_use]
     pub fn about(self, place: u64, since: SimTime) -> Self {
         HangReason { place: Some((place, since)), ..self }
@@ -46,16 +48,17 @@ impl From<String> for HangReason {
     }
 }
 
-/// The contents of a place, as a process holds them.
+/// Contents of an address, as a process holds them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recall {
-    /// Of several processes that hold the place, the one of the highest level has the newest contents: a cache before the memory behind it.
+    /// Level of the holder. Of several processes that hold the address, the one of the highest level has the newest contents: a cache has a
+    /// higher level than the memory behind it.
     pub level: u8,
     /// The contents, in readable form.
     pub contents: String,
 }
 
-/// The places about which processes have asked, of all threads.
+/// Addresses that processes of all threads have registered with [`Process::ask`](crate::Process::ask).
 #[derive(Debug, Default)]
 pub(crate) struct Places(Mutex<BTreeSet<u64>>);
 
@@ -69,5 +72,5 @@ impl Places {
     }
 }
 
-/// A process's contents of a place: the process, the place, and the contents.
+/// Contents of an address at a process: the index of the process, the address, and the contents.
 pub(crate) type Known = (usize, u64, Recall);

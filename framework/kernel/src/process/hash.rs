@@ -1,7 +1,7 @@
 //! The running hash of what a process has seen: equal hashes mean equal runs.
 //!
-//! Each process hashes the messages it takes, with the time and the port, in its own order; a run's hash combines the
-//! processes by their place in the machine. Neither depends on islands, threads or the order of polling.
+//! Each process hashes the messages that it takes, with time and port, in its own order; a run's hash combines the
+//! processes by their position in the machine. Neither hash depends on islands, threads or the order of polling.
 
 use std::hash::Hasher;
 

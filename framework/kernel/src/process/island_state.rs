@@ -1,4 +1,4 @@
-//! The part of an island that its processes and ports reach: its window, and when it is called upon next.
+//! The part of an island that its processes and ports reach: its window, and the time at which it runs next.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use super::hang_reasons::Places;
 use super::local::Local;
 use super::queue::{NEVER, Queue, Slot};
 
-/// When the islands of one thread have something to do.
+/// Times at which the islands of one thread run next.
 pub(crate) type Agenda = Local<Queue>;
 
 /// The part of an island that its processes and ports reach.
@@ -20,7 +20,7 @@ pub(crate) struct IslandState {
     agenda: Rc<Agenda>,
     /// The island's number in the agenda.
     number: Slot,
-    /// When the agenda will call upon this island; zero while it runs.
+    /// Time at which the agenda runs this island next; zero while the island runs.
     called: Cell<u64>,
     pub(crate) places: Arc<Places>,
 }
@@ -70,7 +70,7 @@ impl IslandState {
         self.limit.get()
     }
 
-    /// The running process may go on until `time`, when another one wakes.
+    /// Sets the time until which the running process may advance, at which another process wakes.
     #[inline(always)]
     pub(crate) fn set_next(&self, time: u64) {
         self.next.set(time);
@@ -87,9 +87,9 @@ impl IslandState {
         self.next.set(0);
     }
 
-    /// Lets the running process go on at `time` if nothing else happens before then inside the window.
+    /// Advances the running process to `time` if nothing else happens before then inside the window.
     ///
-    /// Whatever happens *at* `time` may come later: processes cannot affect each other within an instant.
+    /// Other events *at* `time` may run later: processes cannot affect each other within an instant.
     #[inline]
     pub(crate) fn try_advance(&self, time: u64) -> bool {
         time <= self.next.get() && time < self.limit.get()

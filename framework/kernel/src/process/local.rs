@@ -50,7 +50,7 @@ impl<T> Frame<T> {
     /// The state, for the length of a few instructions.
     #[inline(always)]
     pub(crate) fn get(&self) -> &T {
-        // SAFETY: the cell is not Sync, and nobody who reads the state makes or undoes it.
+        // SAFETY: the cell is not Sync, and no reader of the state creates or removes it.
         unsafe { &*self.0.get() }
     }
 

@@ -1,7 +1,7 @@
-//! Processes and their waits: what a component reaches of the kernel besides its ports.
+//! Processes and their waits: the part of the kernel that a component reaches besides its ports.
 //!
-//! A process belongs to a clock domain of an island. It sleeps there as a number in a set, and its domain wakes it at an edge of
-//! its clock. What it says of itself, which is its hash, its fault and its reasons in a run that hangs, is here too.
+//! A process belongs to a clock domain of an island. A sleeping process is a number in a set of its domain, which wakes it at an
+//! edge of its clock. The hash of a process, its fault and its reasons in a run that hangs are here too.
 
 pub(crate) mod domain;
 pub(crate) mod fault;

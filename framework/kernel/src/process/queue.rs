@@ -1,4 +1,4 @@
-//! When each island of a thread is called upon next.
+//! Times at which each island of a thread runs next.
 //!
 //! Sleepers are numbered slots, keys are times. A sleeper has at most one wake-up, the earliest asked for. A few sleepers are kept as a
 //! plain array that is scanned; many go into a timing wheel.
@@ -20,7 +20,7 @@ pub(crate) struct Queue {
     keys: Box<[u64]>,
     /// The slots that wake at the key begun and have not been taken.
     batch: Vec<Slot>,
-    /// Their order, where they are many.
+    /// Order of the sleepers, if there are many.
     wheel: Option<Box<Wheel>>,
 }
 
@@ -37,7 +37,7 @@ impl Queue {
         }
     }
 
-    /// Wakes `slot` at `key`, unless it wakes by then already. Keys lie behind the last one begun.
+    /// Wakes `slot` at `key`, unless it wakes by then already. `key` is after the key begun last.
     #[inline]
     pub(crate) fn schedule(&mut self, slot: Slot, key: u64) {
         let known = self.keys[slot as usize];

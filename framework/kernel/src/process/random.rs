@@ -1,6 +1,6 @@
 //! Random numbers for tests of queues against plain models.
 
-/// The same numbers below 2³¹ for the same seed.
+/// Pseudo-random numbers below 2³¹, the same for the same seed.
 pub(crate) fn random(seed: u64) -> impl FnMut() -> u64 {
     let mut state = seed;
     move || {

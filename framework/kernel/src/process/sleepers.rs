@@ -1,7 +1,8 @@
-//! When the processes of a clock domain wake, in cycles.
+//! Wake-up cycles of the processes of a clock domain.
 //!
-//! A sleeper has at most one wake-up, the earliest asked for. The wake-ups of a few sleepers are an array that is scanned. Those of many
-//! are a bit each in rows by cycle, which go round, as far as two chunks of cycles; later ones wait in a timing wheel of chunks.
+//! A sleeper has at most one wake-up, the earliest asked for. The wake-ups of a few sleepers are an array that is scanned. The wake-ups
+//! of many sleepers are one bit each in a circular buffer of rows by cycle, which covers two chunks of cycles; later wake-ups wait in a
+//! timing wheel of chunks.
 
 use std::cell::Cell;
 
@@ -30,11 +31,11 @@ pub(crate) struct Sleepers {
     rows: Option<Box<Rows>>,
 }
 
-/// Sleepers of one word, to be taken one after another. Those that are left stay with their set, where the next call of
-/// [`Sleepers::woken`] finds them.
+/// Sleepers of one word, to be taken one after another. The sleepers that are left stay in their set, where the next
+/// call of [`Sleepers::woken`] finds them.
 pub(crate) struct Woken<'a> {
     sleepers: &'a Sleepers,
-    /// The wake-ups from the word's first slot on.
+    /// The wake-ups, beginning with the word's first slot.
     wakes: &'a [Cell<u64>],
     left: u64,
     is_last: bool,
@@ -68,7 +69,7 @@ impl Sleepers {
         }
     }
 
-    /// Wakes `slot` at `cycle`, which lies behind the one begun, unless it wakes by then already.
+    /// Wakes `slot` at `cycle`, which is after the cycle begun, unless it wakes by then already.
     #[inline(always)]
     pub(crate) fn schedule(&self, slot: Slot, cycle: u64) {
         let wake = &self.wakes[slot as usize];
@@ -97,7 +98,7 @@ impl Sleepers {
         }
     }
 
-    /// Wakes a sleeper that has asked for a later wake-up, too.
+    /// Wakes a sleeper at `cycle` that has a wake-up already, perhaps a later one.
     #[cold]
     #[inline(never)]
     fn advance(&self, slot: Slot, cycle: u64) {
@@ -110,7 +111,7 @@ impl Sleepers {
         if let Some(rows) = &self.rows
             && known != NEVER
         {
-            // One that was kept has no bit in its row yet.
+            // A sleeper that was kept has no bit in its row yet.
             self.kept.set(self.kept.get() & !(1 << (slot % u64::BITS)));
             rows.remove(slot, known);
         }
@@ -208,7 +209,7 @@ impl Woken<'_> {
         self.is_last
     }
 
-    /// Takes the next sleeper, and gives its place in the word and whether it is the last one of all.
+    /// Takes the next sleeper; returns its position in the word and whether it is the last one of all.
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Option<(u32, bool)> {
         if self.left == 0 {
@@ -296,7 +297,7 @@ impl Rows {
         self.words[cycle as usize % ROWS * self.width + word].take()
     }
 
-    /// The earliest wake-up, none of which lies before `now`.
+    /// The earliest wake-up. No wake-up is before `now`.
     #[inline]
     fn earliest(&self, now: u64, wakes: &[Cell<u64>]) -> u64 {
         let first = now as usize % ROWS;
@@ -317,7 +318,7 @@ impl Rows {
         self.far.with(|far| far.earliest(|slot| wakes[slot as usize].get()))
     }
 
-    /// Time comes to `cycle`: later wake-ups that are near now are given their rows.
+    /// Advances time to `cycle`: later wake-ups that are near now move into rows.
     #[inline]
     fn reach(&self, cycle: u64, wakes: &[Cell<u64>]) {
         let horizon = (cycle / CHUNK + 2) * CHUNK;

@@ -1,7 +1,7 @@
 //! A process as the kernel sees it, and the waits that concern time alone.
 //!
-//! [`Process`] is the hub that a component's ports and context share: which island runs it, its clock, and when it
-//! wakes. A process runs at edges of its own clock only; every wake-up is rounded up to one.
+//! [`Process`] is the hub that a component's ports and context share: its island, its clock, and its wake-ups. A
+//! process runs at edges of its own clock only; every wake-up is rounded up to one.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -20,7 +20,7 @@ use crate::time::{Clock, Edge, SimTime};
 
 /// Something that a process can wait for besides time: a message on an input, a credit on an output.
 pub trait Source {
-    /// When the source will have something, as far as is known now.
+    /// Time at which the source will have something, as far as is known now.
     fn due(&self) -> Option<SimTime>;
     /// Asks for a wake-up should the source become due, or due earlier.
     fn arm(&self);
@@ -58,7 +58,7 @@ pub struct Process {
     pub(crate) place: u32,
     /// Position in the machine, the same however it is cut.
     pub(crate) index: u32,
-    /// Its words about a run that hangs.
+    /// Explanations of the process for a run that hangs.
     words: Cell<Option<Box<Words>>>,
 }
 
@@ -88,7 +88,7 @@ impl Process {
         })
     }
 
-    /// Says whether the component has begun work that it has not finished. A server that waits for the answer to a
+    /// Declares whether the component has begun work that it has not finished. A server that waits for the answer to a
     /// request of its own looks like an idle one; the report of a deadlock names those that are busy. (Those that wait for a
     /// credit are named anyhow.)
     #[inline]
@@ -113,7 +113,7 @@ impl Process {
         self.goes_on();
     }
 
-    /// The process goes on: time does not pass in vain.
+    /// Notes progress of the process, for the livelock guard.
     #[inline(always)]
     pub(crate) fn goes_on(&self) {
         let Domain { moved, acted, .. } = &*self.domain;
@@ -127,12 +127,12 @@ impl Process {
         self.change_words(|words| words.reasons = Some(Box::new(reasons)));
     }
 
-    /// Asks about a place on whose contents a reason depends ([`HangReason::about`]), before the run hangs.
+    /// Registers an address (`place`) on whose contents a reason depends ([`HangReason::about`]), before the run hangs.
     pub fn ask(&self, place: u64) {
         self.island.places.add(place);
     }
 
-    /// Sets the answer to a question about the contents of a place, if the process holds the place. Called when nothing happens any more.
+    /// Sets the function that gives the contents of an address, if the process holds them. The kernel calls it when no event is left.
     pub fn recall(&self, answer: impl Fn(u64) -> Option<Recall> + 'static) {
         self.change_words(|words| words.recall = Some(Box::new(answer)));
     }
@@ -144,12 +144,12 @@ impl Process {
         changed
     }
 
-    /// Its reasons in a run that hangs.
+    /// Reasons of the process in a run that hangs.
     pub(crate) fn reasons(&self) -> Vec<HangReason> {
         self.change_words(|words| words.reasons.as_ref().map_or_else(Vec::new, |reasons| reasons()))
     }
 
-    /// Its contents of places.
+    /// Contents of addresses that the process holds.
     pub(crate) fn recalled(&self, places: &[u64]) -> Vec<Known> {
         self.change_words(|words| {
             let Some(recall) = &words.recall else { return Vec::new() };
@@ -235,7 +235,7 @@ impl Process {
         advanced
     }
 
-    /// The same at the first edge at or after `time`; never wakes if that is never.
+    /// Like `advance_or_sleep_until`, at the first edge at or after `time`; the process never wakes if `time` is `NEVER`.
     #[inline(always)]
     pub(crate) fn advance_or_sleep(&self, time: u64) -> bool {
         self.domain.advance_or_sleep(self.slot, time)
@@ -265,7 +265,7 @@ impl Process {
 
     /// Waits for the next edge at which `deadline` has passed or one of `sources` is due.
     ///
-    /// At least one cycle passes: a component that has done what it can in this cycle looks again in the next. Several
+    /// At least one cycle passes: a component that has done all it can in this cycle checks again in the next. Several
     /// sources may be due then. `SimTime::MAX` waits for sources alone; `None` among the sources is passed over, which
     /// with [`Source::when`] states conditions.
     #[inline]
@@ -277,7 +277,7 @@ impl Process {
     }
 
     /// Waits for the next edge at which `deadline` has passed or a port has something that the component tried since its last wait: a message on
-    /// an input from which it took one or that was empty, a credit on an output of which it asked for one. A message that it saw and left
+    /// an input from which it took one or that was empty, a credit on an output from which it requested one. A message that it saw and left
     /// where it is does not end the wait.
     ///
     /// At least one cycle passes. It must not be awaited inside [`Process::concurrently`].
@@ -286,7 +286,7 @@ impl Process {
         WaitTried::new(self, deadline.as_ps(), ports)
     }
 
-    /// Polls `body`, which awaits several things at once, so that none of them runs ahead of the others.
+    /// Polls `body`, which awaits several operations at once, so that none of them runs ahead of the others.
     ///
     /// Combinators such as `join!` and `select!` poll their branches one after another within an instant. A branch
     /// must not move time forward while another one still has something to do now.
@@ -305,7 +305,7 @@ impl Process {
         })
     }
 
-    /// Gives the next wait its number: registrations for this one are void.
+    /// Ends the wait by advancing the wait number: registrations for this wait are void.
     #[inline(always)]
     pub(super) fn end_wait(&self) {
         self.wait_number.set(self.wait_number.get() + 1);
@@ -375,7 +375,7 @@ impl Future for UntilEdge<'_> {
     }
 }
 
-/// Waits for a time or for sources, whichever comes first; see [`Process::wait`].
+/// Waits for a time or for sources, whichever is first; see [`Process::wait`].
 #[must_use = "time passes only if this is awaited"]
 pub struct Wait<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> {
     process: &'a Process,
@@ -387,7 +387,7 @@ pub struct Wait<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> {
 }
 
 impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Wait<'a, I> {
-    /// Does something with each source. A loop over options takes half the instructions of a flattened iterator.
+    /// Calls `act` with each source. A loop over options takes half the instructions of a flattened iterator.
     #[inline(always)]
     fn each(&self, mut act: impl FnMut(&'a dyn Source)) {
         for source in self.sources.clone() {
@@ -396,7 +396,7 @@ impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Wait<'a, I> {
         }
     }
 
-    /// When it ends, as far as is known now.
+    /// Time at which the wait ends, as far as is known now.
     fn end(&self) -> u64 {
         let mut end = self.deadline;
         self.each(|source| end = source.due().map_or(end, |due| end.min(due.as_ps())));
@@ -404,7 +404,7 @@ impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Wait<'a, I> {
     }
 }
 
-/// Nothing in it is pinned.
+/// No field is pinned.
 impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Unpin for Wait<'a, I> {}
 
 impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Future for Wait<'a, I> {
@@ -428,14 +428,14 @@ impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Future for Wait
     }
 }
 
-/// When a wait is over, or dropped half-way, its sources are to wake nobody any more.
+/// Disarms the sources when a wait is over or is dropped half-way: they must wake nobody any more.
 impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Drop for Wait<'a, I> {
     #[inline]
     fn drop(&mut self) {
         let process = self.process;
         match self.armed {
             true if process.concurrent.get() => self.each(Source::disarm),
-            // It was the only wait.
+            // This wait was the only one of the process.
             true => process.end_wait(),
             false => {}
         }

@@ -1,4 +1,5 @@
-//! The wait for what a component tried in vain: the ports know what was tried, and nothing is listed by hand.
+//! The wait for operations that a component tried in vain: the ports record the failed attempts, so that nothing is listed by
+//! hand.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -86,7 +87,7 @@ impl<T: Tries> Future for WaitTried<'_, T> {
     }
 }
 
-/// What was tried, and armed, counts for this wait alone.
+/// Ends the wait: the ports that were tried and armed count for this wait alone.
 impl<T> Drop for WaitTried<'_, T> {
     #[inline]
     fn drop(&mut self) {

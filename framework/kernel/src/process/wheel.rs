@@ -1,4 +1,4 @@
-//! A hierarchical timing wheel of 64 places a level, whose lists are threaded through the sleepers, so that nothing is allocated
+//! A hierarchical timing wheel of 64 buckets a level. The lists are threaded through the sleepers, so that nothing is allocated
 //! however sparse the times are.
 
 use super::queue::{NEVER, Slot};
@@ -25,7 +25,7 @@ pub(crate) struct Wheel {
     base: u64,
     /// The levels that were ever needed.
     levels: Vec<Level>,
-    /// Which of them hold anything.
+    /// A bit for each level that holds a sleeper.
     occupied: u32,
     nodes: Box<[SleeperLinks]>,
 }
@@ -42,7 +42,7 @@ impl Wheel {
         (level, ((key >> (level as u32 * BITS)) as usize) & (PLACES - 1))
     }
 
-    /// Puts in a sleeper that is not there, with a key from the base on.
+    /// Adds a sleeper that is not in the wheel, with a key not below `base`.
     #[inline]
     pub(crate) fn link(&mut self, slot: Slot, key: u64) {
         debug_assert!(key >= self.base, "a wake-up in the past");
@@ -91,7 +91,7 @@ impl Wheel {
         }
     }
 
-    /// Takes the whole list of a place.
+    /// Takes the whole list of a bucket.
     #[inline]
     fn detach(&mut self, level: usize, place: usize) -> u32 {
         let head = std::mem::replace(&mut self.levels[level].heads[place], NONE);

@@ -107,7 +107,7 @@ impl Clock {
         }
     }
 
-    /// The same where a period is no whole number of picoseconds.
+    /// Span of `cycles`, for a period that is no whole number of picoseconds.
     #[inline]
     const fn broken_cycles(&self, cycles: u64) -> Span {
         // A remainder is less than 10¹², so the product fits.

@@ -11,7 +11,7 @@ use super::SimTime;
 /// A unit's symbol and its value in base units.
 pub type Unit = (&'static str, u64);
 
-/// The reason why a text is not a quantity: a sentence for the user, without a place.
+/// Reason why a text is not a quantity: a sentence for the user, without a source location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
     /// The problem.
@@ -38,7 +38,7 @@ pub trait Quantity: Copy + Ord + fmt::Display {
     /// The quantity of that many base units.
     fn from_base(base: u64) -> Self;
 
-    /// Its number of base units.
+    /// Number of base units of the quantity.
     fn base(self) -> u64;
 
     /// Reads a number and its unit, such as `4 KiB`; both are needed.
@@ -233,7 +233,7 @@ pub fn symbols(units: &[Unit]) -> String {
     names.join(", ")
 }
 
-/// Why a text is not a quantity.
+/// Kind of reason for which a text is not a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
     /// The text does not begin with a number.
@@ -345,7 +345,7 @@ const fn is_number(part: &[u8]) -> bool {
     at == part.len() && at > 0 && part[0] != b'_' && part[at - 1] != b'_'
 }
 
-/// A number continued by digits, and how many these are; nothing if it is too large.
+/// A number continued by digits, and the number of these digits; `None` if it is too large.
 const fn digits(text: &[u8], mut number: u128) -> Option<(u128, u32)> {
     let (mut count, mut at) = (0, 0);
     while at < text.len() {

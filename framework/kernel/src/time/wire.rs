@@ -4,7 +4,7 @@ use super::{BytesPerSecond, SimTime};
 
 const PICOSECONDS_PER_SECOND: u128 = 1_000_000_000_000;
 
-/// Something that carries one thing at a time: a link, a bus, a disk.
+/// A medium that carries one transfer at a time: a link, a bus, a disk.
 ///
 /// The remainder of a transfer below a picosecond is kept for the next one, so back-to-back transfers do not
 /// drift.
@@ -22,7 +22,8 @@ impl Wire {
         self.free
     }
 
-    /// Passes `bytes` that are there at `start`, once the wire is free; the result is when the last of them has passed.
+    /// Passes `bytes` that are ready at `start`, once the wire is free; the result is the time at which the last of them has
+    /// passed.
     pub fn pass(&mut self, start: SimTime, bytes: u64, rate: BytesPerSecond) -> SimTime {
         if self.free < start || self.rate != rate.get() {
             *self = Wire { free: self.free.max(start), fraction: 0, rate: rate.get() };

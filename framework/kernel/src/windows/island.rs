@@ -29,7 +29,7 @@ struct Task {
 pub(crate) struct Cost {
     /// Nanoseconds of computing.
     pub(crate) nanos: u64,
-    /// Spans of [`SPAN`] in which it was called upon.
+    /// Spans of [`SPAN`] in which the process was polled.
     pub(crate) spans: u64,
     last: u64,
     started: bool,
@@ -77,7 +77,7 @@ pub(crate) struct Island {
     tasks: Vec<Task>,
     /// The domain whose processes are being called upon.
     batch: Option<usize>,
-    /// Tells which process is being polled.
+    /// Pulse that shows the process being polled.
     pulse: Arc<Pulse>,
     /// Measure what each process costs.
     measure: bool,
@@ -192,8 +192,8 @@ impl Island {
         endings.push(Ending { time: task.process.ps(), process: index, result, daemon: task.daemon });
     }
 
-    /// When a message was last taken here, or a process said that it goes on: the sign of life that the livelock guard looks for.
-    /// And the same of processes that act by themselves.
+    /// Time at which a process of the island last took a message or reported progress, which is what the livelock guard looks
+    /// for; and this time for the processes that act by themselves.
     pub(crate) fn went_on(&self) -> (u64, u64) {
         self.domains.iter().fold((0, 0), |(moved, acted), domain| {
             let Domain { moved: others, acted: acting, declared, .. } = &**domain;
@@ -225,7 +225,7 @@ impl Island {
     }
 }
 
-/// When something happens next, and in which domain.
+/// Time of the next event, and number of its domain.
 #[inline]
 fn earliest(domains: &[Rc<Domain>]) -> (u64, usize) {
     let mut best = (NEVER, 0);

@@ -1,7 +1,7 @@
-//! The way of a machine through its windows: the cut into islands, their run on threads, and the exchange between threads.
+//! Execution of a machine in windows: the cut into islands, their run on threads, and the exchange between threads.
 //!
-//! A window is no longer than the shortest latency between the islands or threads that it separates. How a machine is cut
-//! changes how fast it runs and nothing else.
+//! A window is no longer than the shortest latency between the islands or threads that it separates. The cut of a machine
+//! changes its speed and nothing else.
 
 pub(crate) mod island;
 pub(crate) mod options;

@@ -1,4 +1,4 @@
-//! How a machine is run: threads, islands, and what is recorded. Windows read these options; a run takes them.
+//! Options of a run: threads, islands, and records. Windows read these options; a run takes them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -11,8 +11,8 @@ use crate::time::SimTime;
 /// Whether a machine runs on all threads that it may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
-    /// On as many as look fastest, no more than there are cores, and by turns on one of them while other processes
-    /// have the cores.
+    /// On the number of threads with the best predicted speed, at most the number of cores; temporarily on one thread while
+    /// other processes use the cores.
     #[default]
     WhereFaster,
     /// On all, whatever that costs: for measurements of threads rather than results.
@@ -21,18 +21,18 @@ pub enum Sharing {
     InTurns,
 }
 
-/// How to run a machine. None of this changes what it does, `stop_at` apart.
+/// Options of a run. None of them changes what the machine does, apart from `stop_at`.
 #[derive(Clone)]
 pub struct RunOptions {
     /// Threads to use at most; no more than there are islands.
     pub threads: usize,
     /// Whether all of them are used.
     pub sharing: Sharing,
-    /// How to cut the machine.
+    /// Cut of the machine into islands.
     pub islands: Islands,
     /// Weights of the processes, in the machine's order; without it they have their declared weights.
     pub weights: Option<Arc<[u32]>>,
-    /// Measure what the processes cost, which slows them.
+    /// Measure the cost of the processes, which slows them.
     pub measure: bool,
     /// Leave out everything at or after this time. A run that hangs before it ends as it does without.
     pub stop_at: Option<SimTime>,
@@ -40,14 +40,14 @@ pub struct RunOptions {
     pub hash: bool,
     /// Note the hashes of the processes at these times.
     pub snapshots: Option<SnapshotTimes>,
-    /// Note what the processes have counted at these times.
+    /// Record the counts of the processes at these times.
     pub samples: Option<SnapshotTimes>,
     /// End with a report when no message has been taken for this long, or up to a quarter longer, and something ran in
     /// every quarter of it; [`SimTime::MAX`] for never.
     pub livelock_after: SimTime,
     /// Set by someone else to end the run.
     pub interrupt: Arc<AtomicBool>,
-    /// The simulated time reached, in picoseconds, for someone who watches.
+    /// The simulated time reached, in picoseconds, for an observer.
     pub clock: Arc<AtomicU64>,
     /// Names components that do not give their thread back.
     pub watchdog: Watchdog,

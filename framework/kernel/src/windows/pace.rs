@@ -1,18 +1,18 @@
-//! Whether threads run their shares side by side, or one of them runs all.
+//! The decision whether threads run their shares side by side, or one thread runs all shares.
 //!
-//! Other processes may take the cores. Then a thread that is not running holds up the others at the end of
-//! each window, and all together are slower than one alone. Nobody says when that is so: it shows in what
-//! gets done. So time is divided into periods. Threads that together compute for clearly longer than a period
-//! lasts have a core each and something to do, and stay side by side; neither preemption nor waiting counts
-//! for that. Where they do not, one runs all shares for a while, and the others come back for a period to see
-//! whether that has changed: after a longer and longer while where they did not gain. One thread's share of
-//! the cores depends on luck in each period, so its mean over many counts.
+//! Other processes may take the cores. Then a thread that is not running delays the others at the end of each window,
+//! and all together are slower than one alone. The operating system does not report this; it shows in the work done. So
+//! time is divided into periods. Threads that together compute for clearly longer than a period lasts have a core each
+//! and something to do, and stay side by side; neither preemption nor waiting counts for that. If they do not, one
+//! thread runs all shares for a while, and the others return for a period to check whether that has changed, after
+//! longer and longer intervals while they do not gain. One thread's share of the cores depends on luck in each period,
+//! so its mean over many counts.
 //!
-//! No result depends on it: a window is the same, whichever thread runs a share.
+//! No result depends on the decision: a window is the same, whichever thread runs a share.
 
 use std::time::Duration;
 
-/// The length of a period: several times what a scheduler gives a thread at once.
+/// The length of a period: several time slices of the operating system's scheduler.
 pub(super) const PERIOD: Duration = Duration::from_millis(20);
 
 /// Threads whose computing time is this multiple of a period are certainly faster than one.
@@ -21,14 +21,14 @@ const CERTAIN: f64 = 1.4;
 /// Threads must be faster than one by this factor.
 const GAIN: f64 = 1.05;
 
-/// One thread that computes for this share of a period has a core for itself: to try with others costs little.
+/// A single thread that computes for this share of a period has a core to itself: trying more threads costs little.
 const QUIET: f64 = 0.95;
 
 /// Periods alone at first, and at most where the cores are quiet, and where they are not.
 const ALONE: u32 = 4;
 const MOST_ALONE: [u32; 2] = [1, 256];
 
-/// Each stretch alone is this much longer than the one before, as long as threads do not gain.
+/// Factor by which each stretch alone is longer than the one before, while threads do not gain.
 const LONGER: u32 = 4;
 
 /// Periods side by side that are good enough by what one thread reached before; then it is measured again.
@@ -37,12 +37,12 @@ const TRUSTED: u32 = 50;
 /// Periods alone whose mean counts.
 const MEMORY: u32 = 32;
 
-/// How shares are run.
+/// Assignment of shares to threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Each by its thread.
+    /// Each share runs on its own thread.
     Apart,
-    /// All by the first thread.
+    /// All shares run on the first thread.
     Alone,
 }
 
@@ -56,7 +56,7 @@ struct Single {
     efficiency: f64,
 }
 
-/// Decides between the two, period by period.
+/// Decides between [`Mode::Apart`] and [`Mode::Alone`], period by period.
 pub(super) struct Pace {
     mode: Mode,
     single: Single,
@@ -72,7 +72,7 @@ impl Pace {
         Pace { mode: Mode::Apart, single: Single::default(), trust: 0, left: 0, next: ALONE }
     }
 
-    /// The mode to go on with, after a period of this length with this computing time of the threads and this
+    /// The mode of the next period, after a period of this length with this computing time of the threads and this
     /// number of islands run for a window.
     pub(super) fn judge(&mut self, period: Duration, spent: Duration, islands: u64) -> Mode {
         let spent = spent.as_secs_f64();

@@ -1,11 +1,12 @@
 //! Exchange of reports between threads at the end of a window.
 //!
-//! The first [`GROUP`] threads read each other's reports, and each thread has as many others below it: it joins their reports with
-//! its own before, and hands the sum of all down after. That is the barrier too. All threads have the same summary and so take
-//! the same decisions. A waiting thread spins for a moment, because the others are nearly done, then parks, because they may
-//! not be running. Where they evidently were not, or have no core of their own, it does not spin.
+//! The first [`GROUP`] threads read each other's reports, and each thread has up to [`GROUP`] children in a tree: a thread first
+//! joins its children's reports with its own, and then hands the sum of all reports down to them. This exchange is the barrier
+//! too. All threads have the same summary and so take the same decisions. A waiting thread spins for a moment, because the others
+//! are nearly done, then parks, because the others may not be running. A thread does not spin where the others evidently were not
+//! running, or have no core of their own.
 //!
-//! This is all that crosses threads in every window, so it is plain atomics: a channel per pair of threads allocated
+//! Reports are all that crosses threads in every window, so they are plain atomics: a channel per pair of threads would allocate
 //! whenever a thread had to park.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,48 +26,49 @@ pub(crate) fn levels(threads: usize) -> u32 {
     levels
 }
 
-/// Times to look for a report before parking.
+/// Polls for a report before a thread parks.
 const SPINS: usize = 4_000;
 
-/// A wait as long as this is for a thread that did not run.
+/// Length of a wait from which the other thread is taken not to have run.
 const ABSENCE: Duration = Duration::from_millis(1);
 
-/// Waits at most without a spin after one that was that long.
+/// Largest number of waits without a spin after a wait of [`ABSENCE`].
 const MOST_WITHOUT: u32 = 64;
 
 /// State of a thread at the end of a window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report {
-    /// When something happens next, messages that are on their way to another thread included.
+    /// Time of the next event, including messages that are on their way to another thread.
     pub(crate) next: u64,
     /// Processes that have not returned and that the run waits for.
     pub(crate) live: u64,
-    /// When the last of those that have returned did so.
+    /// Time at which a process last returned.
     pub(crate) ended: u64,
-    /// When a component failed, `u64::MAX` if none did.
+    /// Time at which a component failed; `u64::MAX` if none did.
     pub(crate) failed: u64,
-    /// When a message was last taken.
+    /// Time at which a message was last taken.
     pub(crate) moved: u64,
-    /// When a process last took one that acts by itself.
+    /// Time at which a process that acts by itself last took a message.
     pub(crate) acted: u64,
-    /// Such a process is to wake at a time that is known. Only said where nothing is left to happen before something is judged.
+    /// A process that acts by itself is to wake at a known time. Set only if no event is left before the next judgement of a
+    /// livelock.
     pub(crate) will_act: bool,
     /// Something ran in the window.
     pub(crate) ran: bool,
     /// Something is on its way to another thread. `next` counts it, though perhaps nobody waits for it; in the next
     /// report that will be known.
     pub(crate) mail: bool,
-    /// Someone asked for the end.
+    /// The end of the run was requested.
     pub(crate) interrupted: bool,
     /// Nanoseconds of computing since the thread was last asked to account for them.
     pub(crate) spent: u64,
     /// Islands run for a window so far: the same for each window, whichever thread runs it.
     pub(crate) work: u64,
-    /// Whether the next report is to say what was spent.
+    /// Whether the next report is to give the time spent.
     pub(crate) account: bool,
     /// The first thread takes the shares of all others before it runs this window.
     pub(crate) gather: bool,
-    /// Nothing happens at or after this time until the first thread says otherwise.
+    /// Time of the hold: nothing at or after it runs until the first thread moves the hold.
     pub(crate) hold: u64,
     /// Every share shows what there is to see of it.
     pub(crate) inspect: bool,
@@ -189,7 +191,7 @@ impl Slot {
     }
 }
 
-/// One thread's place in the tree.
+/// Node of one thread in the tree.
 #[derive(Default)]
 struct Seat {
     /// The report of this thread and those below it.
@@ -244,7 +246,7 @@ impl Board {
     }
 }
 
-/// One thread's access to the board.
+/// Access of one thread to the board.
 pub(crate) struct Exchange {
     board: Arc<Board>,
     own: usize,
@@ -252,7 +254,7 @@ pub(crate) struct Exchange {
     patience: Patience,
 }
 
-/// How long a thread looks for a report before it parks.
+/// Number of polls of a thread for a report before it parks.
 struct Patience {
     /// Whether every thread has a core of its own.
     cores: bool,
@@ -269,14 +271,14 @@ impl Patience {
         Patience { cores, without: 0, next: 1, looked: Duration::ZERO }
     }
 
-    /// Times to look in the wait that begins.
+    /// Polls in the wait that begins.
     fn spins(&mut self) -> usize {
         let spins = self.cores && self.without == 0;
         self.without = self.without.saturating_sub(1);
         if spins { SPINS } else { 0 }
     }
 
-    /// The report came while the thread looked for it.
+    /// The report arrived while the thread polled for it.
     fn came(&mut self, looked: Duration) {
         self.looked += looked.min(ABSENCE);
         self.next = 1;
@@ -304,7 +306,7 @@ impl Exchange {
         (0..threads).map(exchange).collect()
     }
 
-    /// Tells the others and hears from them: the reports of all threads, joined.
+    /// Sends the own report and receives the others: returns the reports of all threads, joined.
     ///
     /// # Panics
     /// If another thread died.
@@ -361,7 +363,7 @@ impl Drop for Exchange {
 mod tests {
     use super::*;
 
-    /// This number of threads, as many cores as there are said to be.
+    /// Exchanges with this number of threads, and this number of cores assumed.
     fn everybody_hears_everybody(threads: u64, cores: usize) {
         std::thread::scope(|scope| {
             for (exchange, own) in Exchange::all(threads as usize, cores).into_iter().zip(0..) {

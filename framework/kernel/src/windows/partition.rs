@@ -6,7 +6,7 @@
 //! taken. Fewer threads than there may be are tried as well: where windows are short, meeting costs more than a thread
 //! brings. The cut changes how fast a machine runs and nothing else.
 //!
-//! Threads meet as rarely as the links between them allow; what one thread has may then be one island.
+//! Threads meet as rarely as the links between them allow; all components of one thread may then be one island.
 //!
 //! Nobody knows beforehand which components are busy at the same time: all of them, or the members of one array while the others
 //! wait. So each array is spread over the threads, and the estimate is the mean of both cases.
@@ -19,10 +19,10 @@ use super::shares::Shape;
 use crate::machine::ProcessNetwork;
 use crate::time::SimTime;
 
-/// How to cut a machine into islands.
+/// Rule for cutting a machine into islands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Islands {
-    /// As latencies, weights and threads suggest.
+    /// Chosen by latencies, weights and threads.
     #[default]
     Auto,
     /// Not at all: one island on one thread.
@@ -38,30 +38,31 @@ pub struct CutIsland {
     pub processes: Vec<usize>,
     /// The thread that runs it.
     pub thread: usize,
-    /// Its cost when all its processes are busy, in nanoseconds of computing per simulated microsecond.
+    /// Cost of the island when all its processes are busy, in nanoseconds of computing per simulated microsecond.
     pub load: u64,
 }
 
-/// How a machine is cut.
+/// Cut of a machine into islands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
     /// The islands, in the order of their first processes.
     pub islands: Vec<CutIsland>,
-    /// No message between them takes less.
+    /// Lookahead: no message between two islands takes less.
     pub lookahead: SimTime,
-    /// Index of the first link between islands that is this short; nothing if there is one island.
+    /// Index of the first link between islands that is this short; `None` if there is one island.
     pub limit: Option<usize>,
     /// Threads that have islands.
     pub threads: usize,
     /// From one meeting of the threads to the next: no message between two of them takes less.
     pub meeting: SimTime,
-    /// How many times as fast as one thread these are, by the weights of the components and the costs of windows and meetings.
+    /// Predicted speed-up of these threads over one thread, by the weights of the components and the costs of windows and
+    /// meetings.
     pub speedup: f64,
-    /// Reason for fewer threads than were asked for.
+    /// Reason for fewer threads than requested.
     pub fewer: Option<Fewer>,
 }
 
-/// Why a machine runs on fewer threads than were asked for.
+/// Reason for fewer threads than requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fewer {
     /// The process may use no more cores.
@@ -88,8 +89,8 @@ impl fmt::Display for Fewer {
 /// Costs of running, in nanoseconds on a present-day core. `cargo bench -p counterpoint-framework` measures
 /// these, see the guide; an error of a factor of two moves the choice little.
 pub(crate) mod cost {
-    /// Waking a process, which is dearer among a few in its island than among many. One that is alone and only counts cycles
-    /// takes half as long; one that takes messages does not.
+    /// Cost of waking a process, which is higher among few processes in its island than among many. A lone process that only
+    /// counts cycles takes half the time; a lone process that takes messages does not.
     pub(crate) const WAKE: f64 = 8.0;
     pub(crate) const WAKE_AMONG_FEW: f64 = 10.0;
     pub(crate) const FEW: usize = 8;
@@ -110,7 +111,7 @@ pub(crate) struct Partition {
     /// Per process its island, numbered in the order of their first processes.
     pub(crate) island: Vec<usize>,
     pub(crate) thread: Vec<usize>,
-    /// Per island what it costs per simulated microsecond.
+    /// For each island, its cost per simulated microsecond.
     pub(crate) load: Vec<f64>,
     /// No message between islands takes less than this many picoseconds.
     pub(crate) lookahead: u64,
@@ -129,7 +130,8 @@ pub(crate) struct Partition {
 const CANDIDATES: usize = 64;
 
 impl Partition {
-    /// Cuts `machine` for as many of these numbers of threads as look fastest; there are no more than islands.
+    /// Cuts `machine` for the number of threads, within this range, with the best predicted speed; there are no more threads than
+    /// islands.
     pub(crate) fn new(machine: &ProcessNetwork, threads: RangeInclusive<usize>, islands: Islands) -> Self {
         let shape = Shape::new(machine);
         let count = machine.processes.len();
@@ -159,7 +161,7 @@ impl Partition {
         });
         let whole = (matches!(islands, Islands::Auto) && *threads.start() == 1).then(one);
         let best = whole.into_iter().chain(cuts).min_by(|a, b| a.estimate().total_cmp(&b.estimate()));
-        // Where no link is that long there is one island; without links each component is one, and nobody meets.
+        // Without a link that long there is one island; without any links each component is an island, and threads never meet.
         best.unwrap_or_else(|| {
             if !machine.links.is_empty() {
                 return one();

@@ -32,14 +32,14 @@ pub(crate) struct Plan {
     pub(crate) crossings: Crossings,
     /// By thread.
     pub(crate) pulses: Vec<Arc<Pulse>>,
-    /// The places on whose contents reasons depend.
+    /// The addresses on whose contents reasons depend.
     pub(crate) places: Arc<Places>,
-    /// Where the parts of an inspection of a held run go.
+    /// Channel for the parts of an inspection of a held run.
     pub(crate) inspections: Option<mpsc::Sender<InspectionPart>>,
     pub(crate) options: RunOptions,
 }
 
-/// How the windows ended.
+/// Reason for the end of the windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Done,

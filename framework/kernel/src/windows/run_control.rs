@@ -1,9 +1,8 @@
-//! The run's side of a hold: where the windows stop, and the wait for the holder's next command.
+//! The run's side of a hold: the window at which it stops, and the wait for the holder's next command.
 //!
-//! Every report of the first thread carries the time of the hold, so all threads stop in the same window: at the first one
-//! after which nothing is left to happen before that time. The others then wait for the first thread's next report, and
-//! the first thread waits for a command. Between two commands nothing is computed. Windows, and so holds, change no
-//! result.
+//! Every report of the first thread carries the time of the hold, so all threads stop in the same window: the first one
+//! after which no event is left before that time. The others then wait for the first thread's next report, and the first
+//! thread waits for a command. Between two commands nothing is computed. Windows, and so holds, change no result.
 
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
@@ -61,7 +60,7 @@ impl RunControl {
         RunControl { hold: 0, holder, ..RunControl::free() }
     }
 
-    /// Adds to a report of the first thread what the holder wants.
+    /// Adds the commands of the holder to a report of the first thread.
     #[inline]
     pub(crate) fn sign(&mut self, own: &mut Report) {
         own.hold = self.hold;

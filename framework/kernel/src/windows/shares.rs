@@ -78,7 +78,8 @@ impl<'a> Shape<'a> {
             .collect()
     }
 
-    /// Gives these islands to threads: neighbours to the same one, or each kind evenly, whichever looks faster.
+    /// Assigns these islands to threads: neighbours to the same thread, or each kind evenly, whichever has the better predicted
+    /// speed.
     pub(super) fn assign(&self, island: &[usize], threads: usize) -> Partition {
         let loads = self.loads(island);
         let mut islands = vec![Island::default(); count(island)];
@@ -149,7 +150,7 @@ impl<'a> Shape<'a> {
         }
         let shortest = step.iter().copied().fold(meeting, u64::min);
         let lookahead = if shortest == u64::MAX { self.machine.grace() } else { shortest };
-        // Threads that nothing joins look now and then whether the run is to end.
+        // Threads without links between them check now and then whether the run is to end.
         let meeting = if crossing == 0 { lookahead.max(LEAST_GRACE) } else { meeting };
         Partition {
             island: island.to_vec(),
@@ -188,7 +189,7 @@ impl Island {
     }
 }
 
-/// Gives every island, heaviest first, to the thread that has the least of its kind, then the least of all.
+/// Assigns every island, heaviest first, to the thread with the least load of its kind, then the least load of all.
 fn evenly(islands: &[Island], kinds: usize, threads: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..islands.len()).collect();
     order.sort_by(|&a, &b| islands[b].load.total_cmp(&islands[a].load));

@@ -1,4 +1,4 @@
-//! A share of a machine: the islands that run on a thread together, and their way through the windows.
+//! A share of a machine: the islands that run on a thread together, and their execution window by window.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ pub(crate) struct Worker<'a> {
     guard: LivelockGuard,
     /// Looks for time in which nobody acts by itself.
     stir: LivelockGuard,
-    /// How the run ended, and when.
+    /// Reason for the end of the run, and its time.
     end: (Verdict, u64),
 }
 
@@ -70,12 +70,12 @@ fn stir_after(livelock_after: SimTime) -> SimTime {
 
 type Finish = Box<dyn FnOnce() -> Box<dyn Any + Send>>;
 
-/// How a window went.
+/// Result of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passed {
-    /// Others follow.
+    /// Other windows follow.
     On,
-    /// Nothing is left to happen before the time of the hold.
+    /// No event is left before the time of the hold.
     Held,
     Over,
 }
@@ -212,7 +212,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Hands over what goes to other shares, and says what there is to know of this one at the end of a window.
+    /// Hands over messages and credits to other shares, and returns the report of this share at the end of a window.
     pub(crate) fn report(&mut self) -> Report {
         let plan = self.plan;
         self.own.next = self.agenda.with(|agenda| agenda.earliest());
@@ -275,7 +275,8 @@ impl<'a> Worker<'a> {
             self.end = (Verdict::Interrupted, all.next);
             return Passed::Over;
         }
-        // Where nothing more can happen, or all that counts has, the run goes to its end: its time is known already.
+        // If no event is left, or all processes that count have returned, the run continues to its end: its time is known
+        // already.
         let hold = if all.next == NEVER || ended < all.hold { NEVER } else { all.hold };
         if all.next >= hold {
             return Passed::Held;
@@ -289,7 +290,7 @@ impl<'a> Worker<'a> {
         Passed::On
     }
 
-    /// The next time at which it is judged whether anything goes on.
+    /// The next time at which the run is checked for a livelock.
     fn judgement(&self) -> u64 {
         self.guard.limit().min(self.stir.limit())
     }
@@ -377,12 +378,12 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// When anything last happened here.
+    /// Time of the last event in this share.
     fn latest(&self) -> u64 {
         self.processes.values().map(|process| process.ps()).max().unwrap_or(0)
     }
 
-    /// An island with something to do before `limit`. Islands without are not looked at.
+    /// An island with an event before `limit`. Islands without one are not visited.
     fn next_island(&self, limit: u64) -> Option<usize> {
         self.agenda.with(|agenda| {
             let number = agenda.take().or_else(|| {
@@ -397,7 +398,7 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// This thread's knowledge of the waits between processes.
+    /// Waits of this thread's processes, for the report of a hang.
     fn standstill(&self) -> Standstill {
         let unfinished = self.islands.iter().flat_map(Island::unfinished);
         let unfinished = unfinished.map(|(process, daemon)| Unfinished {

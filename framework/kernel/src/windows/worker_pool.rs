@@ -121,8 +121,8 @@ pub(crate) fn follow<'a>(
     }
 }
 
-/// Runs the first share to the end of the run, as far as the run control lets it, and decides who runs the others. The result has the parts of the shares
-/// that this thread ran last, and the wall-clock time for which it ran all.
+/// Runs the first share to the end of the run, as far as the run control lets it, and decides which threads run the other shares. Returns
+/// the results of the shares that this thread ran last, and the wall-clock time for which it ran all shares.
 pub(crate) fn lead<'a>(
     plan: &Plan,
     worker: Worker<'a>,
@@ -152,7 +152,7 @@ pub(crate) fn lead<'a>(
             }));
             lead.takes(&mut exchange, all.work);
         }
-        // Every share must run its window, and all come to the same end.
+        // Every share must run its window, and all windows have the same result.
         let mut passed = Passed::On;
         for worker in &mut workers {
             passed = worker.window(&all);
@@ -173,26 +173,26 @@ pub(crate) fn lead<'a>(
 /// State of the first thread between reports.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LeadState {
-    /// The period goes on.
+    /// The period continues.
     Run,
     /// All threads are to account for it in their next report.
     Ask,
-    /// All shares are to come here.
+    /// All shares are to move to this thread.
     Gather,
 }
 
-/// The first thread's state for its decisions on how the run is to go on.
+/// State of the first thread for its decisions on how to continue the run.
 struct Lead {
     sharing: Sharing,
     pace: Pace,
     meter: Meter,
     step: LeadState,
-    /// When the period began, and windows of the turn.
+    /// Time at which the period began, and windows of the turn.
     begun: Instant,
     windows: u32,
     /// The work that was done when the period began.
     done: u64,
-    /// Since when all shares are here, and how long they have been here before.
+    /// Time from which all shares are on this thread, and the time that they were on it before.
     taken: Option<Instant>,
     before: Duration,
 }
@@ -210,7 +210,7 @@ impl Lead {
         Lead { sharing, pace: Pace::new(), meter, step, begun, windows: 0, done: 0, taken: None, before }
     }
 
-    /// Adds to a report what the others must know.
+    /// Adds the commands for the other threads to a report.
     fn sign(&mut self, own: &mut Report, exchange: &mut Exchange) {
         match (self.sharing, self.step) {
             (Sharing::Always, _) => {}
@@ -265,7 +265,7 @@ impl Lead {
         self.taken = self.taken.map(|taken| taken + pause);
     }
 
-    /// How long all shares have been here.
+    /// Time for which all shares have been on this thread.
     fn alone(&self) -> Duration {
         self.before + self.taken.map_or(Duration::ZERO, |taken| taken.elapsed())
     }
@@ -283,9 +283,9 @@ impl Lead {
     }
 }
 
-/// Tells how long the thread has computed.
+/// Meter of the computing time of the thread.
 struct Meter {
-    /// At the last call; nothing where nobody knows.
+    /// Computing time at the last call; `None` if the host does not report it.
     last: Option<Duration>,
 }
 

@@ -1,6 +1,6 @@
 //! Numbers in files and tables: a derived one has only significant digits, and there is no `-0`.
 
-/// Decimal digits of a derived number: a picosecond of a second, and more than any of them is right to.
+/// Decimal digits of a derived number: a picosecond in a second, and more digits than any derived number has significant.
 const DIGITS: usize = 12;
 
 /// The number to twelve significant digits.

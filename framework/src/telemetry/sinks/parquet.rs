@@ -1,6 +1,6 @@
 //! Statistics and time series as Parquet, for data frames: the columns of the CSV files, with types.
 //!
-//! The same rows give the same bytes. Nothing is compressed: names repeat, so their dictionaries make them small.
+//! Equal rows give equal bytes. Nothing is compressed: names repeat, so dictionaries make the file small.
 
 use std::io::{self, Write};
 use std::sync::Arc;

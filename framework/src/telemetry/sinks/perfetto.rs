@@ -24,7 +24,7 @@ pub fn write(spans: &[Span], curves: &[Curve], out: &mut dyn Write) -> io::Resul
     let tracks = Tracks::new(spans, &order);
 
     writeln!(out, "{{\n\"displayTimeUnit\": \"ns\",\n\"traceEvents\": [")?;
-    // The curves come first, as a process of their own; it is there also when it has none.
+    // The curves come first, as a process of their own, which exists even without curves.
     writeln!(
         out,
         "{{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 0, \"args\": {{\"name\": \"machine\"}}}}"
@@ -110,7 +110,7 @@ struct Tracks {
 
 impl Tracks {
     fn new(spans: &[Span], order: &[usize]) -> Self {
-        // Which of the threads of its component and lane a span is on: the first on which it nests.
+        // Thread of a span among those of its component and lane: the first on which the span nests.
         let mut open: BTreeMap<(&str, Lane), Vec<Vec<SimTime>>> = BTreeMap::new();
         let mut rank = vec![0; spans.len()];
         for &index in order {

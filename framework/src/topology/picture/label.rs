@@ -75,7 +75,7 @@ impl Sort {
 }
 
 impl Joint {
-    /// The same, seen from the second part.
+    /// The joint, seen from the second part.
     pub(super) fn turned(self) -> Self {
         let sorts = self.sorts.into_iter().map(|(sort, count)| (sort.turned(), count)).collect();
         Joint { sorts, ..self }

@@ -1,5 +1,5 @@
-//! The inside of one module in layers from left to right: each child in the layer of the longest way to it, labels and bends of
-//! arrows in the layers that they pass, so that nothing lies over anything else.
+//! The inside of one module in layers from left to right: each child in the layer of the longest path to it, labels and bends
+//! of arrows in the layers that they pass, so that nothing overlaps.
 //!
 //! Children have the odd layers, arrows between them the even ones. An arrow to somewhere outside ends at a
 //! port in the first layer or the last. Crossings are avoided by sweeps that order each layer by the middle
@@ -45,7 +45,7 @@ struct Vertex {
 
 /// Distance from a vertex's upper edge at which an arrow meets it.
 enum Ports {
-    /// Spread over the side of a box, in the order of where the arrows come from.
+    /// Spread over the side of a box, in the order of the origins of the arrows.
     Spread,
     At(BTreeMap<usize, f64>),
     All(f64),
@@ -56,7 +56,7 @@ struct Segment {
     ends: [usize; 2],
 }
 
-/// Between things in a layer; below a box there is the rest of its stack.
+/// Space between items in a layer; below a box there is the rest of its stack.
 const SPACE: f64 = 14.0;
 /// Between arrows that leave a box on one side.
 const SPREAD: f64 = 16.0;
@@ -68,7 +68,7 @@ const GAP: [f64; 2] = [18.0, 0.10];
 const SWEEPS: usize = 12;
 
 impl Level {
-    /// Lays children out; each comes before those that it leads to.
+    /// Lays children out; each comes before the children to which it leads.
     pub(super) fn new(children: Vec<Child>, ways: &[Way]) -> Self {
         let mut own = vec![0; children.len()];
         let mut inner: Vec<[usize; 2]> =
@@ -149,7 +149,7 @@ impl Level {
         positions
     }
 
-    /// The place of a segment's end in its layer; an arrow that leaves a module lower comes later.
+    /// The position of a segment's end in its layer; an arrow that leaves a module lower comes later.
     fn position(&self, segment: &Segment, end: usize, positions: &[f64]) -> f64 {
         let vertex = segment.ends[end];
         let within = match &self.vertices[vertex].ports {
@@ -239,7 +239,7 @@ impl Level {
                         (there - self.down(one, 1 - side, &positions), 1.0)
                     });
                     let wanted = mean(wanted);
-                    // Lines that pass are worth more than boxes, which may lie anywhere.
+                    // Lines that pass weigh more than boxes, which may be anywhere.
                     let weight = match (&own.ports, wanted) {
                         (_, None) => 0.01,
                         (Ports::All(_), _) => 4.0,
@@ -260,7 +260,7 @@ impl Level {
         }
     }
 
-    /// Gives each layer its place from left to right.
+    /// Gives each layer its position from left to right.
     fn columns(&mut self) {
         let positions = self.positions();
         let mut left = 0.0;
@@ -286,8 +286,8 @@ impl Level {
         ([left + (right - left - size[0]) / 2.0, *top], *size)
     }
 
-    /// The points of an arrow from left to right, and the left upper edge of its label. Where it comes from outside or
-    /// goes there, it does so at a distance of `margin`.
+    /// The points of an arrow from left to right, and the left upper edge of its label. An arrow from or to the outside
+    /// ends at a distance of `margin`.
     pub(super) fn route(&self, way: &Way, margin: f64) -> (Vec<[f64; 2]>, Option<[f64; 2]>) {
         let positions = self.positions();
         let mut points = Vec::new();

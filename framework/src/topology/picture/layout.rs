@@ -1,9 +1,8 @@
-//! The places of a picture's parts: boxes within boxes, arrows around them.
+//! The positions of a picture's parts: nested boxes, with arrows routed past them.
 //!
-//! Each module is laid out for itself, the innermost first, and is a box in the module around it. An arrow
-//! leaves a module to the side on which its other end is, and every stretch of it leads from left to right.
-//! Boxes, labels and arrows thus have places of their own by construction: only arrows cross each other, and
-//! only between the layers.
+//! Each module is laid out for itself, the innermost first, and is a box in the enclosing module. An arrow leaves a
+//! module to the side of its other end, and every segment of it leads from left to right. Boxes, labels and arrows thus
+//! never overlap by construction: only arrows cross each other, and only between the layers.
 
 use super::Graph;
 use super::layers::{Child, Level, Way};
@@ -15,7 +14,7 @@ pub struct Metrics {
     pub title: [f64; 2],
     /// Width of a character of any other text, and height of its line.
     pub text: [f64; 2],
-    /// The offset at which the further elements of an array look out behind its box, to the right and below.
+    /// The offset at which the further elements of an array show behind its box, to the right and below.
     pub stack: f64,
 }
 
@@ -75,7 +74,7 @@ impl Rect {
             && other.y < self.y + self.height
     }
 
-    /// Whether another lies within this.
+    /// Whether another rectangle is within this one.
     pub fn contains(&self, other: &Rect) -> bool {
         self.x <= other.x
             && self.y <= other.y
@@ -113,7 +112,7 @@ struct Builder<'a> {
     /// Size of each group, and how far down arrows leave it.
     sizes: Vec<[f64; 2]>,
     ports: Vec<std::collections::BTreeMap<usize, f64>>,
-    /// Boxes and labels are relative to the group that they are in, until the end.
+    /// Layout so far. Until the end, boxes and labels are relative to their group.
     layout: Layout,
     /// The stretch of an arrow in a group.
     pieces: Vec<Piece>,
@@ -154,7 +153,7 @@ impl Builder<'_> {
         (nearest.unwrap_or_default(), item)
     }
 
-    /// Which end of an arrow is on the left: that in the child that comes first, of the innermost module that has both.
+    /// Index of the left end of an arrow: the end in the earlier child of the innermost module that contains both ends.
     fn left_end(&self, arrow: usize) -> usize {
         let [a, b] = self.graph.arrows[arrow].ends;
         let items = |group: usize| Some([self.item(group, a)?, self.item(group, b)?]);
@@ -237,7 +236,7 @@ impl Builder<'_> {
         self.sizes[group] = [width.max(title) + 2.0 * MARGIN, height + top + MARGIN];
     }
 
-    /// Moves everything from its group to its place in the picture.
+    /// Converts all positions from group coordinates to picture coordinates.
     fn finish(self) -> Layout {
         let Builder { graph, metrics, sizes, mut layout, pieces, .. } = self;
         layout.groups[0] = Rect { x: 0.0, y: 0.0, width: sizes[0][0], height: sizes[0][1] };

@@ -1,7 +1,7 @@
-//! A machine as something to draw: modules as nested groups, components in them, arrays once, and one arrow between two
+//! A machine as a drawing: modules as nested groups, components in them, arrays once, and one arrow between two parts
 //! that are linked.
 //!
-//! [`Graph`] is the content of the drawing, [`Layout`] its places. The means of drawing are outside this
+//! [`Graph`] is the content of the drawing, [`Layout`] gives its positions. The means of drawing are outside this
 //! module.
 
 mod label;
@@ -22,7 +22,7 @@ pub use layout::{Layout, Metrics, Rect, Route};
 pub struct Graph {
     /// The machine's name.
     pub name: String,
-    /// The modules; the first is the machine itself, and a nested one comes after the one around it.
+    /// The modules; the first is the machine itself, and a nested module comes after its enclosing module.
     pub groups: Vec<Group>,
     /// The components, those of an array together, in the order of their paths.
     pub parts: Vec<PicturePart>,
@@ -46,7 +46,7 @@ pub struct Group {
     pub path: String,
     /// The last part of its path, or the machine's name.
     pub name: String,
-    /// The module that it is in, if it is not the machine.
+    /// The enclosing module; `None` for the machine.
     pub parent: Option<usize>,
 }
 
@@ -57,7 +57,7 @@ pub struct PicturePart {
     pub name: String,
     /// Kind of the component.
     pub kind: String,
-    /// The module that it is in.
+    /// The enclosing module.
     pub group: usize,
     /// Indices into [`Machine::instances`]; more than one is an array.
     pub instances: Vec<usize>,
@@ -89,8 +89,8 @@ impl PicturePart {
         }
     }
 
-    /// How the order from root to rim begins: with distance, then with those that few are linked with, because many meet in
-    /// a hub that they come before.
+    /// Key of the order from root to rim: by distance, then by number of neighbours, because a hub comes after the many
+    /// parts that link to it.
     fn rank(&self, degree: usize) -> (usize, usize) {
         (self.distance, degree)
     }
@@ -194,7 +194,7 @@ impl Graph {
         }
     }
 
-    /// Gives those a place that these joints join with a part, behind it.
+    /// Sets the distance of the parts that these joints connect with `part`: one step more than that of `part`.
     fn reach(&mut self, part: usize, joints: impl Iterator<Item = [usize; 2]>, queue: &mut VecDeque<usize>) {
         let next = self.parts[part].distance + 1;
         for [a, b] in joints.filter(|ends| ends.contains(&part)) {

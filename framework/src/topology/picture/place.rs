@@ -1,19 +1,19 @@
-//! Where the things of each layer lie in it: each as near as possible to the middle of its neighbours, none
-//! over another, in the order that they have.
+//! Positions of the items of each layer: each as near as possible to the middle of its neighbours, without overlap, in
+//! the given order.
 
-/// A thing of a layer.
+/// An item of a layer.
 pub(super) struct Slot {
-    /// Its upper edge if it were alone.
+    /// Upper edge that the item would have if it were alone.
     pub(super) wanted: f64,
     pub(super) weight: f64,
-    /// Its height with the space to the next.
+    /// Height of the item with the space to the next.
     pub(super) height: f64,
 }
 
-/// The upper edges of things that lie below one another, as near to where they want to be as possible: in least squares, by
-/// pooling neighbours that would overlap.
+/// The upper edges of items below each other, as near to the wanted edges as possible: in least squares, by pooling
+/// neighbours that would overlap.
 pub(super) fn place(slots: &[Slot]) -> Vec<f64> {
-    // Of each pool: its slots, their weight, and where the first of all would lie.
+    // For each pool: its slots, their weight, and the position that the first of all would have.
     let mut pools: Vec<(usize, f64, f64)> = Vec::new();
     let mut above = 0.0;
     for slot in slots {

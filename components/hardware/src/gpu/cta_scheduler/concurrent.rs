@@ -1,9 +1,10 @@
-//! Kernels side by side on the same SMs: what one leaves over of an SM, block by block, the next may take.
+//! Kernels side by side on the same SMs: blocks of the next kernel may take the resources of an SM that one kernel
+//! leaves free.
 //!
-//! GPUs from Kepler on place the blocks of kernels that run at once: those of the oldest kernel that has any
-//! left, wherever one fits, and only then those of the next. A block's room is given to others as soon as it
-//! has ended, and a kernel leaves the table when its last block has; until then it keeps one of the 32 places
-//! there (NVIDIA, Kepler GK110 whitepaper, "Hyper-Q"; Yeh et al., PPoPP 2017, section 2).
+//! GPUs from Kepler on place the blocks of concurrent kernels in this order: first the blocks of the oldest kernel that
+//! has any left, wherever one fits, and only then those of the next. The resources of a block are free for others as
+//! soon as it has ended, and a kernel leaves the table when its last block has; until then it keeps one of the 32
+//! places there (NVIDIA, Kepler GK110 whitepaper, "Hyper-Q"; Yeh et al., PPoPP 2017, section 2).
 
 use counterpoint_framework::model::Variant;
 

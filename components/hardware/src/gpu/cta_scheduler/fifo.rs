@@ -1,4 +1,4 @@
-//! Kernels one after another: the oldest launch has the GPU until its last block has ended.
+//! Kernels one after another: the oldest launch holds the GPU until its last block has ended.
 //!
 //! Blocks go to the SMs in turn, one per SM and cycle, so that a small grid is spread over the GPU (GPGPU-Sim), whether or
 //! not the occupancy limits it to an even share: all SMs are empty when a kernel begins.

@@ -1,9 +1,9 @@
-//! A fixed split: every share of the SMs is a GPU of its own, on which kernels run one after another.
+//! A fixed split: every share of the SMs acts as a GPU of its own, on which kernels run one after another.
 //!
 //! The first share has the first SMs, the next share those behind them; SMs beyond the last share stay idle. A launch runs
 //! on the share of its stream: the first named stream of the application (number 1) on the first share, the second on the
-//! second, and so on, round and round; the default stream (number 0) on the first. Where several launches want one
-//! share, the oldest has it until its last block has ended.
+//! second, and so on, cyclically; the default stream (number 0) on the first. If several launches want one share, the
+//! oldest holds the share until its last block has ended.
 
 use std::ops::Range;
 

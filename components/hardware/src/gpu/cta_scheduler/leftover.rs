@@ -1,13 +1,13 @@
 //! The leftover policy: kernels run side by side, each SM serving one of them at a time.
 //!
-//! This is how GPGPU-Sim places the blocks of concurrent kernels (`gpgpu_sim::select_kernel` in gpu-sim.cc,
-//! `simt_core_cluster::issue_block2core` in shader.cc), and what Fermi and Kepler are usually said to do. An SM takes a
+//! GPGPU-Sim places the blocks of concurrent kernels in this way (`gpgpu_sim::select_kernel` in gpu-sim.cc,
+//! `simt_core_cluster::issue_block2core` in shader.cc), and Fermi and Kepler are usually described so. An SM takes a
 //! kernel when it is wholly empty, and keeps it until all its blocks there have ended, whether or not the kernel has more
 //! blocks to give. Nothing that runs is ever taken from its SM. Which kernel an empty SM takes depends on the version: the
 //! next one in the table of running kernels (3.0 to 3.2), or the one that was chosen last while it has blocks to give (4).
 //! Neither is the oldest first.
 //!
-//! Its clusters have one SM here, as those of its Fermi configurations do: a cluster is given a block a cycle, whatever its
+//! A cluster has one SM here, as in GPGPU-Sim's Fermi configurations: a cluster is given a block a cycle, whatever its number of
 //! SMs. The first choice begins behind the first entry of the table, and the first block goes to the second SM, as in GPGPU-Sim.
 
 use counterpoint_framework::model::{Choice, Params, Variant};

@@ -1,4 +1,4 @@
-//! The CTA scheduler: gives thread blocks to SMs as its policy says.
+//! The CTA scheduler: assigns thread blocks to SMs by its policy.
 //!
 //! A policy is one file with its parameters and one line in the list. It sees launches and SMs as this component
 //! knows them from messages; resources, messages and the end of launches are handled here, once.
@@ -82,19 +82,19 @@ struct Scheduler {
     /// The table of running kernels, oldest first.
     launches: Vec<Running>,
     sms: Vec<Sm>,
-    /// When each block under way was placed.
+    /// Cycle in which each block under way was placed.
     under_way: BTreeMap<(LaunchId, u32), u64>,
     done: VecDeque<LaunchEvent>,
     /// Notes of gated launches, if they are wanted.
     page_log: Option<Arc<PageLog>>,
     rows: Arc<LaunchRows>,
-    /// Tells how far the run is.
+    /// Progress meter of the run.
     meter: Arc<Meter>,
-    /// The launches with blocks that have no place, for the report of a run that hangs.
+    /// The launches with blocks that are not resident, for the report of a run that hangs.
     unplaced: Rc<RefCell<Vec<Unplaced>>>,
 }
 
-/// A launch with blocks that have no place.
+/// A launch with blocks that are not resident on an SM.
 struct Unplaced {
     launch: Arc<Launch>,
     waiting: u32,
@@ -102,7 +102,7 @@ struct Unplaced {
 }
 
 impl Unplaced {
-    /// The reason for which it lets others wait, if some of its blocks have a place.
+    /// The reason for which the launch lets others wait, if some of its blocks are resident.
     fn reason(&self) -> Option<HangReason> {
         let Unplaced { launch, waiting, resident } = self;
         let what = if *waiting == 1 { "block has" } else { "blocks have" };
@@ -252,7 +252,7 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Has the policy speak through ports of its own.
+    /// Lets the policy communicate through ports of its own.
     fn speak(&mut self, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
         while self.policy.speak().map_err(Fault::new)? {
             self.begin(sim)?;
@@ -260,10 +260,10 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Places what the policy wants placed in this cycle.
+    /// Places the blocks that the policy selects in this cycle.
     ///
     /// # Errors
-    /// When the policy places what there is no room for: a run that went on would have a wrong time.
+    /// If the policy places a block that does not fit: a run that continued would have a wrong time.
     fn place(&mut self, io: &mut CtaSchedulerPorts, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
         for (sm, socket) in self.sms.iter_mut().zip(&io.sms) {
             sm.ready = socket.tx.credits() > 0;

@@ -56,8 +56,8 @@ impl Occupancy {
         }
     }
 
-    /// Maximum number of blocks of a grid on one of these SMs: what the roomiest holds when it is empty, and the even share
-    /// of a grid that is spread.
+    /// Maximum number of blocks of a grid on one of these SMs: the number that the largest SM holds when it is empty, and
+    /// the even share of a grid that is spread.
     pub(super) fn most_per_sm(&self, ctas: u32, demand: &SmResources, offers: &[SmResources]) -> u32 {
         let held = offers.iter().map(|offer| blocks(offer, demand));
         let capacity: u64 = held.clone().map(u64::from).sum();
@@ -67,7 +67,7 @@ impl Occupancy {
     }
 }
 
-/// Blocks that fit into what an SM offers.
+/// Number of blocks that fit into the resources that an SM offers.
 pub fn blocks(offer: &SmResources, demand: &SmResources) -> u32 {
     let fit = |offer: u32, demand: u32| offer.checked_div(demand).unwrap_or(u32::MAX);
     fit(offer.threads, demand.threads)

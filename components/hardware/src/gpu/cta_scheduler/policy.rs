@@ -10,18 +10,18 @@ use counterpoint_protocols::launch::Launch;
 
 /// Decides which thread block goes where.
 pub trait CtaPolicy {
-    /// Told once, before all else, how many SMs there are.
+    /// Begins with this number of SMs; called once, before all other methods.
     ///
     /// # Errors
-    /// A sentence that says why it cannot work with this number.
+    /// A sentence with the reason for which the policy cannot work with this number.
     fn begin(&mut self, _sms: usize) -> Result<(), String> {
         Ok(())
     }
 
-    /// A launch has come.
+    /// A launch has arrived.
     ///
     /// # Errors
-    /// A sentence that says why it cannot work with it.
+    /// A sentence with the reason for which the policy cannot work with the launch.
     fn arrived(&mut self, _launch: &Launch) -> Result<(), String> {
         Ok(())
     }
@@ -29,11 +29,11 @@ pub trait CtaPolicy {
     /// A note of an extension from the host.
     fn noted(&mut self, _note: &Note) {}
 
-    /// The SMs that may hold blocks of a launch, neighbours, of all that there are: it begins. `None` if it has to wait; then this
-    /// is asked again.
+    /// The SMs that may hold blocks of a launch, a contiguous range of all `sms`: the launch begins. `None` if the launch has to
+    /// wait; the method is then called again later.
     ///
     /// # Errors
-    /// A sentence that says why it can never begin.
+    /// A sentence with the reason for which the launch can never begin.
     fn share(&mut self, _launch: &Launch, sms: usize) -> Result<Option<Range<usize>>, String> {
         Ok(Some(0..sms))
     }
@@ -41,11 +41,12 @@ pub trait CtaPolicy {
     /// Notes that all blocks of a launch have ended, `cycles` after its first was placed.
     fn ended(&mut self, _launch: &Launch, _cycles: u64) {}
 
-    /// Speaks through ports of its own, if it has any: in each step of the scheduler, before blocks are placed. The result says
-    /// whether a launch that waits may begin now; then launches are asked for again, and this after them.
+    /// Communicates through ports of the policy, if it has any: in each step of the scheduler, before blocks are placed.
+    /// Returns whether a launch that waits may begin now; in this case the scheduler begins launches, and then calls this
+    /// method again.
     ///
     /// # Errors
-    /// A sentence that says why it cannot go on.
+    /// A sentence with the reason for which the policy cannot continue.
     fn speak(&mut self) -> Result<bool, String> {
         Ok(false)
     }
@@ -79,13 +80,14 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// Whether an SM can take a block of the launch in this cycle: it has room, and not yet as many as it may have.
+    /// Whether an SM can take a block of the launch in this cycle: the block fits, and the SM is below its limit of blocks of the
+    /// launch.
     pub fn fits(&self, launch: usize, sm: usize) -> bool {
         self.sms[sm].ready && self.has_room(launch, sm)
     }
 
-    /// Blocks of the launch that an SM holds when it has nothing else: what its resources allow, at most
-    /// [`Running::most_per_sm`], and none on an SM that is not of the launch's share.
+    /// Number of blocks of the launch that an otherwise empty SM holds: the limit by its resources, at most
+    /// [`Running::most_per_sm`], and 0 on an SM outside the launch's share.
     pub fn capacity(&self, launch: usize, sm: usize) -> u32 {
         let running = &self.launches[launch];
         let holds = occupancy::blocks(&self.sms[sm].total, &running.demand).min(running.most_per_sm);
@@ -151,7 +153,7 @@ impl View<'_> {
     }
 }
 
-/// Round-robin order in which SMs are asked.
+/// Round-robin order in which SMs are tried.
 #[derive(Clone, Debug)]
 pub struct Turn {
     sms: Range<usize>,
@@ -164,7 +166,7 @@ impl Turn {
         Turn { sms, first }
     }
 
-    /// Asks each SM once until one says yes; the next turn begins behind it.
+    /// Calls `ask` for each SM once until one returns a value; the next turn begins behind that SM.
     pub fn find<T>(&mut self, mut ask: impl FnMut(usize) -> Option<T>) -> Option<T> {
         let (from, to) = (self.first..self.sms.end, self.sms.start..self.first);
         let (sm, found) = from.chain(to).find_map(|sm| ask(sm).map(|found| (sm, found)))?;

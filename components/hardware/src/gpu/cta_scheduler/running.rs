@@ -23,8 +23,8 @@ pub struct Running {
     pub demand: SmResources,
     /// The SMs that may hold blocks of it.
     pub share: Range<usize>,
-    /// Maximum number of its blocks on one of these at a time: what the roomiest of them holds when it is empty, or the even
-    /// share of a small grid. [`View::capacity`](super::View::capacity) is the number for an SM.
+    /// Maximum number of its blocks on one of these SMs at a time: the number that the largest SM holds when it is empty, or
+    /// the even share of a small grid. [`View::capacity`](super::View::capacity) is the number for an SM.
     pub most_per_sm: u32,
     /// Blocks placed so far; they are placed in the order of their index.
     pub placed: u32,
@@ -32,7 +32,7 @@ pub struct Running {
     pub ended: u32,
     /// SMs that hold blocks of it.
     pub sms: u32,
-    /// The cycle in which it came, and that of its first block's placement.
+    /// The cycle in which the launch arrived, and that of its first block's placement.
     pub(super) came: u64,
     pub(super) first_placed: Option<u64>,
     pub(super) span: SpanId,
@@ -40,7 +40,7 @@ pub struct Running {
     pub(super) stream_stats: Rc<StreamStats>,
     /// Counts of its blocks, if its end reports them.
     pub(super) counts: Option<Box<CtaCounts>>,
-    /// Where it is added up with other launches, if it has no row of its own.
+    /// Row in which the launch is added up with others, if it has no row of its own.
     pub(super) others: Option<Rc<KernelStats>>,
 }
 
@@ -98,7 +98,7 @@ impl Sm {
         self.resident.get(&launch).copied().unwrap_or(0)
     }
 
-    /// Whether a block with this demand fits beside what is there.
+    /// Whether a block with this demand fits beside the resident blocks.
     pub fn has_room(&self, demand: &SmResources) -> bool {
         blocks(&self.free, demand) > 0
     }

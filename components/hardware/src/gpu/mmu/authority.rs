@@ -1,7 +1,7 @@
-//! Authorities over pages: which launch may access a page of device memory, and when.
+//! Authorities over pages: they decide which launch may access a page of device memory, and when.
 //!
 //! The MMU asks its authority once a page is translated. An authority that does not grant at once grants later, by another answer. It
-//! may have ports of its own, hear what blocks claim, and keep tables in device memory behind those of the MMU.
+//! may have ports of its own, receive the claims of blocks, and keep tables in device memory behind those of the MMU.
 
 use std::collections::VecDeque;
 
@@ -41,7 +41,7 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Nothing, for this many SMs.
+    /// An empty outbox, for this number of SMs.
     pub(super) fn new(sms: usize) -> Self {
         Outbox { answers: vec![VecDeque::new(); sms], requests: VecDeque::new() }
     }
@@ -64,39 +64,39 @@ impl Outbox {
 
 /// Decides which launch may access a page. The MMU calls it in each of its steps in the order of the methods.
 pub trait Authority {
-    /// Before all else.
+    /// Called first, before all other methods.
     fn begin(&mut self, _tables: Tables) {}
 
     /// A block on an SM claims a range in this cycle, or releases it. [`MmuReply::Claimed`] is the answer.
     ///
     /// # Errors
-    /// A sentence that says why it cannot.
+    /// A sentence with the reason for which the authority cannot serve the claim.
     fn claim(&mut self, cycle: u64, sm: usize, claim: RangeClaim) -> Result<(), String>;
 
     /// Receives through the authority's own ports.
     ///
     /// # Errors
-    /// A sentence that says why it cannot go on.
+    /// A sentence with the reason for which the authority cannot continue.
     fn hear(&mut self, _outbox: &mut Outbox) -> Result<(), String> {
         Ok(())
     }
 
-    /// Memory has answered a request of its own.
+    /// Memory has answered a request of the authority.
     fn answered(&mut self, _number: u32, _cycle: u64, _outbox: &mut Outbox) {}
 
     /// Whether a launch may access a page now; 0 is for launches that are not gated, which always may. If
     /// not, the SM gets another [`MmuReply::Page`] when it may.
     fn ask(&mut self, page: u64, launch: LaunchId, sm: usize) -> bool;
 
-    /// Does the work of this cycle.
+    /// Executes the work of this cycle.
     ///
     /// # Errors
-    /// A sentence that says why it cannot go on.
+    /// A sentence with the reason for which the authority cannot continue.
     fn work(&mut self, _cycle: u64, _outbox: &mut Outbox) -> Result<(), String> {
         Ok(())
     }
 
-    /// Sends through ports of its own; messages on changes of pages leave after this time.
+    /// Sends through the authority's own ports; messages on changes of pages leave after this time.
     fn send(&mut self, _notification: SimTime) {}
 
     /// The cycle in which [`Authority::work`] has something to do next.
@@ -114,7 +114,7 @@ pub trait Authority {
         false
     }
 
-    /// Says what SMs wait for, in a run that hangs.
+    /// Gives the reasons for which SMs wait, in a run that hangs.
     fn reasons(&self) -> Box<dyn Fn() -> Vec<String>> {
         Box::new(Vec::new)
     }

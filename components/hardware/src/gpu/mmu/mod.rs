@@ -1,9 +1,10 @@
 //! The MMU: translates pages for the TLBs of the SMs, with a TLB of its own and walkers that read page tables in device
 //! memory. An authority decides which launch may access a page (`authority.rs`).
 //!
-//! Device memory is mapped one to one, so that the tables' entries need no contents; what is modelled is when a page is
-//! known. A table has 512 entries of 8 bytes; as many levels as it takes for one table at the root (the CPU's radix tables,
-//! which NVIDIA's GPUs have had since Pascal: "Pascal MMU Format Changes", NVIDIA open GPU documentation).
+//! Device memory is mapped one to one, so that the tables' entries need no contents; the model gives the time at which a
+//! translation is known. A table has 512 entries of 8 bytes; the number of levels is the smallest with one table at the
+//! root (the CPU's radix tables, which NVIDIA's GPUs have had since Pascal: "Pascal MMU Format Changes", NVIDIA open GPU
+//! documentation).
 
 pub mod authority;
 
@@ -132,7 +133,7 @@ fn levels(pages: u64, base: u64) -> (Vec<Level>, u64) {
 }
 
 impl Running {
-    /// Looks up what has reached the MMU's TLB.
+    /// Looks up the requests that have reached the MMU's TLB.
     fn look_up(&mut self, cycle: u64, sim: &Context<MmuStats>) {
         let stats = &sim.stats;
         while let Some(&(ready, sm, (page, launch))) = self.asked.front()
@@ -182,7 +183,7 @@ impl Running {
         self.outbox.ask(line, Tag(walker as u32), access);
     }
 
-    /// An entry of the tables has come, or what the authority has asked for.
+    /// An entry of the tables has arrived, or the answer to a request of the authority.
     fn take(&mut self, Tag(tag): Tag, cycle: u64, stats: &MmuStats) -> Result<(), Fault> {
         if let Some(own) = tag.checked_sub(OWN_TAGS) {
             self.authority.answered(own, cycle, &mut self.outbox);

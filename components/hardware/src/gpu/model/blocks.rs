@@ -1,4 +1,4 @@
-//! Blocks of ordinary kernels: executed when they come, and over when the last of their warps has done its work.
+//! Blocks of ordinary kernels: executed when they arrive, and over when the last of their warps has done its work.
 
 use std::collections::BTreeMap;
 
@@ -28,11 +28,11 @@ pub struct Ended {
     pub index: u32,
     /// Counts of the block.
     pub counts: CtaCounts,
-    /// Cycles that it was there.
+    /// Cycles for which the block was resident.
     pub cycles: u64,
 }
 
-/// The blocks that are there, by the number that the model gives them.
+/// The resident blocks, by their number in the model.
 #[derive(Default)]
 pub(super) struct Blocks {
     all: BTreeMap<u32, Block>,

@@ -106,7 +106,7 @@ impl Costs {
         })
     }
 
-    /// Turns of the register file by which operands that lie in one bank come later.
+    /// Turns of the register file by which bank conflicts delay operands.
     pub(super) fn bank_conflicts(&self, reads: &[u8]) -> u64 {
         let in_bank_of = |number: &u8| {
             reads.iter().filter(|&other| u32::from(other ^ number) & (self.register_banks - 1) == 0).count()

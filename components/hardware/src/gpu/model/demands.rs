@@ -15,13 +15,13 @@ pub enum Resource {
     Dp,
     /// The load-store unit.
     LoadStore,
-    /// The SM's port to the network, for as long as each message waits there for its slice (`network.rs`).
+    /// The SM's port to the network, for the time that each message waits there for its slice (`network.rs`).
     Port,
     /// Banks of the register file.
     Banks,
-    /// Operand collectors, each for as many turns of the register file as an instruction has one.
+    /// Operand collectors, each for the turns of the register file during which an instruction holds one.
     Collectors,
-    /// The path to memory, on which nobody takes turns and what goes there may be held back by a state machine (`Device::delay`).
+    /// The path to memory, on which nobody takes turns and a state machine may hold accesses back (`Device::delay`).
     MemoryPath,
     /// The path between the port and the answer, on which nobody takes turns and messages wait for those of
     /// other SMs.
@@ -36,10 +36,10 @@ impl Resource {
         [Issue, Sp, Sfu, Dp, LoadStore, Port, Banks, Collectors, MemoryPath, Network, Tensor]
     };
 
-    /// Whether warps meet at it at random: not if all of them come from another resource that gives turns as often.
+    /// Whether warps arrive at the resource at random: not if all of them come from another resource of the same rate.
     pub(super) fn meets(self) -> bool {
         match self {
-            // Which banks an instruction needs is chance.
+            // The banks of an instruction are random.
             Resource::Issue
             | Resource::Sfu
             | Resource::Dp
@@ -63,7 +63,7 @@ pub(super) type Turns = [f64; RESOURCES];
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demands {
     pub(super) turns: Turns,
-    /// How often it comes for them.
+    /// Number of visits in which the warp takes these turns.
     pub(super) visits: Turns,
     /// The squares of the turns of each visit, summed up: an arrival meets long visits more often than short
     /// ones.

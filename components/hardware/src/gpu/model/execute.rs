@@ -1,4 +1,4 @@
-//! Blocks executed without time on the device's memory, and what each of their warps would take alone.
+//! Blocks executed without time on the device's memory, and the demands of each of their warps alone.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! How long the warps of a block would take if they had an SM to themselves, and what turns they take: a scoreboard that looks on while
-//! the block is executed without time.
+//! Time that the warps of a block would take if they had an SM to themselves, and the turns that they take there: a scoreboard that
+//! observes while the block is executed without time.
 //!
-//! A warp issues in its order, one instruction a cycle or two of different paths, when its registers are there; a value comes as long after
-//! its instruction as the class of that takes. Memory answers after a fixed time, and sectors come one by one. Warps meet at barriers.
+//! A warp issues in order, one instruction a cycle or two of different paths, when its registers are ready; a value is ready after the
+//! latency of the class of its instruction. Memory answers after a fixed time, and sectors arrive one by one. Warps meet at barriers.
 
 use counterpoint_protocols::memory::{LINE_BYTES, SECTOR_BYTES, line_of, sectors};
 use counterpoint_ptx::functional::Observer;
@@ -40,11 +40,11 @@ struct Clock {
     single: Option<usize>,
     open: u64,
     buffer: Buffer,
-    /// For each register, when its value is there.
+    /// For each register, the cycle in which its value is ready.
     ready: Vec<u64>,
-    /// For each path, when the unit takes its next instruction.
+    /// For each path, the cycle in which the unit takes its next instruction.
     free: [u64; PATHS],
-    /// When its last sector came, and when all its stores are acknowledged.
+    /// Cycle in which the last sector of the warp arrived, and cycle in which all its stores are acknowledged.
     sector: u64,
     stored: u64,
     /// For each instruction, how much more often it has computed than the one before it.
@@ -104,7 +104,7 @@ pub(super) struct Isolated<'a> {
     steps: &'a [IsolatedInstruction],
     costs: &'a Costs,
     warps: Vec<Clock>,
-    /// For each barrier, when the last warp came.
+    /// For each barrier, the cycle in which the last warp arrived.
     arrived: [u64; BARRIERS],
 }
 
@@ -271,7 +271,7 @@ impl Clock {
                 self.warp.demands.visit(Resource::MemoryPath, 0, 1);
                 let latency =
                     if matches!(access.kind, AccessKind::Atomic(..)) { costs.atomic } else { costs.global };
-                // A sector comes in a cycle, whatever load it is for.
+                // One sector arrives in a cycle, whatever its load.
                 let last = (begun + latency).max(self.sector + 1) + count - 1;
                 if stores {
                     self.stored = self.stored.max(last);

@@ -1,4 +1,4 @@
-//! Device memory as one run of bytes: what the copy engine reads and writes, and what blocks find when they are executed.
+//! Device memory as one run of bytes, for the copy engine and for the blocks that are executed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -48,12 +48,12 @@ impl DeviceMemory {
         }
     }
 
-    /// Takes what memory holds before the run, as the memory at a path.
+    /// Takes the contents of memory before the run, as the memory at a path.
     pub(super) fn begin_with(&mut self, before: Option<Arc<Preloaded>>, path: &str) {
         self.flat = FlatMemory::of_device(first_bytes(before, path));
     }
 
-    /// Lets kernels touch what a launch may touch.
+    /// Maps the allocations that a launch may access.
     pub(super) fn map(&mut self, allocations: &Arc<Allocations>) {
         if self.mapped.as_ref().is_some_and(|mapped| Arc::ptr_eq(mapped, allocations)) {
             return;
@@ -70,7 +70,7 @@ impl DeviceMemory {
         bytes
     }
 
-    /// Writes bytes from an address on.
+    /// Writes bytes, beginning at an address.
     pub(super) fn put(&mut self, address: u64, bytes: &[u8]) {
         self.flat.touch(address..address + bytes.len() as u64);
         self.flat.bytes[address as usize..address as usize + bytes.len()].copy_from_slice(bytes);
@@ -103,7 +103,7 @@ impl DeviceMemory {
         self.answers.pop_front_if(|(due, _)| *due <= cycle).map(|(_, reply)| reply)
     }
 
-    /// When the next answer is due.
+    /// Cycle in which the next answer is due.
     pub(super) fn due(&self) -> Option<u64> {
         self.answers.front().map(|(due, _)| *due)
     }

@@ -1,11 +1,10 @@
 //! A GPU behind its CTA scheduler and its copy engine as a model of throughput: for task counts at which
 //! cycle-level SMs would take hours.
 //!
-//! It ends the CTA scheduler's ports as that many SMs, and the copy engine's as a flat memory. A block is
-//! executed without time when it comes to an SM, so its values are real; meanwhile, `alone` computes the time
-//! of each of its warps if it had the SM to itself. Then the warps share the SM (`sm`, `share`), SMs share
-//! network and L2 (`network`), and the block ends with the last of its warps. Not modelled: caches, DRAM, and
-//! the warp that a scheduler prefers.
+//! The model serves the CTA scheduler's ports as that number of SMs, and the copy engine's as a flat memory. A block is executed
+//! without time when it arrives at an SM, so its values are real; meanwhile, `isolated` computes the time that each of its warps would
+//! take if it had the SM to itself. Then the warps share the SM (`sm`, `share`), SMs share network and L2 (`network`), and the block
+//! ends with the last of its warps. Not modelled: caches, DRAM, and the warp that a scheduler prefers.
 //!
 //! Blocks that wait for each other in a loop never end when they are executed one after another: that is an error which says so. Blocks
 //! that share out work by atomics as they go leave all of it to the first. Extensions may serve such kernels as state machines
@@ -139,7 +138,7 @@ impl ThroughputModel {
         Ok(())
     }
 
-    /// A block comes to an SM.
+    /// A block arrives at an SM.
     fn begin(&mut self, block: RunCta, sim: &Context<ThroughputModelStats>) -> Result<(), Fault> {
         let (blocks, machines, mut gpu) = self.parts(sim.cycle());
         gpu.sms[block.sm as usize].advance(gpu.cycle);
@@ -214,7 +213,7 @@ impl ThroughputModel {
         Ok(())
     }
 
-    /// The next cycle in which something is to do, if nothing comes by message.
+    /// The next cycle with work to do, if no message arrives.
     fn next(&mut self) -> Option<u64> {
         let of_sms = self.sms.iter_mut().filter_map(Sm::due).min();
         let of_machines = self.machines.iter().filter_map(|(_, machine)| machine.due());

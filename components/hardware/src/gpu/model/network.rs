@@ -1,26 +1,25 @@
-//! How SMs wait for each other on the way to the L2 and back.
+//! Waiting times of SMs for each other on the way to the L2 and back.
 //!
 //! The network is two crossbars (`interconnect/lane.rs`), whose inputs have a queue each: a message at the head waits until its
-//! output is free, and holds back all behind it. So an SM's port is taken by a message for as long as it waits at its slice, and a slice for
-//! as long as its answers wait at their SMs. An output serves the heads that want it in turn, a sector a cycle; heads that come at random wait
-//! there as in a queue behind what the other inputs bring (M/G/1, Pollaczek and Khinchine). With even traffic of many inputs that gives the
-//! 58.6 % of the ports' capacity at which such switches are known to saturate (Karol, Hluchyj, Morgan, "Input Versus Output
-//! Queueing on a Space-Division Packet Switch", IEEE Trans. Communications 35(12), 1987). A switch with more steps a cycle has a packet
-//! for less than the cycle for which slice and SM have it: then heads wait less. Where a slice is wanted more often than it
-//! can serve, heads wait as long as makes SMs ask for no more.
+//! output is free, and holds back all behind it. So a message occupies the SM's port while it waits at its slice, and an answer occupies
+//! the slice while it waits at its SM. An output serves the heads that want it in turn, a sector a cycle; heads that arrive at random have
+//! the M/G/1 waiting time (Pollaczek and Khinchine) at the load of the other inputs. With even traffic of many inputs that gives the 58.6 %
+//! of the ports' capacity at which such switches are known to saturate (Karol, Hluchyj, Morgan, "Input Versus Output Queueing on a
+//! Space-Division Packet Switch", IEEE Trans. Communications 35(12), 1987). A switch with more steps a cycle has a packet for less than the
+//! cycle for which slice and SM have it: then heads wait less. If the demand for a slice exceeds its capacity, heads wait until the SMs ask
+//! for no more than the capacity.
 //!
-//! Messages leave a port one after another, and where all find their slices idle, their answers come so, too. Two answers meet only if one of
-//! their messages found its slice busy with another, or held by the answer of another.
+//! Messages leave a port one after another, and if all find their slices idle, their answers arrive one after another, too. Two answers
+//! meet only if one of their messages found its slice busy with another, or held by the answer of another.
 //!
-//! How often SMs ask follows from how long they wait. Here an SM is one rate of requests, and the response of
-//! that rate to a longer wait; whenever the waits found differ from those assumed by the SM, it computes its
-//! rate again.
+//! The request rate of an SM follows from its waiting times. Here an SM is one rate of requests, and the response of that rate to a longer
+//! wait; whenever the waits found differ from those assumed by the SM, it computes its rate again.
 
 use super::search::{Grid, first};
 use super::sm::{Load, Sm};
 use super::traffic::{Traffic, Wait};
 
-/// Rounds in which SMs compute their rates again before time goes on.
+/// Rounds in which SMs compute their rates again before time advances.
 const ROUNDS: usize = 16;
 /// Of these, the ones in which they take the waits as they are found; then half of the way, if two of them lead to each other.
 const WHOLE: usize = 4;
@@ -32,7 +31,7 @@ const EXACT: f64 = 2e-3;
 const MOST: f64 = 0.999;
 /// Resolution of a slice's throughput, in parts of its capacity.
 const PARTS: u32 = 1 << 16;
-/// How long heads wait at a slice that is wanted more often than it can serve.
+/// Grid of the waiting times of heads at a slice whose demand exceeds its capacity.
 const HEADS: Grid = Grid { spacing: 1.0 / 65536.0, even: 16, doublings: 20 };
 
 /// The network between SMs and slices.
@@ -42,19 +41,19 @@ pub(super) struct Network {
     slices: Vec<Slice>,
 }
 
-/// Where what is looked for at a slice was found last.
+/// Starting points of the searches for a slice: their last results.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slice {
     /// Throughput of the slice, in [`PARTS`].
     taken: u32,
-    /// How much longer heads wait if all of it is, a point of [`HEADS`].
+    /// Additional wait of heads if the slice is saturated, a point of [`HEADS`].
     more: u32,
 }
 
 /// State of an SM in the network.
 #[derive(Clone, Debug, Default)]
 struct Client {
-    /// For each slice, what it asks there with each of its messages, on average; and in all.
+    /// For each slice, the average traffic there of each message of the SM; and the sum over all slices.
     shares: Vec<Traffic>,
     share: Traffic,
     /// Messages in a cycle at the last computation, and the other results of it.
@@ -97,7 +96,7 @@ impl Network {
         Network { clients: vec![client; sms], slices: vec![Slice::default(); slices] }
     }
 
-    /// Brings waits and speeds of all SMs together, as they are from a cycle on.
+    /// Makes the waits and speeds of all SMs consistent, beginning with this cycle.
     pub(super) fn settle(&mut self, sms: &mut [Sm], cycle: u64) {
         for round in 0..ROUNDS {
             let mut changed = false;
@@ -121,7 +120,7 @@ impl Network {
         }
     }
 
-    /// Finds the waits that agree with how often SMs ask because of them.
+    /// Finds the waits that are consistent with the request rates that result from them.
     fn solve(&mut self) {
         for _ in 0..SWEEPS {
             let before: Vec<f64> = self.clients.iter().map(|client| client.rate).collect();
@@ -170,12 +169,13 @@ const BATCH: usize = 4;
 /// Requests of SMs to a slice as a function of the wait at its heads.
 #[derive(Clone, Copy, Default)]
 struct Asking {
-    /// For what part of a cycle switches have what the others ask, if a sector is taken; and half a message of theirs, in cycles.
+    /// Part of a cycle for which switches are busy with requests of other SMs, if a sector is taken; and half the length of a
+    /// message of other SMs, in cycles.
     others: [f64; BATCH],
     half: [f64; BATCH],
     /// Sectors in a cycle, if none of the SM's messages took any longer.
     sectors: [f64; BATCH],
-    /// How much longer its messages take if heads do not wait here, and by each cycle that they do.
+    /// Additional time of the SM's messages if heads do not wait here, and additional time for each cycle of their wait.
     longer: [f64; BATCH],
     by_cycle: [f64; BATCH],
 }
@@ -245,7 +245,7 @@ impl Slice {
 }
 
 impl Client {
-    /// Takes what the SM brings now. Whether it is noticeably something else.
+    /// Takes the current load of the SM; returns whether it has changed noticeably.
     fn take(&mut self, load: Load) -> bool {
         let Load { mut traffic, response, full } = load;
         let (rate, before) = (traffic.iter().map(|it| it.messages).sum::<f64>(), self.computed_rate);
@@ -276,18 +276,18 @@ impl Client {
         self.lateness = self.shares.iter().zip(&self.late).map(|(share, late)| share.messages * late).sum();
     }
 
-    /// Its traffic to a slice in a cycle.
+    /// Traffic of the SM to a slice in a cycle.
     fn traffic(&self, slice: usize) -> Traffic {
         self.shares[slice].times(self.rate)
     }
 
-    /// The part of a cycle for which it has a slice.
+    /// The part of a cycle for which the SM holds a slice.
     fn held(&self, slice: usize) -> f64 {
         let Traffic { messages, sectors, .. } = self.traffic(slice);
         sectors.max(self.packet * sectors + messages * self.waits[slice].answer)
     }
 
-    /// How long an answer of a slice waits behind those of others.
+    /// Wait of an answer of a slice behind answers of other slices.
     fn answer(&self, slice: usize) -> f64 {
         let others = self.share.without(&self.shares[slice]).times(self.rate);
         let in_step = (1.0 - self.late[slice]) * (1.0 - self.lateness);

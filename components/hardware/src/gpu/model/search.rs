@@ -1,16 +1,16 @@
-//! Where what falls along a grid of points is no longer above nothing.
+//! Search for the first point of a grid at which a falling function is no longer above 0.
 //!
-//! The result of a search on a grid is the same to the bit wherever the search begins. It may begin where the
-//! last one ended, which is seldom far away, and still nothing depends on earlier searches.
+//! The result of a search on a grid is the same to the bit wherever the search begins. So a search may begin at the
+//! result of the last one, which is seldom far away, without depending on earlier searches.
 
 /// Points from 0 up: evenly spaced at first, then twice as far apart whenever they are twice as far up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
-    /// How far apart the first ones are.
+    /// Distance between the first points.
     pub(super) spacing: f64,
-    /// Number of these, as a power of two.
+    /// Number of the first points, as a power of two.
     pub(super) even: u32,
-    /// How often the spacing doubles.
+    /// Number of times that the spacing doubles.
     pub(super) doublings: u32,
 }
 
@@ -30,10 +30,10 @@ impl Grid {
 }
 
 /// The first of `points` points at which `excess`, which falls along them, is not above 0, or the last if it
-/// is above 0 at all of them. The search is short if that is close to where it begins.
+/// is above 0 at all of them. The search is short if the result is close to `near`, where the search begins.
 ///
-/// It looks at two neighbours. If the point does not lie there, their slope says where it may be (Newton's method); every fifth time
-/// half of what is left goes, in case that leads nowhere.
+/// Each step evaluates two neighbours. If the result is not between them, their slope gives the next guess (Newton's method); every
+/// fifth step halves the rest, in case the slope misleads.
 pub(super) fn first(points: u32, near: u32, excess: impl Fn(u32) -> f64) -> u32 {
     let (mut low, mut high, mut at) = (0, points - 1, near);
     for step in 1.. {

@@ -1,10 +1,9 @@
 //! Sharing of an SM's limited resources by its warps: the equilibrium of a closed network of queues.
 //!
-//! A warp alone comes to a resource `n` times in each cycle of its life, and takes one or more turns there each time. Where several warps
-//! come, they meet: a visit waits as in a queue that is first come, first served, with arrivals at random and turns of fixed length
-//! (Pollaczek and Khinchine), behind what the other warps bring. A warp that would have taken one cycle then takes `1 + sum(n * wait)`, so it comes
-//! less often: the waits are those which the warps, so slowed down, cause. No resource gives more turns than it has, however few warps
-//! want them.
+//! A warp alone visits a resource `n` times in each cycle of its life, and takes one or more turns in each visit. The visits of several
+//! warps queue: a visit has the M/G/1 waiting time (Pollaczek and Khinchine: first come, first served, random arrivals, turns of fixed
+//! length) at the load of the other warps. A warp that would have taken one cycle then takes `1 + sum(n * wait)`, so it visits less often:
+//! the waits are those which the warps, so slowed down, cause. No resource gives more turns than it has, however few warps want them.
 //!
 //! Visits that leave one resource in step do not meet at the next: where all have passed a scheduler or the
 //! load-store unit, nothing waits until demand exceeds the turns that there are ([`Resource::meets`]).
@@ -19,19 +18,19 @@ pub(super) struct Demand<'a> {
     pub(super) demands: &'a Demands,
 }
 
-/// Rounds in which the waits of several resources find each other: each depends on the others, and most SMs are short of one thing.
+/// Rounds in which the waits at several resources converge: each depends on the others, and most SMs are short of one resource.
 const ROUNDS: usize = 4;
 /// Waits are as exact as a part in a thousand of a turn, or in ten thousand of themselves.
 const WAITS: Grid = Grid { spacing: 1.0 / 1024.0, even: 15, doublings: 40 };
 /// Amounts below this are the rounding error of 0.
 const ROUNDING: f64 = 1e-9;
 
-/// How long visits of an SM waited at each resource in each round when that was found last: points of [`WAITS`].
+/// Waits of an SM's visits at each resource in each round, as computed last: points of [`WAITS`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Waits([[u32; RESOURCES]; ROUNDS]);
 
 impl Waits {
-    /// Finds them, if those are known at which nobody takes turns.
+    /// Computes the waits; `known` gives the waits at resources on which nobody takes turns.
     pub(super) fn find(&mut self, demands: &[Demand<'_>], capacity: &Turns, known: &Turns) -> Turns {
         let mut waits = *known;
         let wanted =
@@ -63,21 +62,21 @@ impl Waits {
     }
 }
 
-/// Warps that are computed together, as a processor may.
+/// Warps that are computed together, as SIMD lanes of the host.
 const BATCH: usize = 4;
 
-/// Warps that come to a resource.
+/// Warps that visit a resource.
 #[derive(Clone, Copy, Default)]
 struct Visitors {
     warps: [f64; BATCH],
-    /// How much longer than alone one of them takes, if nobody waits here.
+    /// Slowdown of each warp against running alone, if nobody waits at this resource.
     time: [f64; BATCH],
     turns: [f64; BATCH],
     visits: [f64; BATCH],
     squares: [f64; BATCH],
 }
 
-/// Gathers the warps that come to a resource. Their times contain waits of `wait` there, and each visit keeps
+/// Gathers the warps that visit a resource. Their times contain waits of `wait` there, and each visit keeps
 /// the resource `kept` longer than alone.
 fn gather(
     visitors: &mut Vec<Visitors>,
@@ -123,8 +122,8 @@ fn excess(visitors: &[Visitors], resource: Resource, capacity: f64, wait: f64) -
     if !resource.meets() {
         return beyond;
     }
-    // A warp does not wait for itself: of what is taken, it meets the others'. Schedulers and units have their warps, as many each, so
-    // that few warps do not meet; all come to any bank.
+    // A warp does not wait for itself, only for the turns of other warps. Schedulers and units have warps of their own, in equal
+    // numbers, so that few warps do not meet; all warps use all banks.
     let others = match resource {
         Resource::Banks => (taken - own / taken) / capacity,
         _ => taken / capacity - own / taken,
@@ -184,7 +183,7 @@ mod tests {
         assert_eq!(waits(&[sectors(9, 0.1)], &capacity()), [0.0; RESOURCES]);
         let one = sectors(20, 0.1);
         let waits = waits(from_ref(&one), &capacity());
-        // 2 turns are wanted and 1 is there: a cycle becomes two.
+        // 2 turns are wanted and 1 is available: a cycle becomes two.
         assert!((one.demands.slowdown(&waits) - 2.0).abs() < 1e-3, "{waits:?}");
     }
 
@@ -204,7 +203,7 @@ mod tests {
             Alike { warps: 1000.0, demands: Demands::default().with(&demands, 0.000_125) }
         };
         let waits = waits(&[long], &capacity());
-        // As much is taken as above, in visits of four turns.
+        // The same load as above, in visits of four turns.
         let wait = waits[Resource::LoadStore as usize];
         assert!((wait - 4.0 * 0.5).abs() < 0.03, "{wait}");
     }

@@ -1,8 +1,8 @@
-//! An SM as what its warps share: how far each has come, and when the next one ends.
+//! An SM shared by its warps: the progress of each warp, and the time at which the next one ends.
 //!
-//! A warp is an amount of work: the cycles that it needs alone. While the warps on the SM stay the same, each
-//! goes on at a constant speed, which follows from what all of them want (`share.rs`); so nothing happens
-//! between the beginnings and ends of warps.
+//! A warp is an amount of work: the cycles that it needs alone. While the warps on the SM stay the same, each advances
+//! at a constant speed, which follows from the demands of all (`share.rs`); so nothing happens between the beginnings
+//! and ends of warps.
 
 use super::demands::{Demands, RESOURCES, Resource, Turns};
 use super::share::{Demand, Waits};
@@ -45,22 +45,22 @@ pub(super) struct Sm {
     /// Warps that spin until they get something to do, and the demands of one.
     pollers: u32,
     poll: Demands,
-    /// How long an access to memory waits on its way.
+    /// Wait of an access to memory on its way.
     delay: f64,
-    /// How long a message to each slice waits for those of other SMs.
+    /// Wait of a message to each slice for messages of other SMs.
     waits: Vec<Wait>,
-    /// For how much of a cycle a packet has a switch of the network.
+    /// Part of a cycle for which a packet holds a switch of the network.
     packet: f64,
     /// Whether the residents' requests to memory may differ from the last report.
     untold: bool,
-    /// Whether the port gives all that it has.
+    /// Whether the port is saturated.
     full: bool,
-    /// Up to when the work has been done.
+    /// Cycle up to which the work has been done.
     now: u64,
     /// Speeds are those of the residents.
     known: bool,
     visits: Waits,
-    /// When the next one will have done its work, if nothing has changed since that was found.
+    /// Cycle in which the next warp will have done its work, if nothing has changed since that was computed.
     due: Option<Due>,
 }
 
@@ -68,9 +68,9 @@ pub(super) struct Sm {
 pub(super) struct Load {
     /// Its traffic to each slice in a cycle.
     pub(super) traffic: Vec<Traffic>,
-    /// By which part the SM asks less often for each cycle that a message takes longer, as a closed system of waiting warps does.
+    /// Relative decrease of the request rate for each cycle that a message takes longer, as in a closed system of waiting warps.
     pub(super) response: f64,
-    /// Whether the port gives all that it has, so that only what holds it makes them longer.
+    /// Whether the port is saturated, so that only the time for which messages hold the port makes them longer.
     pub(super) full: bool,
 }
 
@@ -79,7 +79,7 @@ type Due = Option<u64>;
 
 /// Cycles of work without an end, until it is stopped. Small enough to count cycles in it to a part of a thousand.
 pub const ENDLESS: f64 = 1e12;
-/// Work that small is done: what is left of rounding.
+/// Work below this is done: the rest is rounding error.
 const DONE: f64 = 1e-6;
 
 impl Sm {
@@ -106,7 +106,7 @@ impl Sm {
         Sm { packet, ..self }
     }
 
-    /// Does the work up to a cycle.
+    /// Advances the work of the warps to a cycle.
     pub(super) fn advance(&mut self, cycle: u64) {
         if cycle <= self.now {
             return;
@@ -149,7 +149,7 @@ impl Sm {
         }
     }
 
-    /// How long a message to each slice is taken to wait for those of other SMs.
+    /// Wait that is assumed for a message to each slice, for messages of other SMs.
     pub(super) fn waits(&self) -> &[Wait] {
         &self.waits
     }

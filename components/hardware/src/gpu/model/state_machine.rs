@@ -1,12 +1,11 @@
-//! Kernels executed as state machines: an extension says what the blocks of a kernel do to memory, and when, in the place of their
-//! instructions.
+//! Kernels executed as state machines: instead of instructions, an extension gives the effects of the blocks of a kernel on
+//! memory, and their times.
 //!
-//! Blocks of an ordinary kernel are executed one after another, without time, when they come to an SM. A
-//! kernel whose blocks wait for each other, or for the host, never ends so, and one whose blocks share out
-//! work as they go leaves all of it to the first. A [`StateMachine`] serves such a kernel: it is called when
-//! a block comes, when its work on an SM ends, and when the copy engine has written to memory. Computation of
-//! the kernel on the way, such as tasks from a queue, is executed as ordinary blocks are
-//! ([`Device::execute`]).
+//! Blocks of an ordinary kernel are executed one after another, without time, when they arrive at an SM. In this way a
+//! kernel whose blocks wait for each other, or for the host, never ends, and a kernel whose blocks share out work as they
+//! go leaves all work to the first block. A [`StateMachine`] serves such a kernel: it is called when a block arrives, when
+//! its work on an SM ends, and when the copy engine has written to memory. Computation of the kernel in between, such as
+//! tasks from a queue, is executed as ordinary blocks are ([`Device::execute`]).
 //!
 //! Unstable: this interface follows the model, and may change with any version of the crate.
 
@@ -25,28 +24,29 @@ pub use super::sm::ENDLESS;
 
 /// Serves kernels of some names on one GPU.
 ///
-/// A machine finds its members by the family (`Every<dyn StateMachine>`): whatever is registered is there, with parameters under
-/// `state_machines` of `gpu/throughput-model`.
+/// `gpu/throughput-model` holds every registered member of the family (`Every<dyn StateMachine>`), with parameters under
+/// `state_machines`.
 pub trait StateMachine {
     /// Whether it serves kernels of this name. Two that serve one name are an error.
     fn serves(&self, kernel: &str) -> bool;
 
-    /// A block of such a kernel comes to an SM.
+    /// A block of a kernel that the machine serves arrives at an SM.
     ///
     /// # Errors
-    /// If the kernel or what it finds in memory is not what the machine knows.
+    /// If the kernel, or the contents of memory that it finds, are unknown to the machine.
     fn begin(&mut self, block: RunCta, device: &mut Device<'_>) -> Result<(), Fault>;
 
-    /// Work is done that the machine has put on an SM ([`Device::begin`]). Gives the block whose end that is, if it is one.
+    /// Work is done that the machine has put on an SM ([`Device::begin`]). Returns the block that ends with this work, if
+    /// one does.
     ///
     /// # Errors
-    /// If something goes wrong in what is executed next.
+    /// If the execution that follows fails.
     fn done(&mut self, work: Work, device: &mut Device<'_>) -> Result<Option<Ended>, Fault>;
 
     /// The copy engine has written to the line of memory at an address, in bytes.
     ///
     /// # Errors
-    /// If what has been written makes no sense to the machine.
+    /// If the written data makes no sense to the machine.
     fn written(&mut self, _line: u64, _device: &mut Device<'_>) -> Result<(), Fault> {
         Ok(())
     }
@@ -56,21 +56,21 @@ pub trait StateMachine {
         None
     }
 
-    /// Does what is due.
+    /// Executes the work that is due.
     ///
     /// # Errors
-    /// If something goes wrong in what is executed next.
+    /// If the execution of this work fails.
     fn advance(&mut self, _device: &mut Device<'_>) -> Result<(), Fault> {
         Ok(())
     }
 
-    /// Whether it has begun something that must end without the host: the report of a deadlock names such a GPU.
+    /// Whether the machine has begun work that must end without the host: the report of a deadlock names such a GPU.
     fn is_busy(&self) -> bool {
         false
     }
 }
 
-/// Names work on an SM; what the number means is the machine's own affair.
+/// Names work on an SM; the number has a meaning for the machine only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Work(pub u64);
 
@@ -132,7 +132,7 @@ impl Device<'_> {
         self.gpu.memory.bytes(address)
     }
 
-    /// Writes bytes to memory from an address on.
+    /// Writes bytes to memory, beginning at an address.
     pub fn put(&mut self, address: u64, bytes: &[u8]) {
         self.gpu.memory.put(address, bytes);
     }

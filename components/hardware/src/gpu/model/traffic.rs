@@ -32,7 +32,7 @@ impl Traffic {
     }
 }
 
-/// How long a message to a slice of the L2 waits for those of other SMs (`network.rs`).
+/// Wait of a message to a slice of the L2 for messages of other SMs (`network.rs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Wait {
     /// At the head of the SM's port.

@@ -1,19 +1,19 @@
-//! Where the answers to an SM's requests belong: one port of memory serves all its caches.
+//! Routing of the answers to an SM's requests: one port to memory serves all its caches.
 
 use counterpoint_protocols::memory::Tag;
 
-/// Bits of a tag that number what waits.
+/// Bits of a tag that hold the index of the waiting entry.
 const INDEX_BITS: u32 = 28;
 
-/// Where a store's epoch stands, above the slot of its warp.
+/// Position of a store's epoch in the tag, above the slot of its warp.
 const EPOCH_BIT: u32 = 8;
 
-/// Where the answer to a request belongs.
+/// Destination of the answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// The L1 data cache's miss.
     Miss(u32),
-    /// An access that passed the L1 by.
+    /// An access that bypassed the L1.
     Bypass(u32),
     /// A store of a warp, and its epoch in the block.
     Store(u32, u8),

@@ -1,10 +1,9 @@
 //! A streaming multiprocessor: warps, their schedulers, execution units, load-store unit with L1, shared memory.
 //!
-//! One process with a plain step from cycle to cycle; its stages are folders here, and what they read and change is in `state.rs`. A step takes an
-//! answer of memory, makes a memory transaction and a lookup in the L1, takes results, issues, fetches, and
-//! starts a block: the stages of a pipeline from its end to its beginning, as GPGPU-Sim has them. Values are
-//! computed at issue; a load's values reach the registers when memory answers. The next step follows from the
-//! work that was not ready in this one: an SM that only waits costs nothing.
+//! The SM is one process with a plain step from cycle to cycle; its stages are folders here, and their common state is in `state.rs`. A
+//! step takes an answer of memory, makes a memory transaction and a lookup in the L1, takes results, issues, fetches, and starts a block:
+//! the stages of a pipeline from its end to its beginning, as GPGPU-Sim has them. Values are computed at issue; a load's values reach the
+//! registers when memory answers. The next step follows from the work that was not ready in this one: an SM that only waits costs nothing.
 
 mod answer;
 pub(super) mod frontend;
@@ -112,7 +111,7 @@ impl Sm {
         Ok(())
     }
 
-    /// The next cycle in which something is to do, if nothing comes by message.
+    /// The next cycle with work to do, if no message arrives.
     fn next(&self, cycle: u64) -> Option<u64> {
         if self.fetch.is_busy() {
             return Some(cycle + 1);

@@ -1,4 +1,4 @@
-//! A cache that is only read: of instructions, of constants and kernel parameters, or of texels.
+//! A read-only cache: of instructions, of constants and kernel parameters, or of texels.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ pub(super) enum Lookup<'a> {
     Missed,
     /// The line is on its way already; the reader waits for it.
     Joined,
-    /// Nobody can wait before an answer has come.
+    /// No access can wait before an answer has arrived.
     Blocked,
 }
 
@@ -62,8 +62,8 @@ pub(super) struct ReadCache<T> {
     perfect: bool,
     /// Makes the tag of a miss.
     answer: fn(u32) -> Answer,
-    /// Where the line lay that was read last: as a rule the next one lies there, too. Lines come whole, so one of which there are bytes
-    /// is all there.
+    /// Way of the line that was read last: most reads hit the same line again. Lines arrive whole, so a line with any valid byte is
+    /// wholly valid.
     last: Option<WayId>,
     /// Requests that have not left.
     requests: VecDeque<MemRequest>,
@@ -102,7 +102,7 @@ impl<T> ReadCache<T> {
         self.cache.size()
     }
 
-    /// The values of the line that holds an address, if it is here; they have their places among 128 bytes.
+    /// The values of the line that holds an address, if the line is here, at their offsets within 128 bytes.
     pub(super) fn peek(&self, address: u64) -> Option<&Line> {
         let way = self.cache.find(address, address)?;
         self.cache.holds(way, address).then(|| self.cache.data(way))
@@ -157,7 +157,7 @@ impl<T> ReadCache<T> {
         self.requests.push_back(MemRequest { line, tag, client: 0, label, fresh, access });
     }
 
-    /// Another launch begins now.
+    /// Another launch begins at `now`.
     pub(super) fn launch_changed(&mut self, now: SimTime) {
         self.fresh = now;
     }
@@ -184,7 +184,7 @@ impl<T> ReadCache<T> {
         }
     }
 
-    /// A line has come; gives those that waited for it.
+    /// A line has arrived; returns the accesses that waited for it.
     pub(super) fn fill(&mut self, miss: u32, mask: ByteMask, data: &Line) -> Vec<T> {
         self.cache.end_miss(miss, mask, data).1
     }

@@ -1,4 +1,4 @@
-//! The state of an SM: what its stages read and change.
+//! The state of an SM, which its stages read and change.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -70,8 +70,8 @@ pub struct Sm {
     pub(super) at_page: u64,
     /// For each slot, accesses that have had to wait for pages.
     pub(super) held: BTreeMap<u32, HeldAccess>,
-    /// Warps that have come back to a state in which they were, without an effect since; whether all have, or wait at barriers; and
-    /// where each of them goes round.
+    /// Warps that have returned to an earlier state without an effect in between; whether all warps have, or wait at barriers; and
+    /// the loop of each.
     pub(super) repeating: u64,
     pub(super) in_vain: bool,
     pub(super) told: Rc<RefCell<BTreeMap<u32, HangReason>>>,

@@ -3,8 +3,8 @@
 //! An end sends the packets of a message one after the other, a flit a cycle, into a virtual channel of its router's input. A
 //! flit can leave the router `router` cycles later, and is at the next one `link` cycles after it has left. Inputs and outputs
 //! of a router pass a flit a cycle each. An input has a queue for each virtual channel. A packet has a virtual channel of a link to itself
-//! from its head to its tail; packets that pass a link side by side share its cycles. A flit needs room in the queue that it
-//! goes to, which a credit stands for; the credit is back `link` cycles after the flit has left the queue.
+//! from its head to its tail; packets that pass a link side by side share its cycles. A flit needs a free slot in the queue at the other
+//! end, for which it takes a credit; the credit is back `link` cycles after the flit has left that queue.
 //!
 //! Each cycle a free virtual channel with a credit goes to one of the heads that want it. Then an output grants one of the
 //! queues whose front flit can pass, and an input that several outputs grant accepts one of them. All three go round (the last two
@@ -47,7 +47,7 @@ pub(super) struct FabricShape {
 pub(super) trait Exits {
     /// Whether an end can take a message now.
     fn is_open(&self, end: usize) -> bool;
-    /// Gives an end the message of a slot; it is open.
+    /// Delivers the message of a slot to an end, which is open.
     fn deliver(&mut self, end: usize, slot: usize);
 }
 
@@ -192,7 +192,7 @@ impl Fabric {
         (from + to) % self.shape.lanes
     }
 
-    /// Adds a flit to a queue. If it comes to its front, it is the head of a packet, or the packet has its output.
+    /// Adds a flit to a queue. A flit that reaches the front is the head of a packet, or its packet has an output already.
     fn queue(
         &mut self,
         router: usize,
@@ -209,7 +209,7 @@ impl Fabric {
         if queue.output == NONE { self.want(router, channel, topology) } else { Ok(()) }
     }
 
-    /// The head of a packet has come to the front of a queue: it wants an output.
+    /// The head of a packet has reached the front of a queue: it requests an output.
     fn want(&mut self, router: usize, channel: usize, topology: &dyn Topology) -> Result<(), String> {
         let slot = self.front(channel).slot;
         let end = self.passages[slot].to;
@@ -235,7 +235,7 @@ impl Fabric {
         Ok(())
     }
 
-    /// Gives the free virtual channels of a link to heads that want them.
+    /// Allocates the free virtual channels of a link to heads that request them.
     fn allocate(&mut self, output: usize, first: usize, cycle: u64) {
         let (virtual_channels, lanes) = (self.virtual_channels(), self.shape.lanes);
         let begin = self.outputs[output].lane_turn;
@@ -264,8 +264,8 @@ impl Fabric {
         }
     }
 
-    /// Every output of a router grants a queue, and every input accepts an output. Returns the next cycle in which this may come
-    /// out differently, unless a flit comes.
+    /// Every output of a router grants a queue, and every input accepts an output. Returns the next cycle in which the result
+    /// may differ, unless a flit arrives.
     fn grant(&mut self, router: usize, cycle: u64, exits: &impl Exits) -> u64 {
         let mut next = u64::MAX;
         self.grants.clear();

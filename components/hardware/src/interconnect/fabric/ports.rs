@@ -41,7 +41,7 @@ pub(super) struct InputChannel {
     /// The place of the front flit, and the number of flits.
     pub(super) first: usize,
     pub(super) length: usize,
-    /// The output of the packet at the front; [`NONE`] if no head is there.
+    /// The output of the packet at the front; [`NONE`] if no head has reached the front.
     pub(super) output: usize,
     /// The class of virtual channels behind the output.
     pub(super) class: usize,
@@ -71,10 +71,10 @@ pub(super) enum Exit {
 /// An output of a router.
 pub(super) struct Output {
     pub(super) exit: Exit,
-    /// The virtual channels of the router that want it, counted within the router, and whose turn it is.
+    /// The virtual channels that request the output, numbered within the router, and the one whose turn it is.
     pub(super) wanted: Inputs<Box<[u64]>>,
     pub(super) turn: usize,
-    /// Those of them that need a virtual channel of the link, and the one of these whose turn it is to be given.
+    /// Number of these that still need a virtual channel of the link, and the virtual channel that is granted next.
     pub(super) heads: usize,
     pub(super) lane_turn: usize,
 }

@@ -40,9 +40,9 @@ struct NaiveFlit {
 #[derive(Default)]
 struct NaiveQueue {
     flits: VecDeque<NaiveFlit>,
-    /// When flits left it.
+    /// Cycles in which flits left the queue.
     departures: Vec<u64>,
-    /// The message and packet that has it, as the virtual channel of a link.
+    /// The message and packet that hold the virtual channel of the link.
     owner: Option<(usize, u64)>,
     /// The virtual channel behind the output of the packet that passes.
     next: Option<usize>,
@@ -240,7 +240,7 @@ fn naive(
     delivered
 }
 
-/// The deliveries of [`Fabric`], which sees only the cycles that it asks for.
+/// The deliveries of [`Fabric`], which is stepped only in the cycles that it asks for.
 fn stepped(
     wiring: &Wiring,
     shape: &FabricShape,

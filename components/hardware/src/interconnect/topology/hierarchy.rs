@@ -1,4 +1,4 @@
-//! Clusters of clients with a switch each, such as GPCs, around a central switch with all servers.
+//! Clusters of clients with a switch each, such as GPCs, linked to a central switch with all servers.
 
 use counterpoint_framework::model::{Params, Variant};
 

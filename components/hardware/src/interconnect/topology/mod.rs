@@ -1,12 +1,12 @@
-//! Topologies of a network: its routers, the links between them, and the way of a packet.
+//! Topologies of a network: its routers, the links between them, and the route of a packet.
 //!
 //! A topology is one file and one line in the list, here or in an outside crate. It has a variant with its parameters
 //! ([`Variant`](counterpoint_framework::model::Variant)), [`Topology::wire`] for the links, and [`Topology::route`] for the next link of a packet.
 //! All else is in the fabric (`fabric/`): buffers, virtual channels, credits, arbitration and time.
 //!
 //! A route depends on the packet's router, destination and class, so the packets between two ends keep one path and their order.
-//! Classes break circles: the virtual channels are divided evenly among them, and a network cannot deadlock if no circle of
-//! links, each with its class, lies on routes. A packet enters the network in class 0.
+//! Classes break cycles: the virtual channels are divided evenly among them, and a network cannot deadlock if the routes contain no cycle
+//! of links, each with its class. A packet enters the network in class 0.
 
 counterpoint_framework::variants! {
     /// Registers the topologies of this folder.
@@ -25,14 +25,14 @@ pub trait Topology {
         1
     }
 
-    /// The network for these ends; it is called once, before any route is asked for.
+    /// The network for these ends; called once, before any call of `route`.
     ///
     /// # Errors
-    /// A sentence that says why the parameters do not suit these ends.
+    /// A sentence with the reason for which the parameters do not suit these ends.
     fn wire(&mut self, ends: Ends) -> Result<Wiring, String>;
 
-    /// The next link of a packet that has come to a router, and its class there. A packet at the router of its destination leaves the network
-    /// without a question.
+    /// The next link of a packet that has reached a router, and its class there. A packet at the router of its destination leaves the
+    /// network without a call.
     fn route(&self, hop: &Hop) -> Route;
 }
 
@@ -60,7 +60,7 @@ impl Ends {
     }
 }
 
-/// Where the ends are attached, and what joins the routers. The network for requests and that for replies have the same.
+/// Routers of the ends, and links between the routers. The network for requests and the network for replies have the same wiring.
 #[derive(Clone, Debug)]
 pub struct Wiring {
     /// Number of routers.
@@ -93,7 +93,7 @@ pub struct Hop {
     pub target: u32,
     /// The destination: the number of the server of a request, of the client of a reply.
     pub end: u32,
-    /// Its class on the link by which it has come.
+    /// Class of the packet on the link by which it has arrived.
     pub class: u32,
 }
 

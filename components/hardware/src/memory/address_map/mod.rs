@@ -1,5 +1,5 @@
-//! Which L2 slice and which DRAM channel hold an address. Declared once per GPU; the network, the slices and the
-//! controllers read the same parameters.
+//! Map of addresses to L2 slices and DRAM channels. Declared once per GPU; the network, the slices and the controllers read
+//! the same parameters.
 //!
 //! Consecutive chunks of `interleave` bytes go to the slices in turn; slice s belongs to channel s / (slices per
 //! channel). With an address mask they go to the channels in turn, and the lowest bits of the bank choose the slice of
@@ -152,7 +152,7 @@ impl AddressMap {
         self.slice(address) / (self.parts_per_channel * self.slices_per_part)
     }
 
-    /// Bytes at a multiple of their number that lie together in one slice.
+    /// Size of the aligned blocks of bytes that are wholly in one slice.
     pub fn together(&self) -> u64 {
         let chunk = match &self.hash.0 {
             Form::Random(random) => random.chunk,

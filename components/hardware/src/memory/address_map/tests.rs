@@ -1,4 +1,4 @@
-//! Which slices and channels hold which addresses, with each hash and that of another crate.
+//! Slices and channels of addresses, with each hash and with a hash of another crate.
 
 use std::collections::BTreeSet;
 

@@ -67,10 +67,10 @@ impl<T> Cache<T> {
         miss
     }
 
-    /// Lets an access wait for the miss under way, or hands it back if no more can.
+    /// Lets an access wait for the miss under way, or returns the access if the miss is full.
     ///
     /// # Errors
-    /// The access, when the miss serves as many as it can.
+    /// The access, if the miss has reached its limit of accesses.
     pub fn join_miss(&mut self, way: WayId, access: T) -> Result<(), T> {
         let miss = self.halves[way.index()].miss;
         match self.misses.get_mut(miss as usize).and_then(Option::as_mut) {
@@ -88,8 +88,8 @@ impl<T> Cache<T> {
         self.lists.push(list);
     }
 
-    /// Ends a miss: what came fills the bytes that are not here yet (those that are may be newer). Gives the way, unless
-    /// the line was invalidated meanwhile, and the accesses that waited.
+    /// Ends a miss: the data fills the bytes that are not valid yet (valid bytes may be newer). Returns the way, unless the
+    /// line was invalidated meanwhile, and the accesses that waited.
     pub fn end_miss(&mut self, miss: u32, mask: ByteMask, data: &Line) -> (Option<WayId>, Vec<T>) {
         let Miss { way, waiting } =
             self.misses[miss as usize].take().unwrap_or_else(|| panic!("miss {miss} is not under way"));

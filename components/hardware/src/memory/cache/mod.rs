@@ -1,7 +1,7 @@
 //! A set-associative cache with data: tags, valid and dirty bytes, replacement, and the misses
 //! that are under way. It keeps no time; L1 and L2 add their own.
 //!
-//! Bytes are masked as in messages, which are about 128 bytes at an address that is a multiple of that, whatever the size of the lines. A line of
+//! Bytes are masked as in messages, which concern an aligned block of 128 bytes, whatever the size of the lines. A line of
 //! 256 bytes has two [ways](WayId), one for each half.
 
 pub mod bypass;
@@ -46,7 +46,7 @@ impl Way {
     const EMPTY: Way = Way { used: 0, misses: 0, is_protected: false };
 }
 
-/// State of the bytes of a way that one message is about.
+/// State of the bytes of a way that one message transfers.
 #[derive(Clone)]
 struct Half {
     valid: ByteMask,
@@ -61,24 +61,24 @@ impl Half {
 
 const NO_LINE: u64 = u64::MAX;
 const NO_MISS: u32 = u32::MAX;
-/// Added to the use of a protected line: it comes after all others.
+/// Added to the use of a protected line, so that it is the victim after all others.
 const PROTECTED: u64 = 1 << 63;
 
 /// Result of a lookup of bytes that are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// All of them.
+    /// All bytes are valid in this way.
     Here(WayId),
     /// A miss for their line is under way.
     Pending(WayId),
-    /// Not all of them; of the line perhaps others.
+    /// Some bytes are not valid. The way of the line, if other bytes of it are here.
     Absent(Option<WayId>),
 }
 
 /// A line that must be written back because its way is taken.
 #[derive(Clone, Debug)]
 pub struct Evicted {
-    /// Where it was.
+    /// Way that the line had.
     pub way: WayId,
     /// Address of the message that writes it back.
     pub line: u64,
@@ -103,7 +103,7 @@ pub struct Cache<T> {
     size: LineSize,
     set_index: SetIndex,
     polynomial: Option<Polynomial>,
-    /// The line in each way: by themselves, because a look-up reads those of a whole set.
+    /// The line in each way, in an array of its own, because a lookup reads the lines of a whole set.
     lines: Vec<u64>,
     held: usize,
     tags: Vec<Way>,
@@ -267,14 +267,13 @@ impl<T> Cache<T> {
         }
     }
 
-    /// Makes room for a line that is not here: an empty way, or that of the policy's victim among the lines that wait for
-    /// nothing, those that are protected last. A dirty victim is returned with it. `None`: every way of the set waits for its
-    /// line.
+    /// Allocates a way for a line that is not here: an empty way, or the way of the policy's victim among the lines without a
+    /// miss, protected lines last. A dirty victim is returned with it. `None`: every way of the set waits for its line.
     pub fn allocate(&mut self, address: u64, within: u64) -> Option<(WayId, Option<Evicted>)> {
         self.replace(address, within, false)
     }
 
-    /// Makes room for a line that nobody has asked for, as [`Cache::allocate`] does.
+    /// Allocates a way for a line that nobody has requested, as [`Cache::allocate`] does.
     pub fn allocate_prefetched(&mut self, address: u64, within: u64) -> Option<(WayId, Option<Evicted>)> {
         self.replace(address, within, true)
     }
@@ -349,7 +348,8 @@ impl<T> Cache<T> {
         evicted
     }
 
-    /// Whether a line makes room for others only if it must; a set that protects as many as it may protects no more.
+    /// Sets whether a line is protected, which makes it a victim only after all others; a set at its limit of protected lines
+    /// protects no more.
     pub fn protect(&mut self, way: WayId, is_protected: bool) {
         let place = self.place(way);
         let first = place - place % self.ways;
@@ -413,7 +413,7 @@ impl<T> Cache<T> {
         way.dirty &= !mask;
     }
 
-    /// Gives the bytes of a line that memory does not have, for it to get them.
+    /// Cleans a line: returns its dirty bytes, for a write to memory.
     pub fn clean(&mut self, way: WayId) -> Option<Evicted> {
         let dirty = std::mem::take(&mut self.halves[way.index()].dirty);
         let (line, data) = (self.message_of(way), &self.data[way.index()]);
@@ -440,7 +440,7 @@ impl<T> Cache<T> {
         }
     }
 
-    /// Gives each line that is here its values, by the address of the message about it.
+    /// Sets the values of each line that is here, by the address of its message.
     pub fn give_values(&mut self, mut give: impl FnMut(u64, &mut Line)) {
         for half in 0..self.halves.len() {
             let way = WayId(half as u32);
@@ -463,7 +463,7 @@ impl<T> Cache<T> {
 
     /// Forgets every line that memory has, too.
     pub fn invalidate_clean(&mut self) {
-        // Each launch and each acquire ask for it, often of a cache with few lines.
+        // Each launch and each acquire calls this, often on a cache with few lines.
         if self.held == 0 {
             return;
         }

@@ -69,8 +69,8 @@ impl CacheParams {
     }
 }
 
-/// The size of a cache's lines, and what follows from it for messages, which are about 128 bytes at most: a smaller line is a part of what a
-/// message is about, and keeps its place there; one of 256 bytes has two halves.
+/// The size of a cache's lines, and its relation to messages, which transfer at most 128 bytes: a smaller line is a part of the aligned 128
+/// bytes of a message, at its offset there; a line of 256 bytes has two halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineSize {
     bits: u32,
@@ -125,7 +125,7 @@ impl LineSize {
         address & !self.offset
     }
 
-    /// The address of the line that holds an address, or of the half that a message is about.
+    /// The address of the line that holds an address, or of the half that a message transfers.
     #[inline]
     pub fn transfer_of(self, address: u64) -> u64 {
         address & !(self.offset & !self.second)

@@ -133,7 +133,7 @@ fn written_back(mut evicted: Option<Evicted>, memory: &mut [u8]) -> BTreeSet<u64
     all
 }
 
-/// The bytes of memory that a message about an address is about.
+/// The bytes of memory that a message for an address transfers.
 fn message(memory: &[u8], address: u64) -> Line {
     let line = line_of(address) as usize;
     *memory[line..].first_chunk().unwrap()
@@ -214,7 +214,7 @@ fn a_line_of_two_halves_keeps_its_way_until_both_misses_have_ended() {
     cache.end_miss(misses[0], ByteMask::MAX, &[1; 128]);
     assert!(!cache.is_pending(way) && cache.is_line_pending(way) && !cache.has_free_miss());
     assert!(cache.allocate(512, 512).is_none() && cache.is_in_set(misses[1], 512));
-    // What others have written is forgotten as a line.
+    // The line that holds data written by others is invalidated.
     cache.invalidate(way);
     assert_eq!(cache.find(128, 128), None);
     assert_eq!(cache.end_miss(misses[1], ByteMask::MAX, &[2; 128]), (None, vec![]));

@@ -1,7 +1,8 @@
-//! A cache between its clients and memory, as it runs: what an L2 slice and a cache of any other level have in common.
+//! A cache at run time, between its clients and memory: the common part of an L2 slice and a cache of any other level.
 //!
 //! Valid and dirty state is kept per byte; misses fetch whole sectors. A request occupies the cache for a cycle a sector of
-//! 32 bytes; a fill is taken beside it. What the cache does not do itself goes on to memory, and the answer back.
+//! 32 bytes; a fill is taken beside it. A request that the cache does not execute itself goes to memory, and the answer
+//! back to the client.
 
 mod parts;
 mod requests;
@@ -65,7 +66,7 @@ pub(super) struct Shape {
 /// Policies of a cache; those that are not here cost nothing.
 #[derive(Default)]
 pub(super) struct Policies {
-    /// Where writes go; without it, into the cache.
+    /// Policy of writes; without it, writes go into the cache.
     pub(super) write: Option<Box<dyn WritePolicy>>,
     pub(super) prefetcher: Option<Prefetches>,
     pub(super) bypass: Option<Box<dyn Bypass>>,
@@ -73,9 +74,9 @@ pub(super) struct Policies {
     pub(super) rule: Option<Box<dyn LineRule>>,
 }
 
-/// Where atomics are executed.
+/// Place of execution of atomics.
 pub(super) enum Atomics {
-    /// Here; by a unit where they take longer than reads.
+    /// In this cache; by a unit if atomics take longer than reads.
     Here(Option<AtomicUnit>),
     /// Nearer to memory.
     Behind,
@@ -89,13 +90,13 @@ pub(super) struct CacheServer {
     atomics: Atomics,
     /// Lines to be written back and dropped, if they still bear the tag.
     flushing: VecDeque<(WayId, LineTag)>,
-    /// For each way, on whose behalf it was written last.
+    /// For each way, the label of the request that wrote it last.
     writers: Vec<Label>,
     /// For each way, the instant from which on its clean bytes are known, where other caches write to the same memory.
     known_since: Option<Vec<u32>>,
-    /// Preloaded lines that have not been put here yet.
+    /// Preloaded lines that have not been put into this cache yet.
     pub(super) cold: Option<Arc<Preloaded>>,
-    /// Where writes to buffers are noted that somebody watches.
+    /// Log of writes to watched buffers.
     pub(super) log: Option<Arc<WriteLog>>,
     /// The cache takes the next request in this cycle.
     free: u64,
@@ -103,7 +104,7 @@ pub(super) struct CacheServer {
     held: Option<MemRequest>,
     /// Requests by lines, where a request may be about several.
     parts: Option<Parts>,
-    /// Requests that have gone on to memory: the names that their clients have for them.
+    /// Requests that were passed to memory: the tags of their clients for them.
     passed: Table<(Tag, u32)>,
     to_memory: VecDeque<MemRequest>,
     /// Replies that have no credit yet, with the cycle in which they were ready.
@@ -114,11 +115,11 @@ pub(super) struct CacheServer {
 const OUTGOING: usize = 16;
 /// The tag of a write-back: nobody waits for its answer.
 const WRITE_BACK: Tag = Tag(u32::MAX);
-/// Bit of the tags of requests that have gone on; the others are those of misses.
+/// Bit in the tags of requests that were passed to memory; tags of misses do not have it.
 const PASSED: u32 = 1 << 31;
 
 impl CacheServer {
-    /// An empty cache. A private one shares memory with others that it does not see.
+    /// An empty cache. A `private` one shares memory with caches that it does not observe.
     pub(super) fn new(cache: Cache<MemRequest>, shape: Shape, atomics: Atomics, private: bool) -> Self {
         CacheServer {
             writers: vec![Label::default(); cache.ways()],
@@ -146,7 +147,7 @@ impl CacheServer {
         here.then(|| Recall { level, contents: word_of(self.cache.data(way), address) })
     }
 
-    /// Puts preloaded lines here, as far as they belong to the slice that a line belongs to.
+    /// Puts preloaded lines into the cache, as far as they belong to the slice of `line`.
     #[cold]
     fn warm_up(&mut self, line: u64, preloaded: &Preloaded, path: &str) {
         let own = self.shape.map.slice(line);
@@ -166,7 +167,7 @@ impl CacheServer {
         Some(way)
     }
 
-    /// Sends what a line held to memory.
+    /// Sends the contents of an evicted line to memory.
     fn write_back(&mut self, mut evicted: Option<Evicted>, sim: &Context<impl CacheStats>) {
         while let Some(Evicted { way, line, dirty, data, rest }) = evicted {
             let label = self.writers[way.index()];
@@ -179,7 +180,7 @@ impl CacheServer {
         }
     }
 
-    /// Writes bytes of a line, and notes who did.
+    /// Writes bytes of a line, and notes the writer.
     fn write(
         &mut self,
         way: WayId,
@@ -223,7 +224,7 @@ impl CacheServer {
         }
     }
 
-    /// Lets the prefetcher know of a read.
+    /// Notifies the prefetcher of a read.
     fn foresee(&mut self, read: LookedUp) {
         let CacheServer { policies, shape, .. } = self;
         if let Some(prefetches) = &mut policies.prefetcher {
@@ -232,7 +233,7 @@ impl CacheServer {
         }
     }
 
-    /// Whether a line can be fetched that nobody has asked for.
+    /// Whether a line can be prefetched.
     fn can_prefetch(&self) -> bool {
         let wants = self.policies.prefetcher.as_ref().is_some_and(|prefetches| !prefetches.is_empty());
         wants && self.to_memory.len() < OUTGOING && self.cache.has_free_miss()
@@ -261,7 +262,7 @@ impl CacheServer {
         }
     }
 
-    /// Fetches bytes of a line that nobody waits for.
+    /// Fetches bytes of a line without a waiting request.
     fn fetch_unasked(
         &mut self,
         (way, address): (WayId, u64),
@@ -284,7 +285,7 @@ impl CacheServer {
         }
     }
 
-    /// Gives the answer to a request, which is ready in a cycle, or to a part of one.
+    /// Answers a request, or a part of one; the answer is ready in a given cycle.
     #[inline]
     fn reply(&mut self, ready: u64, reply: MemReply) {
         match &mut self.parts {
@@ -312,7 +313,7 @@ impl CacheServer {
             && let Some(request) = self.held.take().or_else(|| self.take(&mut io.requests.rx))
         {
             if let Some(preloaded) = self.cold.take() {
-                // The buffers have their places when the first request comes, which tells what slice this is.
+                // The buffers have their addresses when the first request arrives, whose address identifies the slice.
                 self.warm_up(request.line, &preloaded, sim.path());
             }
             let sectors = u64::from(request.sectors().0);
@@ -348,8 +349,8 @@ impl CacheServer {
         let room = self.replies.len() < OUTGOING && self.to_memory.len() < OUTGOING;
         let occupied = self.free > cycle + 1;
         let accepting = self.held.is_none() && room;
-        // A request that was refused can go on once a fill has freed something. One that was not tried, because what
-        // leaves the cache had piled up, goes on now that it has left.
+        // A request that was refused can continue once a fill has freed a resource. A request that was not tried, because
+        // outgoing messages had piled up, continues now that they have left.
         let untried = self.held.is_some() && !refused && room;
         let leaving = !self.replies.is_empty() || !self.to_memory.is_empty();
         let flushing = !self.flushing.is_empty() && self.to_memory.len() < OUTGOING || self.can_prefetch();
@@ -359,7 +360,7 @@ impl CacheServer {
         // While the cache is occupied a request wakes it only if it comes later than the cache is free.
         let free = sim.cycles_from_now(self.free.max(cycle + 1) - cycle);
         let waiting = occupied && accepting && io.requests.rx.due().is_some_and(|due| due <= free);
-        // One that the unit of atomics has no room for goes on when it has.
+        // A request for which the unit of atomics is full continues when the unit has a free slot.
         let full = refused && self.free > cycle;
         let again = untried || full || waiting || divided && accepting;
         let deadline = match (flushing, again) {
@@ -436,6 +437,6 @@ pub(super) async fn serve<S: CacheStats>(
 /// Conditions beside answers and credit for which a cache waits.
 struct Pause {
     deadline: SimTime,
-    /// Whether the cache takes the next request when it comes.
+    /// Whether the cache takes the next request when it arrives.
     accepts: bool,
 }

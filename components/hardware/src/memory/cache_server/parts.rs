@@ -1,5 +1,5 @@
-//! Requests to a cache whose lines are smaller than what a request may be about: each is divided into requests about one line, whose answers
-//! become one.
+//! Requests to a cache whose lines are smaller than the 128 bytes of a request: each is divided into requests for one line, whose answers
+//! are merged.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ struct Divided {
     tag: Tag,
     /// Parts that are not answered.
     left: u32,
-    /// The cycle in which all answers so far are ready, and what they add up to.
+    /// The cycle in which all answers so far are ready, and the merged answer.
     answers: Option<(u64, MemReply)>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Parts {
     size: LineSize,
     /// Parts of one request that wait for the cache.
     next: VecDeque<MemRequest>,
-    /// The parts bear the place of their request here as tag.
+    /// Requests under way; their parts carry the index of the request in this table as tag.
     under_way: Table<Divided>,
 }
 

@@ -1,4 +1,4 @@
-//! Requests of a cache: those that it answers from its lines, those that fetch, and those that go on to memory.
+//! Requests of a cache: those that it answers from its lines, those that fetch, and those that it passes to memory.
 
 use counterpoint_framework::model::Context;
 use counterpoint_framework::time::SimTime;
@@ -29,7 +29,7 @@ impl CacheServer {
         }
     }
 
-    /// Where an access goes that does not end here; `None`: it does.
+    /// Destination of an access that does not end in this cache; `None`: the access ends here.
     #[inline]
     fn destination(&mut self, access: &MemAccess, here: bool) -> Option<WriteTo> {
         match access {
@@ -53,7 +53,7 @@ impl CacheServer {
         self.cache.valid(way)
     }
 
-    /// Lets a request go on to memory. Of its line here the bytes that it touches are written as well, or invalidated.
+    /// Passes a request to memory. The bytes of its line here that it touches are written as well, or invalidated.
     fn pass(
         &mut self,
         way: Option<WayId>,
@@ -212,7 +212,7 @@ impl CacheServer {
         }
     }
 
-    /// An address in the line that a request is about.
+    /// An address in the line of a request.
     #[inline]
     fn address(&self, request: &MemRequest) -> u64 {
         if self.parts.is_none() { request.line } else { request.line + parts::first_byte(&request.access) }
@@ -225,7 +225,7 @@ impl CacheServer {
         LookedUp { line: size.line_of(address), line_bytes: size.bytes(), hit, label, client }
     }
 
-    /// Does what the request asks, all its bytes being here; the reply is ready at `ready`. `far` is the sectors fetched for it.
+    /// Executes a request, all bytes of which are here; the reply is ready at `ready`. `far` is the sectors fetched for it.
     fn finish(
         &mut self,
         way: WayId,
@@ -293,7 +293,7 @@ impl CacheServer {
                 }
                 continue;
             }
-            // It joined for other sectors of the line: fetch those, with everyone behind it.
+            // The request joined for other sectors of the line: fetch them, with all requests behind it.
             self.fetch(way, request, sim.now());
             break;
         }
@@ -322,7 +322,7 @@ fn unknown(access: &MemAccess, here: ByteMask) -> ByteMask {
     }
 }
 
-/// Whole sectors of `sector` bytes around the given bytes.
+/// The whole sectors of `sector` bytes that contain the given bytes.
 fn whole(mask: ByteMask, sector: u32) -> ByteMask {
     let all = if sector >= 128 { ByteMask::MAX } else { (1 << sector) - 1 };
     let each = (0..LINE_BYTES as u32).step_by(sector as usize).map(|start| all << start);

@@ -11,12 +11,12 @@ use counterpoint_ptx::functional::Space;
 
 const PAGE_LINES: u64 = 32;
 
-/// Lines that lie one after another in memory. A channel that has few of them keeps few.
+/// Consecutive lines in memory. A channel that has few of them stores few.
 #[derive(Clone)]
 struct Page {
-    /// Where each line is among those that are kept.
+    /// Index of each line among the stored lines.
     places: [u32; PAGE_LINES as usize],
-    /// Which lines somebody has written to; what the others hold is not known here.
+    /// Bit mask of the lines that were written; the contents of the others are not known here.
     written: u32,
 }
 
@@ -24,7 +24,7 @@ impl Page {
     const EMPTY: Page = Page { places: [0; PAGE_LINES as usize], written: 0 };
 }
 
-/// Lines that are kept together; only those that are there cost memory.
+/// Lines of one chunk of storage; only stored lines cost memory.
 const CHUNK: usize = 1 << 13;
 
 /// A state from before the run, and the path of the memory that takes its part of it.
@@ -144,7 +144,7 @@ mod tests {
         let mut backing = Backing::new(1 << 20);
         backing.begin_with(Arc::clone(&preloaded), "gpu.dram[0]");
         preloaded.place("gpu", 4096, vec![5; 256].into());
-        // The channel's lines 8 and 9 have these addresses on the device; others of their page have not been asked for.
+        // The channel's lines 8 and 9 have these addresses on the device; other lines of their page have not been accessed.
         assert_eq!(backing.read(8, 4096), [5; 128]);
         backing.write(9, 4224, 0b1, &[7; 128]);
         let line = backing.read(9, 4224);

@@ -1,4 +1,4 @@
-//! The state of one channel's banks: which row is open, and the first cycle at which each command is allowed.
+//! The state of one channel's banks: the open row, and the first cycle at which each command is allowed.
 
 use super::timing::Timing;
 
@@ -61,7 +61,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Where the first cycle of a command to a bank of this group is.
+    /// Index of the first cycle of a command to a bank of this group.
     #[inline]
     fn place(command: Command, group: usize) -> u8 {
         let kind = match command {
@@ -90,7 +90,7 @@ impl Shared {
     }
 }
 
-/// The banks of a channel and what they share.
+/// The banks of a channel and their common state.
 #[derive(Clone, Debug)]
 pub struct Banks {
     timing: Timing,
@@ -124,7 +124,8 @@ impl Banks {
         self.banks[bank].open
     }
 
-    /// Sets the access that a bank is to bring forward: its row, whether it writes, and its place in the order of arrival.
+    /// Sets the access for which a bank issues its next command: its row, whether it writes, and its position in the order of
+    /// arrival.
     #[inline]
     pub fn want(&mut self, bank: usize, row: u64, write: bool, order: u64) {
         let state = &self.banks[bank];

@@ -1,8 +1,8 @@
 //! A DRAM channel: its queues, banks and refreshes, and the commands that go to them.
 //!
 //! A [`DramScheduler`] chooses an access in each bank. Among the banks whose next command is allowed, column commands go
-//! before row commands, then the older access. A bank's choice is kept until something changes it, so a step looks at one
-//! access of each bank, and returns the cycle of the next step that can issue something.
+//! before row commands, then the older access. A bank's choice is kept until an event changes it, so a step examines one
+//! access of each bank, and returns the cycle of the next step that can issue a command.
 
 use counterpoint_framework::kernel::members;
 use counterpoint_protocols::memory::Label;
@@ -35,7 +35,7 @@ pub struct Request {
 pub struct Issued {
     /// The command.
     pub command: Command,
-    /// To this bank.
+    /// The bank.
     pub bank: usize,
     /// For an access to this row.
     pub row: u64,
@@ -75,17 +75,17 @@ pub struct ChannelStep {
 
 const NONE: u32 = u32::MAX;
 const NEVER: u64 = u64::MAX;
-/// Bits of an access's place in the order of arrival; the rank lies above them.
+/// Bits of an access's position in the order of arrival; the rank is above them.
 const ARRIVAL: u32 = 56;
 
-/// Refreshes of a channel as they go on.
+/// State of the refreshes of a channel.
 struct Refreshes {
     plan: RefreshPlan,
     /// Position of the next set of banks.
     turn: usize,
-    /// When the next command is due; `u64::MAX`: never.
+    /// Cycle in which the next refresh is due; `u64::MAX`: never.
     due: u64,
-    /// When the last one was issued.
+    /// Cycle in which the last refresh was issued.
     last: u64,
 }
 
@@ -111,16 +111,16 @@ pub struct Channel {
     chosen: Vec<u32>,
     /// Banks with a chosen access, a bit each.
     wanting: u64,
-    /// When the row policy closes each bank's row, and the first of these cycles; `u64::MAX`: never.
+    /// Cycle in which the row policy closes each bank's row, and the first of these cycles; `u64::MAX`: never.
     closes: Vec<u64>,
     first_close: u64,
     /// Rows closed by the policy, and refreshes, since the last step.
     closed: u64,
     refreshed: u64,
     refreshes: Refreshes,
-    /// When choices change by time alone.
+    /// Cycle in which choices of the scheduler change by time alone.
     elapses: u64,
-    /// Nothing can be issued before this cycle.
+    /// Cycle before which no command can be issued.
     next: u64,
 }
 
@@ -184,7 +184,8 @@ impl Channel {
         }
     }
 
-    /// Issues what can be issued in this cycle; column commands only if there is room for what they finish.
+    /// Issues the commands that can be issued in this cycle; column commands only if there is `room` for the accesses that they
+    /// finish.
     pub fn step(&mut self, cycle: u64, room: bool) -> ChannelStep {
         let mut step = ChannelStep { next: self.next, ..ChannelStep::default() };
         if cycle < self.next {
@@ -216,7 +217,7 @@ impl Channel {
         }
         let limit = if resting == 0 { self.limit() } else { limit };
         step.next = self.earliest(room, self.wanting & !resting, limit, cycle + 1);
-        // Where there was no room, there may be some at any time.
+        // If there was no room, there may be some at any time.
         self.next = if room { step.next } else { 0 };
         step
     }
@@ -354,10 +355,10 @@ impl Channel {
         }
     }
 
-    /// Does what is due by this cycle, in the order of time: closes rows, refreshes banks, and lets the scheduler know. While
-    /// nothing was queued nobody asked: of each set of banks only the first refresh found open rows, and only the last can still
-    /// be under way. Returns the next cycle in which time changes something, and the banks that rest because a refresh waits for
-    /// their rows.
+    /// Executes the events that are due by this cycle, in order of time: closes rows, refreshes banks, and notifies the
+    /// scheduler. While nothing was queued this was not called: of each set of banks only the first refresh found open rows, and
+    /// only the last can still be under way. Returns the next cycle in which time changes something, and the banks that rest
+    /// because a refresh waits for their rows.
     #[cold]
     fn pass_time(&mut self, cycle: u64) -> (u64, u64) {
         let (mut count, mut rests, mut resting) = (0, NEVER, 0);
@@ -375,7 +376,7 @@ impl Channel {
             }
             let skipped = if count < rounds { 0 } else { (cycle - *due) / plan.interval / rounds * rounds };
             *due += skipped * plan.interval;
-            // One that is late because another waited comes behind it.
+            // A refresh that is late because another waited comes after that one.
             *last = closable.max(*due).max(*last);
             self.banks.refresh(set, *last, plan.duration);
             *due += plan.interval;

@@ -183,7 +183,7 @@ struct Server {
     map: AddressMap,
     layout: Layout,
     backing: Rc<RefCell<Backing>>,
-    /// An address of this channel, once one has been asked for.
+    /// An address of this channel, once one has been accessed.
     served: Rc<Cell<Option<u64>>>,
     channel: Channel,
     /// Accesses that have no reply yet, by the number that the channel and the replies have for them.
@@ -203,7 +203,7 @@ fn number(map: &AddressMap, line: u64, local: u64) -> u64 {
 }
 
 impl Server {
-    /// Gives the words of its channel to the report of a run that hangs.
+    /// Gives the contents of words in its channel to the report of a run that hangs.
     fn recall(&self, sim: &Context<DramStats>) {
         let (map, backing, served) = (self.map.clone(), Rc::clone(&self.backing), Rc::clone(&self.served));
         sim.recall(move |address| {

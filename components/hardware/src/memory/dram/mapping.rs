@@ -1,4 +1,4 @@
-//! Where in its DRAM an address of a channel lies.
+//! Map of a channel's addresses to banks, rows and columns.
 
 use counterpoint_framework::model::Invalid;
 
@@ -6,7 +6,7 @@ use super::divisor::Divisor;
 use super::mask::{AddressMask, Field};
 use super::timing::Timing;
 
-/// A place in a channel.
+/// An address in a DRAM channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DramAddress {
     /// The bank.

@@ -1,7 +1,7 @@
-//! Which bits of an address choose what in a DRAM, as GPGPU-Sim's `-gpgpu_mem_addr_mapping` writes it:
-//! `dramid@8;00000000.00000000.00000000.00000000.0000RRRR.RRRRRRRR.BBBCCCCB.CCSSSSSS`.
+//! Bits of an address that select channel, row, bank and column, in the notation of GPGPU-Sim's
+//! `-gpgpu_mem_addr_mapping`: `dramid@8;00000000.00000000.00000000.00000000.0000RRRR.RRRRRRRR.BBBCCCCB.CCSSSSSS`.
 //!
-//! The channel lies at the bit after `@`; its share of the address is divided out first, so that any number
+//! The channel begins at the bit after `@`; its share of the address is divided out first, so that any number
 //! of channels leaves no gaps. The letters are the 64 bits of the rest, the highest first: `R` row, `B` bank,
 //! `C` column, `S` column within a burst, `0` ignored. Dots, bars and blanks only separate.
 
@@ -22,7 +22,7 @@ impl Bits {
         self.0.trailing_zeros()
     }
 
-    /// Whether the lowest `count` of them lie side by side.
+    /// Whether the lowest `count` bits are adjacent.
     pub const fn adjacent(self, count: u32) -> bool {
         count == 0 || (self.0 >> (self.lowest() % 64)).trailing_ones() >= count
     }
@@ -42,7 +42,7 @@ impl Bits {
     }
 }
 
-/// Neighbouring bits of an address: their shift to their place in the number, and their mask there.
+/// Neighbouring bits of an address: their shift to their position in the number, and their mask there.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     shift: u32,
@@ -80,7 +80,7 @@ pub struct AddressMask {
     pub column: Bits,
 }
 
-/// An error in a mask: its place in the text, and the text expected there.
+/// An error in a mask: its position in the text, and the text expected there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MaskError {
     start: usize,
@@ -162,7 +162,7 @@ impl Parameter for AddressMask {
         match AddressMask::parse(text) {
             Ok(mask) => Some(mask),
             Err(MaskError { start, length, message, help }) => {
-                // A quoted text begins one byte into its place.
+                // A quoted text begins one byte into its span.
                 let quote = (node.span.end - node.span.start) as usize - text.len();
                 let place = node.span.part(start + quote / 2, length);
                 reader.report(Diagnostic::new(place, message).help(help));
@@ -172,7 +172,7 @@ impl Parameter for AddressMask {
     }
 }
 
-/// Which bits of an address are row, bank and column: these in turn, from high to low, or as a mask says.
+/// Bits of an address that select row, bank and column: row, bank and column from high to low, or as a mask gives them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DramOrder(pub Option<AddressMask>);
 

@@ -5,7 +5,7 @@ use counterpoint_protocols::memory::Label;
 /// No access.
 const NONE: u32 = u32::MAX;
 
-/// An access that asks for columns of one row.
+/// An access to columns of one row.
 #[derive(Clone, Debug)]
 pub struct QueuedAccess {
     /// The bank.

@@ -124,7 +124,7 @@ macro_rules! timings {
         }
 
         impl Timing {
-            /// The standard's timings, but for what is set.
+            /// The standard's timings, except those that are set.
             fn overridden(params: &TimingParams) -> Self {
                 let base = params.standard.build().timing();
                 let burst = params.burst.map_or(base.burst, Bytes::get);

@@ -1,7 +1,7 @@
-//! Rules of the L2 for lines that bear the tag of an extension: which lines stay longer, and which are dropped.
+//! Rules of the L2 for lines that carry the tag of an extension: which lines stay longer, and which are dropped.
 //!
-//! A line has the tag of the request that wrote to it last. A rule is one file and one line in the list, or comes with an
-//! extension, with a port through which it learns what nobody will read any more.
+//! A line has the tag of the request that wrote it last. A rule is one file and one line in the list, or is part of an
+//! extension, with a port through which it learns which data is dead.
 
 counterpoint_framework::variants! {
     pub(crate) fn register, of dyn LineRule;
@@ -19,7 +19,7 @@ pub trait LineRule {
         false
     }
 
-    /// Whether a line that was written with this tag makes room for others only if it must.
+    /// Whether a line that was written with this tag is a victim only after all others.
     fn protects(&self, _tag: LineTag) -> bool {
         false
     }

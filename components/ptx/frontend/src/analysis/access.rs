@@ -1,9 +1,9 @@
-//! The memory accesses of a kernel: the array, the addresses, and whether both are known before it runs.
+//! The memory accesses of a kernel: the array, the addresses, and whether both are known before the kernel runs.
 //!
 //! *Regular* addresses are polynomials of thread, block and loop counters with known bounds: the corners of a block
-//! give their range. *Semi-regular* ones depend on nothing that is loaded but are not polynomials (`tid / 3`): every
-//! thread must be looked at. *Irregular* ones depend on memory. The class of a kernel is the worst of its accesses
-//! to global memory; other spaces are its own.
+//! give their range. *Semi-regular* addresses depend on no loaded data but are not polynomials (`tid / 3`): every
+//! thread must be evaluated. *Irregular* addresses depend on memory. The class of a kernel is the worst class of its
+//! accesses to global memory; no other kernel sees the other spaces.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -86,7 +86,7 @@ pub struct KernelAccesses {
     pub class: Class,
     /// The line that makes it so, and the reason, if it is not regular.
     pub reason: Option<(u32, String)>,
-    /// A call of a function whose accesses are not looked at.
+    /// A call of a function whose accesses are not analysed.
     pub calls: Option<(u32, String)>,
 }
 
@@ -107,7 +107,7 @@ impl KernelAccesses {
                     _ => None,
                 });
                 let callee = callee.unwrap_or_else(|| "an address".to_owned());
-                // These touch nothing that other kernels see.
+                // These functions touch no memory that other kernels see.
                 let known = matches!(callee.as_str(), "vprintf" | "__assertfail");
                 if !known && RangeAction::of_function(&callee).is_none() {
                     calls.get_or_insert((step.line, callee));

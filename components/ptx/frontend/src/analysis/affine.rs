@@ -1,8 +1,8 @@
 //! Every value of a kernel as a set of polynomials over thread, block, loop counters and parameters.
 //!
-//! Values are found once each, in an order in which operands come first. A loop's header holds unknowns at first; a
-//! register that each round changes by the same amount is solved as `start + counter * step`, and all values are
-//! computed again with the solutions. Where control merges, both values are possible. Values from memory are
+//! Each value is computed once, in an order in which operands precede their uses. A loop's header holds unknowns at
+//! first; a register that each round changes by the same amount is solved as `start + counter * step`, and all values
+//! are computed again with the solutions. Where control merges, both values are possible. Values from memory are
 //! opaque; so is a register whose change differs from round to round.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,23 +25,23 @@ pub enum Condition {
     Compare {
         /// `lt`, `le`, `gt`, `ge`, `eq` or `ne`.
         relation: Relation,
-        /// As unsigned numbers.
+        /// Whether the comparison is unsigned.
         unsigned: bool,
         /// The left operand.
         left: Set,
         /// The right operand.
         right: Set,
     },
-    /// Both hold.
+    /// Both conditions hold.
     Both(Box<Condition>, Box<Condition>),
-    /// At least one holds.
+    /// At least one condition holds.
     Either(Box<Condition>, Box<Condition>),
     /// Nothing is known.
     Unknown,
 }
 
 impl Condition {
-    /// All that it compares.
+    /// All polynomials that the condition compares.
     pub fn sides(&self) -> Vec<&Polynomial> {
         match self {
             Condition::Compare { left, right, .. } => left.iter().chain(right.iter()).collect(),
@@ -93,9 +93,9 @@ impl Relation {
 pub struct ExitTest {
     /// The condition under which the loop continues.
     pub stays: Condition,
-    /// The block in which it then goes on.
+    /// The block in which the loop then continues.
     pub staying: u32,
-    /// The predicate comes from memory.
+    /// Whether the predicate comes from memory.
     pub data: bool,
     /// Line of the branch.
     pub line: u32,
@@ -108,15 +108,15 @@ pub struct CountedLoop {
     pub body: Loop,
     /// Line of its first instruction.
     pub line: u32,
-    /// Each of them ends it, so the one that first does decides.
+    /// The exit tests of the loop; the first that fails ends it.
     pub exits: Vec<ExitTest>,
-    /// There is no other way out of it.
+    /// Whether the loop has no other exit.
     pub no_other_exit: bool,
 }
 
 impl CountedLoop {
-    /// Whether the loop ends only when two numbers are equal. Where they never are, a program that ends has not come
-    /// to it: compilers end a loop so that they know to have rounds, behind a test of that.
+    /// Whether the loop ends only when two numbers are equal. If they are never equal, a program that ends does not reach
+    /// the loop: compilers end a loop so only behind a test that it has at least one round.
     pub fn ends_at_equality(&self) -> bool {
         let one = self.no_other_exit && self.exits.len() == 1;
         let mut exits = self.exits.iter();
@@ -137,7 +137,7 @@ pub struct Affine {
 
 /// The continuation of a value of a loop's header.
 enum Solution {
-    /// It grows by one of these; zero is a value that stays.
+    /// The value grows by this polynomial in each round; zero: the value is constant.
     Step(Polynomial),
     /// Otherwise; and whether memory has a part in it.
     Irregular(bool),

@@ -10,7 +10,7 @@ pub const NO_PC: u32 = u32::MAX;
 /// Successors of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// The instruction it may jump to.
+    /// The instruction to which control may jump.
     pub target: Option<u32>,
     /// Whether it may continue with the next instruction.
     pub falls: bool,
@@ -23,7 +23,7 @@ pub struct Flow {
 pub struct Block {
     /// First instruction.
     pub first: u32,
-    /// One past the last.
+    /// One past the last instruction.
     pub end: u32,
     /// Blocks that may follow, in the order fall-through, target.
     pub successors: Vec<u32>,
@@ -230,7 +230,7 @@ mod tests {
         let guarded = Flow { falls: true, ..EXIT };
         let flow = ControlFlow::new(&[branch(3), guarded, FALL, FALL, EXIT]);
         assert_eq!(flow.reconvergence(0), 3);
-        // Where a guarded exit is the only way out, there is no such place.
+        // If a guarded exit is the only way out, the paths never meet.
         let only = ControlFlow::new(&[branch(2), guarded, guarded, jump(0)]);
         assert_eq!(only.reconvergence(0), 2);
         assert_eq!(only.blocks.last().expect("a block").post_dominator, None);

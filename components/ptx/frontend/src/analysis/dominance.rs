@@ -20,7 +20,7 @@ pub struct Dominators {
     pub order: Vec<u32>,
     /// Immediate dominator; `None` for the first block and for unreached ones.
     pub parent: Vec<Option<u32>>,
-    /// Blocks that may come before.
+    /// Blocks that may precede each block.
     pub predecessors: Vec<Vec<u32>>,
 }
 

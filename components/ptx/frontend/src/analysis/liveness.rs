@@ -1,4 +1,4 @@
-//! Live registers by place; from them the register estimate and the sharing of rows.
+//! Live registers by instruction; the register estimate and the sharing of rows follow from them.
 //!
 //! Liveness is that of one thread. It holds for a warp too, because a write touches only the lanes
 //! that execute it. A register that a load has yet to fill counts as living until something reads or

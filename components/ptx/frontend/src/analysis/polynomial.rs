@@ -55,7 +55,7 @@ pub enum Atom {
     Unknown {
         /// The value in static single assignment form.
         value: u32,
-        /// It depends on loaded data.
+        /// Whether the value depends on loaded data.
         data: bool,
         /// Line of the instruction.
         line: u32,
@@ -188,8 +188,8 @@ impl Polynomial {
 }
 
 impl Polynomial {
-    /// The polynomials that come of putting each of the values that `with` gives in an atom's place; the atom stays
-    /// where it gives `None`. `None` where that grows too large.
+    /// The polynomials in which each atom is replaced by each of the values that `with` gives for it; an atom stays if
+    /// `with` gives `None`. `None` if the result is too large.
     pub fn substitute(&self, with: &dyn Fn(&Atom) -> Option<Vec<Polynomial>>) -> Option<Vec<Polynomial>> {
         let mut sums = vec![Polynomial::default()];
         for (atoms, factor) in &self.terms {
@@ -242,7 +242,7 @@ pub(super) fn apply(operation: Operation, a: i128, b: i128) -> Option<i128> {
     use Operation as Op;
     let unsigned = matches!(operation, Op::ShrUnsigned | Op::DivUnsigned | Op::RemUnsigned);
     if unsigned && (a < 0 || b < 0) {
-        // Its value as an unsigned number depends on the width.
+        // The value as an unsigned number depends on the width.
         return None;
     }
     match operation {

@@ -111,7 +111,7 @@ enum Extent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Variable {
     Tid(u8),
-    /// By position in [`Affine::loops`], so that outer loops come first.
+    /// A loop counter, by position in [`Affine::loops`], so that outer loops are first.
     Counter(usize),
 }
 
@@ -129,7 +129,7 @@ impl Variable {
     }
 }
 
-/// The variables of polynomials, and those of them that no polynomial is linear in.
+/// The variables of polynomials (`all`), and those in which some polynomial is not linear (`every`).
 #[derive(Clone, Debug, Default)]
 pub struct Variables {
     pub all: BTreeSet<Variable>,
@@ -169,7 +169,7 @@ pub fn bound_variables(affine: &Affine, at: usize) -> Variables {
     found
 }
 
-/// Whether an access comes behind the test of a round, which has held there.
+/// Whether an access is executed only after the test of a round has succeeded.
 pub fn is_behind(affine: &Affine, at: usize, exit: &ExitTest, pc: u32) -> bool {
     let ssa = &affine.ssa;
     exit.staying != affine.loops[at].body.header
@@ -184,7 +184,7 @@ struct Corners<'a> {
     access: &'a MemoryAccess,
 }
 
-/// The points looked at so far.
+/// The points evaluated so far.
 #[derive(Default)]
 struct Seen {
     points: u32,

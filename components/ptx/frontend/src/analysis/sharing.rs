@@ -1,7 +1,8 @@
 //! Names that share a register, for functions with more names than a kernel can number.
 //!
-//! A name lives from the first place of the text at which its value matters to the last. Names of one size whose lives lie apart
-//! share a register, as by linear scan (Poletto and Sarkar, 1999). Parts of vectors and halves keep registers of their own.
+//! The live range of a name extends from the first point of the text at which its value matters to the last. Names of one size
+//! with disjoint live ranges share a register, as by linear scan (Poletto and Sarkar, 1999). Parts of vectors and halves keep
+//! registers of their own.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -16,7 +17,7 @@ use crate::syntax::ast::{Function, OperandKind};
 /// The number of the register of a name, by the scope that declares it, in the order in which scopes begin, and the name.
 pub type Shared = BTreeMap<(usize, String), usize>;
 
-/// The names of a function that can share registers; none if it has branches whose targets are in a list.
+/// The names of a function that can share registers; empty if it has branches whose targets are in a list.
 pub fn shared(function: &Function) -> Shared {
     let mut names = Names::default();
     names.walk(function.body.as_deref().unwrap_or(&[]), None);

@@ -1,8 +1,8 @@
 //! A function in static single assignment form: every value is written once.
 //!
-//! Phis are placed at dominance frontiers (Cytron et al., 1991). It is made from the module as written;
-//! opcodes have their canonical spelling, and names are resolved by scope, as the decoder does it. The result of a guarded
-//! instruction depends on the previous value, which the step keeps.
+//! Phis are placed at dominance frontiers (Cytron et al., 1991). The form is made from the module as written; opcodes have
+//! their canonical spelling, and names are resolved by scope, as in the decoder. The result of a guarded instruction
+//! depends on the previous value, which the step keeps.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,14 +34,14 @@ pub enum Source {
     Name(String, i64),
     /// An operand in brackets: address and offset.
     Address(Box<Source>, i64),
-    /// A float, which no address is made of.
+    /// A float, which is never part of an address.
     Float,
     /// Several: a vector's parts or a call's arguments.
     Parts(Vec<Source>),
 }
 
 impl Source {
-    /// The values that it is made of.
+    /// The values of which the source consists.
     pub fn values(&self) -> Vec<ValueId> {
         match self {
             Source::Value(value) | Source::Not(value) => vec![*value],
@@ -61,7 +61,7 @@ pub struct SsaInstruction {
     pub line: u32,
     /// The predicate it is guarded by, and whether that is negated.
     pub guard: Option<(ValueId, bool)>,
-    /// Its operands but for the destinations.
+    /// Operands of the instruction, without the destinations.
     pub sources: Vec<Source>,
     /// Values written.
     pub results: Vec<ValueId>,
@@ -69,7 +69,7 @@ pub struct SsaInstruction {
     pub previous: Vec<ValueId>,
 }
 
-/// A value that depends on where control comes from.
+/// A value that depends on the preceding block.
 #[derive(Clone, Debug)]
 pub struct Phi {
     /// The value.
@@ -93,7 +93,7 @@ pub struct Ssa {
     pub definitions: Vec<Option<u32>>,
     /// Bytes of each value's register, as it is declared; 0 of a predicate.
     pub bytes: Vec<u32>,
-    /// Instructions behind a `.pragma "nounroll"`: the loop in whose header one lies stays as it is.
+    /// Instructions behind a `.pragma "nounroll"`: the loop whose header contains one is not unrolled.
     pub not_unrolled: Vec<u32>,
 }
 
@@ -328,7 +328,7 @@ impl Ssa {
         let flow: Vec<Flow> = raw.iter().map(|raw| flow_of(&names, raw, count)).collect();
         let flow = ControlFlow::new(&flow);
         let dominators = Dominators::new(&flow);
-        // Operands name registers at first; renaming below puts values in their places.
+        // Operands name registers at first; renaming below replaces them by values.
         let mut steps: Vec<SsaInstruction> = raw.iter().map(|raw| step(&mut names, raw)).collect();
         let registers = names.registers.len();
         let homes = phi_places(&steps, &flow, &dominators);

@@ -1,10 +1,10 @@
 //! The bounds of a block's accesses to an array, as values of the graph.
 //!
-//! They are those of [`ranges`](crate::analysis::ranges::ranges), made shorter where that changes nothing: addresses
-//! that differ by a value common to the whole block are one evaluation, and a variable that is multiplied
-//! with no other one gives the smaller and the larger of its two ends by itself. Only variables that are
-//! multiplied with each other, or bound each other, are looked at together, corner by corner. Those inside of
-//! a division or the like are counted through by a loop.
+//! The bounds are those of [`ranges`](crate::analysis::ranges::ranges), computed with fewer steps where the result is
+//! the same: addresses that differ by a value common to the whole block are evaluated once, and a variable that is
+//! multiplied with no other variable contributes the smaller and the larger of its two ends by itself. Only variables
+//! that are multiplied with each other, or bound each other, are evaluated together, corner by corner. Variables inside
+//! a division or the like are enumerated by a loop.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +15,10 @@ use crate::analysis::affine::Affine;
 use crate::analysis::polynomial::{Atom, Polynomial};
 use crate::analysis::ranges::{MOST_POINTS, Variable, Variables, is_behind};
 
-/// A step of a profiler, before the values that depend on it are there.
+/// A loop of a profiler over the values of a variable, before the values that depend on it are computed.
 #[derive(Debug)]
 pub(super) struct CountedThrough {
-    /// The slot of the variable, which takes every value from zero on.
+    /// The slot of the variable, which takes every value from zero to `last`.
     pub(super) variable: u32,
     /// Its last value; negative if there is none.
     pub(super) last: Number,
@@ -33,7 +33,7 @@ pub(super) struct CountedThrough {
 pub(super) enum Bounds {
     /// All of it.
     Whole,
-    /// From the first on and before the second; as far as can be in the contrary order if nothing is touched.
+    /// From the first to before the second; in reverse order and as far apart as possible if nothing is touched.
     Between(Number, Number),
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Group {
     pc: u32,
 }
 
-/// The part of variables in addresses, and how the tests of their loops lie to the accesses.
+/// The part of variables in addresses, and for each loop the position of its tests relative to the accesses.
 pub(super) type Shape = (Polynomial, BTreeMap<usize, Vec<bool>>);
 
 /// The bounds of a part of an address.
@@ -152,7 +152,7 @@ impl<'a> Boundaries<'a> {
         (self.values.graph.as_known(unknown) != Some(true)).then(|| self.encode(extent))
     }
 
-    /// Bounds in which an unknown range lies far on both sides, and an empty one in the contrary order.
+    /// Bounds of an extent: an unknown range extends far on both sides, and an empty range has its ends in reverse order.
     fn encode(&mut self, extent: Extent) -> (Number, Number) {
         let graph = &mut self.values.graph;
         let (before, behind) = (graph.constant(-FAR), graph.constant(FAR));
@@ -223,7 +223,7 @@ impl<'a> Boundaries<'a> {
             let counters = counters.filter(|found| matches!(found, Variable::Counter(_)));
             join(counters.chain([*variable]).collect());
         }
-        // As the analysis looks at them: the first variable, at whose bounds there may be nothing, decides.
+        // In the order of the analysis: the first variable, whose range may be empty, decides.
         together.sort();
         let parts = together.into_iter().map(|set| {
             let mut part = Polynomial::default();
@@ -303,7 +303,7 @@ impl<'a> Boundaries<'a> {
             let low = graph.select(extent.missed, behind, extent.low);
             (low, graph.select(extent.missed, before, extent.high))
         };
-        // Where both are missed or neither is, it does not matter which values the former has.
+        // If both are missed or neither is, the values of a missed extent do not matter.
         let alike = a.missed == b.missed;
         let (low_a, high_a) = if alike { (a.low, a.high) } else { ends(graph, a) };
         let (low_b, high_b) = if alike { (b.low, b.high) } else { ends(graph, b) };

@@ -1,4 +1,4 @@
-//! The instructions that compute a profiler's values and tell its ranges.
+//! The instructions that compute a profiler's values and report its ranges.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -48,7 +48,7 @@ pub(super) fn scope(plan: &Plan, site: &Site<'_>) -> String {
     format!("{{\n{declared}{}}}\n", code.text)
 }
 
-/// The end of a kernel: when all threads of the block have come, the first one does this.
+/// The end of a kernel: when all threads of the block have arrived, the first thread executes the calls.
 pub(super) fn of_one_thread(scope: &str) -> String {
     let barrier = "\tbar.sync 0;\n";
     let registers = "\t.reg .pred %claim_first;\n\t.reg .b32 %claim_index, %claim_other;\n";

@@ -1,14 +1,14 @@
 //! Kernels whose threads may end before others have passed their last barrier.
 //!
-//! A thread that has left such a kernel no longer counts at its barriers. With a post-profiler it would wait
-//! at the added barrier, which others would take for the one that they wait at. These kernels therefore have
+//! A thread that has left such a kernel no longer counts at its barriers. With a post-profiler the thread would wait at
+//! the added barrier, and its arrival would count at the barrier at which the others wait. These kernels therefore have
 //! no profilers.
 
 use std::collections::BTreeSet;
 
 use crate::analysis::ssa::{Source, Ssa, SsaInstruction};
 
-/// A branch at which threads part, some of them to the end, and a barrier to which the others come.
+/// A branch at which threads diverge, some of them to the end, and a barrier at which the others arrive.
 pub(super) struct Parting {
     pub(super) pc: u32,
     pub(super) barrier: u32,
@@ -49,14 +49,14 @@ fn barrier_in(ssa: &Ssa, block: u32) -> Option<u32> {
     steps.find(waits).map(|step| step.line)
 }
 
-/// Where all threads meet again that part at the end of a block; those that end there do not.
+/// The block in which all threads meet again that diverge at the end of a block; `None` if the threads end there.
 fn meeting(ssa: &Ssa, block: u32) -> Option<u32> {
     let block = &ssa.flow.blocks[block as usize];
     let goes_on = name(&ssa.steps[block.end as usize - 1]) == "bra";
     block.post_dominator.filter(|_| goes_on)
 }
 
-/// The blocks that threads may pass between a branch and where all of them meet again.
+/// The blocks that threads may pass between a branch and the block in which all of them meet again.
 fn region(ssa: &Ssa, block: u32) -> BTreeSet<u32> {
     let blocks = &ssa.flow.blocks;
     let meets = meeting(ssa, block);

@@ -1,8 +1,8 @@
 //! The computation of a profiler, as a graph of values, each of which occurs once.
 //!
 //! Values are folded as they are made: a value known before the kernel runs becomes a constant, and a
-//! comparison whose answer is known becomes that answer. So the code that works out bounds can be written for
-//! the general case. Arithmetic is that of 64 bits, which no address of a correct program leaves.
+//! comparison whose answer is known becomes that answer. So the code that computes bounds can be written for the
+//! general case. Arithmetic is that of 64 bits, which no address of a correct program leaves.
 
 use std::collections::BTreeMap;
 
@@ -72,9 +72,9 @@ const UNKNOWN_FROM: i64 = FAR / 2;
 /// Static knowledge of a number.
 #[derive(Clone, Copy, Default)]
 struct Facts {
-    /// It is never below this.
+    /// Lower bound of the number.
     least: Option<i64>,
-    /// As a number of rounds, it is certainly a known one.
+    /// Whether the number, as a number of rounds, is certainly a known one.
     near: bool,
 }
 

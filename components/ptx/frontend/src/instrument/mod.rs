@@ -1,7 +1,7 @@
-//! Profilers: kernels that report the bytes of each array that a block may touch, before a kernel runs and
-//! when a block of it has ended.
+//! Profilers: kernels that report the bytes of each array that a block may touch, before a kernel runs and when one of
+//! its blocks has ended.
 //!
-//! It is a source-to-source pass, a layer above the analyses; no other one imports it. For a regular kernel
+//! Profiling is a source-to-source pass, a layer above the analyses; no other layer imports it. For a regular kernel
 //! `K` the module gets an entry `K__pre`, launched with the grid of `K` and blocks of one thread, that calls
 //! `__claim_range` once for each array; and `K` itself ends with a barrier, behind which the first thread of
 //! the block calls `__release_range` with the same arguments, computed by the same instructions. Ranges are
@@ -33,10 +33,10 @@ use plan::Plan;
 /// Treatment of semi-regular kernels, whose addresses are independent of data but no polynomials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Semi {
-    /// As irregular ones.
+    /// Semi-regular kernels are treated as irregular ones.
     #[default]
     Irregular,
-    /// The profilers count through all values of the variables that need it.
+    /// The profilers enumerate all values of the variables that need it.
     Enumerate,
 }
 
@@ -55,7 +55,7 @@ pub struct Options {
 pub struct Instrumented {
     /// The text of the module.
     pub text: String,
-    /// Kernels of the module, in the order of the text it was made from.
+    /// Kernels of the module, in the order of its original text.
     pub kernels: Vec<InstrumentedKernel>,
 }
 
@@ -69,7 +69,7 @@ pub struct InstrumentedKernel {
     pub pre: Option<String>,
     /// Class of the kernel.
     pub class: Class,
-    /// The reason why it has none.
+    /// The reason for which the kernel has no pre-profiler.
     pub irregular: Option<Irregularity>,
     /// The arrays that its profilers report, in the order of their calls.
     pub arrays: Vec<InstrumentedArray>,
@@ -86,7 +86,7 @@ pub struct Irregularity {
     pub reason: String,
 }
 
-/// An array that a kernel's profilers tell of.
+/// An array that a kernel's profilers report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstrumentedArray {
     /// The parameter or variable.
@@ -177,7 +177,7 @@ impl From<plan::ArrayPlan> for InstrumentedArray {
     }
 }
 
-/// A place between two bytes.
+/// The empty span between two bytes.
 fn at(byte: u32, near: Span) -> Span {
     Span { start: byte, end: byte, ..near }
 }

@@ -1,4 +1,4 @@
-//! The ranges that the profilers of a kernel report, worked out once for both of them.
+//! The ranges that the profilers of a kernel report, computed once for both profilers.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::syntax::types::extent;
 
 /// The arguments of an array's call.
 pub(super) enum Extent {
-    /// All of the array that a parameter points to.
+    /// The whole array to which a parameter points.
     Whole(Number),
     Between {
-        /// The array's.
+        /// Start of the array.
         start: Number,
-        /// The first.
+        /// The first byte.
         low: Number,
-        /// One past the last.
+        /// One past the last byte.
         high: Number,
     },
     /// All of a variable of the module.
@@ -44,7 +44,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Plans the profilers of a kernel, or says why it can have none.
+    /// Plans the profilers of a kernel; the error is the reason for which it can have none.
     pub(super) fn new(
         module: &Module,
         kernel: &Function,
@@ -116,7 +116,7 @@ impl Plan {
         Ok(Plan { graph: values.graph, counted, arrays: plans })
     }
 
-    /// The numbers that are used as they are; each as often as it is used.
+    /// The numbers that the calls and loops use; a number that is used several times occurs several times.
     pub(super) fn roots(&self) -> Vec<Number> {
         fn of_loop(counted: &CountedThrough, into: &mut Vec<Number>) {
             into.push(counted.last);

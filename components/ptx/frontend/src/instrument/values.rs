@@ -141,9 +141,9 @@ impl Values<'_> {
         self.graph.add(product, without)
     }
 
-    /// The most rounds of any thread at an instruction: negative if no thread comes there, and far if that is
-    /// unknown. Threads end in different rounds; those at the corners of the block are looked at, as
-    /// [`ranges`](crate::analysis::ranges::ranges) does it.
+    /// The most rounds of any thread at an instruction: negative if no thread reaches it, and far if the number is unknown.
+    /// Threads end in different rounds; the threads at the corners of the block are evaluated, as in
+    /// [`ranges`](crate::analysis::ranges::ranges).
     pub(super) fn most_rounds(&mut self, at: usize, pc: u32, values: &Assignment) -> Number {
         let affine = self.affine;
         let found = bound_variables(affine, at);
@@ -335,7 +335,7 @@ mod tests {
     use super::*;
     use crate::analysis::ranges;
 
-    /// The same whether numbers are known, or come of parameters and are folded later.
+    /// The result is the same whether numbers are known, or come from parameters and are folded later.
     #[test]
     fn the_round_that_fails_is_that_of_the_analysis() {
         for relation in [Relation::Lt, Relation::Le, Relation::Gt, Relation::Ge, Relation::Eq, Relation::Ne] {

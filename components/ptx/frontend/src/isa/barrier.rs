@@ -1,7 +1,8 @@
 //! The word of a barrier in shared memory, which PTX leaves to the implementation (PTX ISA 9.7.13.15).
 //!
-//! Bits 0 to 19 are arrivals that the phase waits for, 20 to 39 those of the next phase, 40 to 61 the bytes that copies have
-//! still to bring, as a number with a sign, and bit 63 is the phase's parity. A phase ends when it waits for nothing.
+//! Bits 0 to 19 are the pending arrivals of the phase, 20 to 39 the expected arrivals of the next phase, 40 to 61 the bytes
+//! that copies have still to write, as a signed number, and bit 63 is the phase's parity. A phase ends when nothing is
+//! pending.
 
 use super::AtomicOperation;
 

@@ -74,8 +74,8 @@ pub fn xor_sign32(a: f32, b: f32, choose: impl Fn(f32, f32) -> f32) -> f32 {
 
 macro_rules! directed {
     ($name:ident $ty:ty) => {
-        /// Moves `nearest`, which lies `error` away from the exact value (exact = nearest + error), to
-        /// the neighbour that the mode wants.
+        /// Moves `nearest`, which is `error` away from the exact value (exact = nearest + error), to the neighbour that the
+        /// mode requires.
         fn $name(nearest: $ty, error: f64, mode: Mode) -> $ty {
             if nearest.is_nan() || error.is_nan() {
                 return nearest;
@@ -110,7 +110,7 @@ pub fn narrow(value: f64, mode: Mode) -> f32 {
     narrow_with(value, 0.0, mode)
 }
 
-/// The same for `value + error`, where `error` is below half a unit of `value`.
+/// `value + error` in single precision, rounded as the mode says; `error` is below half a unit of `value`.
 fn narrow_with(value: f64, error: f64, mode: Mode) -> f32 {
     let nearest = value as f32;
     if nearest.is_infinite() && value.is_finite() {

@@ -1,7 +1,7 @@
 //! The instruction table's rows of conversions from and to halves and narrower formats (PTX ISA 9.7.9.21), in the form of
 //! [`table`](super::table).
 //!
-//! Of two results in one register, that of the first source lies above. A NaN becomes zero in an integer of at most 32
+//! Of two results in one register, the first source gives the upper half. A NaN becomes zero in an integer of at most 32
 //! bits, or the highest bit alone in one of 64.
 
 /// Hands rows on to a macro with those of this file behind them.

@@ -40,8 +40,8 @@ macro_rules! extract {
             let shifted = a.checked_shr(position).unwrap_or(0);
             if length >= <$uty>::BITS { shifted } else { shifted & (((1 as $uty) << length) - 1) }
         }
-        /// The same, filled with the sign: the field's highest bit, or the value's where the field
-        /// reaches beyond it.
+        /// Bit field `length` long from `position`, sign-extended: with the field's highest bit, or the value's if the field
+        /// extends beyond it.
         #[inline(always)]
         pub fn $signed(a: $ity, position: u32, length: u32) -> $ity {
             let (position, length) = (position & 0xff, length & 0xff);
@@ -68,7 +68,7 @@ pub fn bfi_b64(a: u64, b: u64, position: u32, length: u32) -> u64 {
     (b & !mask) | (a.checked_shl(position).unwrap_or(0) & mask)
 }
 
-/// The same in 32 bits: bits above bit 31 are lost.
+/// Like [`bfi_b64`] in 32 bits: bits above bit 31 are lost.
 #[inline(always)]
 pub fn bfi_b32(a: u32, b: u32, position: u32, length: u32) -> u32 {
     bfi_b64(a as u64, b as u64, position, length) as u32
@@ -121,8 +121,8 @@ pub fn bit_mask(position: u32, width: u32) -> u32 {
     field.checked_shl(position).unwrap_or(0)
 }
 
-/// The place of the set bit that `offset` counts to from bit `base`, upwards or downwards, that bit included; all ones if there
-/// is none. An offset of 0 asks for the bit at `base` itself.
+/// Position of the set bit number `offset`, counted from bit `base` upwards or downwards, that bit included; all ones if there
+/// is none. An offset of 0 means the bit at `base` itself.
 #[inline(always)]
 pub fn nth_set_bit(mask: u32, base: u32, offset: i32) -> u32 {
     let (upwards, mut left) = (offset >= 0, offset.unsigned_abs().max(1));

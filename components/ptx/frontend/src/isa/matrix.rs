@@ -196,7 +196,7 @@ impl Product {
         if matches!(self.layout, Layout::Quads { .. }) { 4 } else { 1 }
     }
 
-    /// Row and column of an element that a lane holds, and the product it belongs to.
+    /// Row and column of an element that a lane holds, and the product to which the element belongs.
     #[inline]
     pub fn place(&self, part: MatrixOperand, lane: u32, index: u32) -> (u32, u32, u32) {
         let packed = self.element(part).packed();
@@ -302,7 +302,7 @@ impl Product {
     }
 }
 
-/// A number that sums are made in.
+/// The number type in which sums are computed.
 trait Number: Copy {
     const ZERO: Self;
     fn read(element: Element, bits: u64) -> Self;

@@ -46,8 +46,8 @@ pub enum AtomicOperation {
     CompareAndSwap,
     Increment,
     Decrement,
-    /// Those on the word of a barrier (`mbarrier`): an arrival, one that takes part no more, arrivals and bytes that it has to
-    /// wait for, bytes that have come, and none.
+    /// Operations on the word of a barrier (`mbarrier`): an arrival, an arrival that takes part no more, expected arrivals,
+    /// expected bytes, completed bytes, and a test.
     BarrierArrive,
     BarrierDrop,
     BarrierExpectArrivals,
@@ -56,7 +56,7 @@ pub enum AtomicOperation {
     BarrierTest,
 }
 
-/// The type an atomic works in.
+/// The type in which an atomic computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are PTX's")]
 pub enum AtomicType {
@@ -154,7 +154,7 @@ impl AtomicOperation {
         }
     }
 
-    /// The same for 128 bits, which are exchanged, or compared and swapped.
+    /// The value in memory afterwards, of 128 bits, which are exchanged, or compared and swapped.
     #[inline]
     pub fn apply_wide(self, old: u128, b: u128, c: u128) -> u128 {
         match self {
@@ -213,7 +213,7 @@ pub struct Modifiers {
     pub param: bool,
     pub volatile: bool,
     pub order: Order,
-    /// Scope of a strong operation; none if it is weak.
+    /// Scope of a strong operation; `None` if it is weak.
     pub scope: Option<Scope>,
     pub cache: CacheOperator,
     /// Elements: 1, 2 or 4.
@@ -350,7 +350,7 @@ fn is_strong(name: &str, word: &str) -> bool {
     }
 }
 
-/// Passes over the hints to the caches; says whether one names a policy in an operand.
+/// Skips the hints to the caches; returns whether one names a policy in an operand.
 fn hints<'a>(words: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>) -> bool {
     const KNOWN: [&str; 12] = [
         "L1::evict_normal",

@@ -153,7 +153,7 @@ pub fn saturate(value: f64) -> f64 {
     if value > 0.0 { if value < 1.0 { value } else { 1.0 } } else { 0.0 }
 }
 
-/// `a * b + c`, whose last bit says whether something was lost, so that it can be rounded again. Each of the factors
+/// `a * b + c`, rounded to an odd last bit if it is inexact, so that it can be rounded again. Each of the factors
 /// has at most 26 bits.
 #[inline(always)]
 pub fn fused(a: f64, b: f64, c: f64) -> f64 {
@@ -162,14 +162,14 @@ pub fn fused(a: f64, b: f64, c: f64) -> f64 {
     odd(sum, float::sum_error(product, c, sum))
 }
 
-/// The same to be rounded down: zero is +0 only if both addends are.
+/// Like [`fused`], to be rounded down: zero is +0 only if both addends are.
 #[inline(always)]
 pub fn fused_down(a: f64, b: f64, c: f64) -> f64 {
     let sum = fused(a, b, c);
     if sum == 0.0 && ((a * b).is_sign_negative() || c.is_sign_negative()) { -0.0 } else { sum }
 }
 
-/// An integer of 64 bits, in the same way.
+/// An integer of 64 bits, rounded to an odd last bit unless it is exact.
 #[inline(always)]
 pub fn integer(a: i128) -> f64 {
     let value = a as f64;

@@ -1,10 +1,10 @@
 //! The order that an instruction imposes on its thread's memory accesses (PTX ISA 8, memory consistency
 //! model).
 //!
-//! A release makes the accesses before it visible to those that see it; an acquire makes the accesses that a
-//! release has made visible, visible to the accesses behind it. Both reach as far as their scope. The model
-//! holds for modules whose `.target` is `sm_70` or later; in those for earlier GPUs nothing acquires or
-//! releases, and a fence only waits for the accesses of its own warp.
+//! A release makes the accesses before it visible to those that observe it; an acquire makes the accesses of an
+//! observed release visible to the accesses after it. Both act within their scope. The model holds for modules whose
+//! `.target` is `sm_70` or later; in those for earlier GPUs nothing acquires or releases, and a fence only waits for
+//! the accesses of its own warp.
 
 /// The first target for which the memory consistency model holds.
 pub const FIRST_TARGET: u32 = 70;
@@ -57,7 +57,7 @@ impl Scope {
         }
     }
 
-    /// The scope of a fence; none if it only orders proxies.
+    /// The scope of a fence; `None` if it only orders proxies.
     pub fn of_fence(opcode: &str) -> Option<Scope> {
         opcode.split('.').find_map(Scope::of)
     }

@@ -1,19 +1,19 @@
 //! The two functions by which a kernel announces the bytes that a thread block may touch: `__claim_range`
 //! before the block runs, and `__release_range` when it has ended.
 //!
-//! They are known by name, as `vprintf` is. Their effect on pages is outside this crate.
+//! The functions are known by name, as `vprintf` is. Their effect on pages is outside this crate.
 
-/// The function called, of the two.
+/// The function that is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RangeAction {
     /// The block will touch the range.
     Set,
-    /// The block will touch it no more.
+    /// The block will touch the range no more.
     Release,
 }
 
 impl RangeAction {
-    /// Both.
+    /// Both actions.
     pub const ALL: [RangeAction; 2] = [RangeAction::Set, RangeAction::Release];
 
     /// The name of the function in PTX.

@@ -1,6 +1,6 @@
-//! State spaces that an access leaves the core for, and the windows that they have among generic addresses (PTX ISA 5.1).
+//! State spaces whose accesses leave the core, and their windows among generic addresses (PTX ISA 5.1).
 
-/// State spaces that an access can leave the core for.
+/// State spaces whose accesses can leave the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Space {
     /// Device memory.

@@ -28,7 +28,7 @@ pub fn canonical(opcode: &str) -> Cow<'_, str> {
     }
 }
 
-/// Loads, stores, atomics and moves of vectors: the words by their place in the manual's syntax.
+/// Loads, stores, atomics and moves of vectors: the words in the order of the manual's syntax.
 fn in_manuals_order(opcode: &str) -> Cow<'_, str> {
     let rank = |word: &str| match word {
         "mmio" => 0,

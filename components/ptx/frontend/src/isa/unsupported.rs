@@ -75,7 +75,7 @@ const PARAMETERS: &str = "parameters of kernels have no generic addresses here";
 const MATRICES: &str = "this form of matrices is not simulated";
 const FILLED: &str = "the numbers that copies fill in beyond an array's bounds are not simulated";
 
-/// Why an instruction of PTX is not supported; `None` for one that PTX does not have.
+/// Reason for which an instruction of PTX is not supported; `None` for one that PTX does not have.
 pub fn reason(opcode: &str) -> Option<&'static str> {
     let begins = |first: &str| {
         let rest = opcode.strip_prefix(first);
@@ -97,7 +97,7 @@ pub fn reason(opcode: &str) -> Option<&'static str> {
     )
 }
 
-/// Why a special register of PTX is not supported; `None` for a name that PTX does not have.
+/// Reason for which a special register of PTX is not supported; `None` for a name that PTX does not have.
 pub fn register_reason(name: &str) -> Option<&'static str> {
     let head = name.split('.').next().unwrap_or(name);
     let clusters = [

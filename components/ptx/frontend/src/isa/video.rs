@@ -48,10 +48,10 @@ pub struct Video {
     /// Bits of each part of the sources, 8, 16 or 32; and of the result.
     pub source_bits: [u8; 2],
     pub bits: u8,
-    /// Number of results: 1, or as many as fit a register.
+    /// Number of results: 1, or the number that fits a register.
     pub parts: u8,
-    /// The parts of `a` and `b`, counted through both registers, that each result is made of; four bits each, the
-    /// lowest first.
+    /// For each result, the parts of `a` and `b` from which it is computed, numbered across both registers; four bits each,
+    /// the lowest first.
     pub select: [u16; 2],
     /// The parts of the destination that are written; all others are those of the third source.
     pub mask: u8,
@@ -97,7 +97,7 @@ impl Video {
             VideoOp::Average => (a + b + i64::from(a + b >= 0)) >> 1,
             VideoOp::Shr { wraps } => a >> amount(wraps),
             VideoOp::Set(truths) => i64::from(truths[(1 + (a - b).signum()) as usize]),
-            // These two may need more than 64 bits.
+            // These two operations may need more than 64 bits.
             VideoOp::Shl { wraps } => {
                 return self.bounded(i128::from(a) << amount(wraps), self.signed[0]) as i64;
             }

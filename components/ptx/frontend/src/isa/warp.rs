@@ -1,8 +1,8 @@
 //! Operations of a warp's lanes together (PTX ISA 9.7.9.5 and 9.7.13): each of one row.
 //!
-//! A lane's group is the set of lanes whose values it may see. The functions take the values of all 32 lanes
-//! and never look at a lane outside the group, except in a shuffle: its result from a lane that does not take
-//! part is unpredictable in the manual; here it is the value of that lane's register.
+//! A lane's group is the set of lanes whose values it may see. The functions take the values of all 32 lanes and never
+//! read a lane outside the group, except in a shuffle: its result from a lane that does not take part is unpredictable
+//! in the manual; here it is the value of that lane's register.
 
 /// An operation of a warp's lanes among each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum WarpOp {
     Elect,
     /// Elements of an 8×8 matrix of halves, two in each lane, change rows and columns.
     Transpose,
-    /// `bar.warp.sync`: nothing but the check that all have come.
+    /// `bar.warp.sync`: only the check that all lanes have arrived.
     Sync,
 }
 
@@ -41,7 +41,7 @@ pub enum Reduction {
     Or,
 }
 
-/// The lane that a shuffle reads, and whether it lies in the segment; if not, a lane reads itself.
+/// The lane that a shuffle reads, and whether it is in the segment; if not, a lane reads itself.
 #[inline]
 pub fn shuffle_source(op: WarpOp, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);

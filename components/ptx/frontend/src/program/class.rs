@@ -55,7 +55,7 @@ impl Class {
     pub const COUNT: usize = Class::Matrix as usize + 1;
 
     /// Whether it accesses memory: loads, stores, atomics and reductions of global, shared and local memory, loads of constants,
-    /// and texture fetches. Kernel parameters are none of these: their values come with the launch.
+    /// and texture fetches. Kernel parameters are none of these: their values arrive with the launch.
     #[inline]
     pub const fn is_memory(self) -> bool {
         matches!(

@@ -45,8 +45,8 @@ use registers::Declared;
 pub use registers::{Class, MOST_REGISTERS, Register, RegisterType};
 use storage::Storage;
 
-/// Decodes every kernel of a module. Every function is decoded, so that all errors of the text are reported,
-/// in the order of their places.
+/// Decodes every kernel of a module. Every function is decoded, so that all errors of the text are reported, in the
+/// order of the text.
 pub fn decode(module: &Module) -> Result<Vec<Kernel>, Vec<PtxError>> {
     let linked = library::linked(module)?;
     let own = &module.source;
@@ -129,8 +129,8 @@ fn origin(module: &Module) -> Origin {
     }
 }
 
-/// Gives the variables of a function that outlive it their place beside those of the module: every kernel of the module has
-/// them at the same offset. Only a kernel's declarations in shared memory are its own.
+/// Allocates the variables of a function that outlive it beside those of the module: every kernel of the module has them at
+/// the same offset. Only a kernel's declarations in shared memory are its own.
 fn hoist(function: &Function, statements: &[Statement], storage: &mut Storage, errors: &mut Vec<PtxError>) {
     for statement in statements {
         match &statement.kind {
@@ -146,7 +146,7 @@ fn hoist(function: &Function, statements: &[Statement], storage: &mut Storage, e
     }
 }
 
-/// Whether a variable in a function, which may be a kernel, lies beside those of the module.
+/// Whether a variable in a function, which may be a kernel, is allocated beside those of the module.
 fn is_hoisted(variable: &Variable, entry: bool) -> bool {
     match variable.space {
         StorageSpace::Global | StorageSpace::Const => true,
@@ -182,7 +182,7 @@ pub struct Decoder<'m> {
     scopes: Vec<Scope>,
     scope: usize,
     registers: Vec<RegisterType>,
-    /// For each id, the register's number in the register file, if it lies there.
+    /// For each id, the register's number in the register file, if it is in the file.
     numbers: Vec<Option<u8>>,
     /// (scope, name) to register.
     names: BTreeMap<(usize, String), u16>,
@@ -205,14 +205,14 @@ pub struct Decoder<'m> {
     taken: Vec<u32>,
     /// The carry flag, once something uses it.
     carry: Option<u16>,
-    /// Something uses the stack pointer.
+    /// Whether an instruction uses the stack pointer.
     stack: bool,
     /// Votes and shuffles name the lanes that take part.
     needs_masks: bool,
     /// Names that share registers, and the registers that some of them have already.
     shared: Shared,
     shared_ids: BTreeMap<usize, u16>,
-    /// There were more registers than have a number.
+    /// Whether there were more registers than numbers.
     is_full: bool,
 }
 
@@ -407,7 +407,7 @@ impl<'m> Decoder<'m> {
                     let parent = self.scope;
                     self.scopes.push(Scope { parent, ..Scope::default() });
                     self.scope = self.scopes.len() - 1;
-                    // The parameters of one call are dead behind it: the next one's lie in the same place.
+                    // The parameters of a call are dead after it: those of the next call use the same bytes of the frame.
                     let frame = self.frame_top;
                     self.statements(inner);
                     self.frame_top = frame;
@@ -434,7 +434,8 @@ impl<'m> Decoder<'m> {
                     match self.instruction(instruction, statement.span) {
                         Err(error) if error.unsupported => {
                             self.unsupported.push(error);
-                            // Its place, so that instructions and lines of the text still correspond.
+                            // The trap takes the position of the instruction, so that instructions and lines of the text still
+                            // correspond.
                             let trap = Instruction { action: Action::Trap, ..blank(statement.span) };
                             self.push(trap, Effects::default());
                         }

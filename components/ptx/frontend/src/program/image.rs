@@ -1,7 +1,7 @@
 //! The contents of device memory from a module: its variables, its constants and its code, as bytes.
 //!
-//! Every kernel of a module has the same variables at the same offsets, so any of them describes them. Their
-//! location is up to the loader of the module.
+//! Every kernel of a module has the same variables at the same offsets, so any kernel describes them. The loader of the
+//! module decides their addresses.
 
 use crate::program::{Kernel, Symbol, library};
 

@@ -49,12 +49,13 @@ pub enum Special {
     TotalShared,
     /// `%envreg<n>` and the like, where the driver sets nothing.
     Zero,
-    /// Half of the address of the workspace that the driver gives a grid: `%envreg1` has the high one, `%envreg2` the low one. The
-    /// instruction's offset is its place among the variables of the module.
+    /// Half of the address of the workspace that the driver gives a grid: `%envreg1` has the high half, `%envreg2` the low half.
+    /// The instruction's offset is the workspace's offset among the variables of the module.
     Workspace {
         high: bool,
     },
-    /// A place in the shared memory that is reserved for the driver, which is the instruction's offset, or its size.
+    /// An offset in the shared memory that is reserved for the driver, which is the instruction's offset, or the size of this
+    /// memory.
     Reserved(Reserved),
     /// `%globaltimer`: nanoseconds of the run.
     GlobalTimer,
@@ -131,13 +132,13 @@ pub enum Action {
     /// `suq`
     SurfaceQuery(SurfaceField),
     Fence,
-    /// Parameters of calls, which lie in the warp.
+    /// Parameters of calls, which are stored in the warp.
     LoadFrame,
     StoreFrame,
     /// `offset` is the call site.
     Call,
     Return,
-    /// One of the functions that tell ranges; `offset` is the call site.
+    /// A call of a function that reports a range; `offset` is the call site.
     Range(RangeAction),
     Exit,
     Trap,
@@ -200,7 +201,7 @@ pub enum SurfaceField {
     /// Elements along an axis.
     Size(u8),
     Layers,
-    /// Whether its rows lie one behind the other.
+    /// Whether the rows of the surface are consecutive.
     IsLinear,
 }
 
@@ -264,7 +265,7 @@ impl MemoryForm {
 /// A decoded instruction.
 #[derive(Clone, Debug)]
 pub struct Instruction {
-    /// What it does.
+    /// Action of the instruction.
     pub action: Action,
     /// The operation on lanes, where the action is one.
     pub op: LaneOp,

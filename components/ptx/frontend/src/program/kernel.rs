@@ -1,4 +1,4 @@
-//! A decoded kernel: all that an SM and the executor need, and text for messages only.
+//! A decoded kernel: the data for an SM and the executor, and the text for messages.
 //!
 //! Operands are indices of rows: a register's row in the warp, or, with the top bit set, a constant's
 //! row in the kernel. Registers share rows where liveness allows, because the footprint of a warp in the
@@ -52,7 +52,7 @@ pub enum RegisterPlace {
     Wide(u16),
 }
 
-/// The text that a kernel comes from, for messages.
+/// The text from which a kernel was decoded, for messages.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
     /// The file's path; empty where there is none.
@@ -61,9 +61,9 @@ pub struct Origin {
     /// The number in `.target sm_35`; 0 if there is none.
     pub target: u32,
     pub sources: Arc<SourceLines>,
-    /// Where the device library begins, which is put behind the text: its first line, and the bytes before it.
+    /// Start of the device library, which follows the text: its first line, and the bytes before it.
     pub library: Option<(u32, usize)>,
-    /// The text's module, once estimates have asked for it.
+    /// The text's module, parsed again when an estimate first needs it.
     pub(crate) reread: Arc<Reread>,
 }
 
@@ -72,7 +72,7 @@ pub struct Origin {
 pub struct Kernel {
     /// Name of the entry.
     pub name: String,
-    /// The text that it comes from.
+    /// The text from which the kernel was decoded.
     pub origin: Origin,
     /// Parameters, in their order.
     pub params: Vec<Param>,
@@ -114,13 +114,13 @@ pub struct Kernel {
     pub constants: Vec<Row>,
     /// Rows of a warp.
     pub rows: u16,
-    /// The row of the stack pointer, if something uses it.
+    /// The row of the stack pointer, if an instruction uses it.
     pub stack: Option<u16>,
     /// Predicates of a warp.
     pub predicates: u16,
     /// One more than the largest scoreboard id.
     pub scoreboard_registers: u16,
-    /// Place of each register.
+    /// Location of each register.
     pub places: Vec<RegisterPlace>,
 }
 
@@ -130,7 +130,7 @@ impl Kernel {
         &self.name
     }
 
-    /// The same kernel, whose messages name the file that its text was read from.
+    /// The kernel with the path of the file from which its text was read, for messages.
     #[must_use]
     pub fn from_file(mut self, path: &str) -> Self {
         self.origin.path = path.into();
@@ -250,7 +250,7 @@ impl Kernel {
         self.scoreboard_registers
     }
 
-    /// The text of the module that it comes from.
+    /// The text of the module of the kernel.
     pub fn source(&self) -> &str {
         let own = self.origin.library.map_or(self.origin.text.len(), |(_, bytes)| bytes);
         self.origin.text.get(..own).unwrap_or_default()

@@ -1,10 +1,10 @@
-//! The device library: functions that a module may call without having them, because CUDA's libraries do: `malloc`, `free` and
+//! The device library: functions that a module may call without a definition, because CUDA's libraries define them: `malloc`, `free` and
 //! `vprintf`.
 //!
-//! They are PTX of ours, which is put behind the text of a module that declares one and does not define it. So they execute as the module's
-//! own functions do: their time, their traffic and the meeting of threads in them come from their instructions. They keep their state in
-//! memory that the driver gives a device: a heap, and a ring of printed records. A pointer to each is a variable of
-//! the module, which its loader fills.
+//! The functions are PTX of ours, which is appended to the text of a module that declares one and does not define it. So they execute as
+//! the module's own functions do: their time, their traffic and the reconvergence of threads in them follow from their instructions. They
+//! keep their state in memory that the driver gives a device: a heap, and a ring of printed records. A pointer to each is a variable of the
+//! module, which its loader fills.
 
 use super::{Kernel, Symbol, VariableBases};
 use crate::syntax::ast::{Function, Module, Variable};
@@ -60,7 +60,7 @@ static PARTS: [LibraryPart; 2] = [
     },
 ];
 
-/// The module with the parts of the library that it needs; nothing if it needs none.
+/// The module with the parts of the library that it needs; `None` if it needs none.
 pub(super) fn linked(module: &Module) -> Result<Option<Module>, Vec<PtxError>> {
     let (mut text, mut errors) = (String::new(), Vec::new());
     for LibraryPart { text: part, functions } in &PARTS {
@@ -103,7 +103,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 pub struct Heap;
 
 impl Heap {
-    /// Its bytes if nobody asks for others: those of CUDA's `cudaLimitMallocHeapSize`.
+    /// Default size of the heap in bytes: that of CUDA's `cudaLimitMallocHeapSize`.
     pub const DEFAULT_BYTES: u64 = 8 << 20;
     /// The largest that the library can number.
     pub const MOST_BYTES: u64 = 16 << 32;

@@ -1,4 +1,4 @@
-//! Loads of a kernel from its parameters: they tell the types of a struct's fields, which its declaration as bytes does not.
+//! Loads of a kernel from its parameters: they show the types of a struct's fields, which its declaration as bytes does not.
 
 use super::{Action, Kernel, NONE};
 

@@ -1,5 +1,5 @@
-//! Loops that wait for memory: short ones that load, hand nothing from a round to the next, and go back; and among them those that load
-//! a word of shared memory, compare it, and do nothing else.
+//! Loops that wait for memory: short loops that load and carry no value from one round to the next; and among them polling loops, which
+//! only load a word of shared memory and compare it.
 
 use super::{Action, Instruction, NONE};
 use crate::isa::Space;
@@ -38,7 +38,7 @@ fn waits(round: &[Instruction]) -> bool {
         && !round.iter().enumerate().any(is_rewritten)
 }
 
-/// Whether such a round loads a word of shared memory, compares it, and does nothing else.
+/// Whether a waiting round loads a word of shared memory, compares it, and does nothing else.
 fn polls(round: &[Instruction]) -> bool {
     let [load, compares @ .., branch] = round else { return false };
     let form = &load.memory;

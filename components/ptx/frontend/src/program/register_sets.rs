@@ -18,7 +18,7 @@ impl RegisterSet {
         &self.ids[..self.count as usize]
     }
 
-    /// Gives every id the number that it has in a kernel with more code.
+    /// Shifts every id to its number in a kernel with other code before it.
     pub fn shift(&mut self, first: u16) {
         for id in &mut self.ids[..self.count as usize] {
             *id += first;
@@ -45,8 +45,8 @@ impl FromIterator<u16> for RegisterSet {
 
 /// Register file accesses of an instruction: the numbers of the registers that it reads and writes.
 ///
-/// A register's number is that in its name, as GPGPU-Sim has it: `%r12`, `%f12` and `%rd12` share a bank. An operand that
-/// occurs twice is read twice; guards and the carry flag do not lie in the file. Numbers are kept modulo 256, a multiple of
+/// A register's number is that in its name, as in GPGPU-Sim: `%r12`, `%f12` and `%rd12` share a bank. An operand that
+/// occurs twice is read twice; guards and the carry flag are not in the file. Numbers are kept modulo 256, a multiple of
 /// all numbers of banks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(align(8))]

@@ -1,8 +1,8 @@
-//! Loops that wait for others: whether they go round again depends on memory that other threads change.
+//! Loops that wait for others: whether another round follows depends on memory that other threads change.
 //!
-//! Such a loop has, on the way back to its beginning, an atomic or a load that is not weak (volatile, relaxed or acquire), and a branch
-//! or an end under a predicate that its value decides: through registers, or through a path that it chooses. A weak load does not
-//! count, since the manual (PTX ISA 8.6) does not promise that it ever sees another thread's store.
+//! A waiting loop has, on the path back to its beginning, an atomic or a load that is not weak (volatile, relaxed or acquire), and a
+//! branch or an exit under a predicate that its value decides: through registers, or through a path that it chooses. A weak load does
+//! not count, since the manual (PTX ISA 8.6) does not promise that it ever sees another thread's store.
 
 use super::{Action, Instruction, Kernel};
 use crate::isa::Space;
@@ -38,8 +38,8 @@ fn is_strong(instruction: &Instruction) -> bool {
     instruction.is_load() && form.volatile && !matches!(form.space, Some(Space::Local | Space::Const))
 }
 
-/// Whether instructions that go round decide by the value of a strong load whether to go round again. The result of a call may
-/// be such a value.
+/// Whether the value of a strong load decides whether a round of these instructions is followed by another. The result of a
+/// call counts as the value of a strong load.
 fn waits(instructions: &[Instruction], round: &[usize], registers: usize) -> bool {
     let loads = |&&at: &&usize| is_strong(&instructions[at]) || instructions[at].action == Action::LoadFrame;
     if !round.iter().any(|at| loads(&at)) {
@@ -69,8 +69,9 @@ fn waits(instructions: &[Instruction], round: &[usize], registers: usize) -> boo
     round.iter().filter(loads).any(|&at| writes(&decides, at))
 }
 
-/// The instructions in parts, each in order, whose members all reach each other: what lies on a way from the target of a branch
-/// back to it is the part of both, or nothing where they are in two. By Tarjan (1972), without recursion, in one pass over all.
+/// The strongly connected components of the instructions, each in order: the instructions on paths from the target of a branch
+/// back to the branch are the component of both, or none if the two are in different components. By Tarjan (1972), without
+/// recursion, in one pass over all.
 fn rounds(instructions: &[Instruction]) -> Vec<Vec<usize>> {
     const NEW: usize = usize::MAX;
     let count = instructions.len();
@@ -150,7 +151,7 @@ mod tests {
             "A: ld.volatile.global.u32 %r1, [%rd1]; setp.ne.u32 %p1, %r1, 0; @%p1 exit; bra A;",
             // The value chooses a path, and the path decides.
             "mov.u32 %r2, 0; A: atom.global.exch.b32 %r1, [%rd1], 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra B; mov.u32 %r2, 1;\nB: setp.eq.u32 %p2, %r2, 0; @%p2 bra A;",
-            // A part of the loop lies behind its branch back.
+            // A part of the loop is behind its backward branch.
             "A: bra C; B: setp.eq.u32 %p1, %r1, 0; @%p1 bra A; ret; C: ld.volatile.global.u32 %r1, [%rd1]; bra B;",
         ] {
             assert!(spins(70, body), "{body}");

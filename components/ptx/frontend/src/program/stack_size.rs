@@ -1,6 +1,6 @@
 //! The size of each thread's stack, from which recursive calls and `alloca` take local memory.
 
-/// Bytes of a thread's stack: 8 KiB by default, or less on a device that has no room for so many.
+/// Bytes of a thread's stack: 8 KiB by default, or less on a device whose memory is too small for that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StackSize(u32);
 
@@ -11,7 +11,7 @@ impl StackSize {
     /// Capability").
     pub const MOST: u64 = 512 << 10;
 
-    /// A size in bytes; none if there is no such stack.
+    /// A size in bytes; `None` if it is out of range.
     pub fn new(bytes: u64) -> Option<Self> {
         let fits =
             (StackSize::STEP..=StackSize::MOST).contains(&bytes) && bytes.is_multiple_of(StackSize::STEP);

@@ -1,4 +1,4 @@
-//! The registers of a kernel's thread: an estimate that is made when it is first asked for, since a run without time does not need it.
+//! The registers of a kernel's thread: an estimate that is computed on first use, since a run without time does not need it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,7 +15,7 @@ pub(crate) type Reread = OnceLock<Option<Module>>;
 #[derive(Clone, Debug)]
 pub struct ThreadRegisters {
     number: Arc<OnceLock<u32>>,
-    /// The kernel and the functions that it can reach: their places in the module, and the registers of values that live at once in each.
+    /// The kernel and the functions that it can reach: their positions in the module, and the maximum of live registers in each.
     functions: Vec<(u32, u32)>,
     tree: CallTree,
     /// Bounds that the text sets.

@@ -35,16 +35,16 @@ pub struct Symbol {
 /// Eight initial bytes that are the address of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InitialAddress {
-    /// Their offset in the variable.
+    /// Offset of these bytes in the variable.
     pub at: u64,
-    /// Whether the address lies in constant memory, else in global.
+    /// Whether the address is in constant memory; otherwise in global memory.
     pub constant: bool,
     /// Offset in that space's bytes.
     pub offset: u64,
 }
 
 impl Symbol {
-    /// Whether an offset in its space lies in it; one without a size contains all that follows.
+    /// Whether an offset in its space is within the variable; a variable without a size contains all offsets from its own on.
     pub fn holds(&self, offset: u64) -> bool {
         offset.checked_sub(self.offset).is_some_and(|inside| inside < self.size || self.size == 0)
     }

@@ -1,13 +1,13 @@
 //! Slices: kernels that run a part of a grid, a run of consecutive blocks, as a small launch of their own.
 //!
-//! It is a pass from source to source, beside [`instrument`](crate::instrument). A kernel `K` stays as it is and gets a twin `K__slice` that is
-//! launched with `[n, 1, 1]` blocks and six more numbers of 32 bits behind its own parameters: the index of the slice's first
-//! block (x, y, z) and the size of the grid (x, y, z), see [`Slice::arguments`]. In the twin every read of `%ctaid` gives the index that
-//! the block has in the grid, and every read of `%nctaid` the size of the grid. Functions that read them, or call others that do, have
-//! twins, too, which take the needed values as further arguments. All else is the same text: shared memory,
-//! barriers, atomics, textures and variables of the module are those of `K`.
+//! Slicing is a source-to-source pass, beside [`instrument`](crate::instrument). A kernel `K` stays as it is and gets a twin `K__slice`
+//! that is launched with `[n, 1, 1]` blocks and six more numbers of 32 bits behind its own parameters: the index of the slice's first block
+//! (x, y, z) and the size of the grid (x, y, z), see [`Slice::arguments`]. In the twin every read of `%ctaid` gives the index that the
+//! block has in the grid, and every read of `%nctaid` the size of the grid. Functions that read them, or call others that do, have twins,
+//! too, which take the needed values as further arguments. All else is the same text: shared memory, barriers, atomics, textures and
+//! variables of the module are those of `K`.
 //!
-//! The index is worked out once, in front of the kernel's first instruction (Zhong and He, TPDS 2014, section 3, "index
+//! The index is computed once, in front of the kernel's first instruction (Zhong and He, TPDS 2014, section 3, "index
 //! rectification"). Blocks count x first; `first` is the slice's first block.
 //!
 //! ```text
@@ -34,8 +34,8 @@
 //! for grids that are much narrower than a slice. Of no committed kernel does
 //! [more than one register more live at once](crate::program::Kernel::live_registers); `cargo xtask ptxas --slices` shows the assembler's numbers.
 //!
-//! [Refused](Refusal) are kernels that know launches from each other: those that read `%gridid`, belong to clusters, or meet all of their
-//! grid at a barrier of the runtime. Blocks that wait for each other in some other way, through memory, cannot be recognised; those
+//! [Refused](Refusal) are kernels that know launches from each other: those that read `%gridid`, belong to clusters, or synchronise the
+//! whole grid at a barrier of the runtime. Blocks that wait for each other in some other way, through memory, cannot be recognised; those
 //! must not be sliced, as no slice sees the blocks of the next one.
 
 mod code;
@@ -65,7 +65,7 @@ pub enum Dimensions {
 }
 
 impl Dimensions {
-    /// All of them, the fewest first.
+    /// All numbers of dimensions, the fewest first.
     pub const ALL: [Dimensions; 3] = [Dimensions::One, Dimensions::Two, Dimensions::Three];
 
     /// The fewest that hold a grid.
@@ -83,7 +83,7 @@ impl Dimensions {
     }
 }
 
-/// The correction of an index that lies behind the end of its row.
+/// The correction of an index beyond the end of its row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Carry {
     /// Row by row, in a loop.
@@ -110,7 +110,7 @@ pub struct Options {
 pub struct Sliced {
     /// The text of the module.
     pub text: String,
-    /// Kernels of the module, in the order of the text it was made from.
+    /// Kernels of the module, in the order of its original text.
     pub kernels: Vec<SlicedKernel>,
 }
 

@@ -24,7 +24,7 @@ pub fn plan(blocks: u64, slice: NonZeroU32) -> impl Iterator<Item = Slice> {
 }
 
 impl Slice {
-    /// The grid that a sliced kernel is launched with.
+    /// The grid with which a sliced kernel is launched.
     pub fn grid(self) -> [u32; 3] {
         [self.blocks, 1, 1]
     }

@@ -1,5 +1,5 @@
-//! The functions of a module that read where their block lies, and the reasons why a kernel is not
-//! sliced.
+//! The functions of a module that read their block's index or the size of the grid, and the reasons for which a kernel
+//! is not sliced.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::syntax::ast::{
 };
 use crate::syntax::lexer::{Token, TokenKind};
 
-/// A number that a slice sees otherwise than its launch has it; each with its axis.
+/// A number whose value in a slice differs from that in the whole grid, with its axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Number {
     /// `%ctaid`
@@ -21,7 +21,7 @@ pub(super) enum Number {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Value {
     Number(Number),
-    /// The same in all grids.
+    /// A constant, equal in all grids.
     Constant(u8),
 }
 

@@ -1,7 +1,7 @@
 //! A PTX module as it is written: names, not registers; text, not meaning.
 //!
-//! Every statement keeps its byte range and its place, and the module keeps its source and tokens, so
-//! that a pass can print a module back with only its own changes.
+//! Every statement keeps its byte range and its position, and the module keeps its source and tokens, so that a pass
+//! can print a module back with only its own changes.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub struct Module {
     pub target: String,
     /// `.address_size`.
     pub address_size: u32,
-    /// Its version has no `.address_size`; the width is that of the addresses that it loads from.
+    /// Whether the PTX version has no `.address_size`; the width is then that of the addresses of its loads.
     pub is_width_inferred: bool,
     /// Variables of the module, in order.
     pub variables: Vec<Variable>,
@@ -73,7 +73,7 @@ pub struct SourceLines {
 }
 
 impl SourceLines {
-    /// The file and line that the instruction at a line of the text was compiled from.
+    /// The file and line from which the instruction at a line of the text was compiled.
     pub fn find(&self, line: u32) -> Option<(&str, u32)> {
         let before = self.lines.partition_point(|(at, ..)| *at <= line);
         let &(_, file, source) = self.lines.get(before.checked_sub(1)?)?;
@@ -81,7 +81,7 @@ impl SourceLines {
     }
 }
 
-/// State spaces a variable can be declared in.
+/// State spaces in which a variable can be declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StorageSpace {
     /// `.reg`
@@ -170,9 +170,9 @@ pub enum StatementKind {
     Label(String),
     /// `name: .callprototype (results) _ (params);`
     Prototype(Prototype),
-    /// `name: .branchtargets label, …;`: the labels that a `brx.idx` may go to.
+    /// `name: .branchtargets label, …;`: the possible targets of a `brx.idx`.
     BranchTargets(String, Vec<String>),
-    /// `name: .calltargets function, …;`: the functions that a call may go to.
+    /// `name: .calltargets function, …;`: the possible targets of a call.
     CallTargets(String, Vec<String>),
     /// `.pragma "text", …;`: advice to the assembler, such as `nounroll` before the loop whose header follows.
     Pragma(Vec<String>),
@@ -202,7 +202,7 @@ pub struct Instruction {
     pub operands: Vec<Operand>,
 }
 
-/// The predicate an instruction is guarded by.
+/// The predicate that guards an instruction.
 #[derive(Clone, Debug)]
 pub struct Guard {
     /// The predicate register.
@@ -213,7 +213,7 @@ pub struct Guard {
     pub span: Span,
 }
 
-/// An operand and its place.
+/// An operand and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operand {
     /// Kind of the operand.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A problem in PTX text, with its place.
+/// A problem in PTX text, with its position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PtxError {
     /// Line, counted from 1.
@@ -38,18 +38,18 @@ impl PtxError {
         PtxError { unsupported: true, ..PtxError::new(place, message) }
     }
 
-    /// The same error with the correct form.
+    /// The error with the expected form.
     pub fn expecting(mut self, expected: impl Into<String>) -> Self {
         self.expected = Some(expected.into());
         self
     }
 }
 
-/// Number of a function's problems that come with a suggestion: the search for one takes time.
+/// Number of a function's problems that get a suggestion: the search for one takes time.
 pub const SUGGESTIONS: usize = 32;
 
-/// Each problem once, where it is first, with the number of places that are like it. One without a suggestion is like the first one
-/// of its words.
+/// Each problem once, at its first position, with the number of its repetitions. A problem without a suggestion counts as a
+/// repetition of the first one with the same words.
 pub fn distinct(errors: Vec<PtxError>) -> Vec<PtxError> {
     let mut first = BTreeMap::<(String, Option<String>), usize>::new();
     let mut found: Vec<(PtxError, u32)> = Vec::new();

@@ -2,8 +2,8 @@
 //!
 //! A word carries its dots (`add.s32`, `%tid.x`) and its double colons (`ld.shared::cta.b32`): PTX allows no
 //! blank inside an opcode, so cutting it here would only make the parser glue it together again. A word that
-//! begins with a dot is one directive: `.reg.b32` is two. Comments, blanks and a byte order mark are not tokens;
-//! they lie between two tokens' spans, so the text can be printed back exactly.
+//! begins with a dot is one directive: `.reg.b32` is two. Comments, blanks and a byte order mark are not tokens; they
+//! are between the spans of two tokens, so the text can be printed back exactly.
 
 use crate::syntax::error::{PtxError, SourcePosition};
 
@@ -22,7 +22,7 @@ pub enum TokenKind {
     End,
 }
 
-/// A token and its place.
+/// A token and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
     /// Kind of the token.

@@ -1,6 +1,6 @@
 //! Linking: modules that were compiled apart (`nvcc -rdc=true`) as one.
 //!
-//! What one module declares `.extern`, another defines. Names that a module keeps to itself get a number where another module has the same.
+//! A symbol that one module declares `.extern`, another defines. Names local to a module get a number if another module has the same name.
 //! Of several `.weak` definitions the first stays.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -112,7 +112,7 @@ fn is_definition(module: &Module, name: &str) -> bool {
     functions.peek().is_none() || functions.any(|function| function.body.is_some())
 }
 
-/// New names of what a module keeps to itself and another module names as well.
+/// New names of symbols that are local to a module and that another module names as well.
 fn renamed(
     number: usize,
     items: &[Item],

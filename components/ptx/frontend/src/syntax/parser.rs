@@ -37,7 +37,7 @@ pub fn parse(source: &str) -> Result<Module, Vec<PtxError>> {
     read.map_err(distinct)
 }
 
-/// Reads a module; gives all errors in the order of their places.
+/// Reads a module; returns all errors in the order of the text.
 fn parse_all(source: &str) -> Result<Module, Vec<PtxError>> {
     let tokens = tokenize(source)?;
     let sources = SourceLines::default();

@@ -40,7 +40,7 @@ pub fn print_with(module: &Module, edits: &[Edit]) -> Result<String, PtxError> {
 /// The text of a part of a module with changes.
 ///
 /// # Errors
-/// When changes overlap or lie outside of the part.
+/// If changes overlap or are outside of the part.
 pub fn print_part(module: &Module, part: Span, edits: &[Edit]) -> Result<String, PtxError> {
     let mut ordered: Vec<&Edit> = edits.iter().collect();
     ordered.sort_by_key(|edit| (edit.span.start, edit.span.end));

@@ -1,4 +1,4 @@
-//! The types of variables, and how many bytes they take (PTX ISA 5.2).
+//! The types of variables, and their sizes in bytes (PTX ISA 5.2).
 
 use crate::syntax::ast::{Function, Variable};
 use crate::syntax::error::PtxError;
@@ -62,8 +62,8 @@ pub fn extent(variable: &Variable) -> Result<(u64, u64), PtxError> {
     Ok((size, variable.align.unwrap_or(element as u32).max(1) as u64))
 }
 
-/// Refuses a kernel whose parameters have no room for `words` numbers of 32 bits behind them; `needer` needs
-/// them.
+/// Refuses a kernel whose parameters leave no space for `words` more numbers of 32 bits; `needer` is the pass that
+/// needs them.
 pub fn check_room(kernel: &Function, words: u64, needer: &str) -> Result<(), PtxError> {
     let mut bytes = 0;
     for param in &kernel.params {

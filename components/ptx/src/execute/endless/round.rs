@@ -1,8 +1,8 @@
-//! A warp that runs ahead by itself until it is where it was before.
+//! A warp that runs ahead by itself until it returns to an earlier state.
 //!
-//! How often it was compared, and with which earlier state, is Brent's algorithm: the state after a power of two of instructions is
-//! kept and compared with all that follow up to the next one, so that a round is found within a few times its length and the
-//! way to it. Most warps go no round: the words that one reads and changes are noted when it goes the same way once more.
+//! States are compared by Brent's algorithm: the state after a power of two of instructions is kept and compared with all that
+//! follow up to the next power of two, so that a round is found within a few times the length of the round and of the path to it.
+//! Most warps do not loop: the words that a warp reads and changes are noted only when it executes the round once more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,7 +106,7 @@ struct Mark {
     local: Local,
     global: BTreeMap<u64, u8>,
     step: u64,
-    /// Instructions executed since, in the order in which they came first.
+    /// Instructions executed since, in the order of their first execution.
     pcs: Vec<u32>,
     executed: Vec<bool>,
     lanes: u32,
@@ -159,7 +159,7 @@ pub(super) fn find(
     run_ahead(moment, (index, warp), memories, budget, true)
 }
 
-/// The same; the words of the round are known if they are noted.
+/// Runs a warp ahead to its round; `notes`: the words of the round are noted.
 fn run_ahead(
     moment: &Moment<'_>,
     (index, warp): (usize, &Warp),
@@ -267,7 +267,7 @@ impl Ahead {
                 if changed {
                     writes.add(word);
                 }
-                // A store that changes nothing does so only as long as the word is the same.
+                // A store that changes nothing does so only while the word is the same.
                 reads.add(word);
                 if access.kind != AccessKind::Store {
                     waits.add(word);
@@ -277,7 +277,7 @@ impl Ahead {
         Ok(())
     }
 
-    /// The same in global memory, a lane after another.
+    /// An access to global memory, lane by lane.
     fn global(
         &mut self,
         access: &Access,

@@ -1,4 +1,4 @@
-//! Warps that go round for ever are found, and those that do not are left alone.
+//! Warps that loop forever are found, and others are not reported.
 
 use std::sync::Arc;
 
@@ -93,7 +93,7 @@ fn a_loop_of_registers_is_endless_whatever_counts_beside_it() {
 #[test]
 fn a_loop_that_ends_or_may_end_is_open() {
     for body in [
-        // It counts.
+        // The loop counts.
         "A: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 1000000; @%p1 bra A;",
         // Others or time may change the values that it reads.
         "ld.param.u64 %rd1, [p]; A: ld.global.u32 %r2, [%rd1]; setp.eq.u32 %p1, %r2, 0; @%p1 bra A;",
@@ -101,9 +101,9 @@ fn a_loop_that_ends_or_may_end_is_open() {
         "A: mov.u64 %rd2, %clock64; bra A;",
         "A: bar.sync 0; bra A;",
         "ld.param.u64 %rd1, [p]; A: st.global.u32 [%rd1], %r2; bra A;",
-        // Its address leaves shared memory one day.
+        // The address leaves shared memory eventually.
         "A: add.u32 %r2, %r2, 4; ld.shared.u32 %r3, [%r2]; bra A;",
-        // It ends.
+        // The program ends.
         "",
     ] {
         assert_eq!(judged(&kernel(body), 1, Doing::Ended, 65536), Verdict::Open, "{body}");
@@ -149,7 +149,7 @@ fn a_warp_that_may_still_write_leaves_it_open() {
         let verdict = judged(&kernel, 12, running(&kernel), 4096);
         assert_eq!(matches!(verdict, Verdict::Endless(_)), is_endless, "{place}: {verdict:?}");
     }
-    // It ends one day, or does something unpredictable.
+    // The warp ends eventually, or its result is unpredictable.
     for other in [
         "B: add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 99999; @%p1 bra B; st.shared.u32 [words+8], %r5;",
         "B: ld.param.u64 %rd1, [p]; ld.global.u32 %r2, [%rd1]; bra B;",
@@ -169,7 +169,7 @@ fn a_lock_that_is_never_free_is_endless() {
 
 #[test]
 fn local_memory_belongs_to_the_state() {
-    // Its counter is in local memory: the loop ends. A loop that only stores and loads the same value
+    // The counter is in local memory: the loop ends. A loop that only stores and loads the same value
     // repeats.
     let counts = "st.local.u32 [stack], %r3;\nA: ld.local.u32 %r2, [stack]; add.u32 %r2, %r2, 1; st.local.u32 [stack], %r2; setp.lt.u32 %p1, %r2, 99999; @%p1 bra A;";
     let repeats =

@@ -1,4 +1,4 @@
-//! A warp that is watched while it runs, because it may go round for ever on values that nobody changes.
+//! A warp that is watched while it runs, because it may loop forever on values that nobody changes.
 //!
 //! Running a copy of the warp ahead proves nothing if other warps may change the memory that it reads. The warp itself is compared with
 //! one of its earlier states instead: a warp that returns to that state again and again without changing memory does not act. If no
@@ -24,7 +24,7 @@ const WORDS: usize = 4;
 pub enum Sight {
     /// Nothing yet.
     Open,
-    /// The warp has come back to an earlier state, once more.
+    /// The warp has returned to an earlier state once more.
     Repeats,
     /// The warp acts, or may act: it is watched no more.
     Acts,
@@ -58,7 +58,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A watch of a warp from its next instruction on.
+    /// A watch of a warp that begins with its next instruction.
     pub fn new(warp: &Warp) -> Self {
         Watch {
             mark: warp.clone(),
@@ -148,7 +148,7 @@ impl Watch {
         global.map(|seen| seen.address)
     }
 
-    /// The loop that it goes round, for a report that nobody acts any more.
+    /// The loop of the warp, for a report that nobody acts any more.
     ///
     /// # Panics
     /// If the kernel is not the one of the warp.

@@ -9,15 +9,15 @@ use crate::program::{Instruction, Kernel};
 /// The outcome of an instruction that lanes execute together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::execute) enum Meeting {
-    /// These lanes have come, and execute it.
+    /// These lanes have arrived, and execute the instruction.
     Complete(u32),
-    /// Some have not. The warp goes on as the issue says.
+    /// Some lanes have not arrived. The warp continues as the issue says.
     Waits(Issue),
 }
 
 impl Warp {
-    /// Lanes of the current path come to a `*.sync` whose masks name others: they wait, or execute it with those who
-    /// have waited for them. Lanes with another mask, and those whose guard is false, go their own way.
+    /// Lanes of the current path arrive at a `*.sync` whose masks name others: they wait, or execute it with the lanes that
+    /// have waited for them. Lanes with another mask, and lanes whose guard is false, leave this path.
     #[cold]
     pub(in crate::execute) fn meet(
         &mut self,
@@ -47,7 +47,7 @@ impl Warp {
         })
     }
 
-    /// The same at a barrier which all threads of a warp execute together, once they have gone apart elsewhere.
+    /// Like [`Warp::meet`], at a barrier which all threads of a warp execute together, if they diverged elsewhere.
     #[cold]
     pub(in crate::execute) fn meet_aligned(
         &mut self,
@@ -68,7 +68,7 @@ impl Warp {
         self.wait(kernel, || alone(instruction, lanes, absent))
     }
 
-    /// The places at the same instruction, with their lanes that have come to it.
+    /// The resume points at the same instruction, with their lanes that have arrived at it.
     fn here<'a>(
         &'a self,
         come: impl Fn(&Warp, &ResumePoint) -> u32 + 'a,
@@ -88,7 +88,7 @@ impl Warp {
         self.paths.waiting &= !lanes;
     }
 
-    /// The current path cannot go on. The error is the warp's if nothing can.
+    /// The current path cannot continue. The result is the error if no other path can continue either.
     fn wait(
         &mut self,
         kernel: &Kernel,
@@ -101,7 +101,7 @@ impl Warp {
         if self.paths.held != 0 { Ok(Meeting::Waits(Issue::Held)) } else { Err(self.stuck(kernel, error())) }
     }
 
-    /// An error with the places of the other lanes.
+    /// The error with the positions of the other lanes.
     fn stuck(&self, kernel: &Kernel, mut error: Box<ExecError>) -> Box<ExecError> {
         for place in self.others() {
             let line = kernel.instructions.get(place.pc as usize).map_or(0, |instruction| instruction.line);
@@ -111,8 +111,8 @@ impl Warp {
         error
     }
 
-    /// A part of the warp comes to a barrier of the block that is not for whole warps. Gives the arrival, or nothing more than the
-    /// next issue where it has arrived before.
+    /// A part of the warp arrives at a barrier of the block that is not for whole warps. Returns the arrival, or only the next
+    /// issue if the part has arrived before.
     #[cold]
     pub(in crate::execute) fn arrive_apart(
         &mut self,
@@ -150,7 +150,8 @@ impl Warp {
         if self.go_elsewhere(kernel) { Issue::Branch } else { Issue::Held }
     }
 
-    /// Number of threads that parts of the warp have brought to a barrier. Those that have ended count once one has come.
+    /// Number of threads in parts of the warp that have arrived at a barrier. Threads that have ended count once a part has
+    /// arrived.
     pub fn arrivals(&self, barrier: u32) -> u32 {
         let come = self.paths.parts.iter().filter(|part| part.barrier == barrier);
         match come.fold(0, |all, part| all | part.lanes) {
@@ -171,11 +172,11 @@ impl Warp {
         parts.map(|part| Waiting { barrier: part.barrier, pc: part.pc, lanes: part.lanes }).collect()
     }
 
-    /// A barrier has opened at which parts of the warp had arrived; `votes` are those of all who came. Gives whether lanes
-    /// may go on that waited there.
+    /// A barrier has opened at which parts of the warp had arrived; `votes` are those of all threads that arrived. Returns
+    /// whether lanes that waited there may continue.
     ///
     /// # Panics
-    /// If the kernel is not the one the warp was made for.
+    /// If the kernel is not the one for which the warp was made.
     pub fn pass_apart(&mut self, kernel: &Kernel, barrier: u32, votes: Votes) -> bool {
         let mut freed = 0;
         for at in (0..self.paths.parts.len()).rev() {

@@ -1,4 +1,4 @@
-//! What a path may still do: whether its lanes do something that others see before they meet a loop's lanes again.
+//! Prospects of a path: whether its lanes may have an effect that others see before they meet a loop's lanes again.
 
 use super::ResumePoint;
 use crate::execute::Warp;
@@ -6,7 +6,7 @@ use crate::isa::Space;
 use crate::isa::warp::WarpOp;
 use crate::program::{Action, CONSTANT, Instruction, Kernel, NONE};
 
-/// Instructions that are looked at. Beyond them something is taken to happen.
+/// Instructions that are examined. Beyond them an effect is assumed.
 const FAR: u32 = 256;
 
 /// Effect of an instruction on what a path may still do.
@@ -19,8 +19,8 @@ enum Prospect {
 }
 
 impl Warp {
-    /// Whether lanes that spin may be helped if another place has its turn. They are not, where it comes first to a
-    /// barrier or a `*.sync` that waits for them.
+    /// Whether lanes that spin may be helped if another resume point has its turn. They are not helped if it first reaches
+    /// a barrier or a `*.sync` that waits for them.
     pub(super) fn helps(&self, kernel: &Kernel, place: &ResumePoint, spinning: u32) -> bool {
         let mut pc = place.pc;
         for _ in 0..FAR {

@@ -1,4 +1,5 @@
-//! The memory of the device library: a heap for `malloc`, and a ring for what kernels print. Each is made when a module first needs it.
+//! The memory of the device library: a heap for `malloc`, and a ring for the output of `printf`. Each is made when a module first needs
+//! it.
 
 use super::FlatMemory;
 use crate::execute::printf::Ring;
@@ -34,21 +35,22 @@ impl FlatMemory {
         self.library = LibraryMemory::new(heap_bytes, ring_bytes, unwritten);
     }
 
-    /// Gives the heap another size, and so another place, with no block in it; modules that are there find it by [`FlatMemory::point`].
+    /// Gives the heap another size, and so another address, with no block in it; modules already loaded find it by
+    /// [`FlatMemory::point`].
     pub fn resize_heap(&mut self, bytes: u64) {
         self.library.heap_bytes = bytes;
         let old = self.library.heap.take();
         self.forget(old);
     }
 
-    /// The same for what kernels print. Text that nobody has taken is lost.
+    /// Gives the ring of printed records another size, and so another address. Text that nobody has taken is lost.
     pub fn resize_printf(&mut self, bytes: u64) {
         self.library.ring = Ring::new(bytes);
         let old = self.library.printf.take();
         self.forget(old);
     }
 
-    /// Gives a module that is there the addresses of heap and ring as they are now.
+    /// Gives a loaded module the current addresses of heap and ring.
     pub fn point(&mut self, kernel: &Kernel, bases: VariableBases) -> VariableBases {
         let bases = self.with_library(kernel, bases);
         for (address, value) in kernel.library_pointers(bases) {
@@ -70,7 +72,7 @@ impl FlatMemory {
         }
     }
 
-    /// The text that kernels have printed since the last call. Where there was more than the ring holds, the oldest is lost.
+    /// The text that kernels have printed since the last call. If it exceeded the ring, the oldest is lost.
     pub fn take_printed(&mut self) -> String {
         let mut text = String::new();
         let Some(address) = self.library.printf else { return text };

@@ -1,7 +1,7 @@
-//! The accesses that are remembered of a memory: those to each word since it was last written, in pages that exist where
-//! something was touched.
+//! The remembered accesses to a memory: those to each word since it was last written, in pages that exist only for
+//! touched addresses.
 //!
-//! A word has one cell, until a page sees an access to a part of one: then its bytes have a cell each.
+//! A word has one cell, until its page sees an access to a part of a word: then each byte of the page has a cell.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -91,7 +91,7 @@ impl Mark {
     }
 }
 
-/// The accesses to some bytes that later ones may race with.
+/// The accesses to some bytes with which later accesses may race.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cell {
     /// The last weak write.
@@ -102,7 +102,7 @@ pub(super) struct Cell {
     pub(super) reads: [Mark; 2],
 }
 
-/// Puts an access among those that are remembered, in place of those that come before it.
+/// Remembers an access, in place of the remembered ones that are ordered before it.
 pub(super) fn remember(marks: &mut [Mark; 2], mut mark: Mark, comes_before: impl Fn(Mark) -> bool) {
     for place in marks.iter_mut().filter(|place| !place.is_none()) {
         if place.epoch() == mark.epoch() {
@@ -140,7 +140,7 @@ impl Page {
 pub(super) struct Cells {
     pages: Vec<Page>,
     places: BTreeMap<u64, usize>,
-    /// Pages of what was forgotten.
+    /// Pages that can be reused.
     spare: Vec<Page>,
     /// The page of the last access: its number and place.
     last: Option<(u64, usize)>,

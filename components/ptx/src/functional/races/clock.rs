@@ -1,4 +1,4 @@
-//! Vector clocks that share what they have in common: a tree of 16 children a node over the numbers of all warps.
+//! Vector clocks that share their common parts: a tree of 16 children a node over the numbers of all warps.
 //!
 //! A grid may have a million warps, and most know nothing of each other. So an absent node is a node of nothing, and a copy is
 //! one pointer. Joining goes down only where two trees differ.
@@ -9,7 +9,7 @@ use std::sync::Arc;
 const BITS: u32 = 4;
 const FAN: usize = 1 << BITS;
 
-/// What is known of a warp: the times up to which its accesses come before the knower's next one.
+/// Knowledge about a warp: the times up to which its accesses are ordered before the knower's next access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
     /// Time for all lanes of the warp.
@@ -32,7 +32,8 @@ impl Entry {
         time <= self.all || (self.lanes >> lane & 1 != 0 && time <= self.some)
     }
 
-    /// Both. Where lanes are known up to different times, the later one counts: a race may be missed, none is invented.
+    /// The knowledge of both entries. If lanes are known up to different times, the later one counts: a race may be missed, none
+    /// is invented.
     fn join(self, other: Entry) -> Entry {
         let all = self.all.max(other.all);
         let mut joined = Entry { all, ..Entry::default() };
@@ -194,7 +195,7 @@ fn join(own: &mut Arc<ClockNode>, other: &Arc<ClockNode>) {
                 *own = Arc::new(ClockNode::Inner(joined));
             }
         }
-        // Both have the same level.
+        // Both nodes have the same level.
         (ClockNode::Leaf(_), ClockNode::Inner(_)) | (ClockNode::Inner(_), ClockNode::Leaf(_)) => {}
     }
 }

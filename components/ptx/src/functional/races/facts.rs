@@ -1,4 +1,4 @@
-//! What the memory model asks of an instruction, found once for a kernel.
+//! Facts about an instruction for the memory model, computed once for a kernel.
 
 use crate::isa::{AtomicOperation, CacheOperator, LaneOp, Reach, Scope};
 use crate::program::{Action, Instruction, Kernel};
@@ -15,7 +15,8 @@ pub(super) struct Fact {
     pub(super) releases: bool,
     /// Bytes of an element: operations on two sizes are not morally strong.
     pub(super) bytes: u8,
-    /// It reads through a path of its own, which writes of the launch need not reach (`ld.global.nc`, `tex`).
+    /// Whether the instruction reads through a non-coherent path, which writes of the launch need not reach (`ld.global.nc`,
+    /// `tex`).
     pub(super) apart: bool,
     /// A load that a loop without a write repeats at one address: it waits for others.
     pub(super) polls: bool,
@@ -56,7 +57,7 @@ pub(super) fn of(kernel: &Kernel) -> Vec<Fact> {
     facts
 }
 
-/// Whether a compare-and-swap compares with what a register holds, perhaps in another one by then.
+/// Whether a compare-and-swap compares with the value of a register, perhaps moved to another register by then.
 fn is_expected(instructions: &[Instruction], register: u16) -> bool {
     let is_swap = |one: &Instruction| matches!(one.memory.atomic, Some((AtomicOperation::CompareAndSwap, _)));
     if !instructions.iter().any(is_swap) {

@@ -1,4 +1,4 @@
-//! The judgement over an access and those that its bytes remember.
+//! The judgement over an access and the accesses remembered for its bytes.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::threads::Threads;
 use crate::execute::{Access, AccessKind};
 use crate::isa::AtomicType;
 
-/// An access under way, and what is known of the others.
+/// An access under way, and the knowledge about the others.
 pub(super) struct Judge<'a> {
     pub(super) facts: &'a [Fact],
     pub(super) epochs: &'a [(u32, u32)],
@@ -22,7 +22,7 @@ pub(super) struct Judge<'a> {
     pub(super) epoch: u32,
 }
 
-/// Which bytes of a lane's access keep their values.
+/// Bytes of a lane's access that keep their values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept {
     start: u64,
@@ -40,7 +40,7 @@ impl Kept {
 }
 
 impl Judge<'_> {
-    /// Whether an access comes before a lane's current one.
+    /// Whether an access is ordered before a lane's current one.
     fn comes_before(&self, mark: Mark, lane: u32, clock: &Clock) -> bool {
         let (warp, time) = self.epochs[mark.epoch() as usize];
         if mark.is_none() {

@@ -1,7 +1,7 @@
 //! Races (`--racecheck`): two accesses to a byte, one of them a write, that happen in no order and are not morally strong with each
 //! other (PTX ISA 8, memory consistency model), in shared memory within a block and in global memory within a launch.
 //!
-//! Which access a run makes first does not matter. Order comes from:
+//! The order in which a run makes two accesses does not matter. Order comes from:
 //!
 //! - the program, for a thread; up to sm_6x for a warp, whose threads run in step;
 //! - barriers: named ones, those of a warp, and those in memory (`mbarrier`), whose phases order what came before their arrivals. A
@@ -9,10 +9,11 @@
 //! - a release that an acquire sees: `st.release` and `ld.acquire`, atomics, and fences before a strong write and behind a strong
 //!   read, each in the scope of the other, by way of any atomics in between. What a thread has acquired it releases in turn.
 //!
-//! The parts: what an instruction asks for (`facts`), what threads know of each other (`clock`, `threads`), what strong writes pass
-//! on (`records`), the accesses that a byte remembers (`cells`), the judgement (`judge`), and the reason in words (`reason`).
+//! The parts: facts about an instruction (`facts`), knowledge of threads about each other (`clock`, `threads`), knowledge that
+//! strong writes pass on (`records`), the accesses remembered for a byte (`cells`), the judgement (`judge`), and the reason in words
+//! (`reason`).
 //!
-//! Nobody is accused wrongly, so where the model leaves a doubt there is no race:
+//! There are no false positives, so where the model leaves a doubt no race is reported:
 //!
 //! - A write that leaves the bytes as they are races with no other write and no read before it.
 //! - A barrier acquires what its threads have read, and hands on what their fences have released; `bar.warp.sync` of any mask is one
@@ -21,9 +22,9 @@
 //! - A weak load whose value a compare-and-swap expects races with no atomic: the swap finds out whether it was an old one. CUDA's
 //!   loops for atomics that the hardware lacks begin so.
 //! - The order of `fence.sc` among each other is no order of accesses: a run shows one of several.
-//! - Memory of the device library (`malloc`, `printf`) is not looked at.
+//! - Memory of the device library (`malloc`, `printf`) is not checked.
 //!
-//! Every launch begins anew; launches among each other are the host's matter.
+//! Every launch is checked by itself; races between launches are checked by the host.
 
 mod cells;
 mod clock;
@@ -89,7 +90,7 @@ impl Launch {
 pub(super) struct Races {
     launch: Option<Box<Launch>>,
     in_step: bool,
-    /// Its number among the launch's.
+    /// Number of the block in the launch.
     block: u32,
     warps: Vec<Threads>,
     /// By barrier in shared memory: all arrivals, and those at the end of its last phase.
@@ -120,7 +121,7 @@ impl Races {
         }
     }
 
-    /// Another block begins, with this many warps.
+    /// Begins another block, with this many warps.
     pub(super) fn begin(&mut self, kernel: &Kernel, ctaid: [u32; 3], warps: usize) {
         let launch = self.launch.get_or_insert_with(|| {
             Box::new(Launch {
@@ -267,7 +268,7 @@ impl Races {
         found.next()
     }
 
-    /// A strong access sees what others have released, and passes on what its threads have.
+    /// A strong access sees the knowledge that others have released, and passes on that of its threads.
     fn synchronise(&mut self, access: &Access, lanes: u32, warp: usize) {
         let Some(launch) = &mut self.launch else { return };
         let threads = &mut self.warps[warp];

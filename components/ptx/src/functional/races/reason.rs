@@ -1,7 +1,8 @@
 //! A race in words: the other access, and what is missing to put one before the other.
 //!
-//! If a thread has seen a strong write that follows the other access, this is the link between the two, and what it lacks is
-//! named: a fence before the write, a scope, a fence behind the read. Otherwise the accesses themselves say it.
+//! If a thread has seen a strong write that follows the other access, this write is the link between the two, and the
+//! missing part is named: a fence before the write, a scope, a fence after the read. Otherwise the reason is in the accesses
+//! themselves.
 
 use super::cells::{Deed, Mark};
 use super::facts::{FIRST_TARGET, Fact};
@@ -19,7 +20,7 @@ pub(in crate::functional) struct Told {
     pub(in crate::functional) missing: String,
 }
 
-/// Both sides of a race.
+/// The two sides of a race.
 struct Sides<'a> {
     launch: &'a Launch,
     kernel: &'a Kernel,
@@ -34,7 +35,7 @@ struct Sides<'a> {
 }
 
 impl Races {
-    /// Tells of a race of a warp's access.
+    /// Describes a race of a warp's access.
     pub(in crate::functional) fn tell(
         &self,
         kernel: &Kernel,
@@ -120,7 +121,8 @@ impl Sides<'_> {
         }
     }
 
-    /// What a strong write that the thread has seen lacks to bring the other access before this one; nothing if it does not follow it.
+    /// What is missing for a strong write, which the thread has seen, to order the other access before this one; `None` if the write
+    /// does not follow the other access.
     fn link(&self, seen: &Seen) -> Option<String> {
         let Launch { epochs, facts, warps, .. } = self.launch;
         let (warp, time) = epochs[self.other.epoch() as usize];
@@ -163,7 +165,7 @@ impl Sides<'_> {
         (!parts.is_empty()).then(|| parts.join(", and "))
     }
 
-    /// Why two strong accesses are not morally strong.
+    /// Reason for which two strong accesses are not morally strong.
     fn not_strong_together(&self, (one_pc, one): (u32, Fact), (other_pc, other): (u32, Fact)) -> String {
         if one.bytes != other.bytes {
             return format!(

@@ -1,7 +1,7 @@
-//! What strong writes pass on (PTX ISA 8.9, release and acquire patterns, and observation order).
+//! Knowledge that strong writes pass on (PTX ISA 8.9, release and acquire patterns, and observation order).
 //!
-//! A record belongs to a place that was last written strongly. A strong read of it, in each other's scope, has seen what the
-//! writer released; atomics hand on what those before them did.
+//! A record belongs to an address that was last written strongly. A strong read of it, in each other's scope, has seen the
+//! knowledge that the writer released; atomics pass on the knowledge of the atomics before them.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::clock::Clock;
 use super::facts::Fact;
 use super::threads::{BLOCK, DEVICE, Group, Seen};
 
-/// Blocks whose releases within the block are remembered at a place.
+/// Number of blocks whose releases within the block are remembered at an address.
 const BLOCKS: usize = 4;
 
 static NOTHING: Clock = Clock::NOTHING;
@@ -25,12 +25,12 @@ pub(super) struct Record {
     device: Clock,
     /// Times released to the threads of a block.
     blocks: Vec<(u32, Clock)>,
-    /// There have been more blocks than are remembered.
+    /// Whether there have been more blocks than are remembered.
     crowded: bool,
 }
 
 impl Record {
-    /// What has been released to a block's threads. Where that was forgotten, what all can see counts.
+    /// Knowledge released to a block's threads. If that was forgotten, the knowledge released to all counts.
     fn within(&self, block: u32) -> &Clock {
         let found = self.blocks.iter().find(|(known, _)| *known == block);
         match found {
@@ -76,8 +76,9 @@ impl Record {
         }
     }
 
-    /// A group has written the place; `all` is what it knows, its own accesses included, if the write releases that. `before` is the
-    /// side of the last writer where this write hands on what that one released: it is an atomic, or of the same thread.
+    /// A group has written the address; `all` is its knowledge, its own accesses included, if the write releases it. `before` is the
+    /// side of the last writer if this write passes on the knowledge which that writer released: this write is an atomic, or of the
+    /// same thread.
     pub(super) fn write(
         &mut self,
         mark: Mark,
@@ -119,19 +120,19 @@ impl Records {
         self.places.clear();
     }
 
-    /// A weak write has taken the place of what lay there.
+    /// Removes the records of bytes that a weak write has overwritten.
     pub(super) fn forget(&mut self, start: u64, width: u64) {
         for byte in start..start + width {
             self.places.remove(&byte);
         }
     }
 
-    /// The record of a place, if it was last written strongly.
+    /// The record of an address, if it was last written strongly.
     pub(super) fn find(&self, place: u64) -> Option<&Record> {
         self.places.get(&place)
     }
 
-    /// The record of a place that is about to be written.
+    /// The record of an address that is about to be written.
     pub(super) fn of(&mut self, place: u64) -> &mut Record {
         self.places.entry(place).or_default()
     }

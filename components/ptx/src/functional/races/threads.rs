@@ -1,24 +1,24 @@
-//! What the threads of a warp know of the accesses of others.
+//! Knowledge of the threads of a warp about the accesses of others.
 //!
-//! Threads that know the same are a group. A warp begins as one, and becomes one again where its threads meet; up to sm_6x it
-//! stays one, since its threads run in step.
+//! Threads with equal knowledge form a group. A warp begins as one group, and becomes one group again where its threads meet;
+//! up to sm_6x it stays one, since its threads run in step.
 
 use super::cells::Mark;
 use super::clock::{Clock, Entry};
 use super::facts::Fact;
 
-/// Who is reached: the own block, or others, too.
+/// Index of a scope: the own block, or the whole device.
 pub(super) const BLOCK: usize = 0;
 pub(super) const DEVICE: usize = 1;
 
-/// Knowledge, and what of it is on its way.
+/// Knowledge, and the parts of it that are released or pending.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
-    /// Accesses that come before the next one.
+    /// Accesses that are ordered before the next access.
     pub(super) clock: Clock,
-    /// What the last fence of each scope has released: a strong write behind it passes this on.
+    /// Knowledge that the last fence of each scope has released: a strong write after the fence passes it on.
     pub(super) released: [Clock; 2],
-    /// What strong reads have seen released: a fence of that scope acquires it.
+    /// Released knowledge that strong reads have seen: a fence of that scope acquires it.
     pub(super) pending: [Clock; 2],
     /// The last strong reads.
     pub(super) seen: Vec<Seen>,
@@ -56,21 +56,21 @@ impl Known {
     }
 }
 
-/// What a strong read has seen, for explanations.
+/// The write that a strong read has seen, for explanations.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     /// The write, and what its thread knew then.
     pub(super) writer: Mark,
     pub(super) knew: Clock,
-    /// What the write released, to its block and to others.
+    /// Knowledge that the write released, to its block and to the device.
     pub(super) released: [Clock; 2],
-    /// Whether a fence of that reach lies behind the read, or it acquires itself.
+    /// Whether a fence of that scope follows the read, or the read itself acquires.
     pub(super) acquired: [bool; 2],
     /// The instruction that read.
     pub(super) pc: u32,
 }
 
-/// The most of what a group has seen that is remembered.
+/// Largest number of strong reads remembered for a group.
 const SIGHTS: usize = 8;
 
 #[derive(Clone, Debug)]
@@ -84,11 +84,11 @@ pub(super) struct Group {
 pub(super) struct Threads {
     /// Its number among those of the grid.
     pub(super) number: u32,
-    /// Its time, which goes on whenever others learn of its accesses.
+    /// Time of the warp, which advances whenever others learn of its accesses.
     pub(super) time: u32,
     /// The number of its epoch at this time; 0 if it has none yet.
     pub(super) epoch: u32,
-    /// It has made a strong write at this time: weak ones behind it belong to the next.
+    /// Whether the warp has made a strong write at this time: later weak writes belong to the next time.
     pub(super) has_published: bool,
     /// The time behind its last arrival at a barrier.
     arrived: u32,
@@ -117,7 +117,7 @@ impl Threads {
         self.in_step
     }
 
-    /// A new time begins: others may have learned of all that came before.
+    /// A new time begins: others may have learned of all accesses before it.
     pub(super) fn go_on(&mut self) {
         self.time += 1;
         (self.epoch, self.has_published) = (0, false);
@@ -171,8 +171,8 @@ impl Threads {
         }
     }
 
-    /// The knowledge of all threads, where they arrive together. What they have read counts as acquired, though PTX asks for a fence
-    /// behind the read: CUDA's own samples do without where a barrier follows, and every GPU keeps that order.
+    /// The knowledge of all threads, when they arrive together. Knowledge seen by their reads counts as acquired, though PTX
+    /// requires a fence after the read: CUDA's own samples omit the fence if a barrier follows, and every GPU keeps that order.
     pub(super) fn together(&self) -> Known {
         let mut all = Arrivals::default();
         all.add(self);
@@ -190,13 +190,13 @@ impl Threads {
         self.arrived == self.time && self.epoch == 0
     }
 
-    /// The threads know the same from here on.
+    /// Makes all threads one group with this knowledge.
     pub(super) fn merge(&mut self, known: Known) {
         self.groups.clear();
         self.groups.push(Group { lanes: u32::MAX, known });
     }
 
-    /// Its threads learn what others know.
+    /// Adds the knowledge of others to that of the threads.
     pub(super) fn learn(&mut self, known: &Known) {
         self.groups.iter_mut().for_each(|group| group.known.join(known));
     }
@@ -217,7 +217,7 @@ fn now_of(clock: &Clock, number: u32, lanes: u32, time: u32) -> Clock {
     now
 }
 
-/// What those who arrive at a barrier know together.
+/// Combined knowledge of the threads that arrive at a barrier.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arrivals {
     known: Known,

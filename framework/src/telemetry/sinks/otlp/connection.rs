@@ -26,7 +26,7 @@ const GRPC_PORT: u16 = 4317;
 /// The reason why a batch has not arrived.
 pub(super) struct Failure {
     pub(super) problem: String,
-    /// Another attempt would fail, too.
+    /// Whether another attempt would fail, too.
     pub(super) is_final: bool,
 }
 
@@ -57,13 +57,13 @@ struct Open {
 }
 
 impl<'a> Connection<'a> {
-    /// A connection to a server. Its requests have the headers that the user's environment asks for.
+    /// A connection to a server. Its requests have the headers that the user's environment sets.
     pub(super) fn new(endpoint: &'a Endpoint) -> Result<Self, String> {
         let wanted = std::env::var(HEADERS).unwrap_or_default();
         Ok(Connection { endpoint, headers: headers(&wanted)?, open: None })
     }
 
-    /// Has the next request open another connection.
+    /// Makes the next request open another connection.
     pub(super) fn close(&mut self) {
         self.open = None;
     }

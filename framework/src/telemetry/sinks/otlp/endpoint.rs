@@ -29,10 +29,10 @@ impl std::error::Error for BadEndpoint {}
 const TRACES: &str = "/v1/traces";
 
 impl Endpoint {
-    /// Looks at a URL such as `http://localhost:4318`.
+    /// Parses a URL such as `http://localhost:4318`.
     ///
     /// # Errors
-    /// When it is not the URL of a server that this program can speak to.
+    /// If the URL is not that of a server with which this program can speak.
     pub fn new(url: &str) -> Result<Self, BadEndpoint> {
         let bad = |problem: String| BadEndpoint { url: url.to_owned(), problem };
         let uri: Uri = url.parse().map_err(|error| bad(format!("{error}")))?;

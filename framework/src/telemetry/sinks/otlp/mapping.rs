@@ -34,8 +34,8 @@ impl Scale {
         self.0.get()
     }
 
-    /// How long after the epoch an instant is shown, rounded down; `None` if no clock goes so far. The order of instants
-    /// is that of their pictures, so an instant within a span is within it in the picture, too.
+    /// Time after the epoch at which an instant is shown, rounded down; `None` if it is out of range. The mapping keeps the
+    /// order of instants, so an instant within a span is shown within the span, too.
     pub(super) fn shown(self, time: SimTime) -> Option<Duration> {
         let nanos = u128::from(time.as_ps()) * u128::from(self.get()) / 1000;
         u64::try_from(nanos).ok().map(Duration::from_nanos)
@@ -88,8 +88,8 @@ fn level(level: Level) -> &'static str {
     }
 }
 
-/// The span as OpenTelemetry has it. Its parent is given as far as it is known: the name, and whether another
-/// service has it.
+/// The span in the form of OpenTelemetry. `parent` is given as far as it is known: the id, and whether the parent
+/// belongs to another service.
 pub(super) fn wire_span(span: &Span, parent: Option<(u64, bool)>, common: &Common) -> WireSpan {
     let at = |time| {
         let moment = common.epoch + common.scale.shown(time).unwrap_or(Duration::MAX);

@@ -4,9 +4,9 @@
 //! component belongs to a service, ids are the run's own. [`send`] hands them to a server batch by batch;
 //! [`save`] writes the unsent ones to a file, which [`Saved`] reads, to be sent another time.
 //!
-//! Nothing here drops a span in silence. OpenTelemetry's SDK therefore has no part in it: its batch processor discards
-//! anything beyond its queue. Here a batch waits until the server has acknowledged the one before, the queue
-//! before it is short, and its producer waits.
+//! No span is dropped in silence. OpenTelemetry's SDK is therefore not used: its batch processor discards anything
+//! beyond its queue. Here a batch waits until the server has acknowledged the batch before; the queue of batches is
+//! short, and the producer waits when it is full.
 
 mod connection;
 mod endpoint;
@@ -33,7 +33,7 @@ pub struct Batch {
     pub spans: Vec<Span>,
 }
 
-/// Spans that are to be sent, in batches that are the same every time they are asked for.
+/// Spans to be sent, in batches that are the same on every request.
 pub trait Outbox {
     /// The services, as a server knows them.
     fn services(&self) -> &[Resource];

@@ -71,7 +71,7 @@ pub fn save(outbox: &dyn Outbox, skip: usize, out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-/// Spans in a file that has been looked at from its first to its last line.
+/// Spans in a file that has been checked from its first to its last line.
 #[derive(Debug)]
 pub struct Saved {
     path: PathBuf,
@@ -181,7 +181,7 @@ impl Iterator for Lines {
 fn parse(line: &str) -> Result<(Mark, Resource, Vec<Span>), String> {
     let foreign =
         |problem: String| format!("these are not spans that `counterpoint run` has saved: {problem}");
-    /// Enough to say that a line is ours though the rest of it is not understood.
+    /// The part of a line that shows that the line is ours, though the rest is not understood.
     #[derive(Deserialize)]
     struct Head {
         counterpoint: Mark,

@@ -69,7 +69,7 @@ pub fn send(outbox: &dyn Outbox, endpoint: &Endpoint, options: &Options) -> Expo
     let (hand_over, batches) = flume::bounded(QUEUE);
     let sender = Sender { services: outbox.services(), endpoint, options };
     let mut exported = std::thread::scope(|scope| {
-        // The thread owns its end of the channel: when it gives up, nobody waits for a place in the queue any more.
+        // The thread owns its end of the channel: when the thread gives up, no producer waits for the queue any more.
         let thread = scope.spawn(move || sender.run(batches));
         let mut unreadable = None;
         for batch in outbox.batches(0) {
@@ -132,7 +132,7 @@ impl Sender<'_> {
         Ok(())
     }
 
-    /// Waits for an export, but no longer than until somebody asks to stop.
+    /// Waits for an export, until a stop is requested at most.
     async fn until_stopped<T>(&self, export: impl Future<Output = Result<T, String>>) -> Result<T, String> {
         let mut export = pin!(export);
         loop {
@@ -145,7 +145,7 @@ impl Sender<'_> {
         }
     }
 
-    /// Sends a batch until the server has it, refuses it for good, or is away for too long.
+    /// Sends a batch until the server acknowledges it, refuses it for good, or is away for too long.
     async fn deliver_one(
         &self,
         connection: &mut Connection<'_>,

@@ -1,7 +1,7 @@
-//! Asynchronous copies to shared memory: how many of each group of a warp are under way, and waits for them (PTX ISA 9.7.9.25).
+//! Asynchronous copies to shared memory: the number under way in each group of a warp, and waits for them (PTX ISA 9.7.9.25).
 //!
-//! Words land in shared memory in the cycle in which they come, without a turn at its banks. A group is one of the warp, not of each
-//! of its threads: a warp whose paths commit by themselves waits longer than it must, never shorter.
+//! Words are written to shared memory in the cycle in which they arrive, without a bank access. A group is one of the warp, not of
+//! each of its threads: a warp whose paths commit by themselves waits longer than it must, never shorter.
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_ptx::{Access, FaultKind, Row};
@@ -17,7 +17,7 @@ pub(in crate::gpu::sm) struct Copies {
 }
 
 impl Copies {
-    /// Another warp begins.
+    /// Resets the state for another warp.
     pub(in crate::gpu::sm) fn restart(&mut self) {
         self.open.clear();
         self.group = 0;
@@ -45,7 +45,8 @@ impl Copies {
         self.group += 1;
     }
 
-    /// The first group that a wait leaves alone, which lets the `newest` run on; all are waited for without a number.
+    /// The first group that a wait does not wait for, where `newest` groups may stay in flight; without a number the wait is for
+    /// all groups.
     pub(in crate::gpu::sm) fn end_of_wait(&self, newest: Option<u32>) -> u32 {
         newest.map_or(u32::MAX, |newest| self.group.saturating_sub(newest))
     }
@@ -57,7 +58,7 @@ impl Copies {
 }
 
 /// Checks that a copy lands in shared memory, and writes the zeros of lanes that read nothing. Lanes that read a part of their bytes join
-/// the others: what lies behind these bytes comes with them and does not land.
+/// the others: the bytes behind this part are read with it and are not written.
 pub(in crate::gpu::sm) fn begin(access: &mut Access, cta: &mut Cta, warp: u32) -> Result<(), Fault> {
     let size = cta.shared.len() as u64;
     let outside = |lane: &u32| {

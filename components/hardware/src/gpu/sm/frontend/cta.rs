@@ -1,4 +1,4 @@
-//! A thread block on an SM: its environment, its shared memory, its barriers, and what it still waits for.
+//! A thread block on an SM: its environment, its shared memory, its barriers, and its work in flight.
 
 use std::sync::Arc;
 
@@ -122,8 +122,8 @@ impl Cta {
         self.barriers[id].in_parts
     }
 
-    /// Opens a barrier if all have arrived that it waits for, `parts` of them in parts of warps. Gives the warps that may go on,
-    /// and how all voted.
+    /// Opens a barrier if all expected threads have arrived, `parts` of them in parts of warps. Returns the warps that may
+    /// continue, and the votes of all.
     pub(in crate::gpu::sm) fn open(&mut self, id: usize, parts: u32) -> Option<(u64, Votes)> {
         let (come, wanted) = self.come_and_wanted(id, parts);
         let barrier = &mut self.barriers[id];
@@ -134,7 +134,7 @@ impl Cta {
         Some((waiting, votes))
     }
 
-    /// Number of threads that have arrived at a barrier, and the number that it waits for.
+    /// Number of threads that have arrived at a barrier, and number of threads for which the barrier waits.
     fn come_and_wanted(&self, id: usize, parts: u32) -> (u32, u32) {
         let Barrier { arrived, count, .. } = self.barriers[id];
         let wanted = count.map_or(self.live, |threads| threads.div_ceil(32));
@@ -147,7 +147,7 @@ impl Cta {
         self.live > 0 && waiting == self.live as usize
     }
 
-    /// The fault of a block that stands still, with its warps in their order.
+    /// The fault of a block that cannot progress, with its warps in order.
     #[cold]
     pub(in crate::gpu::sm) fn standstill(&self, warps: &[&Warp]) -> Fault {
         let places = self.waiting.iter().zip(warps).map(|(waiting, warp)| match waiting {

@@ -1,4 +1,4 @@
-//! The accesses of a block in flight, by epoch: what a release waits for.
+//! The accesses of a block in flight, by epoch. A release waits for them.
 
 /// The accesses of a block in flight, by epoch, and the warps that wait for the end of one.
 #[derive(Clone, Copy, Debug, Default)]

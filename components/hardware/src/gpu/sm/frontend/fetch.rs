@@ -1,9 +1,9 @@
 //! Instruction buffers and the instruction cache: a fetch brings two instructions of a warp, which are in its buffer a
 //! cycle later.
 //!
-//! A warp is fetched for when its buffer is empty, warps take turns; one whose instructions are not in the cache waits
-//! for their line and goes first when it has come. Fetch goes straight on behind a jump. That the buffer holds the wrong
-//! instructions is noticed when the scheduler looks at the warp, which empties it (GPGPU-Sim).
+//! Warps whose buffers are empty are fetched for in turn; a warp whose instructions are not in the cache waits for their
+//! line and goes first when the line has arrived. Fetch continues sequentially after a jump. When the scheduler examines
+//! the warp and its buffer holds the wrong instructions, the buffer is emptied (GPGPU-Sim).
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ pub(in crate::gpu) const FETCHED: u8 = 2;
 /// The code of a warp's kernel.
 #[derive(Clone, Copy, Default)]
 pub(in crate::gpu::sm) struct Code {
-    /// Where its instructions lie.
+    /// Address of the first instruction.
     pub(in crate::gpu::sm) address: u64,
     pub(in crate::gpu::sm) instructions: u32,
     pub(in crate::gpu::sm) label: Label,
@@ -32,7 +32,7 @@ pub(in crate::gpu::sm) struct Code {
 pub(in crate::gpu::sm) struct Fetch {
     /// Warps whose buffer is empty and for which nothing has been fetched.
     hungry: u64,
-    /// Waiting warps for which the cache can do nothing before an answer has come.
+    /// Waiting warps for which the cache can do nothing before an answer has arrived.
     blocked: u64,
     /// Warps whose next instruction is in their buffer.
     buffered: u64,
@@ -44,7 +44,7 @@ pub(in crate::gpu::sm) struct Fetch {
     code: [Code; 64],
     /// The warp whose instructions have been fetched and not yet decoded.
     decoding: Option<u32>,
-    /// Warps whose instructions have come from memory.
+    /// Warps whose instructions have arrived from memory.
     arrived: VecDeque<u32>,
     turn: u32,
     width: u32,
@@ -102,7 +102,7 @@ impl Fetch {
         }
     }
 
-    /// The warp in this slot has issued the instruction at `pc`, and goes on at `next`.
+    /// The warp in this slot has issued the instruction at `pc`, and continues at `next`.
     #[inline]
     pub(in crate::gpu::sm) fn issued(&mut self, slot: u32, pc: u32, next: Option<u32>) {
         let count = &mut self.counts[slot as usize % 64];
@@ -123,7 +123,7 @@ impl Fetch {
         self.counts[slot as usize] = 1;
     }
 
-    /// Empties the buffers of these warps, which go on where `pc_of` says.
+    /// Empties the buffers of these warps, which continue at `pc_of`.
     pub(in crate::gpu::sm) fn flush(&mut self, warps: u64, pc_of: impl Fn(u32) -> Option<u32>) {
         self.stale &= !warps;
         self.hungry |= warps;
@@ -199,7 +199,7 @@ impl Fetch {
         self.decoding = Some(slot);
     }
 
-    /// A line of instructions has come.
+    /// A line of instructions has arrived.
     pub(in crate::gpu::sm) fn fill(&mut self, miss: u32, mask: ByteMask, data: &Line) {
         let waiting = self.cache.fill(miss, mask, data);
         self.arrived.extend(waiting.iter().copied());

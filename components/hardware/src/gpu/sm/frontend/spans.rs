@@ -1,4 +1,4 @@
-//! The spans of blocks and their warps, of runs that keep such.
+//! The spans of blocks and their warps, in runs that record these levels.
 
 use counterpoint_framework::model::Context;
 use counterpoint_framework::telemetry::{Attribute, Lane, Level, SpanId};
@@ -13,7 +13,7 @@ pub(in crate::gpu::sm) struct Spans {
 }
 
 impl Spans {
-    /// A block begins at a place of the SM, with its warps in these slots.
+    /// A block begins in a block slot of the SM, with its warps in these warp slots.
     pub(in crate::gpu::sm) fn begin(
         launch: SpanId,
         index: u32,

@@ -22,15 +22,15 @@ pub(in crate::gpu::sm) const PATH_SLOTS: usize = 8;
 /// Reason for which a warp pauses at a fence, a release or an acquire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::gpu::sm) enum Pause {
-    /// Accesses before a fence that orders so far, and after which it goes on.
+    /// Accesses before a fence; the warp continues when they are performed.
     #[default]
     Fence,
-    /// The same, and the L1 is invalidated at the end.
+    /// Accesses before a fence, as for `Fence`; the L1 is invalidated at the end.
     AcquiringFence,
     /// Accesses before a release, which comes next.
     Release,
     Acquire,
-    /// The same, and the L1 is invalidated when it is there.
+    /// The value of an acquire, as for `Acquire`; the L1 is invalidated when the value arrives.
     AcquireFromDevice,
     /// The end of a `nanosleep`, in this cycle.
     Sleep(u64),
@@ -45,7 +45,7 @@ pub(in crate::gpu::sm) enum State {
     Ended,
     Running,
     AtBarrier,
-    /// The warp waits for what its [`Pause`] says.
+    /// The warp waits for the event of its [`Pause`].
     AtFence,
     /// The next instruction of the warp waits for pages.
     AtPage,
@@ -62,11 +62,11 @@ pub(in crate::gpu::sm) struct WarpSlot {
     /// Pause of the warp at a fence, a release or an acquire.
     pub(in crate::gpu::sm) pause: Pause,
     pub(in crate::gpu::sm) copies: Copies,
-    /// Whether the value of its acquire has not come.
+    /// Whether the value of its acquire has not arrived.
     pub(in crate::gpu::sm) acquiring: bool,
     /// Whether the next instruction of the warp is a release that has waited.
     pub(in crate::gpu::sm) may_release: bool,
-    /// The watch over a warp that may go round for ever.
+    /// The watch over a warp that may loop forever.
     pub(in crate::gpu::sm) watch: Option<Box<Watch>>,
 }
 
@@ -88,7 +88,7 @@ impl Scoreboard {
         Scoreboard { bits: [0; SLOTS], results: [0; SLOTS], words: Vec::new(), lengths: [0; SLOTS] }
     }
 
-    /// Makes room for a warp with this number of registers, none of them awaited.
+    /// Reserves scoreboard entries for a warp with this number of registers, none of them pending.
     fn start(&mut self, warp: usize, registers: u16) {
         (self.bits[warp], self.results[warp]) = (0, 0);
         let words = if registers > 64 { registers.div_ceil(64) } else { 0 };
@@ -167,7 +167,7 @@ impl Scoreboard {
 /// The most warp slots of an SM: bits of a mask.
 const SLOTS: usize = u64::BITS as usize;
 
-/// The warp slots of an SM. Facts that every issue looks at lie in arrays by slot, and as bits of slots.
+/// The warp slots of an SM. Facts that every issue reads are stored in arrays by slot, and as bit masks of slots.
 pub(in crate::gpu::sm) struct Warps {
     pub(in crate::gpu::sm) slots: Vec<WarpSlot>,
     /// Grows with the start of a slot's warp.
@@ -346,7 +346,7 @@ impl Warps {
         mine.filter_map(|(_, slot)| slot.warp.as_ref()).map(|warp| warp.arrivals(barrier)).sum()
     }
 
-    /// A barrier of a block opens at which parts of its warps have arrived. Gives the slots of those that may go on.
+    /// A barrier of a block opens at which parts of its warps have arrived. Returns the slots of the warps that may continue.
     #[cold]
     pub(in crate::gpu::sm) fn pass_apart(&mut self, cta: &mut Cta, barrier: u32, votes: Votes) -> u64 {
         let mut released = 0;
@@ -408,7 +408,7 @@ impl Warps {
         self.scoreboard.results[slot as usize % SLOTS] == 0
     }
 
-    /// Looks again at what the warp of a slot would do next.
+    /// Updates the next instruction of the warp in a slot.
     pub(in crate::gpu::sm) fn refresh(&mut self, slot: u32) {
         let place = &self.slots[slot as usize];
         let pc = if place.state == State::Running { place.warp.as_ref().and_then(Warp::pc) } else { None };
@@ -416,7 +416,7 @@ impl Warps {
         if self.held & bit == 0 || pc.is_none() {
             return self.go_on(slot, pc);
         }
-        // It had its operands before.
+        // The instruction had its operands before.
         let next = &mut self.next[slot as usize % SLOTS];
         self.wants[usize::from(next.path) % PATH_SLOTS] &= !bit;
         next.path = MEMORY as u8;
@@ -425,7 +425,7 @@ impl Warps {
         self.ready |= bit;
     }
 
-    /// The warp of a slot goes on with an instruction, or does not.
+    /// The warp in a slot continues with the instruction at `pc`, or stops.
     #[inline]
     pub(in crate::gpu::sm) fn go_on(&mut self, slot: u32, pc: Option<u32>) {
         let (at, bit) = (slot as usize % SLOTS, 1 << slot);

@@ -1,12 +1,13 @@
-//! Warps that have executed much: those beyond the limit, and those in a loop that provably does not end.
+//! Warps that have executed many instructions: warps beyond the limit, and warps in a loop that provably does not end.
 //!
-//! A warp is looked at when it has issued a power of two of instructions ([`counterpoint_ptx::endless`] says from which on; in a loop that
-//! may wait for others, [`FIRST_CHECK`] is enough). Until then an issue only compares two numbers. A unit that writes to shared memory or registers by itself, asynchronously, must count as
-//! in flight here ([`LoadStore::unsettled`]). A check reads only the state of the warp's block and changes nothing.
+//! A warp is checked when it has issued a power of two of instructions: at [`FIRST_LOOK`] or more, or at [`FIRST_CHECK`] or more in a
+//! loop that may wait for others. Until then an issue only compares two numbers. A unit that writes to shared memory or registers by
+//! itself, asynchronously, must count as in flight here ([`LoadStore::unsettled`]). A check reads only the state of the warp's block and
+//! changes nothing.
 //!
-//! A warp that may end is watched from then on for a while ([`Watch`]). As long as all warps of an SM come back to the same states, or
-//! wait at barriers for those that do, the SM does not act ([`set_acts`](counterpoint_framework::kernel::Process::set_acts)); the
-//! kernel of the simulation knows whether anybody else does.
+//! A warp that may end is watched from then on for a while ([`Watch`]). While all warps of an SM return to the same states, or wait at
+//! barriers for warps that do, the SM does not act ([`set_acts`](counterpoint_framework::kernel::Process::set_acts)); the kernel of the
+//! simulation knows whether anybody else does.
 
 use std::rc::Rc;
 
@@ -21,11 +22,11 @@ use crate::gpu::sm::load_store::{LoadStore, Pending, shared_access, shared_word}
 use crate::gpu::sm::state::Sm;
 use crate::gpu::sm::stats::SmStats;
 
-/// Instructions after which a warp is looked at for the first time if it is in a loop that may wait for others.
+/// Instructions after which a warp is checked for the first time if it is in a loop that may wait for others.
 const FIRST_CHECK: u64 = 1 << 8;
-/// How often a warp is looked at again, because something was in flight, before the next power of two is waited for.
+/// Number of repeated checks of a warp with accesses in flight, before the check is postponed to the next power of two.
 const TRIES: u64 = 32;
-/// Instructions from one such check to the next: a prime, so that they meet other places of a loop.
+/// Instructions from one repeated check to the next: a prime, so that the checks meet different instructions of a loop.
 const APART: u64 = 61;
 
 /// Local memory and constants, as far as the SM's caches have them.
@@ -63,12 +64,12 @@ impl Memories for Cached<'_> {
 }
 
 impl Sm {
-    /// A warp has begun: notes when it is looked at.
+    /// A warp has begun: sets the instruction count of its first check.
     pub(in crate::gpu::sm) fn attend_first(&mut self, slot: u32) {
         self.warps.slots[slot as usize].attention = FIRST_CHECK.min(self.instruction_limit);
     }
 
-    /// Looks at a warp that has issued as many instructions as its slot says, the next one included.
+    /// Checks a warp whose issued instructions, the next one included, have reached the count in its slot.
     #[cold]
     pub(in crate::gpu::sm) fn check_endless(
         &mut self,
@@ -93,10 +94,10 @@ impl Sm {
         }
         let next = match self.judge(slot, cta, budget(issued)) {
             Verdict::Endless(failure) | Verdict::Waits(failure) => return Err(cta.fault(*failure)),
-            // A warp that is looked at just behind a power of two has been looked at in vain.
+            // A warp that is checked just after a power of two has been checked in vain.
             Verdict::Later if issued - (1 << issued.ilog2()) < TRIES * APART => issued + APART,
             Verdict::Later | Verdict::Open => {
-                // Others may change what it reads: from now on every instruction is looked at.
+                // Others may change the data that the warp reads: from now on every instruction is checked.
                 let warp = &mut self.warps.slots[slot as usize];
                 warp.watch = warp.warp.as_ref().map(|warp| Box::new(Watch::new(warp)));
                 0
@@ -106,7 +107,7 @@ impl Sm {
         Ok(())
     }
 
-    /// Looks at a warp that is watched, and notes whether the SM acts still.
+    /// Checks a warp that is watched, and updates whether the SM acts.
     fn keep_watching(&mut self, slot: u32, place: usize, sim: &Context<SmStats>) {
         let settled = self.warps.is_settled(slot) && self.warps.accessing >> slot & 1 == 0;
         let at = &mut self.warps.slots[slot as usize];
@@ -134,7 +135,7 @@ impl Sm {
         }
     }
 
-    /// Warps in some slots act, or are about to.
+    /// The warps in these slots act, or are about to.
     #[inline]
     pub(in crate::gpu::sm) fn act(&mut self, slots: u64, sim: &Context<SmStats>) {
         if self.repeating & slots != 0 {
@@ -147,7 +148,7 @@ impl Sm {
         }
     }
 
-    /// Whether every warp that has not ended repeats itself or waits at a barrier for those that do.
+    /// Whether every warp that has not ended repeats itself or waits at a barrier for warps that do.
     fn all_repeat(&self) -> bool {
         let mut others = self.warps.live & !self.repeating;
         while others != 0 {
@@ -157,19 +158,20 @@ impl Sm {
                 return false;
             }
         }
-        // What those that stand still have stored may be on its way: it changes memory when it arrives.
+        // Stores of warps at a barrier may be on their way: they change memory when they arrive.
         let in_flight = self.warps.accessing & !self.repeating;
         let arrived = |cta: &Cta| cta.live > 0 && cta.warps & in_flight == 0;
         self.ended == 0 && self.ctas.iter().flatten().all(arrived)
     }
 
-    /// Says of a run that hangs which warps go round for ever.
+    /// Explains a run that hangs: the warps that loop forever.
     pub(in crate::gpu::sm) fn explain(&self, sim: &Context<SmStats>) {
         let told = Rc::clone(&self.told);
         sim.explain(move || told.borrow().values().cloned().collect());
     }
 
-    /// Whether the warp of a slot goes round forever. Most that may end show so by themselves, before any other warp is copied.
+    /// Whether the warp in a slot loops forever. Most warps that may end show this by themselves, before any other warp is
+    /// copied.
     fn judge(&self, slot: u32, cta: &Cta, budget: u64) -> Verdict {
         let unsettled = self.load_store.unsettled();
         if unsettled >> slot & 1 != 0 {
@@ -183,7 +185,7 @@ impl Sm {
         }
     }
 
-    /// The same, where of the warps that go on those in some slots are known.
+    /// Like `judge`, where among the running warps only those in the slots `known` have a known state.
     fn judge_among(&self, known: u64, (slot, cta): (u32, &Cta), budget: u64) -> Verdict {
         let mut slots = vec![0; cta.waiting.len()];
         let mut subject = 0;
@@ -240,7 +242,7 @@ impl Sm {
     }
 }
 
-/// The number of instructions after which a warp is looked at again.
+/// The number of instructions after which a warp is checked again.
 fn next_check(issued: u64) -> u64 {
     1 << (u64::BITS - issued.leading_zeros())
 }

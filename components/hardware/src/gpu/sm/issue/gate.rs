@@ -1,4 +1,4 @@
-//! The gate: global accesses that wait until the authority over pages grants theirs, and what blocks claim of it.
+//! The gate: global accesses that wait until the authority over pages grants their pages, and the claims of blocks to it.
 //!
 //! A gated launch may access a page when the authority has granted it. The address of an access is known when its warp is
 //! chosen; if a page is missing then, the instruction stays in the warp's buffer with its ready bit clear, and is issued when

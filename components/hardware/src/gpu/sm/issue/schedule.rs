@@ -1,4 +1,4 @@
-//! Issue: which warps may go on, and what becomes of the instruction that a scheduler chooses.
+//! Issue: the choice among warps that may issue, and the execution of the chosen instruction.
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
@@ -28,7 +28,7 @@ impl Sm {
             return Ok(());
         }
         sim.stats.active.add(1);
-        // They take turns to be the first, which matters where they share a path (GPGPU-Sim).
+        // The schedulers take turns to be the first, which matters if they share a path (GPGPU-Sim).
         let count = self.schedulers.len();
         let mut scheduler = if count.is_power_of_two() {
             cycle as usize & (count - 1)
@@ -89,8 +89,8 @@ impl Sm {
         Ok(())
     }
 
-    /// Empties the instruction buffers that hold what their warps jumped over, of the warps that a scheduler looks at
-    /// before it finds one of the candidates.
+    /// Empties the stale instruction buffers (`stale`: their warps jumped) of the warps that a scheduler examines before it
+    /// finds one of the candidates.
     #[cold]
     fn flush(&mut self, scheduler: usize, candidates: u64, stale: u64) {
         let Scheduler { policy, share, .. } = &self.schedulers[scheduler];
@@ -131,7 +131,7 @@ impl Sm {
         }
     }
 
-    /// Why a scheduler with a share of the warps issues nothing, and which warps come nearest to it.
+    /// Reason for which a scheduler with a share of the warps issues nothing, and the warps that are closest to issuing.
     #[inline]
     pub(in crate::gpu::sm) fn stall(&self, share: u64) -> (IssueSlot, u64) {
         let warps = &self.warps;
@@ -147,7 +147,7 @@ impl Sm {
         held.stall()
     }
 
-    /// Sends an instruction other than a memory access on its way; what it writes is written at the end of it.
+    /// Sends an instruction other than a memory access to its unit; its results are written at the end.
     fn send(&mut self, slot: u32, place: usize, cycle: u64) {
         if let Some(cta) = &mut self.ctas[place] {
             let path = (&mut self.collectors, &mut *self.registers, &mut self.ring);
@@ -284,7 +284,7 @@ impl Sm {
             let (load_store, mut sm) = self.load_store(sim, cycle);
             load_store.push_texture(slot, access, operands, &mut sm)?;
         } else if usize::from(self.warps.next(slot).path) == MEMORY {
-            // The value is there: a parameter, or nothing because no lane takes part.
+            // The value is ready: a parameter, or nothing because no lane takes part.
             self.warps.await_results(slot);
             let operands = self.warps.next(slot).operands;
             let address = (issued.kind == Issue::Parameter).then(|| parameters + self.scratch.addresses[0]);
@@ -409,7 +409,7 @@ fn send(
         return;
     }
     ring.add(cycle, at, Writeback { warp: slot, pc, sets });
-    // The block keeps its place until the result has arrived, which would otherwise meet another one's warp.
+    // The block keeps its slot until the result has arrived; otherwise the result would reach a warp of another block.
     cta.outstanding += 1;
     cta.counts.alu_results += 1;
     cta.counts.alu_cycles += at - cycle;
@@ -421,7 +421,7 @@ fn check_bounds(access: &Access, cta: &Cta, warp: u32) -> Result<(), Fault> {
     let memory = &cta.launch.memory;
     let (low, high) = access.extent();
     let stores = access.kind != AccessKind::Load;
-    // Between two lanes in one allocation everything lies in it.
+    // All addresses between two lanes in one allocation are in it.
     if memory.same(low, high) && memory.allow(low, width, stores) && memory.allow(high, width, stores) {
         return Ok(());
     }

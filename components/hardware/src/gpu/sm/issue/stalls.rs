@@ -1,4 +1,4 @@
-//! Why a scheduler issues nothing, and whose slot that is.
+//! Reason for which a scheduler issues nothing, and the block to which this issue slot counts.
 
 use counterpoint_protocols::launch::IssueSlot;
 
@@ -20,7 +20,7 @@ pub(in crate::gpu::sm) struct Held {
 }
 
 impl Held {
-    /// The stall of the warps that come nearest to issuing, and these warps.
+    /// The stall reason of the warps that are closest to issuing, and these warps.
     #[inline]
     pub(in crate::gpu::sm) fn stall(&self) -> (IssueSlot, u64) {
         let held_back = self.ready & self.buffered;
@@ -46,7 +46,8 @@ impl Held {
 }
 
 impl Sm {
-    /// Counts issue slots, for the SM and for the block of the first of these warps; without any the oldest place has it.
+    /// Counts issue slots, for the SM and for the block of the first of these warps; without a warp, for the block in the first
+    /// occupied slot.
     #[inline]
     pub(in crate::gpu::sm) fn count_slots(
         &mut self,

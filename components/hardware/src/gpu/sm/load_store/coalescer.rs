@@ -6,8 +6,8 @@ use counterpoint_ptx::Access;
 use crate::gpu::sm::params::Coalescing;
 use crate::memory::cache::LineSize;
 
-/// The lanes among `lanes` whose address lies in the same line as that of the first of them, and in the same segment where
-/// these count, with that line; of lines of 256 bytes, in the same half.
+/// The lanes among `lanes` whose address is in the same line as that of the first lane, and in the same segment if
+/// segments count, with that line; of lines of 256 bytes, in the same half.
 #[inline]
 pub(super) fn next_line(lanes: u32, access: &Access, coalescing: Coalescing, size: LineSize) -> (u64, u32) {
     let first = access.addresses[lanes.trailing_zeros() as usize];

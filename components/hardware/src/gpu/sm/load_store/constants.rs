@@ -10,7 +10,7 @@ use super::{LoadStore, SmContext, Taken};
 use crate::gpu::sm::read_cache::Lookup;
 
 impl LoadStore {
-    /// Looks up the line of a parameter's address, if a lane takes part; the value came with the launch.
+    /// Looks up the line of a parameter's address, if a lane takes part; the value itself arrived with the launch.
     pub(super) fn parameter(
         &mut self,
         (warp, pc): (u32, u32),

@@ -51,6 +51,6 @@ impl InFlight {
 pub(super) struct Waiter {
     pub(super) instruction: u32,
     pub(super) lanes: u32,
-    /// Index of the word of each lane, where the words of a lane lie in several lines.
+    /// Index of the word of each lane, if the words of a lane are in several lines.
     pub(super) part: u32,
 }

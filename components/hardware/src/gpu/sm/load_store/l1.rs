@@ -1,9 +1,8 @@
 //! The L1 data cache: a pipeline of transactions in order, and the lookup at its end.
 //!
-//! Loads look up their line; stores to global memory go on to memory and evict it, unless a policy keeps it; volatile loads,
-//! atomics and, where the cache is bypassed, all global accesses pass it by and invalidate the line. These enter the pipeline
-//! at its end, so that nothing overtakes an older access of its warp. Stores to local memory, which nobody else sees, stay here until their
-//! line is evicted.
+//! Loads look up their line; stores to global memory go to memory and evict the line, unless a policy keeps it; volatile loads, atomics
+//! and, where the cache is bypassed, all global accesses bypass it and invalidate the line. These enter the pipeline at its end, so that
+//! nothing overtakes an older access of its warp. Stores to local memory, which nobody else sees, stay here until their line is evicted.
 
 use std::collections::VecDeque;
 
@@ -49,7 +48,7 @@ pub(super) enum Outcome {
     Hit,
     /// The line is on its way already.
     Joined,
-    /// The line has been asked for.
+    /// The line has been requested.
     Missed,
     /// The request has left, past the cache.
     Bypassed,
@@ -77,10 +76,10 @@ impl Outcome {
     }
 }
 
-/// The cause for which the transaction at the end of the pipeline cannot go on. Without it every step would look for room again.
+/// The cause that blocks the transaction at the end of the pipeline. Without it every step would look for a free way again.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stuck {
-    /// The transaction can go on, or has not been looked up.
+    /// The transaction can continue, or has not been looked up.
     No,
     /// All misses are under way: until one ends.
     ByMisses,
@@ -103,9 +102,9 @@ pub(super) struct L1 {
     /// A launch has begun or an acquire has been done since.
     is_stale: bool,
     stuck: Stuck,
-    /// Lines of local memory that have been evicted, and the request for the other half of a line: what has not left.
+    /// Requests that have not left: evicted lines of local memory, and the request for the other half of a line.
     pub(super) leaving: VecDeque<MemRequest>,
-    /// When each way was filled.
+    /// Time at which each way was filled.
     pub(super) filled: Vec<SimTime>,
     pub(super) policies: L1Policies,
 }
@@ -159,8 +158,8 @@ impl L1 {
         self.policies.prefetches.is_some()
     }
 
-    /// Another launch begins here; returns whether the lines that the last one read are invalidated. Lines of
-    /// local memory are kept: their warps may live.
+    /// Another launch begins on the SM; returns whether the lines that the last launch read are invalidated. Lines of local
+    /// memory are kept: their warps may still run.
     pub(super) fn launch_changed(&mut self) -> bool {
         self.is_stale = true;
         let flushes = self.flush == L1Flush::LaunchChange;
@@ -171,8 +170,8 @@ impl L1 {
         flushes
     }
 
-    /// Invalidates what memory has, too: it may be older than what an acquire has seen. A miss under way serves those that wait already
-    /// and nobody else. Local memory's dirty lines stay.
+    /// Invalidates all data that memory also holds: it may be older than the data that an acquire has seen. A miss under way serves
+    /// only accesses that wait already. Local memory's dirty lines stay.
     pub(super) fn acquire(&mut self) {
         self.is_stale = true;
         if std::mem::take(&mut self.has_read) {
@@ -187,7 +186,7 @@ impl L1 {
         self.pipeline.len() <= self.latency as usize
     }
 
-    /// When the first transaction looks up its line.
+    /// Cycle in which the first transaction looks up its line.
     #[inline]
     pub(super) fn next(&self) -> Option<u64> {
         self.pipeline.front().map(|transaction| transaction.ready)
@@ -216,8 +215,8 @@ impl L1 {
         self.pipeline.front().copied()
     }
 
-    /// Whether the transaction at the end of the pipeline would be blocked again: it was, and nothing has changed that it
-    /// depends on.
+    /// Whether the transaction at the end of the pipeline would be blocked again: it was blocked, and its cause has not
+    /// changed.
     #[inline]
     pub(super) fn is_stuck(&self) -> bool {
         self.stuck != Stuck::No
@@ -229,7 +228,7 @@ impl L1 {
         self.stuck = if self.cache.has_free_miss() { Stuck::InSet(line) } else { Stuck::ByMisses };
     }
 
-    /// The page of the transaction at the end of the pipeline has come.
+    /// The page of the transaction at the end of the pipeline has been translated.
     pub(super) fn first_is_translated(&mut self) {
         if let Some(first) = self.pipeline.front_mut() {
             first.translated = true;
@@ -268,7 +267,7 @@ impl L1 {
         let Some(Transaction { instruction, lanes, part, line, .. }) = self.first() else {
             return Outcome::Blocked;
         };
-        // Nothing overtakes a line on its way to memory: it may be the very line that is wanted.
+        // Nothing overtakes a line on its way to memory: it may be the line that is wanted.
         self.write_back(memory);
         if !self.leaving.is_empty() {
             return Outcome::NoCredit;
@@ -324,7 +323,7 @@ impl L1 {
         }
     }
 
-    /// Looks for bytes of a line, for a load; gives where they are, or what becomes of the load.
+    /// Looks up bytes of a line, for a load; returns the way that holds them, or the outcome of the load.
     fn load(
         &mut self,
         line: u64,
@@ -400,15 +399,14 @@ impl L1 {
         Outcome::Stored
     }
 
-    /// Makes room for a line, if its set has a way that does not wait. The victim is sent with the next
-    /// credit.
+    /// Allocates a way for a line, if its set has a way that does not wait. The victim is sent with the next credit.
     pub(super) fn allocate(&mut self, line: u64, label: Label) -> Option<WayId> {
         let (way, evicted) = self.cache.allocate(line, line)?;
         self.evict(evicted, label);
         Some(way)
     }
 
-    /// What a line held is sent with the next credit.
+    /// The contents of the evicted line are sent with the next credit.
     #[inline]
     pub(super) fn evict(&mut self, mut evicted: Option<Evicted>, label: Label) {
         while let Some(Evicted { line, dirty, data, rest, .. }) = evicted {
@@ -424,7 +422,7 @@ impl L1 {
         !self.leaving.is_empty()
     }
 
-    /// Sends what has not left, as far as there is credit.
+    /// Sends the requests that have not left, as far as there is credit.
     #[inline]
     pub(super) fn write_back(&mut self, memory: &mut Out<MemRequest>) {
         while !self.leaving.is_empty()
@@ -435,14 +433,14 @@ impl L1 {
         }
     }
 
-    /// Evicts a line. A miss that is under way for it serves those that wait already and nobody else.
+    /// Evicts a line. A miss under way for it serves only accesses that wait already.
     pub(super) fn invalidate(&mut self, line: u64) {
         if let Some(way) = self.cache.find(line, line) {
             self.cache.invalidate(way);
         }
     }
 
-    /// A line has come; gives those that waited for it, and where the cache has it, if it has.
+    /// A line has arrived; returns the way that holds it, if there is one, and the accesses that waited for it.
     pub(super) fn fill(
         &mut self,
         miss: u32,
@@ -460,7 +458,7 @@ impl L1 {
         filled
     }
 
-    /// When a line came, of which these bytes are here.
+    /// Time at which a line arrived, if these bytes of it are valid here.
     pub(super) fn filled(&self, line: u64, bytes: ByteMask) -> Option<SimTime> {
         let way = self.cache.find(line, line)?;
         (bytes & !self.cache.valid(way) == 0).then(|| self.filled[way.index()])

@@ -1,7 +1,7 @@
-//! Policies of the L1 data cache for global memory: where stores go, which lines are fetched early, and which loads leave none.
+//! Policies of the L1 data cache for global memory: writes, prefetches, and loads that bypass.
 //!
-//! Nothing that memory does not have stays here: L1s of other SMs are not told. A line that is written while it is on its way is
-//! forgotten, so that a later load does not take what was asked for before the store.
+//! The L1 keeps no data that memory does not have, since L1s of other SMs are not notified. A line that is written while it is
+//! on its way is invalidated, so that a later load does not take data that was requested before the store.
 
 use counterpoint_framework::kernel::Out;
 use counterpoint_framework::time::SimTime;
@@ -17,17 +17,17 @@ use crate::memory::cache::prefetch::{LookedUp, Prefetcher};
 use crate::memory::cache::write_policy::{WritePolicy, WriteTo};
 use crate::memory::table::Table;
 
-/// Policies of the L1; those that are not here cost nothing.
+/// Policies of the L1; an absent policy costs nothing.
 #[derive(Default)]
 pub(in crate::gpu::sm) struct L1Policies {
-    /// Where stores go; without it, to memory, and their line is evicted.
+    /// Policy of stores; without it, stores go to memory, and their line is evicted.
     pub(super) write: Option<Box<dyn WritePolicy>>,
     pub(super) prefetches: Option<Prefetches>,
     pub(super) bypass: Option<Box<dyn Bypass>>,
 }
 
 impl L1Policies {
-    /// These policies, as far as they change something.
+    /// Keeps the given policies, as far as they change something.
     pub(in crate::gpu::sm) fn new(
         write: Box<dyn WritePolicy>,
         prefetcher: Box<dyn Prefetcher>,
@@ -42,7 +42,7 @@ impl L1Policies {
 }
 
 impl L1 {
-    /// A store goes to memory: does to its line here what the policy wants.
+    /// A store goes to memory: applies the write policy to its line here.
     #[cold]
     pub(super) fn write(&mut self, line: u64, (mask, data): (ByteMask, &Line), label: Label, now: SimTime) {
         let found = self.cache.find(line, line);
@@ -50,7 +50,7 @@ impl L1 {
         let to = self.policies.write.as_mut().map(|policy| policy.write(found.is_some()));
         let allocate = match to {
             Some(WriteTo::Both { allocate }) if !is_pending => allocate,
-            // What a policy wants to keep here alone would be lost to all others.
+            // Data kept here alone, as the policy wants, would be lost to all other SMs.
             Some(WriteTo::Cache) if !is_pending => true,
             _ => {
                 self.invalidate(line);
@@ -71,8 +71,8 @@ impl L1 {
         self.cache.update(way, mask, data);
     }
 
-    /// The bytes that a load must find here, where lines may be here in part. Of one that is fetched, what memory has is
-    /// forgotten: all of it comes anew.
+    /// The bytes that a load must find valid, where lines may be partly valid. A line that is to be fetched is invalidated
+    /// as far as memory holds its data: all of it arrives anew.
     #[cold]
     pub(super) fn prepare(&mut self, line: u64, bytes: ByteMask) -> ByteMask {
         if let Some(way) = self.cache.find(line, line)

@@ -45,7 +45,7 @@ impl LoadStore {
         if lanes == 0 { Taken::all(cycles) } else { Taken::part(cycles, Work::Lines(index, lanes, next)) }
     }
 
-    /// Takes the first transaction of the L1's pipeline, if what it needs is there.
+    /// Takes the first transaction of the L1's pipeline, if the resources that it needs are free.
     pub(super) fn look_up(&mut self, memory: &mut Out<MemRequest>, sm: &mut SmContext<'_>) {
         let Some(transaction) = self.l1.first() else { return };
         if !transaction.translated {
@@ -130,7 +130,7 @@ impl LoadStore {
         self.l1.leave();
     }
 
-    /// A transaction of an instruction is served: a load's values are there, a store's have left.
+    /// A transaction of an instruction is served: a load's values are here, a store's have left.
     fn served(&mut self, index: u32, sm: &mut SmContext<'_>) {
         let instruction = self.instructions.get(index);
         instruction.pending -= 1;
@@ -156,7 +156,7 @@ impl LoadStore {
         self.retire(warp, access, since, sm);
     }
 
-    /// A line has come that the L1 asked for.
+    /// A line that the L1 requested has arrived.
     pub(super) fn fill_l1(
         &mut self,
         miss: u32,
@@ -184,7 +184,7 @@ impl LoadStore {
         self.l1.give_back(waiting);
     }
 
-    /// A line has come for lanes of an instruction.
+    /// A line has arrived for lanes of an instruction.
     pub(super) fn fill(&mut self, waiter: Waiter, line: u64, data: &Line, sm: &mut SmContext<'_>) {
         let instruction = self.instructions.get(waiter.instruction);
         instruction.access.gather(waiter.lanes, line, data, &mut self.words);

@@ -1,7 +1,8 @@
-//! Local memory: where the lanes' bytes lie in device memory, and the words that go there and come back.
+//! Local memory: addresses of the lanes' bytes in device memory, and the words that are stored and loaded there.
 //!
-//! Words of four bytes take turns among the lanes, so an element of eight bytes lies in two lines, and a vector of four
-//! words in four: a warp's access falls into parts, one a word, a [stride](LocalMemory::stride) apart from each other.
+//! Words of four bytes are interleaved among the lanes, so an element of eight bytes is in two lines, and a vector of
+//! four words in four: a warp's access falls into parts, one for each word, a [stride](LocalMemory::stride) apart from
+//! each other.
 
 use std::ops::Range;
 
@@ -28,8 +29,8 @@ pub(super) fn parts(access: &Access) -> u32 {
     access.width.div_ceil(WORD).into()
 }
 
-/// The lanes among `lanes` whose first word lies in the same line as that of the first of them, with the line of word
-/// `part`; words lie `stride` bytes apart.
+/// The lanes among `lanes` whose first word is in the same line as that of the first lane, with the line of word
+/// `part`; words are `stride` bytes apart.
 pub(super) fn next_line(lanes: u32, part: u32, stride: u64, access: &Access, size: LineSize) -> (u64, u32) {
     let line = |lane: u32| size.transfer_of(access.addresses[lane as usize]);
     let first = line(lanes.trailing_zeros());
@@ -38,7 +39,7 @@ pub(super) fn next_line(lanes: u32, part: u32, stride: u64, access: &Access, siz
     (first + u64::from(part) * stride, group)
 }
 
-/// Where the bytes of a lane's word begin in their line.
+/// Offset of the bytes of a lane's word in their line.
 fn offset(access: &Access, lane: u32) -> usize {
     (access.addresses[lane as usize] % LINE_BYTES) as usize
 }
@@ -68,7 +69,7 @@ fn pieces(
     })
 }
 
-/// Takes a word of these lanes from its line to where a store's values would lie; loads have none.
+/// Copies a word of these lanes from its line to the access's values, which a load does not use.
 pub(super) fn gather(access: &mut Access, part: u32, lanes: u32, line: &Line) {
     for (bytes, row, lane) in pieces(access, part, lanes) {
         let mut word = [0; WORD as usize];
@@ -77,7 +78,7 @@ pub(super) fn gather(access: &mut Access, part: u32, lanes: u32, line: &Line) {
     }
 }
 
-/// The line that a store writes to, as far as it comes from a word of these lanes.
+/// The bytes of a line that a store writes from a word of these lanes.
 pub(super) fn scatter(access: &Access, part: u32, lanes: u32) -> (ByteMask, Line) {
     let mut line = [0; LINE_BYTES as usize];
     for (bytes, row, lane) in pieces(access, part, lanes) {

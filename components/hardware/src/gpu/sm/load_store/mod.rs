@@ -1,10 +1,10 @@
 //! The load-store unit: memory instructions in the order of their issue, one transaction a cycle.
 //!
-//! Shared memory is read and written here at once and takes as many cycles as its banks conflict; constants
-//! are looked up here in their cache, and texels in theirs. Accesses to global and local memory are coalesced
-//! into lines and pass the L1's pipeline in order; there loads look up their line, stores evict it and go on,
-//! and atomics and volatile loads invalidate it and go on. Accesses that must wait for memory wait in the misses
-//! of the caches or in the table of accesses that bypass the L1.
+//! Shared memory is read and written here at once, in one cycle for each way of its bank conflict; constants are looked
+//! up here in their cache, and texels in theirs. Accesses to global and local memory are coalesced into lines and pass
+//! the L1's pipeline in order; there loads look up their line, stores evict it and go to memory, and atomics and
+//! volatile loads invalidate it and go to memory. Accesses that must wait for memory wait in the misses of the caches
+//! or in the table of accesses that bypass the L1.
 
 mod coalescer;
 mod constants;
@@ -64,12 +64,12 @@ struct Taken {
 }
 
 impl Taken {
-    /// The instruction is through.
+    /// The instruction is complete.
     fn all(cycles: u64) -> Self {
         Taken { cycles, rest: None }
     }
 
-    /// There is more to do; with no cycles, nothing could be done.
+    /// The instruction has more to do; `cycles` of 0: nothing could be done.
     fn part(cycles: u64, rest: Work) -> Self {
         Taken { cycles, rest: Some(rest) }
     }
@@ -80,13 +80,13 @@ pub(super) struct LoadStore {
     queue: Queue,
     /// The unit takes the next transaction in this cycle.
     free: u64,
-    /// Whether the L1's pipeline cannot go on before memory or the MMU has answered, or given credit.
+    /// Whether the L1's pipeline is blocked until memory or the MMU answers, or gives credit.
     blocked: bool,
     /// Whether the unit is stalled for lack of credit.
     out_of_credit: bool,
-    /// The unit cannot go on before the cache of constants, or that of texels, has an answer.
+    /// The unit is blocked until the cache of constants, or that of texels, has an answer.
     starved: bool,
-    /// Nothing is here that a step would do something for.
+    /// No work is here that a step could advance.
     idle: bool,
     l1: L1,
     constants: ReadCache<Waiter>,
@@ -143,7 +143,7 @@ impl LoadStore {
         self.queue.has_room(core)
     }
 
-    /// Whether a step does nothing, until an instruction or an answer comes.
+    /// Whether a step does nothing until an instruction or an answer arrives.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.idle
@@ -172,7 +172,7 @@ impl LoadStore {
         self.tlb.as_ref().is_some_and(Tlb::wants_credit)
     }
 
-    /// Takes an answer of the MMU; gives what the rest of the SM must know of it.
+    /// Takes an answer of the MMU; returns the news for the rest of the SM.
     #[inline]
     pub(super) fn take_page(&mut self, mmu: &mut In<MmuReply>) -> Option<PageNews> {
         let tlb = self.tlb.as_mut()?;
@@ -214,7 +214,7 @@ impl LoadStore {
         self.l1.equip(replacement, policies);
     }
 
-    /// Another launch begins here; gives whether the L1 has invalidated everything for it.
+    /// Another launch begins on the SM; returns whether the L1 has invalidated everything for it.
     pub(super) fn launch_changed(&mut self, now: SimTime) -> bool {
         self.textures.launch_changed(now);
         self.constants.launch_changed(now);
@@ -241,7 +241,7 @@ impl LoadStore {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Takes a load of a kernel parameter that lies at an address; at none, if no lane takes part.
+    /// Takes a load of a kernel parameter at an address; without one, if no lane takes part.
     pub(super) fn push_parameter(
         &mut self,
         place: (u32, u32),
@@ -309,7 +309,7 @@ impl LoadStore {
         self.spare.push(access);
     }
 
-    /// When the unit has something to do by itself.
+    /// Cycle in which the unit next has work of its own.
     #[inline]
     pub(super) fn next(&self, cycle: u64) -> Option<u64> {
         if self.idle {
@@ -354,7 +354,7 @@ impl LoadStore {
         Ok(())
     }
 
-    /// Does what the first instruction has to do next. Most steps have nothing for it, and are inlined into the SM's.
+    /// Executes the next step of the first instruction. Most steps have nothing to do for it, and are inlined into the SM's.
     #[inline(never)]
     fn transact(&mut self, sm: &mut SmContext<'_>) -> Result<(), Fault> {
         let Some(first) = self.queue.first() else { return Ok(()) };

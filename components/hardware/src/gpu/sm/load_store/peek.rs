@@ -43,7 +43,7 @@ impl LoadStore {
         true
     }
 
-    /// When the L1 was filled with the line of a word of global memory, if it has it.
+    /// Time at which the L1 was filled with the line of a word of global memory, if the L1 holds the line.
     pub(in crate::gpu::sm) fn filled(&self, address: u64) -> Option<SimTime> {
         self.l1.filled(address, 0xf << (address % LINE_BYTES))
     }

@@ -1,7 +1,7 @@
 //! The path of memory instructions to the load-store unit: operand collectors and pipeline registers, in order.
 //!
-//! Other instructions book their path when they are issued; these cannot, because nobody knows how long the one in
-//! front waits for memory. They move on when the unit is done with one.
+//! Other instructions book their path when they are issued; memory instructions cannot, because the wait of the one in
+//! front for memory is unknown. They advance when the unit is done with an instruction.
 
 use std::collections::VecDeque;
 
@@ -20,10 +20,10 @@ pub(super) enum Work {
     Poll(u32),
     /// Constants: an instruction under way, and the lanes that have not been served.
     Constant(u32, u32),
-    /// Texels: an instruction under way, and which of their lines comes next.
+    /// Texels: an instruction under way, and the index of the next line.
     Texels(u32, u32),
-    /// Global or local memory: an instruction under way, the lanes whose transaction has not been made, and which word
-    /// of the first of them comes next, where a lane's words lie in several lines.
+    /// Global or local memory: an instruction under way, the lanes whose transaction has not been made, and the index of
+    /// the next word of the first of these lanes, if a lane's words are in several lines.
     Lines(u32, u32, u32),
 }
 
@@ -31,7 +31,8 @@ pub(super) enum Work {
 enum Stage {
     /// In the pipeline register in front of the collectors.
     Issued,
-    /// In a collector of memory instructions, or in a `shared` one that serves every sort; it may leave from this turn on.
+    /// In a collector of memory instructions, or in a `shared` one that serves all instructions; the instruction may leave at the
+    /// turn `leaves` or later.
     Collecting {
         shared: bool,
         leaves: u64,
@@ -78,7 +79,7 @@ pub(super) struct Queue {
     parts: Vec<SubCoreQueue>,
     /// The turn in which the last one entered a collector.
     entered: u64,
-    /// The cycle in which the unit has room for another one.
+    /// The cycle in which the unit can take another instruction.
     free: u64,
 }
 
@@ -102,7 +103,7 @@ impl Queue {
         self.parts[core].entries > 0
     }
 
-    /// When the unit may begin with the first instruction, if there is one.
+    /// Cycle in which the unit may begin with the first instruction, if there is one.
     #[inline]
     pub(super) fn ready(&self) -> Option<u64> {
         self.instructions.front().map(|first| first.ready)

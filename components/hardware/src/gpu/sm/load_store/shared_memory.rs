@@ -53,7 +53,7 @@ impl LoadStore {
         sm.cta(warp).counts.shared_conflicts += cycles - 2;
         sm.sim.stats.shared_accesses.add(1);
         sm.sim.stats.shared_conflicts.add(cycles - 2);
-        // The value is that of the last round; the store behind it is nobody's to wait for.
+        // The value is that of the last round; nothing waits for the store behind it.
         let latency = self.shared_latency;
         let end = sm.cycle + (rounds * (latency + round) - round).max(cycles - 2 + latency);
         if access.wants_value {
@@ -98,7 +98,7 @@ pub(in crate::gpu) fn conflict_degree(access: &Access, (low, high): (u64, u64), 
         return turns(access, banks, |_| false);
     }
     if span <= u64::from(banks) {
-        // No two of these words lie in one bank.
+        // No two of these words are in one bank.
         return 1;
     }
     if span <= MARKED as u64 {
@@ -175,7 +175,7 @@ fn out_of_bounds(access: &Access, high: u64, bytes: u64) -> Option<u32> {
     (0..32).find(|&lane| access.mask >> lane & 1 != 0 && beyond(access.addresses[lane as usize]))
 }
 
-/// Does what an access asks of the bytes of a block's shared memory, if all of it lies there.
+/// Executes an access on the bytes of a block's shared memory, if it is wholly within them; the result is whether it is.
 pub(in crate::gpu::sm) fn access(access: &Access, bytes: &mut [u8], words: &mut [Row; 4]) -> bool {
     let is_inside = out_of_bounds(access, access.extent().1, bytes.len() as u64).is_none();
     if is_inside {
@@ -184,7 +184,7 @@ pub(in crate::gpu::sm) fn access(access: &Access, bytes: &mut [u8], words: &mut 
     is_inside
 }
 
-/// Does what the access asks; loads and atomics leave their values in `words`.
+/// Executes the access; loads and atomics leave their values in `words`.
 fn execute(access: &Access, bytes: &mut [u8], words: &mut [Row; 4]) {
     match access.kind {
         AccessKind::Load => access.gather(access.mask, 0, bytes, words),

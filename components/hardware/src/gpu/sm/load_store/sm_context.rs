@@ -40,14 +40,14 @@ impl SmContext<'_> {
         self.warps.slots[slot as usize].warp.as_ref().map_or(0, |warp| warp.index())
     }
 
-    /// The warp waits for one thing more: an instruction's end or a store's answer.
+    /// The warp waits for one more event: an instruction's end or a store's answer.
     pub(super) fn expect(&mut self, warp: u32) {
         self.warps.slots[warp as usize].outstanding += 1;
         self.warps.accessing |= 1 << warp;
         self.cta(warp).outstanding += 1;
     }
 
-    /// An access has its values; its warp may go on if it waits for them.
+    /// An access has its values; its warp may continue if it waits for them.
     #[inline]
     pub(super) fn acquired(&mut self, warp: u32, access: &Access) {
         if access.acquires != Reach::None {
@@ -103,8 +103,8 @@ impl SmContext<'_> {
         }
     }
 
-    /// The registers that an instruction writes have their values from a cycle on, or as soon as their banks are free. An access
-    /// says in which cycle it was issued; a parameter is none.
+    /// The registers that an instruction writes have their values at a given cycle, or as soon after it as their banks are free.
+    /// An access says in which cycle it was issued; a parameter is none.
     pub(super) fn write_back(&mut self, warp: u32, pc: u32, issued: Option<u64>, from: u64) {
         let Some(cta) = self.ctas[self.warps.cta_slot(warp)].as_mut() else { return };
         let &Fact { sets, ref operands, .. } = self.warps.fact(warp, pc);

@@ -1,5 +1,5 @@
 //! Texture fetches in the load-store unit: the lines that hold a warp's texels are looked up in a cache of their own, one
-//! a cycle; when all are there, the values are made of them.
+//! a cycle; when all lines are here, the values are computed from them.
 
 use counterpoint_framework::kernel::Fault;
 use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Line};
@@ -79,7 +79,7 @@ impl LoadStore {
         Ok(Taken::all(1))
     }
 
-    /// A line of texels has come.
+    /// A line of texels has arrived.
     pub(super) fn fill_texels(
         &mut self,
         miss: u32,
@@ -101,7 +101,7 @@ impl LoadStore {
         Ok(())
     }
 
-    /// Notes that all texels of a fetch are there.
+    /// Notes that all texels of a fetch have arrived.
     fn finish_texture(&mut self, index: u32, sm: &mut SmContext<'_>) -> Result<(), Fault> {
         let size = self.textures.size();
         let InFlight { warp, access, since, texels, .. } = self.instructions.take(index);

@@ -1,6 +1,6 @@
-//! The TLB of an SM: pages that the MMU has translated. An access to global or local memory asks for its page when it
-//! enters the L1's pipeline, and must have it at its end; a global one of a gated launch must have its pages, granted to that
-//! launch, before it is issued.
+//! The TLB of an SM: pages that the MMU has translated. An access to global or local memory requests the translation of its
+//! page when it enters the L1's pipeline, and needs it at the end of the pipeline; a global access of a gated launch needs
+//! its pages, granted to that launch, before it is issued.
 
 use std::collections::VecDeque;
 
@@ -17,11 +17,11 @@ use crate::gpu::sm::stats::TlbStats;
 pub(super) struct Tlb {
     pages: Pages,
     shift: u32,
-    /// Pages that have been asked for and have not come.
+    /// Pages that have been requested and have not arrived.
     pending: Vec<u64>,
     /// Maximum number of these.
     most: usize,
-    /// Pages that have been asked for on behalf of the kernel that is here, and that it may not access yet.
+    /// Pages that have been requested for the kernel on this SM, and that it may not access yet.
     awaited: Vec<u64>,
     requests: VecDeque<MmuRequest>,
     /// Accesses of gated launches wait for the grant of their pages.
@@ -46,7 +46,7 @@ impl Tlb {
         }))
     }
 
-    /// The pages of an access that have not been granted to its launch. They are asked for.
+    /// The pages of an access that have not been granted to its launch. The TLB requests them from the MMU.
     pub(super) fn missing(&mut self, access: &Access, kernel: LaunchId, stats: &TlbStats) -> Vec<u64> {
         let (shift, behind) = (self.shift, u64::from(access.width) - 1);
         let (low, high) = access.extent();
@@ -94,7 +94,7 @@ impl Tlb {
         found
     }
 
-    /// Whether the page of a line is here. If it is not, it is asked for.
+    /// Whether the translation of a line is here. If it is not, the TLB requests it from the MMU.
     pub(super) fn translate(&mut self, line: u64, stats: &TlbStats) -> bool {
         let page = line >> self.shift;
         if self.pages.find(page, 0) {
@@ -123,7 +123,7 @@ impl Tlb {
         }
     }
 
-    /// A page has come, which a launch may access.
+    /// The translation of a page has arrived, which a launch may access.
     pub(super) fn fill(&mut self, page: u64, launch: LaunchId) {
         let asked = if launch == LaunchId(0) { &mut self.pending } else { &mut self.awaited };
         asked.retain(|&asked| asked != page);

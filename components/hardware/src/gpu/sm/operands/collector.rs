@@ -1,11 +1,11 @@
 //! From issue to execution: instructions wait for an operand collector, read their operands from the banks of the
-//! register file, and go on to a unit.
+//! register file, and proceed to a unit.
 //!
-//! Nothing is stepped: every place (a pipeline register, a collector, a port, a bank, a unit) knows from when on it is
-//! free, and an instruction books its whole path when it is issued. The register file works in turns, one or more in a
-//! cycle. An instruction enters a collector in the first turn after its issue at the earliest, reads from the next turn
-//! on, one operand per bank and turn, leaves in the turn after its last operand, and starts to execute in the next cycle
-//! (`pipeline_path.rs`).
+//! Nothing is stepped: every resource (a pipeline register, a collector, a port, a bank, a unit) knows the time from
+//! which it is free, and an instruction books its whole path when it is issued. The register file works in turns, one or
+//! more in a cycle. An instruction enters a collector in the first turn after its issue at the earliest, reads from the
+//! next turn on, one operand per bank and turn, leaves in the turn after its last operand, and starts to execute in the
+//! next cycle (`pipeline_path.rs`).
 
 use counterpoint_ptx::FileAccesses;
 
@@ -15,7 +15,7 @@ use super::pipeline_slots::{NEVER, PipelineSlots};
 use super::units::MEMORY;
 use crate::gpu::sm::params::{PipelinePathParams, SmParams};
 
-/// Turns and cycles ahead for which banks and results are booked. Later bookings find their place free.
+/// Turns and cycles ahead for which banks and results are booked. Later turns and cycles are always free.
 pub(in crate::gpu::sm) const WINDOW: u64 = 64;
 
 /// From the end of execution to the registers: a pipeline register, and the write.
@@ -36,12 +36,12 @@ pub(in crate::gpu::sm) struct Operands {
     /// Banks that an instruction of the warp in slot 0 reads and writes: those of other warps are the same, rotated.
     reads: u32,
     writes: u32,
-    /// All operands that it reads lie in banks of their own.
+    /// All operands that the instruction reads are in different banks.
     apart: bool,
 }
 
-/// The banks of a register file, with what they do in the next turns. Sets of banks are bits of a word, again and again where there are
-/// fewer banks than bits: those of another warp are then the word rotated.
+/// The banks of a register file, with their bookings in the next turns. A set of banks is a bit mask in a word, repeated if there are
+/// fewer banks than bits: the mask for another warp is then the word rotated.
 pub(in crate::gpu::sm) struct RegisterFile {
     slots: [Slot; WINDOW as usize],
     /// The first bank.
@@ -91,7 +91,7 @@ impl RegisterFile {
         self.turns.cycle(turn) + 1
     }
 
-    /// Registers lie one after another in the banks, those of the next warp one further (GPGPU-Sim).
+    /// Consecutive registers are in consecutive banks, and the registers of the next warp are one bank further (GPGPU-Sim).
     #[inline]
     fn bank(&self, warp: u32, register: u8) -> u32 {
         self.first.rotate_left(u32::from(register) + warp)
@@ -183,7 +183,7 @@ impl RegisterFile {
     }
 }
 
-/// One of the equal parts of an SM: the whole of it but for sub-cores.
+/// One of the equal sub-cores of an SM; the whole SM if it has none.
 struct SubCoreCollectors {
     paths: [PipelinePath; MEMORY],
     /// The first cycle in which an entry of each is free.
@@ -194,7 +194,7 @@ struct SubCoreCollectors {
 }
 
 impl SubCoreCollectors {
-    /// Looks again at which paths an instruction can be issued on. A path without a collector takes none.
+    /// Updates the paths on which an instruction can be issued. A path without a collector takes none.
     fn refresh(&mut self) {
         let shared = self.shared.earliest();
         for (accepts, path) in self.accepts.iter_mut().zip(&self.paths) {
@@ -324,7 +324,7 @@ mod tests {
             Pipeline(RegisterFile::new(4, turns), paths(path, 1))
         }
 
-        /// When an instruction starts that is issued in a cycle.
+        /// Cycle in which an instruction starts that is issued in a given cycle.
         fn starts(&mut self, cycle: u64, reads: &[u8], (latency, initiation): (u16, u16)) -> u64 {
             assert!(self.1.accepts_from(0)[0] <= cycle, "cycle {cycle}");
             let accesses = FileAccesses::new(reads.iter().copied(), []);

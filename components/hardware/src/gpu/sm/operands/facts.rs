@@ -1,4 +1,5 @@
-//! Facts of instructions that an SM needs to issue them, found once for a kernel: the path and its cycles, banks, and registers as bits.
+//! Facts of instructions that an SM needs to issue them, computed once for a kernel: the path and its cycles, banks, and registers as
+//! bits.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ pub(in crate::gpu::sm) struct Fact {
     pub(in crate::gpu::sm) path: u8,
     /// Its class in the instruction mix.
     pub(in crate::gpu::sm) class: Class,
-    /// How far it releases, a fence included.
+    /// Scope of the release that the instruction makes, a fence included.
     pub(in crate::gpu::sm) releases: Reach,
     /// Whether the instruction may be issued only when no register of its warp is awaited.
     pub(in crate::gpu::sm) drains: bool,

@@ -1,4 +1,5 @@
-//! The way of an instruction from its issue to its result: register files, operand collectors, units, and the write-back.
+//! The path of an instruction from its issue to its result: register files, operand collectors, units, and the
+//! write-back.
 //!
 //! Nothing here is stepped. An instruction reserves its whole path when it is issued.
 

@@ -1,9 +1,10 @@
-//! The path of one sort of instruction through operand collectors to its units, and what its instructions book there.
+//! The path of one sort of instruction through operand collectors to its units, and the bookings of instructions there.
 //!
-//! Instructions enter the collectors in their order and leave them when they have their operands: one that waits for a
-//! bank does not hold back those behind it. In front of the units the oldest goes first: while its unit is busy, or its
-//! result has no place in the pipeline of the unit or on the result bus, none that is there with it starts (GPGPU-Sim).
-//! Instructions book in their order, so a place that an older one has taken later is free until then.
+//! Instructions enter the collectors in order and leave them when they have their operands: an instruction that waits
+//! for a bank does not hold back those behind it. In front of the units the oldest goes first: while its unit is busy,
+//! or its result has no free slot in the pipeline of the unit or on the result bus, no younger instruction in front of
+//! the units starts (GPGPU-Sim). Instructions book in order, so a slot that an older instruction has booked for a later
+//! cycle is free until then.
 
 use super::collector::{Turns, WINDOW};
 use super::pipeline_slots::PipelineSlots;
@@ -54,15 +55,15 @@ impl Units {
         Units { begins: Calendar::new(), results: Calendar::new(), width, last: 0 }
     }
 
-    /// The units with a result that is complete in a cycle, or nothing if there is no room for another one. Results of a latency of
-    /// [`WINDOW`] or more find room.
+    /// The units whose result is complete in the same cycle as this one; `None` if the result bus has no slot left in that cycle.
+    /// Results of a latency of [`WINDOW`] or more always find a slot.
     #[inline]
     fn done(&self, cycle: u64, latency: u64) -> Option<u64> {
         if latency >= WINDOW {
             return Some(0);
         }
         let done = self.results.at(cycle + latency);
-        // To count bits is slow on hosts of the baseline.
+        // Counting bits is slow on hosts of the baseline.
         let has_room = match self.width {
             1 => done == 0,
             2 => done & done.wrapping_sub(1) == 0,
@@ -71,7 +72,7 @@ impl Units {
         has_room.then_some(done)
     }
 
-    /// The units that begin an instruction in some cycles, from the first one on.
+    /// The units that begin an instruction in `cycles` cycles, beginning with `first`.
     #[inline]
     fn begun(&self, first: u64, cycles: u64) -> u64 {
         let begun = self.begins.at(first);
@@ -230,7 +231,7 @@ impl Exit {
     /// instructions pass in it.
     #[inline]
     fn first_free(&self, mut cycle: u64) -> (u64, u64) {
-        // None is kept for longer than the oldest is held.
+        // No instruction is kept for longer than the oldest is held.
         if cycle < self.held.1 {
             return self.free_beside_kept(cycle);
         }
@@ -301,8 +302,8 @@ impl Exit {
         None
     }
 
-    /// The first cycle, from `from` on, in which no older instruction waits, a unit is free and the result has a place. Gives the unit,
-    /// too, and the units whose results are complete together with this one.
+    /// The first cycle, at or after `from`, in which no older instruction waits, a unit is free and the result has a slot. Returns also
+    /// the unit, and the units whose results are complete together with this one.
     #[inline]
     fn find(&self, units: &Units, from: u64, cycles: (u64, u64)) -> (u64, u32, u64) {
         let cycle = self.not_held(from.max(self.all_free.0));
@@ -330,7 +331,7 @@ impl Exit {
         if begin <= cycle && cycle < end { end } else { cycle }
     }
 
-    /// The first unit that takes an instruction in a cycle, if there is one and the result has a place; and the units whose results are
+    /// The first unit that takes an instruction in a cycle, if there is one and the result has a slot; and the units whose results are
     /// complete together with this one.
     #[inline]
     fn takes(&self, units: &Units, cycle: u64, (latency, initiation): (u64, u64)) -> Option<(u32, u64)> {

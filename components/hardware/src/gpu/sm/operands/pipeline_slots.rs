@@ -40,7 +40,7 @@ impl PipelineSlots {
         }
     }
 
-    /// A slot that was taken until an unknown time is free from a time on.
+    /// A slot that was taken until an unknown time is free at `time`.
     pub(in crate::gpu::sm) fn give_back(&mut self, time: u64) {
         let last = (self.first + self.count - 1) as usize % PipelineSlots::MOST;
         debug_assert_eq!(self.times[last], NEVER, "unknown times come last");
@@ -48,7 +48,7 @@ impl PipelineSlots {
         self.sort_in(last);
     }
 
-    /// Moves the last time to its place.
+    /// Moves the last time to its position in the order.
     fn sort_in(&mut self, mut at: usize) {
         let last = at;
         while at != self.first as usize {
@@ -67,7 +67,7 @@ impl PipelineSlots {
 mod tests {
     use super::*;
 
-    /// The same, with a search among all.
+    /// Reference for the test: a search among all slots.
     struct Naive(Vec<u64>);
 
     impl Naive {

@@ -1,4 +1,4 @@
-//! How long instructions take: latency and initiation interval of every class, and the path that a unit's instructions
+//! Timing of instructions: latency and initiation interval of every class, and the path that a unit's instructions
 //! take.
 
 use counterpoint_ptx::{Instruction, Latency, Unit};

@@ -1,4 +1,4 @@
-//! When results reach the registers: a ring of cycles with the instructions whose results arrive in each.
+//! Arrival of results at the registers: a ring of cycles with the instructions whose results arrive in each.
 //!
 //! The ring is short, so that it stays in the host's cache; a result beyond it waits in a heap.
 

@@ -38,7 +38,7 @@ impl Sm {
         });
     }
 
-    /// Lets warps go on.
+    /// Resumes the warps in these slots.
     pub(in crate::gpu::sm) fn resume(&mut self, slots: u64) {
         let mut rest = slots;
         while rest != 0 {
@@ -49,7 +49,7 @@ impl Sm {
         }
     }
 
-    /// Lets the warps go on whose barriers are complete.
+    /// Resumes the warps whose barriers are complete.
     pub(in crate::gpu::sm) fn open_barriers(&mut self, ids: std::ops::Range<usize>, place: usize) {
         for id in ids {
             let Some(cta) = &mut self.ctas[place] else { return };

@@ -1,6 +1,6 @@
-//! Retirement: warps go on that have waited for results, fences, barriers or pages, and blocks end.
+//! Retirement: warps resume that have waited for results, fences, barriers or pages, and blocks end.
 //!
-//! All of it is methods of the SM's state.
+//! All functions are methods of the SM's state.
 
 mod blocks;
 mod order;

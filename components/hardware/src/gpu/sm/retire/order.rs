@@ -1,4 +1,4 @@
-//! Memory order on an SM: what releases and acquires wait for, and what they do to the L1.
+//! Memory order on an SM: conditions for which releases and acquires wait, and their effects on the L1.
 //!
 //! A release waits until the accesses before it are performed: those of its warp, and beyond the block those
 //! of all warps of the block, because a barrier or a release within the block may have put them before it.
@@ -6,10 +6,10 @@
 //! epoch and waits until nothing of it is in flight. Accesses that other warps issue meanwhile do not hold it
 //! up.
 //!
-//! An acquire holds its warp until its value is there; then, if it reaches beyond the block, the L1 invalidates what memory has,
-//! too, and lines that were requested before serve nobody else. Within a block the L1 is coherent by itself: a store evicts its
-//! line, and all accesses of the SM pass the L1 in order. A fence does both. Caches that are only read, of instructions,
-//! constants and texels, have no part in it (PTX ISA 8.1).
+//! An acquire holds its warp until its value arrives; then, if its scope exceeds the block, the L1 invalidates all data that
+//! memory also holds, and lines that were requested before serve no other access. Within a block the L1 is coherent by itself: a
+//! store evicts its line, and all accesses of the SM pass the L1 in order. A fence does both. Caches that are only read, of
+//! instructions, constants and texels, have no part in it (PTX ISA 8.1).
 
 use counterpoint_framework::model::Context;
 use counterpoint_ptx::{Instruction, Order, Reach, Warp};
@@ -79,7 +79,7 @@ impl Sm {
         self.fenced |= 1 << slot;
     }
 
-    /// Whether a warp must wait for what is in flight, of it or of its block.
+    /// Whether a warp must wait for accesses in flight, of the warp or of its block.
     fn must_drain(&mut self, slot: u32, releases: Reach) -> bool {
         let warp = &self.warps.slots[slot as usize];
         let mut waits = warp.outstanding > 0;
@@ -92,7 +92,7 @@ impl Sm {
         waits
     }
 
-    /// Lets warps go on that have waited long enough.
+    /// Resumes warps whose pause is over.
     #[inline]
     pub(in crate::gpu::sm) fn pass_fences(&mut self, cycle: u64) {
         if self.fenced != 0 {

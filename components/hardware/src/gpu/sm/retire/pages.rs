@@ -1,4 +1,4 @@
-//! Pages of gated launches at the end of an access or a block: grants let warps go on, and blocks that have ended release their ranges.
+//! Pages of gated launches at the end of an access or a block: grants resume warps, and blocks that have ended release their ranges.
 
 use crate::gpu::sm::load_store::PageNews;
 use crate::gpu::sm::state::Sm;
@@ -19,7 +19,7 @@ impl Sm {
         }
     }
 
-    /// Lets the warps go on that have waited for a page and wait for no other.
+    /// Resumes the warps that have waited for a page and wait for no other.
     fn granted(&mut self, page: u64) {
         let mut rest = self.at_page;
         while rest != 0 {

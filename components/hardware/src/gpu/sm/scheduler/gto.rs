@@ -1,4 +1,4 @@
-//! Greedy then oldest: the warp that issued last as long as it is ready, then the oldest ready one.
+//! Greedy then oldest: the warp that issued last while it is ready, else the oldest ready warp.
 
 use counterpoint_framework::model::Variant;
 
@@ -21,7 +21,7 @@ impl Variant<dyn WarpPolicy> for GreedyThenOldest {
     }
 }
 
-/// The oldest of some slots, of which there must be one.
+/// The oldest of some slots, which must not be empty.
 #[inline]
 fn oldest(slots: u64, older: &[u64]) -> u32 {
     let mut slot = slots.trailing_zeros();

@@ -1,4 +1,4 @@
-//! Warp schedulers: which of the ready warps issues.
+//! Warp schedulers: the choice among the ready warps.
 //!
 //! A policy is one file and one line in the list.
 
@@ -31,7 +31,7 @@ pub trait WarpPolicy {
     /// The slot of the warp that issues, one of those that are ready, or none if the policy keeps all of them back.
     fn pick(&mut self, warps: &View<'_>) -> Option<u32>;
 
-    /// Of some warps that are not ready, those that the policy looks at in this cycle before it finds the warp that
-    /// [`pick`](WarpPolicy::pick) would give; all of them where none is ready.
+    /// The warps among `others`, which are not ready, that the policy examines in this cycle before the warp that
+    /// [`pick`](WarpPolicy::pick) would return; all of them if no warp is ready.
     fn looks_at(&self, warps: &View<'_>, others: u64) -> u64;
 }

@@ -1,4 +1,4 @@
-//! Two levels: a few active warps take turns; one that waits long makes room for a pending one.
+//! Two levels: a few active warps take turns; an active warp that waits long is replaced by a pending one.
 
 use std::collections::VecDeque;
 

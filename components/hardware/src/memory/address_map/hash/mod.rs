@@ -1,8 +1,8 @@
-//! Hashes of addresses: which L2 slice holds a chunk, and with it which DRAM channel (GPGPU-Sim's
+//! Hashes of addresses: functions from a chunk to its L2 slice, and with it to its DRAM channel (GPGPU-Sim's
 //! `memory_partition_indexing`).
 //!
-//! A hash is one file and one line in the list. It is asked for a [`SliceFunction`] when a machine is read; those of this folder
-//! are used without a call by pointer.
+//! A hash is one file and one line in the list. It returns a [`SliceFunction`] when a machine is read; the functions of this
+//! folder are called directly, without a function pointer.
 
 counterpoint_framework::variants! {
     /// Registers the hashes of this folder.
@@ -49,7 +49,7 @@ pub trait SliceHash {
     /// The function for these slices.
     ///
     /// # Errors
-    /// When there is none for their number: what the number has to be, and what it is.
+    /// If there is none for this number of slices: a sentence with the required number, and the given one.
     fn function(&self, parts: &SliceParts) -> Result<SliceFunction, String>;
 }
 
@@ -68,9 +68,9 @@ pub(super) enum Form {
 }
 
 impl SliceFunction {
-    /// A function of a chunk's turn and of the slice that it would have without a hash. The turn is the number of chunks of its part that lie
-    /// before it, so both together are another pair for each chunk. Where the function gives another slice for each slice of one
-    /// turn, all slices are equally full.
+    /// A function of a chunk's turn and of the slice that it would have without a hash. The turn is the number of chunks of its part before
+    /// it, so each chunk has a different pair of turn and slice. If the function permutes the slices within each turn, all slices are
+    /// equally full.
     pub fn new(function: impl Fn(u64, u32) -> u32 + Send + Sync + 'static) -> Self {
         SliceFunction(Form::Other(Arc::new(function)))
     }

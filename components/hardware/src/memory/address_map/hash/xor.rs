@@ -1,4 +1,4 @@
-//! The number of the channel crossed with higher bits of the address (GPGPU-Sim's `BITWISE_PERMUTATION`).
+//! The number of the channel XORed with higher bits of the address (GPGPU-Sim's `BITWISE_PERMUTATION`).
 
 use counterpoint_framework::model::Variant;
 

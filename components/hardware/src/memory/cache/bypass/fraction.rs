@@ -1,4 +1,4 @@
-//! One read of a number leaves its line, so that a stream does not push out all else.
+//! One read in a given number leaves its line, so that a stream does not evict all other lines.
 
 use counterpoint_framework::model::{Params, Variant};
 use counterpoint_protocols::memory::MemRequest;

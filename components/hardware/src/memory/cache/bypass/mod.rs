@@ -1,4 +1,4 @@
-//! Bypass of a cache: which reads of lines that are not here leave no line behind.
+//! Bypass of a cache: the choice of reads that allocate no line on a miss.
 //!
 //! A policy is one file and one line in the list.
 
@@ -13,13 +13,13 @@ counterpoint_framework::variants! {
 
 use counterpoint_protocols::memory::MemRequest;
 
-/// Decides which reads pass a cache by.
+/// Decides which reads bypass a cache.
 pub trait Bypass {
     /// Whether none passes. Then nothing else is asked.
     fn is_idle(&self) -> bool {
         false
     }
 
-    /// Whether a read of a line that is not here goes on to memory without one being kept.
+    /// Whether a read that misses goes to memory without a line being allocated.
     fn passes(&mut self, read: &MemRequest) -> bool;
 }

@@ -1,4 +1,4 @@
-//! Prefetchers of a cache: which lines it fetches before anybody asks for them.
+//! Prefetchers of a cache: the choice of lines to fetch before a request for them.
 //!
 //! A prefetcher is one file and one line in the list.
 
@@ -37,8 +37,8 @@ pub trait Prefetcher {
         false
     }
 
-    /// Notes a read and adds the addresses of lines to `wanted`, the most urgent first. The cache fetches those that it may hold,
-    /// has not yet, and that lie in the 4-KiB page of the read, when it has nothing else to fetch.
+    /// Notes a read and adds the addresses of lines to `wanted`, the most urgent first. When it has nothing else to fetch, the
+    /// cache fetches those lines that it may hold, that are not here yet, and that are in the 4-KiB page of the read.
     fn looked_up(&mut self, read: &LookedUp, wanted: &mut Vec<u64>);
 }
 

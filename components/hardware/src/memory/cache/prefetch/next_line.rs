@@ -1,4 +1,4 @@
-//! The lines behind one that missed.
+//! The lines after one that missed.
 
 use counterpoint_framework::model::{Params, Variant};
 

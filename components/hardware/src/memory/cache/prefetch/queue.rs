@@ -1,4 +1,4 @@
-//! The prefetcher of a cache, and the lines that it has named and the cache has not looked at.
+//! The prefetcher of a cache, and the lines that it has named and the cache has not handled.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ pub(crate) struct Prefetches {
 }
 
 impl Prefetches {
-    /// A prefetcher that has seen nothing; none if it never names a line.
+    /// A prefetcher that has seen nothing; `None` if it never names a line.
     pub(crate) fn new(prefetcher: Box<dyn Prefetcher>) -> Option<Self> {
         let is_idle = prefetcher.is_idle();
         (!is_idle).then(|| Prefetches { prefetcher, wanted: Vec::new(), queued: VecDeque::new() })
@@ -48,7 +48,7 @@ impl Prefetches {
     }
 }
 
-/// Whether two lines lie in one page of 4 KiB: others may not be in memory at all.
+/// Whether two lines are in one page of 4 KiB: lines of other pages may not exist in memory.
 fn in_one_page(one: u64, other: u64) -> bool {
     one >> 12 == other >> 12
 }

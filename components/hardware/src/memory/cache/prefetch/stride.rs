@@ -1,4 +1,4 @@
-//! Lines at the distance at which a client's last reads lay from each other.
+//! Lines at the distance of a client's last reads from each other.
 
 use counterpoint_framework::model::{Params, Variant};
 
@@ -23,7 +23,7 @@ pub(super) struct StrideParams {
 struct Entry {
     line: u64,
     stride: i64,
-    /// Times that the stride came again.
+    /// Number of repetitions of the stride.
     again: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The least recently used line makes room, and few new lines count as used (Qureshi et al., "Adaptive Insertion Policies for
+//! The least recently used line is evicted, and few new lines count as used (Qureshi et al., "Adaptive Insertion Policies for
 //! High Performance Caching", ISCA 2007: BIP, and LIP where none counts).
 
 use counterpoint_framework::model::{Params, Variant};

@@ -1,4 +1,4 @@
-//! The line that came first makes room, however often it was used.
+//! The line that was filled first is evicted, however often it was used.
 
 use counterpoint_framework::model::Variant;
 

@@ -1,4 +1,4 @@
-//! The least recently used line makes room.
+//! The least recently used line is evicted.
 
 use counterpoint_framework::model::Variant;
 

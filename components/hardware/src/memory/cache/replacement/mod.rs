@@ -1,6 +1,7 @@
-//! Replacement policies of a cache: which line of a set makes room for another.
+//! Replacement policies of a cache: the choice of the victim in a set.
 //!
-//! A policy is one file and one line in the list. Ways have one number for the whole cache: those of a set lie beside each other.
+//! A policy is one file and one line in the list. Ways are numbered for the whole cache; the ways of a set have consecutive
+//! numbers.
 
 counterpoint_framework::variants! {
     /// Registers the replacement policies of this folder.
@@ -13,7 +14,7 @@ counterpoint_framework::variants! {
     mod bimodal::Bimodal;
 }
 
-/// Chooses the line of a set that makes room for another.
+/// Chooses the victim among the lines of a set.
 pub trait Replacement {
     /// Whether the victim is the least recently used line, of which the cache keeps the order itself. Then nothing else is asked.
     fn is_lru(&self) -> bool {
@@ -29,7 +30,7 @@ pub trait Replacement {
     /// Notes another use of the line in a way.
     fn used(&mut self, way: usize);
 
-    /// The way whose line makes room, one of the candidates: ways of one set, none of them empty, in ascending order.
+    /// The way of the victim, one of the candidates: ways of one set, none of them empty, in ascending order.
     fn victim(&mut self, candidates: &[usize]) -> usize;
 }
 

@@ -1,4 +1,4 @@
-//! Any line makes room.
+//! A random line is evicted.
 
 use counterpoint_framework::model::{Params, Variant};
 

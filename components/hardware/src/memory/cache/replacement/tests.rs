@@ -1,4 +1,4 @@
-//! Each policy in a cache beside a list of a set's lines, kept by its description.
+//! Each policy in a cache, compared with a list of a set's lines that is kept by the policy's description.
 
 use counterpoint_framework::model::{Choose, Params};
 use counterpoint_framework::testing::params;

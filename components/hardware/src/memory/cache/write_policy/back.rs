@@ -1,4 +1,4 @@
-//! Written bytes stay until their line makes room.
+//! Written bytes stay until their line is evicted.
 
 use counterpoint_framework::model::{Params, Variant};
 

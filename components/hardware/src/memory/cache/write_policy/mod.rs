@@ -1,4 +1,4 @@
-//! Write policies of a cache: where a write goes, and whether it brings its line into the cache.
+//! Write policies of a cache: the destination of a write, and whether it allocates its line in the cache.
 //!
 //! A policy is one file and one line in the list.
 
@@ -13,31 +13,31 @@ counterpoint_framework::variants! {
 
 /// Decides where writes go.
 pub trait WritePolicy {
-    /// Whether every write stays in the cache until its line makes room, and brings its line where it is not here. Then
-    /// nothing else is asked.
+    /// Whether every write stays in the cache until its line is evicted, and allocates its line on a miss. Then no other
+    /// method is called.
     fn keeps_all(&self) -> bool {
         false
     }
 
-    /// Whether every write goes to memory alone. Then an L1 asks nothing else.
+    /// Whether every write goes to memory alone. Then an L1 calls no other method.
     fn goes_around(&self) -> bool {
         false
     }
 
-    /// Where a write goes whose line is here or not.
+    /// Destination of a write; `here`: its line is in the cache.
     fn write(&mut self, here: bool) -> WriteTo;
 }
 
-/// Where a write goes.
+/// Destination of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteTo {
-    /// Into the cache alone, until the line makes room: write-back.
+    /// Into the cache alone, until the line is evicted: write-back.
     Cache,
-    /// Into memory, and into the cache if the line is here or brought here: write-through.
+    /// Into memory, and into the cache if the line is here or is allocated: write-through.
     Both {
-        /// Whether a line that is not here is brought here, as far as it is written.
+        /// Whether a write that misses allocates its line, with the written bytes.
         allocate: bool,
     },
-    /// Into memory alone; the cache forgets the bytes: write-around.
+    /// Into memory alone; the cache invalidates the bytes: write-around.
     Memory,
 }

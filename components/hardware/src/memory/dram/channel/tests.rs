@@ -1,4 +1,5 @@
-//! The channel beside one that looks at every access in every cycle, and its commands against the timings themselves.
+//! The channel compared with one that examines every access in every cycle, and its commands checked against the timings
+//! themselves.
 
 mod naive;
 
@@ -48,7 +49,7 @@ struct Named {
 fn policies(text: &str, timing: &Timing) -> Policies {
     let named: Named = params(&families(), text);
     let plan = named.refresh.build().plan(timing);
-    // What a standard has no times for is not refreshed.
+    // A standard without refresh timings is not refreshed.
     Policies { scheduler: named.scheduler.build(), rows: named.rows.build(), refresh: plan.unwrap_or(None) }
 }
 

@@ -1,4 +1,4 @@
-//! Refresh of a DRAM channel: which banks rest, how often and for how long.
+//! Refresh of a DRAM channel: the banks that are refreshed together, the interval and the duration.
 //!
 //! A policy is one file and one line in the list.
 
@@ -16,7 +16,7 @@ use super::timing::Timing;
 
 /// Plans the refreshes of a channel.
 pub trait RefreshPolicy {
-    /// The refreshes of a channel with these timings; none if it has none.
+    /// The refreshes of a channel with these timings; `None` if it has none.
     ///
     /// # Errors
     /// A sentence about the timings that do not allow it.

@@ -1,4 +1,4 @@
-//! The same bank of every bank group is refreshed, one after another, as in DDR5.
+//! Same-bank refresh, as in DDR5: the banks with one index in all bank groups are refreshed together, one index after another.
 
 use counterpoint_framework::model::Variant;
 

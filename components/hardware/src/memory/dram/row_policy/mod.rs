@@ -1,4 +1,4 @@
-//! Row policies of a DRAM: how long a row stays open after its last access.
+//! Row policies of a DRAM: the time for which a row stays open after its last access.
 //!
 //! A policy is one file and one line in the list.
 
@@ -30,7 +30,7 @@ pub trait RowPolicy {
 /// State in which an access finds its bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowState {
-    /// Its row is open.
+    /// The row of the access is open.
     Hit,
     /// No row is open.
     Closed,

@@ -1,4 +1,4 @@
-//! DRAM schedulers: which queued access each bank serves, and which bank goes first.
+//! DRAM schedulers: the choice of the queued access that each bank serves, and of the bank that goes first.
 //!
 //! A scheduler is one file and one line in the list. [`Channel`](super::channel::Channel) asks it for a choice in each
 //! bank when an access arrives or leaves, and issues the commands that the choices need as soon as the timings allow them.
@@ -17,7 +17,7 @@ use super::queue::{BankQueue, QueuedAccess};
 
 /// Chooses among the queued accesses of a DRAM channel.
 pub trait DramScheduler {
-    /// The access that a bank serves next, one of its queue, which is not empty; none if the bank rests.
+    /// The access that a bank serves next, one of its queue, which is not empty; `None` if the bank rests.
     fn choose<'q>(&mut self, queue: &BankQueue<'q>) -> Option<&'q QueuedAccess>;
 
     /// Whether a bank that serves `chosen` might serve `arrived`, an access that has just joined its queue, instead. If
@@ -37,8 +37,8 @@ pub trait DramScheduler {
         false
     }
 
-    /// Notes an access that had its last column command at this cycle. Its bank chooses again; the result says whether
-    /// all others have to as well.
+    /// Notes an access that had its last column command at this cycle. Its bank chooses again; the result is whether all
+    /// other banks must choose again as well.
     fn served(&mut self, _access: &QueuedAccess, _cycle: u64) -> bool {
         false
     }
@@ -48,6 +48,6 @@ pub trait DramScheduler {
         u64::MAX
     }
 
-    /// Notes that [`due`](Self::due) has come. All banks choose again.
+    /// Notes that the cycle [`due`](Self::due) has been reached. All banks choose again.
     fn elapsed(&mut self, _cycle: u64) {}
 }

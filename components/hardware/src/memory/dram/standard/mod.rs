@@ -54,7 +54,7 @@ macro_rules! standards {
                 type Params = ();
 
                 fn build((): &()) -> Result<Box<dyn DramStandard>, String> {
-                    // Each channel of a machine asks, several times while the machine is read.
+                    // Each channel of a machine reads the table, several times while the machine is read.
                     static TABLE: LazyLock<Result<Timing, String>> =
                         LazyLock::new(|| Timing::from_table(include_str!(concat!($name, ".yaml"))));
                     TABLE.clone().map(|timing| Box::new(timing) as Box<dyn DramStandard>)

@@ -1,4 +1,4 @@
-//! Operations as machine code would have them: without what no register holds.
+//! Operations as machine code would have them: without values that no register holds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,11 +33,11 @@ pub(super) struct Operation {
     pub(super) reads: Vec<Name>,
     pub(super) writes: Vec<Name>,
     pub(super) touch: Touch,
-    /// Cycles until its result is there.
+    /// Cycles until the result is ready.
     pub(super) latency: u32,
-    /// Registers that it needs beside its operands, while it runs.
+    /// Registers that the operation needs beside its operands, while it runs.
     pub(super) scratch: u32,
-    /// It ends the block.
+    /// Whether the operation ends the block.
     pub(super) last: bool,
 }
 
@@ -196,7 +196,7 @@ pub(super) fn without_dead(operations: Vec<Operation>, live_out: &[Name]) -> Vec
     kept
 }
 
-/// Cycles until a result is there, and registers that the instruction's own expansion takes.
+/// Cycles until a result is ready, and registers that the instruction's own expansion takes.
 fn cost(step: &SsaInstruction) -> (u32, u32) {
     let words: Vec<&str> = step.opcode.split('.').collect();
     let has = |word: &str| words.contains(&word);

@@ -1,4 +1,4 @@
-//! How often a loop turns round.
+//! Trip counts of loops.
 
 use super::homes::Homes;
 use crate::analysis::ssa::{Phi, Source, Ssa, SsaInstruction, ValueId};
@@ -32,7 +32,7 @@ impl<'a> Counts<'a> {
         grows.then_some((if name == "add" { by } else { by.wrapping_neg() }, start))
     }
 
-    /// The test by which the loop goes on, and whether it does so where the test fails.
+    /// The test of the loop, and whether the loop continues when the test fails.
     fn test(&self) -> Option<(&'a SsaInstruction, bool)> {
         let range = &self.ssa.flow.blocks[self.block as usize];
         let (guard, negated) = self.ssa.steps[range.end as usize - 1].guard?;

@@ -1,4 +1,4 @@
-//! The place of each value in machine code: a register of its own, that of another value, or none.
+//! The register of each value in machine code: one of its own, that of another value, or none.
 
 use crate::analysis::ssa::{Source, Ssa, SsaInstruction, ValueId};
 
@@ -225,7 +225,8 @@ fn is_uniform_source(uniform: &[bool], source: &Source) -> bool {
     }
 }
 
-/// Which values are the same in all threads of a warp: all, until an instruction makes one that is not.
+/// For each value, whether it is the same in all threads of a warp. Every value is assumed to be, until an instruction is found
+/// that makes it differ.
 fn uniform(ssa: &Ssa) -> Vec<bool> {
     let mut uniform = vec![true; ssa.definitions.len()];
     let mut changed = true;

@@ -1,7 +1,7 @@
 //! The registers of a thread, as an optimising assembler would need them: an estimate.
 //!
-//! PTX has as many registers as it likes; the assembler that makes machine code of it decides how many a thread gets. The
-//! estimate does in short what the assembler does: values that need no register of the thread are set aside (`homes`), inner
+//! PTX has an unlimited number of registers; the assembler that makes machine code decides the number of a thread. The
+//! estimate follows the assembler in outline: values that need no register of the thread are set aside (`homes`), inner
 //! loops are unrolled (`regions`), each block is scheduled so that loads go out early (`schedule`), and the most registers
 //! in use at once count. `cargo xtask ptxas` prints it beside the assembler's own numbers.
 

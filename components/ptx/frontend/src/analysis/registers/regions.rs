@@ -110,7 +110,7 @@ impl<'a> Regions<'a> {
         live_in
     }
 
-    /// A block; if it is a loop of its own, as many rounds of it as are unrolled.
+    /// A block; for a loop of one block, its unrolled rounds.
     fn region(&self, block: u32) -> Block {
         let counts = Counts { ssa: self.ssa, homes: self.homes, block };
         let successors = &self.ssa.flow.blocks[block as usize].successors;
@@ -181,7 +181,7 @@ impl Unrolled<'_, '_> {
         self.now.get(&value).copied().unwrap_or(Name::from(value))
     }
 
-    /// Begins the next round: phis have what the last one made.
+    /// Begins the next round: phis have the values of the last one.
     fn turn(&mut self) {
         let homes = self.regions.homes;
         let phis = self.regions.phis(self.counts.block);

@@ -9,7 +9,7 @@ use super::regions::Regions;
 /// Blocks of more operations stay in order.
 const LARGEST: usize = 2000;
 
-/// The registers in use at a place of a block, which is walked from its end.
+/// The registers in use at a point of a block, which is walked from its end.
 struct Live<'a> {
     regions: &'a Regions<'a>,
     names: BTreeSet<Name>,
@@ -97,7 +97,7 @@ pub(super) fn pressure(block: &Block, regions: &Regions<'_>, free: u32) -> u32 {
     live.most
 }
 
-/// The operations that must come before each.
+/// For each operation, the operations that must precede it.
 fn dependences(operations: &[Operation]) -> Vec<Vec<usize>> {
     let mut before = vec![Vec::new(); operations.len()];
     let mut writer: BTreeMap<Name, usize> = BTreeMap::new();

@@ -1,9 +1,9 @@
-//! Calls (PTX ISA 7 and 9.7.12.5): where parameters lie, and how a call is decoded.
+//! Calls (PTX ISA 7 and 9.7.12.5): location of parameters, and decoding of a call.
 //!
-//! Parameters of functions, and the `.param` variables that a caller fills, lie in the warp: in the caller's
-//! frame, word by word. `st.param` and `ld.param` move between registers and the frame; the call itself copies
-//! from the caller's frame to the callee's, and the return copies back. A parameter that is declared `.reg`
-//! is moved between its register and the frame by instructions that decoding adds.
+//! Parameters of functions, and the `.param` variables that a caller fills, are stored in the warp: in the caller's
+//! frame, word by word. `st.param` and `ld.param` move between registers and the frame; the call itself copies from the
+//! caller's frame to the callee's, and the return copies back. A parameter that is declared `.reg` is moved between its
+//! register and the frame by instructions that decoding adds.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(super) struct Signature {
     pub(super) params: Vec<Formal>,
 }
 
-/// A parameter or a result: its place, and the type of its elements.
+/// A parameter or a result: its location, and the type of its elements.
 #[derive(Clone, Debug)]
 pub(super) struct Formal {
     pub(super) part: FramePart,
@@ -51,7 +51,7 @@ fn layout(variables: &[Variable], bytes: &mut u32) -> Result<Vec<Formal>, PtxErr
 
 /// The address of a module's function.
 pub(super) fn code_address(index: u32) -> u64 {
-    // No function lies at 0, which is the null pointer.
+    // No function has address 0, which is the null pointer.
     16 * (u64::from(index) + 1)
 }
 
@@ -103,7 +103,7 @@ pub(super) fn signatures(module: &Module, errors: &mut Vec<PtxError>) -> BTreeMa
     found
 }
 
-/// Gives a parameter its place in a frame.
+/// Allocates a parameter in a frame.
 pub(super) fn frame_part(variable: &Variable, bytes: &mut u32) -> Result<FramePart, PtxError> {
     let place = variable.span.place;
     let is_predicate = variable.element == "pred" && variable.space == StorageSpace::Register;
@@ -279,7 +279,7 @@ fn frame_move(action: Action, part: FramePart, register: Register, span: Span) -
     (instruction, effects)
 }
 
-/// Gives an added instruction the guard of the one that it belongs to.
+/// Gives an added instruction the guard of its original instruction.
 pub(super) fn under_guard(instruction: &mut Instruction, effects: &mut Effects, guard: &Instruction) {
     (instruction.guard, instruction.guard_negated) = (guard.guard, guard.guard_negated);
     if guard.is_guarded() {
@@ -393,7 +393,7 @@ impl Line<'_, '_, '_> {
         Ok(())
     }
 
-    /// Where the values of a call lie in the caller's frame. Registers and constants get a place there, and
+    /// Location of the values of a call in the caller's frame. Registers and constants get a location there, and
     /// instructions that fill it or read it.
     fn passed(
         &mut self,

@@ -1,7 +1,7 @@
 //! Asynchronous copies to shared memory (PTX ISA 9.7.9.25) and barriers in it (9.7.13.15).
 //!
-//! A barrier's word is changed by atomics (`isa/barrier.rs`), so that its instructions are accesses to shared memory and what
-//! prepares them. An arrival that waits for copies waits for them in the warp, which the manual leaves open.
+//! A barrier's word is changed by atomics (`isa/barrier.rs`), so its instructions become accesses to shared memory and
+//! instructions that prepare them. An arrival that waits for copies waits for them in the warp, which the manual leaves open.
 
 use super::RegisterType;
 use super::instruction::Line;

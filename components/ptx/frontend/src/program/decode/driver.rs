@@ -1,7 +1,7 @@
-//! Memory that a driver gives kernels without their asking: a workspace of the grid, whose address is in `%envreg1` and `%envreg2`, and
+//! Memory that a driver provides to kernels implicitly: a workspace of the grid, whose address is in `%envreg1` and `%envreg2`, and
 //! a part of shared memory that is reserved for groups of threads (PTX ISA 10; CUDA's cooperative groups use both).
 //!
-//! They are variables that a function has if its text names their registers. The workspace is zero when the module is loaded, and a
+//! Both are variables that a function has if its text names their registers. The workspace is zero when the module is loaded, and a
 //! grid's barrier leaves it ready for the next launch, as CUDA's does. Launches of a kernel that run side by side would share it.
 
 use super::{Decoder, Storage, hoisted};
@@ -11,7 +11,7 @@ use crate::syntax::error::PtxError;
 
 const WORKSPACE: &str = "workspace";
 pub(super) const RESERVED: &str = "reserved memory";
-/// Bytes that CUDA reserves of a block's shared memory from sm_80 on.
+/// Bytes of a block's shared memory that CUDA reserves, for sm_80 and later.
 const RESERVED_BYTES: u64 = 1024;
 
 pub(super) fn declare(function: &Function, text: &str, storage: &mut Storage) -> Result<(), PtxError> {
@@ -37,7 +37,7 @@ pub(super) fn declare(function: &Function, text: &str, storage: &mut Storage) ->
 }
 
 impl Decoder<'_> {
-    /// The place that a special register of the driver's memory is about; 0 for other registers.
+    /// The offset that a special register of the driver's memory gives; 0 for other registers.
     pub(super) fn driver_place(&self, special: Special) -> i64 {
         let place = |name: &str| {
             let found = self.storage.find(&hoisted(&self.name, name));

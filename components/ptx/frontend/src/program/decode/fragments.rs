@@ -1,4 +1,5 @@
-//! Loads and stores of fragments of matrices (PTX ISA 9.7.14): each becomes accesses by lanes and what computes their addresses.
+//! Loads and stores of fragments of matrices (PTX ISA 9.7.14): each becomes accesses by lanes and instructions that compute their
+//! addresses.
 
 use super::call::under_guard;
 use super::instruction::Line;
@@ -66,7 +67,7 @@ impl<'s> Line<'_, 's, '_> {
         let (values, at) = if stores { (&operands[1], &operands[0]) } else { (&operands[0], &operands[1]) };
         let registers = self.fragment_registers(values, product.registers(part), element, stores)?;
         let (rows, columns) = product.extent(part);
-        // The lane's run is contiguous in memory if the matrix lies there as the fragment does.
+        // The lane's run is contiguous in memory if the matrix has the fragment's order there.
         let along = (layout == "row") == (part != MatrixOperand::B);
         let stride = match operands.get(2) {
             Some(stride) => self.read(stride, Wanted::exactly("u32"))?,
@@ -187,7 +188,7 @@ impl<'s> Line<'_, 's, '_> {
         Ok(())
     }
 
-    /// Moves a lane's elements one by one: the next lies a stride behind.
+    /// Moves a lane's elements one by one: the next is a stride further.
     fn move_elements(
         &mut self,
         address: Address,
@@ -367,7 +368,7 @@ impl<'s> Line<'_, 's, '_> {
         self.add(instruction, Effects { reads, writes, ..Effects::default() });
     }
 
-    /// Puts the expansion into the function: its last instruction stands for the whole.
+    /// Puts the expansion into the function: its last instruction represents the original one.
     pub(super) fn end_with_last(&mut self) {
         let Some((last, effects)) = self.expansion.pop() else { return };
         for (instruction, effects) in std::mem::take(&mut self.expansion) {

@@ -1,4 +1,4 @@
-//! One instruction as written to one decoded instruction.
+//! Decoding of one instruction as written to one decoded instruction.
 
 use super::{Declared, Decoder, Register, RegisterType, blank};
 use crate::analysis::liveness::Effects;
@@ -150,7 +150,7 @@ impl<'s> Line<'_, 's, '_> {
         self.unsupported(unsupported::reason(self.opcode).unwrap_or("this form is not simulated"))
     }
 
-    /// The error for a modifier that the instruction does not have, or that its place does not allow.
+    /// The error for a modifier that the instruction does not have, or that is not allowed at its position.
     pub(super) fn unknown_modifier(&self, word: &str) -> PtxError {
         match unsupported::reason(self.opcode) {
             Some(why) => self.unsupported(why),

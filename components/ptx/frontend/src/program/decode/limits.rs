@@ -12,7 +12,7 @@ use crate::syntax::lexer::{Token, TokenKind};
 /// Bytes of a module's variables in constant memory.
 pub(super) const MOST_CONSTANT_BYTES: u64 = 64 << 10;
 
-/// Bytes of a kernel's variables in shared memory; more can only be asked for at a launch.
+/// Largest size of a kernel's variables in shared memory, in bytes; more can only be requested at a launch.
 const MOST_SHARED_BYTES: u64 = 48 << 10;
 
 /// Whether a module's warps can only vote and shuffle with a mask of the lanes that take part.

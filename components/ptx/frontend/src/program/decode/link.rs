@@ -1,6 +1,6 @@
-//! A kernel and the functions that it can reach, put together.
+//! Linking of a kernel with the functions that it can reach.
 //!
-//! Every function has rows of its own; only where one is called again while it runs are its rows saved. An
+//! Every function has rows of its own; only if a function is called again while it runs are its rows saved. An
 //! instruction's operands are therefore the same numbers for every caller, and calls cost the others nothing.
 
 use super::call::code_address;
@@ -58,7 +58,7 @@ pub(super) struct Entry {
     pub(super) storage: super::storage::Storage,
 }
 
-/// Puts a kernel together with the functions it can reach. `taken` are functions that variables point to.
+/// Links a kernel with the functions that it can reach. `taken` are functions to which variables point.
 pub(super) fn link(
     module: &Module,
     entry: Entry,
@@ -166,7 +166,7 @@ pub(super) fn link(
     kernel
 }
 
-/// Gives a kernel a stack pointer, which all its functions share, if something uses it.
+/// Gives a kernel a stack pointer, which all its functions share, if an instruction uses it.
 fn add_stack_pointer(kernel: &mut Kernel) {
     if kernel.functions.iter().all(|function| function.stack.is_none()) {
         return;

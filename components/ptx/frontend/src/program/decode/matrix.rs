@@ -1,7 +1,7 @@
 //! Matrix instructions (PTX ISA 9.7.14): `mma`, `wmma`, `ldmatrix`, `stmatrix` and `movmatrix`.
 //!
-//! A product reads more registers than the scoreboard holds of one instruction: hints before it wait for those that are too many,
-//! and hints behind it stand for the results that are too many. Loads and stores of fragments are accesses by lanes, whose
+//! A product reads more registers than the scoreboard holds for one instruction: hints before the product wait for the excess
+//! operands, and hints behind it represent the excess results. Loads and stores of fragments are accesses by lanes, whose
 //! addresses are computed by instructions before them.
 
 use super::call::under_guard;
@@ -168,7 +168,7 @@ impl<'s> Line<'_, 's, '_> {
         }
     }
 
-    /// Hints behind the instruction stand for the registers that it writes beyond those of its scoreboard entry.
+    /// Hints behind the instruction represent the registers that it writes beyond those of its scoreboard entry.
     fn stand_for_results(&mut self) {
         let writes = self.effects.writes.clone();
         let (own, others) = writes.split_at(writes.len().min(RegisterSet::MOST));
@@ -191,7 +191,7 @@ pub(super) struct Words<'a> {
     pub(super) layouts: Vec<&'a str>,
     pub(super) types: Vec<Element>,
     pub(super) space: Option<Space>,
-    /// There are words that no form here has.
+    /// Whether there are words that no form here has.
     pub(super) others: bool,
     saturate: bool,
     logic: Option<Logic>,

@@ -165,7 +165,7 @@ impl<'s> Line<'_, 's, '_> {
                 self.book(self.out.action, Unit::Sp, Latency::IntOther);
                 return Ok(());
             }
-            // Parameters lie in constant memory, behind the load-store unit (GPGPU-Sim).
+            // Parameters are in constant memory, behind the load-store unit (GPGPU-Sim).
             self.book(self.out.action, Unit::LdSt, Latency::Load);
             let end = self.out.offset.saturating_add(i64::from(form.bytes * form.elements));
             let inside = self.out.offset >= 0 && end <= i64::from(self.decoder.storage.param_bytes);
@@ -324,7 +324,7 @@ impl<'s> Line<'_, 's, '_> {
         Ok(())
     }
 
-    /// Each element of a vector is changed for itself, so that an instruction does it.
+    /// Each element of a vector is updated by an instruction of its own, since the elements are independent atomics.
     fn atomic_vector(
         &mut self,
         form: &memory::Modifiers,

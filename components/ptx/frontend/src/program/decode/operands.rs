@@ -33,7 +33,7 @@ impl<'a> Wanted<'a> {
         Wanted { wider: true, ..Wanted::exactly(element) }
     }
 
-    /// The same in `bits` bits, regardless of the type's size.
+    /// A value of this type in `bits` bits, regardless of the type's size.
     pub(super) fn of(self, bits: u8) -> Self {
         Wanted { bits, ..self }
     }

@@ -1,5 +1,5 @@
 //! Registers as the text declares them: kinds, classes of types, the numbers in their names, and vectors, whose parts
-//! are registers of their own (`v.x`). Constants, which stand where registers do, have rows too.
+//! are registers of their own (`v.x`). Constants, which can replace registers as operands, have rows too.
 
 use super::Decoder;
 use crate::program::{CONSTANT, Row};
@@ -45,7 +45,7 @@ pub(super) struct Declared {
     pub(super) range: Option<u32>,
     /// Number of parts, 1 of a scalar.
     vector: u32,
-    /// It has 128 bits, and its parts are halves.
+    /// Whether the register has 128 bits, with halves as parts.
     pair: bool,
 }
 
@@ -64,7 +64,7 @@ pub enum Class {
     /// `.f16`, and `.f16x2`.
     Half,
     Halves,
-    /// A format that registers do not have: its values lie in untyped ones.
+    /// A format that registers do not have: its values are in untyped registers.
     Format,
 }
 
@@ -141,7 +141,7 @@ impl Decoder<'_> {
             if let Some(&found) = whole.or(ranged) {
                 return Some((scope, found));
             }
-            // A parameter of a call hides the registers of the scopes around it.
+            // A parameter of a call hides the registers of the enclosing scopes.
             if scope == 0 || self.scopes[scope].frame.contains_key(name) {
                 return None;
             }
@@ -295,7 +295,7 @@ impl Decoder<'_> {
     }
 }
 
-/// The number in a register's name, modulo 256: its place in the register file.
+/// The number in a register's name, modulo 256: its position in the register file.
 pub(super) fn number_of(name: &str) -> Option<u8> {
     let digits = name.trim_start_matches(|letter: char| !letter.is_ascii_digit());
     let digits = digits.bytes().take_while(u8::is_ascii_digit);

@@ -1,4 +1,4 @@
-//! Variables with storage, and where in their space they lie (PTX ISA 5).
+//! Variables with storage, and their offsets in their space (PTX ISA 5).
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,7 @@ pub(super) struct Storage {
     pub(super) constant: Area,
     pub(super) params: Vec<Param>,
     pub(super) param_bytes: u32,
-    /// Alignment that dynamic shared memory asks for.
+    /// Alignment that dynamic shared memory requires.
     dynamic_align: u64,
     /// Addresses of functions, for initial values that name them.
     pub(super) code: BTreeMap<String, u64>,
@@ -66,11 +66,11 @@ impl Storage {
         is_such.then_some(index)
     }
 
-    /// Gives a variable that is declared already the name that it has in a function.
+    /// Adds the name that a declared variable has in a function.
     pub(super) fn alias(&mut self, variable: &Variable, known: &str) -> Result<(), PtxError> {
         match self.places.get(known) {
             Some(&(space, index)) => self.name(variable, space, index),
-            // Its problem has been reported where it was declared.
+            // The problem of the variable has been reported where it was declared.
             None => Ok(()),
         }
     }
@@ -161,7 +161,7 @@ impl Storage {
         self.name(variable, variable.space, index)
     }
 
-    /// The first bytes of a variable, and the addresses among them that depend on where variables lie.
+    /// The initial bytes of a variable, and the addresses of variables among them.
     fn initial_bytes(
         &self,
         variable: &Variable,

@@ -13,7 +13,7 @@ use crate::syntax::ast::{Operand, OperandKind};
 use crate::syntax::error::PtxError;
 use crate::syntax::types::element_size;
 
-/// The words behind `suld.b`, `sust.b` and `sured.b`, which may stand in any order.
+/// The words behind `suld.b`, `sust.b` and `sured.b`, which may be in any order.
 #[derive(Default)]
 struct Words<'a> {
     dimensions: Option<(usize, bool)>,
@@ -162,7 +162,7 @@ impl<'s> Line<'_, 's, '_> {
             effects.reads.extend(sources);
         }
         if let Some(inside) = inside {
-            // It holds in no lane in which the guard of the whole does not.
+            // `inside` is false in every lane in which the guard of the original instruction is false.
             (self.out.guard, self.out.guard_negated) = (inside, false);
         }
         self.add(out, effects);
@@ -229,7 +229,7 @@ impl<'s> Line<'_, 's, '_> {
         Ok(())
     }
 
-    /// A lane whose access lies outside finds zeros.
+    /// A lane whose access is outside the surface reads zeros.
     fn clear(&mut self, register: Register) -> Result<(), PtxError> {
         let wide = register.kind == RegisterType::Wide;
         let zero = self.decoder.constant(0, wide, self.span.place)?;

@@ -9,7 +9,7 @@ use crate::syntax::ast::{Module, OperandKind, Statement, StatementKind, StorageS
 use crate::syntax::error::{PtxError, SourcePosition};
 use crate::syntax::types::element_size;
 
-/// Whether modules of a version say how wide their addresses are.
+/// Whether modules of a version declare the width of their addresses.
 pub(super) fn is_told(version: (u32, u32)) -> bool {
     version >= (2, 3)
 }
