@@ -52,7 +52,7 @@ struct Clock {
     warp: Warp,
 }
 
-/// The instruction buffer of a warp, as `sm/fetch.rs` fills it for a warp alone.
+/// The instruction buffer of a warp, as `sm/frontend/fetch.rs` fills it for a warp alone.
 #[derive(Clone, Copy, Debug, Default)]
 struct Buffer {
     /// The instruction behind the last one that the warp issued.
