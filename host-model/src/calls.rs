@@ -7,7 +7,7 @@ use counterpoint_framework::model::Params;
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::bus::Work;
 
-/// How long calls take that send something to a device.
+/// Duration of calls that send commands to a device.
 #[derive(Clone, Debug, Params)]
 pub(crate) struct CallParams {
     /// `cudaLaunchKernel`.

@@ -18,7 +18,7 @@ use crate::runtimes::serial::Serial;
 /// How the host works.
 #[derive(Clone, Debug, Params)]
 pub struct CpuParams {
-    /// The order in which prelude, copies, kernels and postlude happen.
+    /// Runtime, which orders prelude, copies, kernels and postlude.
     #[param(default = <Serial as Variant<dyn Runtime>>::NAME)]
     runtime: Slot<dyn Runtime>,
     /// Cores for tasks on the CPU itself.
@@ -76,7 +76,7 @@ pub struct CpuStats {
     /// Tasks that the runtime has executed otherwise than as launches of their own.
     #[stat(unit = "tasks")]
     pub(crate) tasks: Counter,
-    /// From the time at which such a task was handed over until the host knew that it was done, in nanoseconds.
+    /// Latency of such a task from its submission until the host knows of its completion, in nanoseconds.
     #[stat(unit = "ns")]
     pub(crate) task_latency: Distribution,
 }

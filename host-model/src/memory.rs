@@ -56,16 +56,16 @@ pub struct HostMemoryStats {
     /// Accesses of the CPU.
     #[stat(unit = "accesses")]
     cpu_accesses: Counter,
-    /// Bytes of these.
+    /// Bytes of the CPU's accesses.
     #[stat(unit = "bytes")]
     cpu_bytes: Counter,
     /// Accesses of devices.
     #[stat(unit = "accesses")]
     device_accesses: Counter,
-    /// Bytes of these.
+    /// Bytes of the devices' accesses.
     #[stat(unit = "bytes")]
     device_bytes: Counter,
-    /// Pages that the tracker has sent on their way.
+    /// Pages whose copy the tracker has started.
     #[stat(unit = "pages")]
     dat_pages: Counter,
     /// Entries of the tracker read from memory.

@@ -31,33 +31,33 @@ pub enum FaultKind {
     Duplicate,
     /// A bit of the message's values is flipped. A message without values passes as it is.
     Corrupt,
-    /// From this message on nothing is taken any more: the buffer fills and the sender starves.
+    /// The link takes no message from this one on: the buffer fills and the sender starves.
     WithholdCredit,
 }
 
-/// One fault of a link, and when it happens. Without `nth`, `every` or `probability` it happens to every message.
+/// One fault of a link, and its condition. Without `nth`, `every` or `probability`, it applies to every message.
 #[derive(Clone, Debug, PartialEq, Params)]
 pub struct FaultParams {
-    /// The port whose messages it meets, such as `gpu.sm[0].memory`; `[*]` matches every index.
+    /// Port that sends the affected messages, such as `gpu.sm[0].memory`; `[*]` matches every index.
     pub(crate) from: Option<String>,
-    /// The port to which the messages go that it meets. One of `from` and `to` is enough.
+    /// Port that receives the affected messages. One of `from` and `to` is enough.
     pub(crate) to: Option<String>,
     /// The fault applied to a message.
     pub(crate) fault: FaultKind,
-    /// How much later a delayed message arrives.
+    /// Additional latency of a delayed message.
     pub(crate) by: Option<SimTime>,
-    /// The message that it happens to, counted from 1.
+    /// Number of the affected message, counted from 1.
     #[param(min = 1)]
     pub(crate) nth: Option<u64>,
-    /// It happens to every n-th message.
+    /// Period of the fault: it applies to every n-th message.
     #[param(min = 1)]
     pub(crate) every: Option<u64>,
     /// Messages that arrive before this time are not counted.
     pub(crate) after: Option<SimTime>,
-    /// How likely it happens to a message, from 0 to 1. The run's seed and the link's path decide.
+    /// Probability of the fault for a message, from 0 to 1. The draws depend on the run's seed and the link's path.
     #[param(min = 0, max = 1)]
     pub(crate) probability: Option<f64>,
-    /// How often it happens at most.
+    /// Occurrences of the fault, at most.
     #[param(min = 1)]
     pub(crate) count: Option<u64>,
 }
@@ -183,7 +183,7 @@ pub(crate) struct InjectorStats {
     duplicated: Counter,
     /// Messages that were changed.
     corrupted: Counter,
-    /// 1 once nothing is taken any more.
+    /// 1 after credit is withheld, otherwise 0.
     withheld: Counter,
 }
 

@@ -20,7 +20,7 @@ use crate::driver::Driver;
 /// Parameters of the host's own behaviour.
 #[derive(Clone, Debug, Params)]
 pub(super) struct StreamsParams {
-    /// Applications that run together are repeated while another one has not completed its first round; else each does one round.
+    /// Whether applications that co-run are repeated until every application has completed its first round; if not, each runs once.
     #[param(default = "on")]
     repeat: bool,
 }
@@ -32,8 +32,8 @@ pub(super) struct Streams {
 
 impl Variant<dyn Runtime> for Streams {
     const NAME: &'static str = "streams";
-    const DOC: &'static str = "Copies and kernels overlap as the application's streams and events allow; the host sends \
-                               them and goes on.";
+    const DOC: &'static str = "Copies and kernels overlap as the application's streams and events allow; the host submits them \
+                               asynchronously.";
     type Params = StreamsParams;
 
     fn build(params: &StreamsParams) -> Result<Box<dyn Runtime>, String> {

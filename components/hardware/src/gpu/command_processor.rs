@@ -39,16 +39,15 @@ pub struct CommandProcessorParams {
     /// Bytes of device memory, as announced to the host.
     #[param(default = "1 GiB", min = "4 KiB")]
     memory: Bytes,
-    /// From a launch command's turn to its arrival at the CTA scheduler (GPGPU-Sim's kernel_launch_latency).
+    /// Latency of a launch command, from its dequeue to its arrival at the CTA scheduler (GPGPU-Sim's kernel_launch_latency).
     #[param(default = "0 cycles")]
     launch_latency: Cycles,
-    /// Hardware queues; a stream waits in that of its number, modulo the queues. Fermi has 1, Kepler of
-    /// compute capability 3.5 and later GPUs have 32 (Hyper-Q); CUDA uses 8 of them unless
-    /// CUDA_DEVICE_MAX_CONNECTIONS says otherwise.
+    /// Hardware queues. A stream uses the queue with the number of the stream modulo `queues`. Fermi has 1; Kepler of compute capability
+    /// 3.5 and later GPUs have 32 (Hyper-Q), of which CUDA uses 8 unless CUDA_DEVICE_MAX_CONNECTIONS sets another number.
     #[param(default = "32", min = "1", max = "1024")]
     queues: u32,
-    /// Queues for copies alone: none, so that copies wait with the other commands of their stream, one, or 2, one each way,
-    /// as on a Fermi with two copy engines.
+    /// Queues for copies only. With 0, copies wait in the queue of their stream; with 1, all copies share a queue; with 2, each direction
+    /// has a queue, as on a Fermi with two copy engines.
     #[param(default = "0", max = "2")]
     copy_queues: u32,
 }
@@ -62,7 +61,7 @@ pub struct CommandProcessorPorts {
     launches: LaunchClient,
     /// The copy engine.
     copies: CopyClient,
-    /// The authority over pages, if there is one.
+    /// The authority over pages, where the machine has one.
     pages: Option<PageClient>,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct PacketParams {
     /// Bytes that pass in a cycle: the width of the network.
     #[param(default = "40 B", min = "1 B")]
     flit: Bytes,
-    /// Bytes of values that a packet is about at most; a message about more is several packets.
+    /// Data bytes that a packet covers, at most; a message for more data is several packets.
     #[param(default = "32 B", min = "32 B", max = "128 B")]
     packet: Bytes,
     /// Bytes of a packet besides its values.
@@ -62,7 +62,7 @@ pub(super) struct LaneStats {
     /// Flits that have passed.
     #[stat(unit = "flits")]
     flits: Counter,
-    /// Cycles that messages waited at the head of their queue for an output that was busy.
+    /// Cycles in which the head of a queue waited for a busy output, summed up.
     #[stat(unit = "cycles")]
     conflicts: Counter,
 }

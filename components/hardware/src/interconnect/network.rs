@@ -25,7 +25,7 @@ use crate::memory::address_map::{AddressMap, AddressMapParams};
 /// Which virtual channel of a class a packet takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum ChannelChoice {
-    /// The same one for all packets from one end to another, which keep their order: memory needs it.
+    /// One channel for all packets from one end to another, which keeps their order. Memory requires this order.
     Pair,
     /// Any that is free. Messages from one end to another can overtake each other.
     Any,
@@ -47,10 +47,10 @@ pub struct NetworkParams {
     /// Flits that an input of a router holds for each virtual channel.
     #[param(default = "8", min = "1", max = "4096")]
     buffer: u32,
-    /// From a flit being at a router to it leaving, without load: route, allocation and switch.
+    /// Latency of a router without load: route computation, allocation and switch.
     #[param(default = "3 cycles", max = "1000 cycles")]
     router: Cycles,
-    /// From a flit leaving a router to it being at the next, and the same for its credit.
+    /// Latency of a link for flits and for their credits.
     #[param(default = "1 cycle", min = "1 cycle", max = "1000 cycles")]
     link: Cycles,
     /// Virtual channel that a packet takes.
@@ -87,7 +87,7 @@ struct DirectionStats {
     /// Flits that have passed.
     #[stat(unit = "flits")]
     flits: Counter,
-    /// From a message being taken to it going out.
+    /// Latency of a message, from its entry into the network to its exit.
     #[stat(unit = "cycles")]
     latency: Distribution,
 }

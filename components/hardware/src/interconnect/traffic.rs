@@ -28,7 +28,7 @@ pub enum Pattern {
     Transpose,
     /// The first source sends to the last sink, the second to the last but one: bit-complement for powers of two.
     Complement,
-    /// A source sends to the sink that is almost half of all sources further on.
+    /// A source sends to the sink almost half the number of sources ahead.
     Tornado,
     /// A source sends to the next sink.
     Neighbour,
@@ -97,13 +97,13 @@ pub struct TrafficStats {
     /// Flits that sinks took in the measured cycles.
     #[stat(unit = "flits")]
     accepted: Counter,
-    /// Those of the source of which the fewest were taken.
+    /// Accepted flits of the source with the fewest.
     #[stat(unit = "flits")]
     accepted_least: Setting,
-    /// Those of the source of which the most were taken.
+    /// Accepted flits of the source with the most.
     #[stat(unit = "flits")]
     accepted_most: Setting,
-    /// From a message being made, in the measured cycles, to it being taken.
+    /// Latency of a message generated in the measured cycles, from its generation to its arrival at the sink.
     #[stat(unit = "cycles")]
     latency: Distribution,
     /// Messages that were made in the measured cycles and not taken before the end.
@@ -116,8 +116,7 @@ pub struct Traffic(TrafficParams);
 
 impl Component for Traffic {
     const KIND: &'static str = "interconnect/traffic";
-    const DOC: &'static str =
-        "Traffic of a pattern at an offered load for a network, and what is taken of it, with which latency.";
+    const DOC: &'static str = "Synthetic traffic of a pattern at an offered load, with the accepted load and the latency of the network.";
     type Params = TrafficParams;
     type Ports = TrafficPorts;
     type Stats = TrafficStats;

@@ -36,7 +36,7 @@ pub struct CopyEngineParams {
     /// Chunks of an engine in flight at most.
     #[param(default = "8", min = "1", max = "1024")]
     outstanding: u32,
-    /// 1 makes all copies one after another, as a GeForce of Fermi; with 2, as a Tesla has, each way has its own
+    /// Engines. One engine serializes all copies, as on a Fermi GeForce; with 2, as on a Tesla, each direction has its own engine
     /// (asyncEngineCount of CUDA's device properties).
     #[param(default = "1", min = "1", max = "2")]
     engines: u32,
@@ -60,10 +60,10 @@ pub struct CopyEngineStats {
     /// Copies to the host.
     #[stat(unit = "copies")]
     copies_to_host: Counter,
-    /// Pages that were copied to the device by themselves.
+    /// Pages copied to the device individually.
     #[stat(unit = "pages")]
     pages_to_device: Counter,
-    /// And to the host.
+    /// Pages copied to the host individually.
     #[stat(unit = "pages")]
     pages_to_host: Counter,
     /// Bytes copied to the device.
@@ -75,13 +75,13 @@ pub struct CopyEngineStats {
     /// Copies within the device.
     #[stat(unit = "copies")]
     copies_on_device: Counter,
-    /// Bytes of these.
+    /// Bytes copied within the device.
     #[stat(unit = "bytes")]
     bytes_on_device: Counter,
     /// Fills of device memory with a value.
     #[stat(unit = "fills")]
     fills: Counter,
-    /// Bytes of these.
+    /// Bytes filled.
     #[stat(unit = "bytes")]
     bytes_filled: Counter,
 }

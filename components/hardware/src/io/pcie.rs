@@ -27,9 +27,9 @@ pub struct PcieParams {
     /// 3.0, chapters 2 to 4).
     #[param(default = "24 B", max = "64 B")]
     header: Bytes,
-    /// How much later than the latency has it an answer to a read of host memory may arrive, each by a random time of its own. With 0
-    /// answers keep their order; otherwise those to different reads pass one another, as completions with different transaction
-    /// IDs may (PCI Express Base Specification 3.0, section 2.4.1).
+    /// Limit of the random delay, beyond `latency`, of an answer to a read of host memory. With 0, answers keep their order; otherwise
+    /// answers to different reads may pass one another, as completions with different transaction IDs may (PCI Express Base Specification
+    /// 3.0, section 2.4.1).
     #[param(default = "0 ns")]
     reordering: SimTime,
 }
@@ -55,7 +55,7 @@ pub struct PcieStats {
     /// Time during which the direction towards the device was busy.
     #[stat(unit = "ps")]
     downstream_busy: BusyTime,
-    /// Answers to reads that arrived before one that was sent earlier.
+    /// Answers to reads that arrived before an earlier answer.
     #[stat(unit = "messages")]
     overtaking: Counter,
     /// Messages towards the host.

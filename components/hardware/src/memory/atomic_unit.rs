@@ -15,14 +15,14 @@ use counterpoint_protocols::memory::{AtomicLane, LINE_BYTES};
 /// shared one for GF110, 64 and 1 for GK104 (GeForce GTX 680 white paper), a slice of the L2 for every 32 bytes a clock.
 #[derive(Clone, Debug, Params)]
 pub struct AtomicParams {
-    /// Lanes on different words of a line that are changed in a cycle; with 0 an atomic takes as long as a read of its sectors,
-    /// whatever its lanes have in common (GPGPU-Sim).
+    /// Lanes on different words of a line that the unit serves in a cycle. With 0, an atomic takes the time of a read of its sectors, even
+    /// if lanes share words (GPGPU-Sim).
     #[param(default = "0", max = "32")]
     pub lanes: u32,
-    /// From one change of a word to the next one of the same word, in cycles.
+    /// Cycles between two updates of one word.
     #[param(default = "1", min = "1", max = "1000")]
     pub same_word: u64,
-    /// Requests that wait in front of the unit; when it is full the slice takes no other.
+    /// Requests that wait in front of the unit. When the queue is full, the slice accepts no further request.
     #[param(default = "8", min = "1", max = "1024")]
     pub queue: u32,
 }

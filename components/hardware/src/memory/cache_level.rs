@@ -23,33 +23,33 @@ use super::cache_stats::LevelStats;
 /// Size, timing and policies of a cache.
 #[derive(Clone, Debug, Params)]
 pub struct CacheLevelParams {
-    /// Size, shape and misses under way.
+    /// Size, set mapping and MSHRs of the cache.
     cache: CacheParams,
-    /// Whether other caches beside it have the same memory behind them. Then writes have to go through or around.
+    /// Whether other caches at this level share the memory behind this cache. Such a cache must write through or around.
     #[param(default = "off")]
     private: bool,
-    /// Bytes fetched together on a miss, a line at most.
+    /// Bytes of a sector, which is fetched as a whole on a miss; at most a line.
     #[param(default = "32 B", min = "32 B", max = "256 B")]
     sector: Bytes,
-    /// Treatment of a write to sectors that are not here, where it stays here.
+    /// Treatment of a write to missing sectors, under policies that keep the write in the cache.
     #[param(default = "validate")]
     write_miss: WriteMiss,
-    /// Which line of a set makes room for another.
+    /// Policy that chooses the line to evict from a set.
     #[param(default = "lru")]
     replacement: Slot<dyn Replacement>,
-    /// Where writes go.
+    /// Policy for writes: write-back, write-through or write-around.
     #[param(default = "back")]
     write: Slot<dyn WritePolicy>,
-    /// Which lines are fetched before anybody asks for them.
+    /// Prefetcher of lines for reads.
     #[param(default = "none")]
     prefetcher: Slot<dyn Prefetcher>,
-    /// Which reads leave no line here.
+    /// Policy that chooses the reads that allocate no line.
     #[param(default = "none")]
     bypass: Slot<dyn Bypass>,
-    /// From taking a request to its reply leaving, on a hit.
+    /// Latency of a hit, from the acceptance of the request to the departure of its reply.
     #[param(default = "20 cycles")]
     hit_latency: Cycles,
-    /// Where addresses lie, for a cache that serves a part of them: the map of the slice or the channel behind it.
+    /// Address map, for a cache of a part of memory: the map of the slice or channel behind the cache.
     map: AddressMapParams,
 }
 

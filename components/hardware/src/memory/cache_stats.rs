@@ -20,16 +20,16 @@ macro_rules! counts {
             /// Sectors accessed.
             #[stat(name = $accesses, unit = "sectors")]
             accesses: Counter,
-            /// Sectors of these that were not here, or not enough of them.
+            /// Accessed sectors that missed, in whole or in part.
             #[stat(name = $misses, unit = "sectors")]
             misses: Counter,
-            /// The share of the misses.
+            /// Misses over accesses.
             #[stat(name = $miss_rate, unit = "of 1", part = "misses", whole = "accesses")]
             miss_rate: Ratio,
             /// Requests that joined a fetch under way.
             #[stat(name = $pending_hits, unit = "requests")]
             pending_hits: Counter,
-            /// Cycles in which a request, the first, found no way, no miss entry or no place to wait.
+            /// Cycles in which the first request found no free way, miss entry or merge slot.
             #[stat(name = $fails, unit = "cycles")]
             reservation_fails: Counter,
             /// Read requests.
@@ -41,19 +41,19 @@ macro_rules! counts {
             /// Atomic requests.
             #[stat(unit = "requests")]
             atomics: Counter,
-            /// Cycles that they were in the unit of atomics or in front of it, where there is one.
+            /// Cycles of atomic requests in the atomic unit or its queue, summed up; 0 without an atomic unit.
             #[stat(unit = "cycles")]
             atomic_cycles: Counter,
             /// Requests that went on to memory: bypassed reads, writes through and around, atomics that are executed elsewhere.
             #[stat(unit = "requests")]
             passed: Counter,
-            /// Lines fetched before anybody asked for them, counted for the read that named them.
+            /// Lines prefetched, counted for the read that triggered the prefetch.
             #[stat(unit = "lines")]
             prefetches: Counter,
             /// Dirty lines written to memory, counted for who wrote to them last.
             #[stat(unit = "lines")]
             write_backs: Counter,
-            /// Lines written back because nobody would read them any more.
+            /// Lines written back early because no later access reads them.
             #[stat(unit = "lines")]
             flushed: Counter,
         }

@@ -30,42 +30,42 @@ use super::line_rule::none::NoRule;
     "what is done with lines by their labels is a rule for their tags, such as `tags: { labels: { keep: all } }`"
 ))]
 pub struct L2Params {
-    /// Size, shape and misses under way.
+    /// Size, set mapping and MSHRs of the cache.
     cache: CacheParams,
-    /// Bytes fetched together on a miss, a line at most.
+    /// Bytes of a sector, which is fetched as a whole on a miss; at most a line.
     #[param(default = "32 B", min = "32 B", max = "256 B")]
     sector: Bytes,
-    /// Treatment of a write to sectors that are not here.
+    /// Treatment of a write to missing sectors.
     #[param(default = "validate")]
     write_miss: WriteMiss,
-    /// Which line of a set makes room for another.
+    /// Policy that chooses the line to evict from a set.
     #[param(default = "lru")]
     replacement: Slot<dyn Replacement>,
-    /// Where writes go.
+    /// Policy for writes: write-back, write-through or write-around.
     #[param(default = "back")]
     write: Slot<dyn WritePolicy>,
-    /// Which lines are fetched before anybody asks for them.
+    /// Prefetcher of lines for reads.
     #[param(default = "none")]
     prefetcher: Slot<dyn Prefetcher>,
-    /// Which reads leave no line here.
+    /// Policy that chooses the reads that allocate no line.
     #[param(default = "none")]
     bypass: Slot<dyn Bypass>,
     /// Rule for the tags of lines.
     #[param(default = <NoRule as Variant<dyn LineRule>>::NAME)]
     tags: Slot<dyn LineRule>,
-    /// Lines of a set that are protected at most: what comes when there are as many is like lines without a tag.
+    /// Protected lines of a set, at most. A further line is treated as a line without a tag.
     #[param(default = "1024", min = "1")]
     protected_ways: u32,
-    /// From taking a request to its reply leaving, on a hit.
+    /// Latency of a hit, from the acceptance of the request to the departure of its reply.
     #[param(default = "34 cycles")]
     hit_latency: Cycles,
-    /// Preloaded data goes through the L2 and leaves its last lines there, as copies to the device do that
-    /// take no time (GPGPU-Sim). For comparisons.
+    /// Whether preloaded data goes through the L2 and leaves its last lines there, as GPGPU-Sim's copies do, which take no time. For
+    /// comparisons.
     #[param(default = "off")]
     warm_on_copy: bool,
-    /// How fast atomics are.
+    /// Rate of atomics.
     atomics: AtomicParams,
-    /// Where addresses lie.
+    /// Map from addresses to slices and channels.
     map: AddressMapParams,
 }
 

@@ -42,8 +42,7 @@ macro_rules! cta_counts {
             /// L1 misses over L1 accesses.
             #[stat(name = "L1D_total_cache_miss_rate", unit = "of 1", part = "l1_misses", whole = "l1_accesses")]
             l1_miss_rate: Ratio,
-            /// Issue slots of the SMs by their use: the used ones, and of the lost ones those in which a warp of these blocks came nearest
-            /// to issuing.
+            /// Issue slots of the SMs by use: the used slots, and the lost slots in which a warp of these blocks was the closest to issue.
             pub issue_slots: PartStats<IssueSlots>,
         }
 
@@ -80,22 +79,23 @@ cta_counts! {
     memory_insn: "memory_insn", "instructions";
     /// Instructions other than loads, atomics and fetches whose result has been written to registers.
     alu_results: "alu_results", "instructions";
-    /// Cycles from the issue of each of these to the write of its result, summed up.
+    /// Cycles from the issue of these instructions to the write of their results, summed up.
     alu_cycles: "alu_cycles", "cycles";
     /// Loads, atomics and texture fetches whose values have been written to registers, kernel parameters left out.
     memory_results: "memory_results", "instructions";
-    /// Cycles from the issue of each of these to the write of its last value, summed up. An access that waits for the grant of its
+    /// Cycles from the issue of these instructions to the write of their last values, summed up. An access that waits for the grant of its
     /// pages is issued when all are granted.
     memory_cycles: "memory_cycles", "cycles";
     /// Accesses to global and local memory: of each warp instruction one.
     global_insn: "global_insn", "instructions";
-    /// Uncoalesced accesses to global and local memory: they touch more than one line beyond those that hold as many bytes in a row.
+    /// Uncoalesced accesses to global and local memory: accesses with more transactions than the same bytes would need in contiguous memory
+    /// at any alignment.
     uncoalesced_insn: "uncoalesced_insn", "instructions";
-    /// Requests of these that left the SM: misses of the L1, bypasses, and stores.
+    /// Requests of global and local accesses that left the SM: L1 misses, bypasses and stores.
     global_requests: "global_requests", "requests";
-    /// Bytes that memory behind the caches moved for these: sectors that were fetched, and those that were written.
+    /// Bytes that memory behind the caches moved for global and local accesses: fetched and written sectors.
     memory_bytes: "memory_bytes", "bytes";
-    /// Load transactions that looked into the L1.
+    /// Load transactions that looked up the L1.
     l1_accesses: "L1D_total_cache_accesses", "transactions", span "L1D_accesses";
     /// Load transactions that missed in the L1.
     l1_misses: "L1D_total_cache_misses", "transactions", span "L1D_misses";
@@ -103,6 +103,6 @@ cta_counts! {
     shared_conflicts: "gpgpu_n_shmem_bkconflict", "cycles";
     /// Cycles of the warps, summed up.
     warp_cycles: "warp_cycles", "cycles", span "warp_cycles";
-    /// Cycles of the SMs' warp slots, as far as they were for these blocks.
+    /// Cycles of the SMs' warp slots that are attributed to these blocks.
     warp_slots: "warp_slots", "cycles", span "warp_slots";
 }

@@ -17,7 +17,8 @@ pub(super) struct Concurrent {
 
 impl Variant<dyn CtaPolicy> for Concurrent {
     const NAME: &'static str = "concurrent";
-    const DOC: &'static str = "Kernels side by side on the same SMs: a block of the oldest that has any left goes wherever it fits.";
+    const DOC: &'static str =
+        "Kernels share SMs: a block of the oldest kernel with unplaced blocks goes to any SM where it fits.";
     type Params = ();
 
     fn build((): &()) -> Result<Box<dyn CtaPolicy>, String> {

@@ -17,16 +17,16 @@ use super::policy::{CtaPolicy, Placement, Turn, View};
 /// Choice of the kernel for an empty SM.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// The next in the table behind the one that was chosen last (GPGPU-Sim 3.0 to 3.2).
+    /// The kernel behind the last chosen one in the table (GPGPU-Sim 3.0 to 3.2).
     Next,
-    /// The one that was chosen last, while it has blocks to give, and then the next (GPGPU-Sim 4).
+    /// The last chosen kernel while it has blocks to place, then the next kernel in the table (GPGPU-Sim 4).
     Same,
 }
 
 /// The choice of a kernel.
 #[derive(Clone, Debug, Params)]
 pub(super) struct LeftOverParams {
-    /// Choice among the running kernels with blocks left, for an empty SM.
+    /// Choice of the kernel for an empty SM, among running kernels with unplaced blocks.
     #[param(default = "next")]
     choice: Order,
 }
@@ -42,7 +42,7 @@ pub(super) struct LeftOver {
 impl Variant<dyn CtaPolicy> for LeftOver {
     const NAME: &'static str = "leftover";
     const DOC: &'static str =
-        "Kernels side by side, each SM serving one at a time: it takes another when it is wholly empty.";
+        "Kernels run concurrently, one per SM: an SM takes another kernel only when it is empty.";
     type Params = LeftOverParams;
 
     fn build(params: &LeftOverParams) -> Result<Box<dyn CtaPolicy>, String> {

@@ -48,7 +48,7 @@ pub struct CtaSchedulerParams {
     /// (gpgpu_max_concurrent_kernel), Fermi 16, Kepler of compute capability 3.5 has 32.
     #[param(default = "8", min = "1", max = "1024")]
     concurrent_kernels: u32,
-    /// How SMs allot their resources to blocks.
+    /// Granularity of an SM's resource allocation to blocks.
     occupancy: Occupancy,
 }
 

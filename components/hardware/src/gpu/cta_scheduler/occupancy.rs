@@ -17,7 +17,7 @@ use counterpoint_protocols::launch::{Launch, SmResources};
 
 const WARP: u32 = 32;
 
-/// In which units SMs allot their resources to blocks.
+/// Granularity of an SM's resource allocation to blocks.
 #[derive(Clone, Debug, Params)]
 pub struct Occupancy {
     /// Registers of a warp are rounded up to a multiple of this: 128 as GPGPU-Sim does, 64 on Fermi, 256 from Kepler on.
@@ -29,7 +29,8 @@ pub struct Occupancy {
     /// Shared memory of a block is rounded up to a multiple of this: 128 B on Fermi, 256 B from Kepler on.
     #[param(default = "1 B", min = "1 B", max = "4 KiB")]
     shared_unit: Bytes,
-    /// A grid that cannot fill the SMs is spread: each holds at most its even share of the blocks, rounded up (GPGPU-Sim).
+    /// Whether a grid that cannot fill the SMs is spread: an SM holds at most the blocks of the grid divided by the SMs, rounded up
+    /// (GPGPU-Sim).
     #[param(default = "on")]
     spread: bool,
 }

@@ -19,7 +19,7 @@ pub struct CtaSchedulerStats {
     /// Blocks placed.
     #[stat(unit = "CTAs")]
     pub(super) ctas: Counter,
-    /// Cycles in which a launch ran, or waited for room.
+    /// Cycles in which a launch ran or waited for free block slots.
     #[stat(name = "gpu_tot_sim_cycle", unit = "cycles")]
     pub(super) busy: BusyCycles,
     /// Thread instructions executed by blocks that have ended.
@@ -28,13 +28,13 @@ pub struct CtaSchedulerStats {
     /// Thread instructions a cycle.
     #[stat(name = "gpu_tot_ipc", unit = "instructions/cycle", part = "thread_insn", whole = "busy")]
     ipc: Ratio,
-    /// Cycles of the warps of these blocks, summed up.
+    /// Cycles of the warps of ended blocks, summed up.
     #[stat(unit = "cycles")]
     warp_cycles: Counter,
-    /// Cycles of warp slots that the SMs had for them.
+    /// Cycles of the SMs' warp slots that are attributed to ended blocks.
     #[stat(unit = "cycles")]
     warp_slots: Counter,
-    /// Warps that were there, of the warp slots.
+    /// Occupied warp slots over the warp slots.
     #[stat(name = "gpu_tot_occupancy", unit = "of 1", part = "warp_cycles", whole = "warp_slots")]
     occupancy: Ratio,
     /// Cycles from a block's placement to the message of its end.
@@ -84,15 +84,15 @@ impl fmt::Display for LaunchKey {
 /// Statistics of a launch.
 #[derive(Default, Stats)]
 pub(super) struct KernelStats {
-    /// Number of its stream; several launches that are added up have none, nor the two below.
+    /// Number of the launch's stream. A sum of several launches has no value of this and the next two statistics.
     pub(super) stream: Setting,
     /// Threads of a block.
     #[stat(unit = "threads")]
     pub(super) cta_threads: Setting,
-    /// Blocks that one of its SMs holds at most, by what they are allotted.
+    /// Blocks of the launch that an SM holds at most, by their resource allocation.
     #[stat(unit = "CTAs")]
     pub(super) ctas_per_sm: Setting,
-    /// Its work.
+    /// Work of the launch.
     pub(super) work: FlatStats<Work>,
 }
 
@@ -122,7 +122,7 @@ pub(super) struct StreamStats {
     /// Launches that have ended.
     #[stat(unit = "launches")]
     pub(super) launches: Counter,
-    /// Work of its launches.
+    /// Work of the stream's launches.
     pub(super) work: FlatStats<Work>,
 }
 

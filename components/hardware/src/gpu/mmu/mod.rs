@@ -29,19 +29,19 @@ const ENTRY: u64 = 8;
 /// Parameters of an MMU.
 #[derive(Clone, Debug, Params)]
 pub struct MmuParams {
-    /// Bytes of a page; those of the SMs' TLBs.
+    /// Bytes of a page; equal to the page size of the SMs' TLBs.
     #[param(default = "4 KiB", min = "4 KiB", max = "2 MiB")]
     page: Bytes,
-    /// Device memory whose pages are translated; the tables lie behind it.
+    /// Device memory with translated pages; the page tables follow it in the address space.
     #[param(default = "1 GiB", min = "4 KiB")]
     memory: Bytes,
     /// Pages that the MMU's own TLB holds.
     #[param(default = "512", min = "1", max = "65536")]
     entries: u32,
-    /// From a question of an SM to the answer, if the page is in the MMU's TLB; to the beginning of a walk, if not.
+    /// Latency from a request of an SM to the reply on a hit in the MMU's TLB, or to the start of the walk on a miss.
     #[param(default = "10 cycles", min = "1 cycle")]
     latency: Cycles,
-    /// Pages that are looked for in the tables at a time.
+    /// Page walks in flight at a time.
     #[param(default = "8", min = "1", max = "1024")]
     walkers: u32,
     /// From a page's grant or its translation to the message to the SM.
@@ -64,19 +64,19 @@ pub struct MmuPorts {
 /// Statistics of an MMU.
 #[derive(Default, Stats)]
 pub struct MmuStats {
-    /// Pages that TLBs of SMs asked for.
+    /// Page requests of the SMs' TLBs.
     #[stat(unit = "requests")]
     accesses: Counter,
     /// Lookups that missed in the MMU's TLB.
     #[stat(unit = "requests")]
     misses: Counter,
-    /// Walks, which serve all that wait for their page.
+    /// Page walks; a walk serves all requests for its page.
     #[stat(unit = "walks")]
     walks: Counter,
-    /// Cycles from the question that makes a walk necessary to its end.
+    /// Cycles from the request that causes a walk to the end of the walk.
     #[stat(unit = "cycles")]
     walk_latency: Distribution,
-    /// Questions that were not granted at once.
+    /// Requests that the authority did not grant at once.
     held: Counter,
 }
 

@@ -14,26 +14,26 @@ use crate::memory::address_map::{AddressMap, AddressMapParams};
 /// Latencies of the pipeline beyond an SM's parameters, and those of memory.
 #[derive(Clone, Debug, Params)]
 pub(super) struct CostParams {
-    /// From the issue of an instruction that computes to that of one which needs its value, beyond the latency of its class, if no two of
-    /// its operands lie in a bank.
+    /// Cycles from the issue of an arithmetic instruction to the issue of its consumer, beyond the latency of the instruction's class,
+    /// without register bank conflicts.
     #[param(default = "5 cycles")]
     pipeline: Cycles,
     /// From the arrival of the last warp at a barrier to the next instruction of all.
     #[param(default = "1 cycle", min = "1 cycle")]
     barrier: Cycles,
-    /// From the issue of a load of shared memory to that of an instruction which needs its value, beyond `shared_latency`.
+    /// Cycles from the issue of a shared-memory load to the issue of its consumer, beyond `shared_latency`.
     #[param(default = "4 cycles")]
     shared: Cycles,
-    /// From the issue of a load of a parameter or constant to that of an instruction which needs its value.
+    /// Cycles from the issue of a parameter or constant load to the issue of its consumer.
     #[param(default = "3 cycles", min = "1 cycle")]
     parameter: Cycles,
-    /// From the issue of a load of global memory, of one sector that the L2 has, to that of an instruction which needs its value.
+    /// Cycles from the issue of a global load of one sector that hits the L2 to the issue of its consumer.
     #[param(default = "141 cycles", min = "1 cycle")]
     global: Cycles,
-    /// The same for an atomic of a lane; lanes that want one word do not wait for each other.
+    /// Cycles from the issue of an atomic of one lane to the issue of its consumer. Lanes on one word do not wait for each other.
     #[param(default = "142 cycles", min = "1 cycle")]
     atomic: Cycles,
-    /// Steps of the network's switches in a cycle, as `network.speedup` of SMs that are stepped. A packet takes two.
+    /// Steps of the network's switches in a cycle, as `network.speedup` of the cycle-level GPU. A packet takes two steps.
     #[param(default = "2", min = "1", max = "16")]
     speedup: u32,
     /// From the arrival of a block at its SM to the first instruction of its warps.

@@ -15,14 +15,13 @@ use counterpoint_ptx::functional::{FirstBytes, FlatMemory};
 
 use crate::memory::dram::backing::poison;
 
-/// How fast device memory answers the copy engine.
+/// Latency and rate of device memory for the copy engine.
 #[derive(Clone, Debug, Params)]
 pub(super) struct CopyParams {
-    /// From a request to its answer. `titanx-maxwell` takes these cycles where an access hits the L2: the network there and back and the
-    /// ROP.
+    /// Latency from a request to its reply. The default is that of an L2 hit in `titanx-maxwell`: network, ROP, and network back.
     #[param(default = "140 cycles", min = "1 cycle")]
     latency: Cycles,
-    /// Sectors of 32 bytes in a cycle: a packet each.
+    /// Sectors of 32 bytes in a cycle; a sector is one packet.
     #[param(default = "1", min = "1", max = "64")]
     sectors: u32,
 }

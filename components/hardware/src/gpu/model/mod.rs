@@ -45,16 +45,15 @@ use state_machine::{Device, StateMachine};
 /// The SMs, and the costs of the model.
 #[derive(Clone, Debug, Params)]
 pub struct ThroughputModelParams {
-    /// Each SM: its capacity, units and latencies. Parameters of buffers, caches and schedulers
-    /// are ignored.
+    /// Capacity, units and latencies of an SM. Parameters of buffers, caches and schedulers are ignored.
     sm: SmParams,
     /// Costs beyond the SM's parameters.
     costs: CostParams,
     /// Map from addresses to slices of the L2.
     map: AddressMapParams,
-    /// How memory answers the copy engine.
+    /// Latency and rate of device memory for the copy engine.
     copies: CopyParams,
-    /// Kernels that are not executed, but served by what knows what they do.
+    /// State machines that serve kernels in place of their execution.
     state_machines: Every<dyn StateMachine>,
 }
 
@@ -70,13 +69,13 @@ pub struct ThroughputModelPorts {
 /// Statistics of the model.
 #[derive(Default, Stats)]
 pub struct ThroughputModelStats {
-    /// Cycles of blocks that have ended, from their arrival to their end, summed up.
+    /// Cycles from arrival to end of the blocks that have ended, summed up.
     #[stat(unit = "cycles")]
     cta_cycles: Counter,
     /// Warp instructions of blocks that have ended, and of the work that state machines have executed.
     #[stat(unit = "instructions")]
     warp_insn: Counter,
-    /// Thread instructions of these.
+    /// Thread instructions of these warp instructions.
     #[stat(name = "gpu_sim_insn", unit = "instructions")]
     thread_insn: Counter,
     /// Blocks that have ended.
@@ -223,8 +222,8 @@ impl ThroughputModel {
 
 impl Component for ThroughputModel {
     const KIND: &'static str = "gpu/throughput-model";
-    const DOC: &'static str = "SMs and device memory as a model of throughput: blocks are executed without time, and their warps then share \
-                               what an SM has.";
+    const DOC: &'static str = "SMs and device memory as a throughput model: blocks are executed without time, then their warps share the \
+                               resources of an SM.";
     const DAEMON: bool = true;
     const WEIGHT: u32 = 1000;
     const ROLE: &'static str = roles::THROUGHPUT_MODEL;

@@ -13,12 +13,12 @@ use crate::memory::cache::prefetch::Prefetcher;
 use crate::memory::cache::replacement::Replacement;
 use crate::memory::cache::write_policy::WritePolicy;
 
-/// When an SM invalidates its L1 data cache.
+/// Event at which an SM invalidates its L1 data cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum L1Flush {
     /// Before the first block of another launch.
     LaunchChange,
-    /// Never: what another launch has written meanwhile may be missed. For experiments.
+    /// Never: a load may return stale data after a write of another launch. For experiments.
     Never,
 }
 
@@ -40,19 +40,19 @@ pub enum LocalStores {
     Allocate,
 }
 
-/// How atomics on shared memory are done.
+/// Implementation of atomics on shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum SharedAtomics {
-    /// By the memory itself: lanes on one word take turns of a cycle, as lanes on different words of a bank do (from Maxwell on).
+    /// Shared memory executes them: lanes on one word take a cycle each, like a bank conflict (from Maxwell on).
     Native,
-    /// By a loop of instructions: lanes load their words with a lock, and those that have got it store and unlock. A lock is given to
-    /// one lane of a word, so that there are as many rounds as lanes on the most wanted word (Fermi, Kepler).
+    /// A loop of instructions executes them: lanes load their words with a lock; a lane that gets the lock stores and unlocks. One lane per
+    /// word gets the lock in a round, so the rounds equal the lanes on the most contended word (Fermi, Kepler).
     Locks,
 }
 
-/// The L1 data cache. Stores to global memory go to memory and evict their line, unless `write` says otherwise; stores to local memory
-/// are written back (GPGPU-Sim's LOCAL_WB_GLOBAL_WT). L1s of different SMs are not coherent: acquires, and fences beyond the block, invalidate
-/// what memory has, too, in modules for sm_70 and later.
+/// The L1 data cache. Stores to global memory go to memory and evict their line, unless `write` sets another policy; stores to local memory
+/// are written back (GPGPU-Sim's LOCAL_WB_GLOBAL_WT). L1s of different SMs are not coherent. In modules for sm_70 and later, acquires and
+/// fences beyond the block invalidate clean data.
 #[derive(Clone, Debug, Params)]
 pub struct L1Params {
     /// Data capacity.
@@ -76,26 +76,26 @@ pub struct L1Params {
     /// Whether global loads look up the L1. Local memory is always cached.
     #[param(default = "cached")]
     pub global: GlobalLoads,
-    /// Treatment of a store to local memory whose line is not here.
+    /// Treatment of a store to local memory whose line is not in the L1.
     #[param(default = "no-allocate")]
     pub local_stores: LocalStores,
-    /// From the access to the lookup: what a hit takes, and what a miss takes before its request leaves.
+    /// Latency from the access to the lookup: latency of a hit, and delay of a miss before its request leaves.
     #[param(default = "35 cycles", min = "1 cycle", max = "500 cycles")]
     pub latency: Cycles,
-    /// When everything is invalidated.
+    /// Event at which all lines are invalidated.
     #[param(default = "launch-change")]
     pub flush: L1Flush,
-    /// Which line of a set makes room for another.
+    /// Policy that chooses the line to evict from a set.
     #[param(default = "lru")]
     pub replacement: Slot<dyn Replacement>,
-    /// Where stores to global memory go. `around` evicts their line; `through` keeps it, with what they write. `back` is refused: other
-    /// SMs and copies would not see what stays here.
+    /// Policy for stores to global memory. `around` evicts their line; `through` keeps and updates it. `back` is refused: other SMs and
+    /// copies would not see data that stays in the L1.
     #[param(default = "around")]
     pub write: Slot<dyn WritePolicy>,
-    /// Which lines are fetched before a load of global memory asks for them.
+    /// Prefetcher of lines for global loads.
     #[param(default = "none")]
     pub prefetcher: Slot<dyn Prefetcher>,
-    /// Which loads of global memory leave no line here: they ask for their own bytes alone.
+    /// Policy that chooses the global loads that allocate no line; such a load requests its own bytes only.
     #[param(default = "none")]
     pub bypass: Slot<dyn Bypass>,
 }
@@ -118,32 +118,33 @@ pub struct ReadCacheParams {
     /// Accesses that one miss can serve.
     #[param(min = "1")]
     pub merges: u32,
-    /// Instructions and kernel parameters are always there; constants of a module and texels are read all the same.
+    /// Whether fetches of instructions and kernel parameters always hit; constants of a module and texels are looked up in any case.
     #[param(default = "off")]
     pub perfect: bool,
 }
 
-/// The TLB, which translates the addresses of global and local memory; any page may be in any entry.
+/// The TLB, which translates addresses of global and local memory; it is fully associative.
 #[derive(Clone, Debug, Params)]
 pub struct TlbParams {
-    /// Pages that it holds; with 0 addresses are not translated.
+    /// Entries, one page each; with 0, addresses are not translated.
     #[param(default = "0", max = "65536")]
     pub entries: u32,
-    /// Bytes of a page; those of the MMU.
+    /// Bytes of a page; equal to the page size of the MMU.
     #[param(default = "4 KiB", min = "4 KiB", max = "2 MiB")]
     pub page: Bytes,
-    /// Pages that may be on their way, of launches that are not gated.
+    /// Page requests in flight, at most, of launches that are not gated.
     #[param(default = "8", min = "1", max = "1024")]
     pub misses: u32,
-    /// A global memory access of a gated launch waits until all of its pages have been granted. Off is wrong, for experiments.
+    /// Whether a global memory access of a gated launch waits until all of its pages have been granted. `off` is incorrect, for
+    /// experiments.
     #[param(default = "on")]
     pub issue_rule: bool,
-    /// A block's releases leave when its stores have been acknowledged. Off is wrong, for experiments.
+    /// Whether a release of a block waits until the block's stores have been acknowledged. `off` is incorrect, for experiments.
     #[param(default = "on")]
     pub release_behind_stores: bool,
 }
 
-/// Cycles of the classes of integer instructions, which are those of GPGPU-Sim's configurations and one for the rest.
+/// Cycles of the classes of integer instructions: the classes of GPGPU-Sim's configurations, and one for all other instructions.
 #[derive(Clone, Debug, Params)]
 pub struct IntCycles {
     /// Additions and subtractions.
@@ -202,16 +203,16 @@ impl FloatCycles {
     }
 }
 
-/// Where comparisons, conversions, absolute values and negations of double precision are executed.
+/// Units that execute comparisons, conversions, absolute values and negations of double precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum DoubleOther {
-    /// With integers and single precision (GPGPU-Sim).
+    /// Units of integers and single precision (GPGPU-Sim).
     Sp,
-    /// With the other instructions of double precision.
+    /// Units of double precision.
     Dp,
 }
 
-/// The path of one sort of instruction from its issue to its units. All are totals of the SM; sub-cores share them out.
+/// The pipeline path of one class of instructions, from issue to its units. Numbers are totals of the SM, divided among sub-cores.
 #[derive(Clone, Debug, Params)]
 pub struct PipelinePathParams {
     /// Units that execute.
@@ -223,7 +224,7 @@ pub struct PipelinePathParams {
     /// Instructions that enter operand collectors in a turn of the register file (`operand_collector_num_in_ports`).
     #[param(default = "1", min = "1", max = "64")]
     pub inputs: u32,
-    /// Operand collectors of this sort alone.
+    /// Operand collectors for this class only.
     #[param(max = "64")]
     pub collectors: u32,
     /// Instructions that leave operand collectors in a turn of the register file (`operand_collector_num_out_ports`).
@@ -234,7 +235,7 @@ pub struct PipelinePathParams {
     pub dispatch_width: u32,
 }
 
-/// The units for products of matrices. Without units an SM multiplies none.
+/// The tensor cores. Without units, an SM multiplies no matrices.
 #[derive(Clone, Debug, Params)]
 pub struct TensorParams {
     /// Units that execute.
@@ -246,25 +247,25 @@ pub struct TensorParams {
     /// Operand collectors for them alone.
     #[param(max = "64")]
     pub collectors: u32,
-    /// Cycles until the result of a product that occupies a unit for one; others take as many more as they occupy it.
+    /// Latency of a product that occupies a unit for one cycle; each further cycle of occupancy adds one.
     #[param(default = "16", min = "1", max = "250")]
     pub latency: u32,
-    /// Multiplications and additions of a unit in a cycle, with factors of 16 bits.
+    /// Multiply-adds of a unit in a cycle, with 16-bit factors.
     #[param(default = "256", min = "1", max = "65536")]
     pub half: u32,
-    /// The same with `.tf32`.
+    /// Multiply-adds of a unit in a cycle, with `.tf32` factors.
     #[param(default = "128", min = "1", max = "65536")]
     pub single: u32,
-    /// The same in double precision.
+    /// Multiply-adds of a unit in a cycle, in double precision.
     #[param(default = "16", min = "1", max = "65536")]
     pub double: u32,
-    /// The same with factors of 8 bits.
+    /// Multiply-adds of a unit in a cycle, with 8-bit factors.
     #[param(default = "512", min = "1", max = "65536")]
     pub byte: u32,
-    /// The same with factors of 4 bits.
+    /// Multiply-adds of a unit in a cycle, with 4-bit factors.
     #[param(default = "1024", min = "1", max = "65536")]
     pub nibble: u32,
-    /// The same with single bits.
+    /// Multiply-adds of a unit in a cycle, with 1-bit factors.
     #[param(default = "4096", min = "1", max = "65536")]
     pub bit: u32,
 }
@@ -294,8 +295,7 @@ impl TensorParams {
 pub enum Coalescing {
     /// Lanes in one line.
     Lines,
-    /// Those in one segment: of 32 bytes for elements of one byte, of 64 for those of two, of a line for all others
-    /// (GPGPU-Sim).
+    /// Lanes in one segment: 32 bytes for 1-byte elements, 64 bytes for 2-byte elements, a line for all others (GPGPU-Sim).
     Segments,
 }
 
@@ -314,7 +314,7 @@ pub struct SmParams {
     /// Threads at most.
     #[param(default = "1536", min = "32", max = "2048")]
     pub threads: u32,
-    /// Thread blocks at most.
+    /// Resident thread blocks, at most.
     #[param(default = "8", min = "1", max = "32")]
     pub ctas: u32,
     /// 32-bit registers.
@@ -323,7 +323,7 @@ pub struct SmParams {
     /// Banks of the register file, a power of two.
     #[param(default = "16", min = "1", max = "32")]
     pub register_banks: u32,
-    /// Turns of the register file in a cycle: accesses that a bank serves in a cycle (`reg_file_port_throughput`).
+    /// Accesses that a bank of the register file serves in a cycle, called turns (`reg_file_port_throughput`).
     #[param(default = "1", min = "1", max = "4")]
     pub register_turns: u32,
     /// Shared memory.
@@ -341,18 +341,18 @@ pub struct SmParams {
     /// Rule for two instructions that are issued in one cycle.
     #[param(default = "different-units")]
     pub pairing: Pairing,
-    /// Every scheduler has collectors, register banks and units of its own.
+    /// Whether every scheduler has its own collectors, register banks and units.
     #[param(default = "false")]
     pub sub_cores: bool,
     /// Instruction buffers that are filled in a cycle, two instructions each.
     #[param(default = "1", min = "1", max = "16")]
     pub fetch_width: u32,
-    /// Instructions after which a warp is taken to run forever: the run ends and names it. 0 is no limit; loops that provably do not
-    /// end are reported in any case.
+    /// Limit of a warp's instructions, beyond which the run ends and names the warp. 0 means no limit; loops that provably never end are
+    /// always reported.
     #[param(default = "0")]
     pub instruction_limit: u64,
-    /// Rounds of a loop in which a warp waits for a word of shared memory are timed, and executed only when the word has changed. Off
-    /// executes all of them, with the same results.
+    /// Whether iterations of a loop that polls a word of shared memory are only timed until the word changes. `off` executes every
+    /// iteration, with the same results.
     #[param(default = "on")]
     pub remember_polls: bool,
     /// The L1 data cache.
@@ -377,10 +377,10 @@ pub struct SmParams {
     /// Banks of shared memory, four bytes wide each.
     #[param(default = "32", min = "1", max = "32")]
     pub shared_banks: u32,
-    /// How atomics on shared memory are done.
+    /// Implementation of atomics on shared memory.
     #[param(default = "native")]
     pub shared_atomics: SharedAtomics,
-    /// With locks, what a round takes besides its load: the operation, the store with its test, and the branch back.
+    /// Cycles of a round of `shared_atomics: locks` besides its load: the operation, the store with its test, and the branch back.
     #[param(default = "20 cycles", max = "500 cycles")]
     pub shared_lock_round: Cycles,
     /// Integers, single precision and control.
@@ -409,28 +409,28 @@ pub struct SmParams {
     /// Latency of integer instructions (GPGPU-Sim 3.1.1, GTX 480, opcode_latency_int).
     #[param(default = "{ add: 4, max: 13, mul: 4, mad: 5, div: 145, shuffle: 32 }")]
     pub int_latency: IntCycles,
-    /// Cycles until the unit takes the next one (opcode_initiation_int).
+    /// Initiation interval of integer instructions (opcode_initiation_int).
     #[param(default = "{ add: 1, max: 2, mul: 2, mad: 1, div: 8, shuffle: 4 }")]
     pub int_initiation: IntCycles,
     /// Latency of single-precision instructions (opcode_latency_fp).
     #[param(default = "{ add: 4, max: 13, mul: 4, mad: 5, div: 39, root: 8 }")]
     pub fp_latency: FloatCycles,
-    /// Cycles until the unit takes the next one (opcode_initiation_fp).
+    /// Initiation interval of single-precision instructions (opcode_initiation_fp).
     #[param(default = "{ add: 1, max: 2, mul: 1, mad: 1, div: 4, root: 8 }")]
     pub fp_initiation: FloatCycles,
     /// Latency of double-precision instructions (opcode_latency_dp).
     #[param(default = "{ add: 8, max: 19, mul: 8, mad: 8, div: 330, root: 8 }")]
     pub dp_latency: FloatCycles,
-    /// Cycles until the unit takes the next one (opcode_initiation_dp).
+    /// Initiation interval of double-precision instructions (opcode_initiation_dp).
     #[param(default = "{ add: 8, max: 16, mul: 8, mad: 8, div: 130, root: 8 }")]
     pub dp_initiation: FloatCycles,
-    /// Where comparisons, conversions, absolute values and negations of double precision are executed.
+    /// Units that execute comparisons, conversions, absolute values and negations of double precision.
     #[param(default = "sp")]
     pub dp_other: DoubleOther,
     /// Latency of approximations.
     #[param(default = "8", min = "1", max = "500")]
     pub sfu_latency: u32,
-    /// Cycles until the unit takes the next one.
+    /// Initiation interval of approximations.
     #[param(default = "8", min = "1", max = "500")]
     pub sfu_initiation: u32,
 }

@@ -33,7 +33,7 @@ pub(super) struct ReadCacheStats {
     /// Lookups that joined a miss under way.
     #[stat(name = "total_cache_pending_hits", unit = "accesses")]
     pending_hits: Counter,
-    /// Lookups that could neither miss nor join a miss, and were repeated.
+    /// Lookups that could not allocate a miss entry or join a miss, and were repeated.
     #[stat(name = "total_cache_reservation_fails", unit = "cycles")]
     reservation_fails: Counter,
 }

@@ -12,7 +12,7 @@ pub struct SmStats {
     /// Cycles during which a block was on the SM.
     #[stat(name = "active_cycles", unit = "cycles")]
     pub(super) active: Counter,
-    /// Issue slots by what became of them.
+    /// Issue slots by their use or cause of loss.
     pub(super) issue_slots: PartStats<IssueSlots>,
     /// Warp instructions issued, those without an active lane included.
     #[stat(unit = "instructions")]
@@ -29,22 +29,22 @@ pub struct SmStats {
     /// Cycles of the warps of blocks that have ended, summed up.
     #[stat(unit = "cycles")]
     pub(super) warp_cycles: Counter,
-    /// Cycles of warp slots while these blocks were there.
+    /// Cycles of the SM's warp slots that are attributed to ended blocks.
     #[stat(unit = "cycles")]
     pub(super) warp_slots: Counter,
-    /// Warps that were there, of the SM's warp slots.
+    /// Occupied warp slots over the SM's warp slots.
     #[stat(name = "gpu_occupancy", unit = "of 1", part = "warp_cycles", whole = "warp_slots")]
     pub(super) occupancy: Ratio,
-    /// Load transactions that looked into the L1.
+    /// Load transactions that looked up the L1.
     #[stat(name = "L1D_total_cache_accesses", unit = "transactions")]
     pub(super) l1_accesses: Counter,
     /// Load transactions that missed in the L1.
     #[stat(name = "L1D_total_cache_misses", unit = "transactions")]
     pub(super) l1_misses: Counter,
-    /// The share of the misses.
+    /// L1 misses over L1 accesses.
     #[stat(name = "L1D_total_cache_miss_rate", unit = "of 1", part = "l1_misses", whole = "l1_accesses")]
     pub(super) l1_miss_rate: Ratio,
-    /// Load transactions that joined a miss of the L1 under way.
+    /// Load transactions that joined an L1 miss in flight.
     #[stat(name = "L1D_total_cache_pending_hits", unit = "transactions")]
     pub(super) l1_pending_hits: Counter,
     /// Store transactions.
@@ -53,13 +53,13 @@ pub struct SmStats {
     /// Lines fetched before a load asked for them.
     #[stat(name = "L1D_prefetches", unit = "lines")]
     pub(super) l1_prefetches: Counter,
-    /// Times that everything was invalidated because another launch began.
+    /// Invalidations of the whole L1 at the start of another launch.
     #[stat(name = "L1D_flushes", unit = "times")]
     pub(super) l1_flushes: Counter,
     /// Lines of local memory that were written back.
     #[stat(name = "L1D_write_backs", unit = "lines")]
     pub(super) l1_write_backs: Counter,
-    /// Load transactions that passed the L1 by.
+    /// Load transactions that bypassed the L1.
     #[stat(name = "L1D_bypasses", unit = "transactions")]
     pub(super) l1_bypasses: Counter,
     /// Atomic transactions.
@@ -103,7 +103,7 @@ pub(in crate::gpu::sm) struct TlbStats {
     /// Lookups whose page was not in this TLB.
     #[stat(unit = "accesses")]
     pub(super) misses: Counter,
-    /// Pages asked for.
+    /// Page requests sent.
     #[stat(unit = "requests")]
     pub(super) requests: Counter,
 }

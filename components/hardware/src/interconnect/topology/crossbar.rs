@@ -9,7 +9,7 @@ pub(super) struct Crossbar;
 
 impl Variant<dyn Topology> for Crossbar {
     const NAME: &'static str = "crossbar";
-    const DOC: &'static str = "One router with all ends. Its inputs have virtual channels, which those of `interconnect/crossbar` have not.";
+    const DOC: &'static str = "One router with all ends. Its inputs have virtual channels, unlike the inputs of `interconnect/crossbar`.";
     type Params = ();
 
     fn build((): &()) -> Result<Box<dyn Topology>, String> {

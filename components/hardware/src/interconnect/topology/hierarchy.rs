@@ -7,10 +7,10 @@ use super::{Ends, Hop, Route, RouterLink, Topology, Wiring};
 /// Size of a hierarchy.
 #[derive(Clone, Debug, Params)]
 pub(super) struct HierarchyParams {
-    /// Clusters. Clients that follow each other are in one cluster.
+    /// Clusters, each of consecutive clients.
     #[param(default = "4", min = "1", max = "1024")]
     clusters: u32,
-    /// Links between the switch of a cluster and the central one, in each direction. A destination has one of them.
+    /// Links between the switch of a cluster and the central switch, in each direction. All packets to a destination take one link.
     #[param(default = "1", min = "1", max = "64")]
     links: u32,
 }

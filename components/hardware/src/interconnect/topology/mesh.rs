@@ -7,10 +7,10 @@ use super::{Ends, Hop, Route, RouterLink, Topology, Wiring};
 /// Size of a mesh.
 #[derive(Clone, Debug, Params)]
 pub(super) struct MeshParams {
-    /// Routers of a row; without it, a mesh is as square as the number of its ends allows.
+    /// Routers of a row. If not set, the mesh is as close to a square as its number of ends allows.
     #[param(min = "1", max = "256")]
     columns: Option<u32>,
-    /// Routers of a column; without it, there is a router for each client or server, whichever are more.
+    /// Routers of a column. If not set, enough for a router per client or per server, whichever are more.
     #[param(min = "1", max = "256")]
     rows: Option<u32>,
 }

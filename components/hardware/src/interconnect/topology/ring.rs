@@ -7,7 +7,7 @@ use super::{Ends, Hop, Route, RouterLink, Topology, Wiring};
 /// Size of a ring.
 #[derive(Clone, Debug, Params)]
 pub(super) struct RingParams {
-    /// Routers; without it, one for each client or server, whichever are more.
+    /// Routers. If not set, the number of clients or of servers, whichever is larger.
     #[param(min = "1", max = "4096")]
     routers: Option<u32>,
 }

@@ -30,10 +30,10 @@ pub struct AddressMapParams {
     /// Bytes that lie together in one slice; a power of two.
     #[param(default = "256 B", min = "128 B", max = "4 GiB")]
     pub interleave: Bytes,
-    /// Bits of an address that are row, bank and column of the DRAM.
+    /// Bits of an address that select row, bank and column of the DRAM.
     #[param(default = "row-bank-column")]
     pub dram: DramOrder,
-    /// How the slice of an address is found.
+    /// Hash from an address to its slice.
     #[param(default = "none")]
     pub hash: Choose<dyn SliceHash>,
 }

@@ -14,8 +14,8 @@ pub enum SetIndex {
     /// Low bits of the line's number, mixed with higher ones of its address as Fermi's L1 does (Nugteren et al., "A
     /// Detailed GPU Cache Model Based on Reuse Distance Theory", HPCA 2014). For 32 or 64 sets.
     FermiHash,
-    /// The remainder of the line's number, its bits taken as a polynomial, by an irreducible one (Rau, "Pseudo-Randomly
-    /// Interleaved Memory", ISCA 1991; GPGPU-Sim's set function P). For 4 to 1024 sets, a power of two.
+    /// Line number as a polynomial, modulo an irreducible polynomial (Rau, "Pseudo-Randomly Interleaved Memory", ISCA 1991; GPGPU-Sim's set
+    /// function P). For 4 to 1024 sets, a power of two.
     Polynomial,
 }
 

@@ -35,12 +35,12 @@ use super::line_rule::LineRule;
 use super::table::Table;
 use parts::Parts;
 
-/// Treatment of a write-back cache of a write to sectors that are not here.
+/// Treatment of a write to missing sectors by a write-back cache.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WriteMiss {
-    /// The store leaves its bytes; the rest of the line is fetched when somebody reads it.
+    /// The cache keeps the written bytes; a later read fetches the rest of the line.
     Validate,
-    /// The sectors that it touches are fetched whole before it is done.
+    /// The cache fetches the touched sectors before the write completes.
     Fetch,
 }
 

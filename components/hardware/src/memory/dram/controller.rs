@@ -42,28 +42,28 @@ use crate::memory::table::Table;
 pub struct DramParams {
     /// Timings and shape of the DRAM.
     timing: TimingParams,
-    /// Accesses that the scheduler chooses from, of `access` bytes each: GPGPU-Sim's `frfcfs_dram_sched_queue_size`. A
-    /// line that is written back is one of them.
+    /// Accesses in the scheduler's queue, of `access` bytes each (GPGPU-Sim's `frfcfs_dram_sched_queue_size`). A written-back line is one
+    /// access.
     #[param(default = "64", min = "1", max = "1024")]
     queue: u32,
     /// Order in which queued accesses are served.
     #[param(default = "fr-fcfs")]
     scheduler: Slot<dyn DramScheduler>,
-    /// When open rows are closed that no queued access wants.
+    /// Policy for closing an open row that no queued access needs.
     #[param(default = "open")]
     row_policy: Slot<dyn RowPolicy>,
-    /// Refresh: `all-bank` where it is not set and the standard has a tREFI, `none` where it has not.
+    /// Refresh policy. If not set: `all-bank` for a standard with a tREFI, `none` for a standard without.
     refresh: Option<Choose<dyn RefreshPolicy>>,
-    /// Replies that may wait for credit before no data moves any more: GPGPU-Sim's `dram_return_queue_size`.
+    /// Replies that may wait for credit; with a full queue, no data is transferred (GPGPU-Sim's `dram_return_queue_size`).
     #[param(default = "116", min = "1")]
     return_queue: u32,
-    /// From the last data to the reply leaving: what lies between pins and L2.
+    /// Latency between pins and L2: from the last data of an access to the departure of its reply.
     #[param(default = "0 cycles")]
     latency: Cycles,
     /// Bytes of the channel.
     #[param(default = "256 MiB", min = "4 KiB")]
     capacity: Bytes,
-    /// Where addresses lie.
+    /// Map from addresses to slices and channels.
     map: AddressMapParams,
 }
 
@@ -79,13 +79,13 @@ pub struct DramPorts {
 pub struct DramStats {
     /// Counts of each launch and stream.
     by_label: ByLabel<DramCounts>,
-    /// The peak rate of the pins: a burst in the cycles that it occupies the bus.
+    /// Peak bandwidth of the pins: bytes of a burst over the cycles for which it occupies the bus.
     #[stat(unit = "bytes/s")]
     peak_bandwidth: Setting,
     /// Refreshes, up to the last command.
     #[stat(unit = "refreshes")]
     n_ref: Counter,
-    /// Rows that the row policy has closed, without a command, up to the last command.
+    /// Rows closed by the row policy without a precharge command, up to the last command.
     #[stat(unit = "rows")]
     rows_closed: Counter,
     /// Cycles in which requests were queued.
@@ -94,7 +94,8 @@ pub struct DramStats {
     /// Requests in the queue when one is added.
     #[stat(name = "mrqq", unit = "requests")]
     queue_length: Distribution,
-    /// From a request being queued to its last column command; its sum over the run's cycles is the queue's average.
+    /// Latency of a request from its entry into the queue to its last column command. The sum divided by the run's cycles is the average
+    /// queue length.
     #[stat(unit = "cycles")]
     mrq_latency: Distribution,
 }
@@ -136,7 +137,7 @@ struct DramCounts {
     /// Cycles in which data crossed the bus.
     #[stat(unit = "cycles")]
     bwutil: Counter,
-    /// Bytes asked for and brought.
+    /// Bytes requested and transferred.
     #[stat(unit = "bytes")]
     bytes: Counter,
 }

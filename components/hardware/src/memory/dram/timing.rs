@@ -9,7 +9,7 @@ use counterpoint_protocols::memory::LINE_BYTES;
 
 use super::standard::DramStandard;
 
-/// Bits of a bank's number that are its bank group's.
+/// Bits of the bank number that select the bank group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Grouping {
     /// The high ones: neighbouring banks share a group.
@@ -21,12 +21,12 @@ pub enum Grouping {
 /// Declares the timings once: as optional parameters that override a standard's, and as the values themselves.
 macro_rules! timings {
     ($($(#[doc = $doc:literal])+ $name:ident,)*) => {
-        /// Timings and shape that differ from the standard's.
+        /// Timings and shape; values that are set override the standard.
         #[derive(Clone, Debug, Params)]
         #[params(moved("refresh", "refresh is a policy of the controller, beside `timing`: `refresh: all-bank` or `refresh: none`"))]
         #[allow(non_snake_case)]
         pub struct TimingParams {
-            /// The standard that gives whatever is not set here.
+            /// Standard for all values that are not set.
             #[param(default = "gddr5")]
             pub standard: Choose<dyn DramStandard>,
             /// Banks of the channel.
@@ -39,10 +39,10 @@ macro_rules! timings {
             /// command bus.
             #[param(min = "1", max = "4")]
             pub pseudo_channels: Option<u32>,
-            /// Bits of a bank's number that are its bank group's.
+            /// Bits of the bank number that select the bank group.
             pub grouping: Option<Grouping>,
             $($(#[doc = $doc])+ #[param(max = "1000000")] pub $name: Option<u64>,)*
-            /// Bytes of one row of one bank, where the address map does not say.
+            /// Bytes of a row of a bank, if the address map does not determine them.
             #[param(min = "128 B", max = "1 MiB")]
             pub row: Option<Bytes>,
             /// Bytes that one column access transfers: bus width × burst length.
@@ -51,8 +51,8 @@ macro_rules! timings {
             /// Cycles for which one column access occupies the data bus.
             #[param(min = "1", max = "64")]
             pub burst_cycles: Option<u64>,
-            /// Bytes that one column access brings of a read; the burst where it is not set. GPGPU-Sim reads every
-            /// 32-byte sector for itself, with a burst of 64 bytes on the GTX 480; its write-backs share bursts.
+            /// Bytes of a read that one column access returns; the burst if not set. GPGPU-Sim reads every 32-byte sector separately, with
+            /// a burst of 64 bytes on the GTX 480; its write-backs share bursts.
             #[param(min = "8 B", max = "128 B")]
             pub access: Option<Bytes>,
             /// Whether a row command and a column command can be issued in one cycle.
@@ -72,7 +72,7 @@ macro_rules! timings {
             /// Pseudo channels.
             #[param(default = "1", min = "1", max = "4")]
             pseudo_channels: u32,
-            /// Bits of a bank's number that are its bank group's.
+            /// Bits of the bank number that select the bank group.
             #[param(default = "low-bits")]
             grouping: Grouping,
             $($(#[doc = $doc])+ #[param(default = "0", max = "1000000")] $name: u64,)*

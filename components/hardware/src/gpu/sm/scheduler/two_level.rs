@@ -26,8 +26,8 @@ pub(super) struct TwoLevel {
 
 impl Variant<dyn WarpPolicy> for TwoLevel {
     const NAME: &'static str = "two-level";
-    const DOC: &'static str = "Two levels: a few active warps take turns; one that waits for memory or at a barrier makes \
-                               room for the one that has been pending longest.";
+    const DOC: &'static str = "Two levels: a few active warps issue in turn; an active warp that waits for memory or at a barrier is \
+                               replaced by the longest pending warp.";
     type Params = TwoLevelParams;
 
     fn build(params: &TwoLevelParams) -> Result<Box<dyn WarpPolicy>, String> {

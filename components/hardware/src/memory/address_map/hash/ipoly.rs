@@ -12,7 +12,8 @@ pub(super) struct Ipoly;
 
 impl Variant<dyn SliceHash> for Ipoly {
     const NAME: &'static str = "ipoly";
-    const DOC: &'static str = "The number of the slice is that of the chunk modulo an irreducible polynomial, and modulo the slices where these are no power of two.";
+    const DOC: &'static str = "The slice is the chunk number modulo an irreducible polynomial, then modulo the slices if these are no \
+                               power of two.";
     type Params = ();
 
     fn build((): &()) -> Result<Box<dyn SliceHash>, String> {

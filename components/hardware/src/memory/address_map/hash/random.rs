@@ -10,7 +10,7 @@ pub(super) struct Random;
 
 impl Variant<dyn SliceHash> for Random {
     const NAME: &'static str = "random";
-    const DOC: &'static str = "Every chunk has a slice drawn at random, the same in every run.";
+    const DOC: &'static str = "The slice of a chunk is pseudo-random, the same in every run.";
     type Params = ();
 
     fn build((): &()) -> Result<Box<dyn SliceHash>, String> {

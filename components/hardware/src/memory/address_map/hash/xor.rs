@@ -9,7 +9,7 @@ pub(super) struct Xor;
 
 impl Variant<dyn SliceHash> for Xor {
     const NAME: &'static str = "xor";
-    const DOC: &'static str = "The number of the channel is crossed with as many higher bits of the address; for a power of two of channels.";
+    const DOC: &'static str = "The channel number is XORed with an equal number of higher address bits; for a power of two of channels.";
     type Params = ();
 
     fn build((): &()) -> Result<Box<dyn SliceHash>, String> {

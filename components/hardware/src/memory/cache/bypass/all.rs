@@ -10,7 +10,7 @@ pub(super) struct All;
 
 impl Variant<dyn Bypass> for All {
     const NAME: &'static str = "all";
-    const DOC: &'static str = "No read leaves its line in the cache: it holds what was written.";
+    const DOC: &'static str = "No read allocates its line: the cache holds written lines only.";
     type Params = ();
 
     fn build((): &()) -> Result<Box<dyn Bypass>, String> {

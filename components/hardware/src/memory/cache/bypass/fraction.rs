@@ -5,10 +5,10 @@ use counterpoint_protocols::memory::MemRequest;
 
 use super::Bypass;
 
-/// How many reads pass.
+/// Share of reads that bypass the cache.
 #[derive(Clone, Debug, Params)]
 pub(super) struct FractionParams {
-    /// One read of this number that misses leaves its line; the others pass.
+    /// Reads that miss per allocated line: one in `one_in` allocates its line, the others bypass the cache.
     #[param(default = "32", min = "1")]
     one_in: u32,
 }
@@ -21,7 +21,8 @@ pub(super) struct Fraction {
 
 impl Variant<dyn Bypass> for Fraction {
     const NAME: &'static str = "fraction";
-    const DOC: &'static str = "One of several reads that miss leaves its line in the cache; the others pass.";
+    const DOC: &'static str =
+        "A fraction of the reads that miss allocate their lines; the others bypass the cache.";
     type Params = FractionParams;
 
     fn build(params: &FractionParams) -> Result<Box<dyn Bypass>, String> {

@@ -10,7 +10,7 @@ pub(in crate::memory) struct NoBypass;
 
 impl Variant<dyn Bypass> for NoBypass {
     const NAME: &'static str = "none";
-    const DOC: &'static str = "Every read leaves its line in the cache.";
+    const DOC: &'static str = "Every read allocates its line in the cache.";
     type Params = ();
 
     fn build((): &()) -> Result<Box<dyn Bypass>, String> {

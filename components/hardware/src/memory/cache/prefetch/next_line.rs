@@ -7,7 +7,7 @@ use super::{LookedUp, Prefetcher};
 /// How far it looks ahead.
 #[derive(Clone, Debug, Params)]
 pub(super) struct NextLineParams {
-    /// Lines that are fetched behind one that missed.
+    /// Lines prefetched after a line that missed.
     #[param(default = "1", min = "1", max = "32")]
     lines: u32,
 }
@@ -17,7 +17,7 @@ pub(super) struct NextLine(u64);
 
 impl Variant<dyn Prefetcher> for NextLine {
     const NAME: &'static str = "next-line";
-    const DOC: &'static str = "The lines behind one that missed are fetched with it.";
+    const DOC: &'static str = "A miss fetches the lines that follow it, too.";
     type Params = NextLineParams;
 
     fn build(params: &NextLineParams) -> Result<Box<dyn Prefetcher>, String> {

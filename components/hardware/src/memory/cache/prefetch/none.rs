@@ -9,7 +9,7 @@ pub(in crate::memory) struct NoPrefetcher;
 
 impl Variant<dyn Prefetcher> for NoPrefetcher {
     const NAME: &'static str = "none";
-    const DOC: &'static str = "Lines are fetched when somebody asks for them.";
+    const DOC: &'static str = "Lines are fetched on demand only.";
     type Params = ();
 
     fn build((): &()) -> Result<Box<dyn Prefetcher>, String> {

@@ -4,16 +4,16 @@ use counterpoint_framework::model::{Params, Variant};
 
 use super::{LookedUp, Prefetcher};
 
-/// What a stride has to show, and how far it is followed.
+/// Detection of strides, and depth of the prefetch.
 #[derive(Clone, Debug, Params)]
 pub(super) struct StrideParams {
     /// Lines that are fetched ahead of a read.
     #[param(default = "1", min = "1", max = "32")]
     degree: u32,
-    /// Times that a distance has to come again before it is trusted.
+    /// Repetitions of a stride before its lines are prefetched.
     #[param(default = "2", min = "1", max = "16")]
     confidence: u32,
-    /// Clients whose reads are followed at a time; others share their entries.
+    /// Table entries, one per client; clients beyond this number share entries.
     #[param(default = "64", min = "1", max = "4096")]
     entries: u32,
 }
@@ -35,8 +35,7 @@ pub(super) struct Stride {
 
 impl Variant<dyn Prefetcher> for Stride {
     const NAME: &'static str = "stride";
-    const DOC: &'static str =
-        "Lines at the distance at which a client's last reads lay from each other are fetched.";
+    const DOC: &'static str = "Lines at a client's repeated stride ahead of its read are fetched.";
     type Params = StrideParams;
 
     fn build(params: &StrideParams) -> Result<Box<dyn Prefetcher>, String> {

@@ -5,10 +5,11 @@ use counterpoint_framework::model::{Params, Variant};
 
 use super::{Replacement, least};
 
-/// How many new lines count as used.
+/// Share of new lines that are inserted as most recently used.
 #[derive(Clone, Debug, Params)]
 pub(super) struct BimodalParams {
-    /// One new line of this number is the most recently used one, and the others are the least: the paper's 1/ε. 0: none is (LIP).
+    /// New lines per insertion as most recently used: one in `near`, the paper's 1/ε; the others are inserted as least recently used. With
+    /// 0, every line is inserted as least recently used (LIP).
     #[param(default = "32")]
     near: u32,
 }
@@ -25,7 +26,8 @@ pub(super) struct Bimodal {
 
 impl Variant<dyn Replacement> for Bimodal {
     const NAME: &'static str = "bimodal";
-    const DOC: &'static str = "The least recently used line of a set makes room, and most new lines count as such (bimodal insertion).";
+    const DOC: &'static str = "The least recently used line of a set is evicted, and most new lines are inserted as least recently used \
+                               (bimodal insertion).";
     type Params = BimodalParams;
 
     fn build(params: &BimodalParams) -> Result<Box<dyn Replacement>, String> {

@@ -14,7 +14,7 @@ pub(super) struct Fifo {
 
 impl Variant<dyn Replacement> for Fifo {
     const NAME: &'static str = "fifo";
-    const DOC: &'static str = "The line of a set that came first makes room.";
+    const DOC: &'static str = "The oldest line of a set is evicted.";
     type Params = ();
 
     fn build((): &()) -> Result<Box<dyn Replacement>, String> {

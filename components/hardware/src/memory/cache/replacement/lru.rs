@@ -9,7 +9,7 @@ pub(super) struct Lru;
 
 impl Variant<dyn Replacement> for Lru {
     const NAME: &'static str = "lru";
-    const DOC: &'static str = "The least recently used line of a set makes room.";
+    const DOC: &'static str = "The least recently used line of a set is evicted.";
     type Params = ();
 
     fn build((): &()) -> Result<Box<dyn Replacement>, String> {

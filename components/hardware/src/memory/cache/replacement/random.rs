@@ -4,10 +4,10 @@ use counterpoint_framework::model::{Params, Variant};
 
 use super::Replacement;
 
-/// Beginning of the sequence.
+/// Seed of the sequence.
 #[derive(Clone, Debug, Params)]
 pub(super) struct RandomParams {
-    /// The seed: the same one gives the same sequence of victims.
+    /// Seed of the pseudo-random sequence of victims.
     #[param(default = "1", min = "1")]
     seed: u64,
 }
@@ -17,7 +17,7 @@ pub(super) struct Random(u64);
 
 impl Variant<dyn Replacement> for Random {
     const NAME: &'static str = "random";
-    const DOC: &'static str = "Any line of a set makes room, by a sequence of pseudo-random numbers.";
+    const DOC: &'static str = "A pseudo-random line of a set is evicted.";
     type Params = RandomParams;
 
     fn build(params: &RandomParams) -> Result<Box<dyn Replacement>, String> {

@@ -23,7 +23,7 @@ pub(super) struct Srrip {
 impl Variant<dyn Replacement> for Srrip {
     const NAME: &'static str = "srrip";
     const DOC: &'static str =
-        "A new line makes room soon unless it is used again (static re-reference interval prediction).";
+        "A new line is evicted soon unless it is used again (static re-reference interval prediction).";
     type Params = SrripParams;
 
     fn build(params: &SrripParams) -> Result<Box<dyn Replacement>, String> {

@@ -9,7 +9,8 @@ pub(super) struct Around;
 
 impl Variant<dyn WritePolicy> for Around {
     const NAME: &'static str = "around";
-    const DOC: &'static str = "Write-around: writes go to memory, and the cache drops what they change.";
+    const DOC: &'static str =
+        "Write-around: writes go to memory, and the cache invalidates the written bytes.";
     type Params = ();
 
     fn build((): &()) -> Result<Box<dyn WritePolicy>, String> {

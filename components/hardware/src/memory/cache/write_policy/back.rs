@@ -4,10 +4,10 @@ use counterpoint_framework::model::{Params, Variant};
 
 use super::{WritePolicy, WriteTo};
 
-/// Treatment of lines that are not here.
+/// Treatment of a write that misses.
 #[derive(Clone, Debug, Params)]
 pub(super) struct BackParams {
-    /// Whether a write brings its line into the cache; if not, it goes on to memory.
+    /// Whether a write that misses allocates its line; if not, the write goes to memory.
     #[param(default = "on")]
     allocate: bool,
 }
@@ -17,7 +17,7 @@ pub(super) struct Back(bool);
 
 impl Variant<dyn WritePolicy> for Back {
     const NAME: &'static str = "back";
-    const DOC: &'static str = "Write-back: written bytes stay until their line makes room.";
+    const DOC: &'static str = "Write-back: written bytes stay in the cache until their line is evicted.";
     type Params = BackParams;
 
     fn build(params: &BackParams) -> Result<Box<dyn WritePolicy>, String> {

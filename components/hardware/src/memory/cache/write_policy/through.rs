@@ -4,10 +4,10 @@ use counterpoint_framework::model::{Params, Variant};
 
 use super::{WritePolicy, WriteTo};
 
-/// Treatment of lines that are not here.
+/// Treatment of a write that misses.
 #[derive(Clone, Debug, Params)]
 pub(super) struct ThroughParams {
-    /// Whether a write brings its line into the cache, as far as it is written.
+    /// Whether a write that misses allocates its line, with the written bytes valid.
     #[param(default = "off")]
     allocate: bool,
 }

@@ -9,7 +9,7 @@ pub(super) struct Closed;
 
 impl Variant<dyn RowPolicy> for Closed {
     const NAME: &'static str = "closed";
-    const DOC: &'static str = "A row is closed by auto-precharge as soon as no queued access wants it.";
+    const DOC: &'static str = "Auto-precharge closes a row as soon as no queued access needs it.";
     type Params = ();
 
     fn build((): &()) -> Result<Box<dyn RowPolicy>, String> {

@@ -9,7 +9,7 @@ pub(super) struct Open;
 
 impl Variant<dyn RowPolicy> for Open {
     const NAME: &'static str = "open";
-    const DOC: &'static str = "Rows stay open until another row of the bank is wanted.";
+    const DOC: &'static str = "Rows stay open until an access needs another row of the bank.";
     type Params = ();
 
     fn build((): &()) -> Result<Box<dyn RowPolicy>, String> {

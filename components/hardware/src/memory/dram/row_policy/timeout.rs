@@ -18,7 +18,7 @@ pub(super) struct Timeout(u64);
 
 impl Variant<dyn RowPolicy> for Timeout {
     const NAME: &'static str = "timeout";
-    const DOC: &'static str = "A row is closed when no access has wanted it for some time.";
+    const DOC: &'static str = "A row is closed a given time after its last column command.";
     type Params = TimeoutParams;
 
     fn build(params: &TimeoutParams) -> Result<Box<dyn RowPolicy>, String> {

@@ -9,7 +9,7 @@ use counterpoint_framework::time::Cycles;
 use super::DramScheduler;
 use crate::memory::dram::queue::{BankQueue, QueuedAccess};
 
-/// When a stream is blacklisted, and for how long.
+/// Threshold and duration of blacklisting.
 #[derive(Clone, Debug, Params)]
 pub(super) struct BlissParams {
     /// Accesses of one stream that are served in a row before it is blacklisted: the paper's threshold.

@@ -16,8 +16,7 @@ pub(super) struct Fcfs {
 
 impl Variant<dyn DramScheduler> for Fcfs {
     const NAME: &'static str = "fcfs";
-    const DOC: &'static str =
-        "First come, first served: the channel serves its oldest access alone, and the other banks rest.";
+    const DOC: &'static str = "First come, first served: the channel serves its oldest access only, while the other banks are idle.";
     type Params = ();
 
     fn build((): &()) -> Result<Box<dyn DramScheduler>, String> {

@@ -8,7 +8,7 @@ use crate::memory::dram::queue::{BankQueue, QueuedAccess};
 /// Limit of reordering.
 #[derive(Clone, Debug, Params)]
 pub struct FrFcfsParams {
-    /// Accesses to an open row that may overtake a bank's oldest access to another row; then the oldest has its turn.
+    /// Accesses to an open row that may overtake a bank's oldest access to another row before the oldest is served.
     #[param(default = "64")]
     overtaking: u32,
 }

@@ -49,7 +49,7 @@ impl WriteDrain {
 
 impl Variant<dyn DramScheduler> for WriteDrain {
     const NAME: &'static str = "fr-fcfs-write-drain";
-    const DOC: &'static str = "FR-FCFS among reads, until enough writes are queued or no read is; then among writes, until few are left.";
+    const DOC: &'static str = "FR-FCFS among reads until enough writes or no reads are queued, then among writes until few are queued.";
     type Params = WriteDrainParams;
 
     fn build(params: &WriteDrainParams) -> Result<Box<dyn DramScheduler>, String> {
