@@ -1,9 +1,8 @@
 //! The host waits for every kernel before it goes on, as if each launch were followed by `cudaDeviceSynchronize`.
 use counterpoint::component::Variant;
-use counterpoint::host::program::{Condition, LaunchStep, Range, Step};
+use counterpoint::host::program::{Condition, Elementary};
 use counterpoint::host::{Driver, Runtime, Sender, Sends, Walks, async_trait, phases};
 use counterpoint::kernel::Fault;
-use counterpoint::messages::bus::Direction;
 use counterpoint::telemetry::SpanId;
 
 type Done = Result<(), Fault>;
@@ -32,17 +31,12 @@ struct Waiting(Sender);
 
 #[async_trait(?Send)]
 impl Sends for Waiting {
-    async fn launch(&mut self, driver: &mut Driver<'_>, launch: &LaunchStep) -> Done {
-        self.0.launch(driver, launch).await?;
-        driver.drain().await
-    }
-
-    async fn copy(&mut self, driver: &mut Driver<'_>, way: Direction, part: Range, on: u32) -> Done {
-        self.0.copy(driver, way, part, on).await
-    }
-
-    async fn send(&mut self, driver: &mut Driver<'_>, step: &Step) -> Done {
-        self.0.send(driver, step).await
+    async fn send(&mut self, driver: &mut Driver<'_>, step: Elementary<'_>) -> Done {
+        self.0.send(driver, step).await?;
+        match step {
+            Elementary::Launch(_) => driver.drain().await,
+            _ => Ok(()),
+        }
     }
 
     async fn inspect(&mut self, driver: &mut Driver<'_>, until: &Condition) -> Result<bool, Fault> {
