@@ -98,7 +98,7 @@ impl<M: Message> In<M> {
     }
 
     /// Takes a message that has arrived; `None` if there is none now.
-    #[inline]
+    #[inline(always)]
     pub fn try_recv(&mut self) -> Option<M> {
         if self.has_message() { Some(self.take()) } else { None }
     }
@@ -132,7 +132,7 @@ impl<M: Message> In<M> {
     }
 
     /// Whether `try_recv` would take a message.
-    #[inline]
+    #[inline(always)]
     pub fn has_message(&self) -> bool {
         let arrived = self.inbox.due() <= self.inbox.owner.ps();
         if !arrived {

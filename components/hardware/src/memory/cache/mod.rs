@@ -451,6 +451,7 @@ impl<T> Cache<T> {
     }
 
     /// Forgets a line, with both halves; a miss under way for it still ends, for those that wait.
+    #[inline]
     pub fn invalidate(&mut self, way: WayId) {
         let place = self.place(way);
         let held = std::mem::replace(&mut self.lines[place], NO_LINE);

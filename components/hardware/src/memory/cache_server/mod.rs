@@ -286,7 +286,7 @@ impl CacheServer {
     }
 
     /// Answers a request, or a part of one; the answer is ready in a given cycle.
-    #[inline]
+    #[inline(always)]
     fn reply(&mut self, ready: u64, reply: MemReply) {
         match &mut self.parts {
             None => self.replies.push_back((ready, reply)),
