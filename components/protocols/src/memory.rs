@@ -103,6 +103,16 @@ pub enum MemAccess {
     Atomic(Box<[AtomicLane]>),
 }
 
+impl MemAccess {
+    /// The bytes that the access touches.
+    pub fn bytes(&self) -> ByteMask {
+        match self {
+            MemAccess::Read(mask) | MemAccess::Write(mask, _) => *mask,
+            MemAccess::Atomic(lanes) => AtomicLane::bytes(lanes),
+        }
+    }
+}
+
 /// The part of an atomic instruction that one lane plays. A lane has two of them for 128 bits, one behind the other, of which each has
 /// the halves of the operands for its 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,11 +172,7 @@ pub trait Packets {
 
 impl Packets for MemRequest {
     fn sectors(&self) -> (u32, bool) {
-        match &self.access {
-            MemAccess::Read(mask) => (sectors(*mask), false),
-            MemAccess::Write(mask, _) => (sectors(*mask), true),
-            MemAccess::Atomic(lanes) => (sectors(AtomicLane::bytes(lanes)), true),
-        }
+        (sectors(self.access.bytes()), !matches!(self.access, MemAccess::Read(_)))
     }
 }
 

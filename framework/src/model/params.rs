@@ -189,7 +189,8 @@ impl MapReader<'_> {
         let Some((_, node)) = written else {
             return self.missing(spec, reader);
         };
-        let completed = spec.default.and_then(|default| with_rest(node, &T::describe(), default));
+        let default = spec.default.filter(|_| node.as_map().is_some());
+        let completed = default.and_then(|default| with_rest(node, &T::describe(), default));
         let value = T::from_node(completed.as_ref().unwrap_or(node), reader)?;
         if value.within(&spec.bounds) {
             return Some(value);

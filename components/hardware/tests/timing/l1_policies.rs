@@ -1,12 +1,12 @@
 //! Policies of the L1 for global memory: where stores go, and which loads leave no line.
 
 use super::programs::{Memory, kernel, launch};
-use super::sm::{ENDED, LOOKUP, MEMORY, Run, TO_REGISTER, block, run_blocks};
+use super::sm::{ENDED, LOADS_AFTER_EACH_OTHER, LOOKUP, MEMORY, Run, TO_REGISTER, block, run_blocks};
 use super::*;
 
 /// The line that the programs are about.
 const LINE: u64 = BUFFER + 512;
-/// From the store of a line to that of what is loaded from it: one in the next cycle, and the way of both.
+/// Cycles between a store to the line and the store of the value that a load behind it finds, if the load hits, and if it misses.
 const HIT: u64 = 1 + LOOKUP + TO_REGISTER;
 const MISS: u64 = 1 + 1 + MEMORY + TO_REGISTER + LOOKUP;
 
@@ -34,18 +34,12 @@ const ALLOCATE: &str = "write: { through: { allocate: on } }";
 
 #[test]
 fn a_store_through_keeps_its_line_with_what_it_writes() {
-    // The store waits for the line by its address.
-    let body = "ld.global.u32 %r3, [%rd1+512];
-        and.b32 %r3, %r3, 0;
-        cvt.u64.u32 %rd3, %r3;
-        add.u64 %rd2, %rd2, %rd3;
-        st.global.u32 [%rd2+512], %r2;
-        ld.global.u32 %r4, [%rd1+516];
-        st.global.u32 [%rd1+4096], %r4;";
-    assert_eq!(behind_store("write: around", body), (MISS, 3));
-    assert_eq!(behind_store("", body), (MISS, 3), "by default a line is evicted");
+    // The mark is a store to the line.
+    let body = LOADS_AFTER_EACH_OTHER.replace("[%rd2], %r1", "[%rd2+512], %r2");
+    assert_eq!(behind_store("write: around", &body), (MISS, 3));
+    assert_eq!(behind_store("", &body), (MISS, 3), "by default a line is evicted");
     for policy in [THROUGH, ALLOCATE] {
-        assert_eq!(behind_store(policy, body), (HIT, 3), "{policy}");
+        assert_eq!(behind_store(policy, &body), (HIT, 3), "{policy}");
     }
 }
 
@@ -101,15 +95,8 @@ fn an_atomic_evicts_its_line_under_every_policy() {
 
 #[test]
 fn loads_that_pass_by_ask_for_their_bytes_and_leave_no_line() {
-    let body = "ld.global.u32 %r3, [%rd1+512];
-        and.b32 %r3, %r3, 0;
-        cvt.u64.u32 %rd3, %r3;
-        add.u64 %rd2, %rd2, %rd3;
-        st.global.u32 [%rd2], %r1;
-        ld.global.u32 %r4, [%rd1+516];
-        st.global.u32 [%rd1+4096], %r4;";
     let run_with = |policy| {
-        let run = run(policy, body);
+        let run = run(policy, LOADS_AFTER_EACH_OTHER);
         assert_eq!(run.store(ENDED).1, 101, "{policy}");
         let count = |name: &str| run.report.count(&format!("L1D_{name}"));
         (run.store(ENDED).0 - run.store(BUFFER).0, run.reads(), count("bypasses"))

@@ -82,7 +82,7 @@ fn a_store_evicts_its_line_and_no_other() {
     assert_eq!(again(256), [ALL, ALL], "both halves are gone");
 }
 
-/// Replies of a slice that has 1 KiB in two ways, the cycles of its fetches, and what it counted.
+/// Runs a script on an L2 slice of 1 KiB with two ways: its replies, the cycles of its fetches, and its statistics.
 fn slice(line: u64, more: &str, script: Vec<(u64, MemRequest)>) -> (Probe<MemReply>, Vec<u64>, BenchReport) {
     let cache = format!("{{ capacity: 1 KiB, ways: 2, line: {line} B, mshrs: 4, merges: 4 }}");
     let mut bench = bench::<L2Slice>(&format!("{{ cache: {cache}, hit_latency: 10 cycles{more} }}"));

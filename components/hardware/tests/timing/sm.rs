@@ -140,17 +140,18 @@ fn a_miss_asks_for_its_line_and_delivers_a_cycle_after_the_answer() {
     assert_eq!(run.between(), 1 + 1 + MEMORY + TO_REGISTER + LOOKUP);
 }
 
+/// Two loads of a line: the first one brings it, and the address of the mark between them needs its value.
+pub(super) const LOADS_AFTER_EACH_OTHER: &str = "ld.global.u32 %r3, [%rd1+512];
+    and.b32 %r3, %r3, 0;
+    cvt.u64.u32 %rd3, %r3;
+    add.u64 %rd2, %rd2, %rd3;
+    st.global.u32 [%rd2], %r1;
+    ld.global.u32 %r4, [%rd1+516];
+    st.global.u32 [%rd1+4096], %r4;";
+
 #[test]
 fn a_hit_takes_its_latency() {
-    // The first load brings the line; its value is needed by the mark's address.
-    let body = "ld.global.u32 %r3, [%rd1+512];
-        and.b32 %r3, %r3, 0;
-        cvt.u64.u32 %rd3, %r3;
-        add.u64 %rd2, %rd2, %rd3;
-        st.global.u32 [%rd2], %r1;
-        ld.global.u32 %r4, [%rd1+516];
-        st.global.u32 [%rd1+4096], %r4;";
-    let run = run(body, 32);
+    let run = run(LOADS_AFTER_EACH_OTHER, 32);
     assert_eq!(run.reads().len(), 1);
     assert_eq!(run.between(), 1 + LOOKUP + TO_REGISTER);
 }

@@ -144,8 +144,7 @@ impl Reader<'_> {
             self.diagnostics.report(diagnostic.suggest(&key.name, names));
             return None;
         };
-        let known: Vec<&str> = info.parameters.iter().map(|(name, _)| *name).collect();
-        self.keys(rule, &known, info.name)?;
+        self.keys(rule, info.parameters.iter().map(|(name, _)| *name).collect(), info.name)?;
         let mut values = Vec::new();
         for (name, default) in info.parameters {
             let given = match (rule.get(name), default) {

@@ -48,7 +48,13 @@ impl Reader<'_> {
     }
 
     /// Reads a step of a list whose usual steps have the key `usual`.
-    fn host_step(&mut self, step: &Node, what: &str, usual: &str, part: HostPhase) -> Option<HostStep> {
+    fn host_step(
+        &mut self,
+        step: &Node,
+        what: &'static str,
+        usual: &str,
+        part: HostPhase,
+    ) -> Option<HostStep> {
         if step.get("read").is_some() {
             return self.read(step).and_then(|keys| self.read_step(&keys, part));
         }
@@ -58,7 +64,7 @@ impl Reader<'_> {
         if step.get("write").is_some() {
             return self.read(step).and_then(|keys| self.write_step(&keys));
         }
-        self.keys(step, &["read", "compute", "write"], what);
+        self.keys(step, vec!["read", "compute", "write"], what);
         self.required(None, step, usual, what);
         None
     }

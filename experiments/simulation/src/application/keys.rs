@@ -36,9 +36,9 @@ pub(super) struct ApplicationKeys {
     /// Name of the application.
     #[expect(dead_code, reason = "the header has been read before")]
     application: Option<Single>,
-    /// What it does, in a sentence.
+    /// Description of the application, in a sentence.
     pub description: Option<Single>,
-    /// An application that this one is, but for what it says itself: maps go together key by key, a map over a list changes the elements
+    /// Application on which this one is based; the keys of this file change it: maps go together key by key, a map over a list changes the elements
     /// whose positions are its keys (`kernels: { 0: { grid: 8 } }`), `~` takes out, all else is replaced. It is a file or a name
     /// (`counterpoint explain files`); files are found from where they are named.
     #[expect(dead_code, reason = "it has been included before")]
@@ -70,23 +70,23 @@ pub(super) struct ApplicationKeys {
     pub textures: Option<Later<Named<TextureKeys>>>,
     /// Buffers as surfaces, by name: that of a `.surfref`, or what a launch is given as an argument for its handle.
     pub surfaces: Option<Later<Named<SurfaceKeys>>>,
-    /// What devices hold before the run, without time: files first, then what kernels make of them.
+    /// Contents of devices before the run, without time: files first, then results of kernels on them.
     pub preload: Option<Later<Vec<PreloadShape>>>,
-    /// What happens on the host before the first copy.
+    /// Steps of the host before the first copy.
     pub prelude: Option<Later<Vec<HostStepShape>>>,
     /// Buffers that are copied to their device.
     pub copy_in: Option<Later<Vec<Scalar>>>,
-    /// What runs on the device.
+    /// Steps on the device.
     pub kernels: Option<Later<Vec<StepShape>>>,
     /// Buffers that are copied back.
     pub copy_out: Option<Later<Vec<Scalar>>>,
     /// Streams that the default stream does not wait for, and that do not wait for it, as CUDA's cudaStreamNonBlocking makes them.
     pub non_blocking: Option<Later<Vec<Scalar>>>,
-    /// What happens on the host after the last copy.
+    /// Steps of the host after the last copy.
     pub postlude: Option<Later<Vec<HostStepShape>>>,
-    /// What the host should hold in the end.
+    /// Expected contents of the host's buffers at the end.
     pub expect: Option<Later<Vec<ExpectationKeys>>>,
-    /// What each launch should count: by size (`default` for none), by kernel.
+    /// Expected counts of each launch: by size (`default` for none), by kernel.
     pub counts: Option<Later<Named<Named<CountKeys>>>>,
 }
 

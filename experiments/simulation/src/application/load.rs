@@ -19,7 +19,7 @@ impl Reader<'_> {
         let name = self.text(root.get("application")?)?;
         self.keys(
             &root,
-            &["counterpoint", "application", "description", "co_run"],
+            vec!["counterpoint", "application", "description", "co_run"],
             "a co-run of applications",
         );
         let guests = self.guests(co_run);

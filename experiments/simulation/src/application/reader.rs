@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use counterpoint_framework::model::{
-    self, Diagnostic, Diagnostics, FileId, Key, Later, Node, Params, Registry, SourceMap, Span,
+    self, Diagnostic, Diagnostics, FileId, Later, Node, Params, Registry, SourceMap, Span,
 };
 use counterpoint_host_model::program::{Application, BufferId};
 use counterpoint_ptx::Kernel;
@@ -152,29 +152,19 @@ impl<'a> Reader<'a> {
         located.map_err(|missing| self.diagnostics.report(missing.at(place))).ok()
     }
 
-    /// A map whose keys are all known; its problems are reported.
-    pub(super) fn keys<'n>(
-        &mut self,
-        node: &'n Node,
-        known: &[&str],
-        what: &str,
-    ) -> Option<&'n [(Key, Node)]> {
-        let Some(entries) = node.as_map() else {
-            let message = format!("expected {what} as a map, found {}", node.shape());
-            let help = format!("its keys are: {}", known.join(", "));
-            self.diagnostics.report(Diagnostic::new(node.span, message).help(help));
-            return None;
-        };
-        for (key, _) in entries.iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
-            let diagnostic = Diagnostic::new(key.span, format!("unknown key `{}` in {what}", key.name));
-            self.diagnostics.report(diagnostic.suggest(&key.name, known.iter().copied()));
-        }
-        Some(entries)
+    /// The reader of declared parameters, which reports its problems here.
+    fn declared(&mut self) -> model::Reader<'_> {
+        model::Reader::new(self.registry.families(), &mut self.diagnostics)
+    }
+
+    /// Checks that a node is a map whose keys are all known; problems are reported.
+    pub(super) fn keys(&mut self, node: &Node, known: Vec<&'static str>, called: &'static str) -> Option<()> {
+        self.declared().map(node, Some(called), known, &[]).map(drop)
     }
 
     /// The declared keys of a map; problems with them are reported.
     pub(super) fn read<P: Params>(&mut self, node: &Node) -> Option<P> {
-        P::read(node, &mut model::Reader::new(self.registry.families(), &mut self.diagnostics))
+        P::read(node, &mut self.declared())
     }
 
     /// The declared keys of a value.

@@ -1,5 +1,4 @@
-//! The wait for operations that a component tried in vain: the ports record the failed attempts, so that nothing is listed by
-//! hand.
+//! The wait for the ports that a component tried: each port records the attempt, so that no list is written by hand.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,6 +6,7 @@ use std::task::{Context, Poll};
 
 use super::queue::NEVER;
 use super::state::{Process, Source};
+use crate::time::SimTime;
 
 /// Ports that know whether they were tried since the last wait of their component. `derive(Ports)` implements it for all ports of a component.
 pub trait Tries {
@@ -49,7 +49,7 @@ pub struct WaitTried<'a, T> {
     /// The wait does not end before this time.
     earliest: u64,
     ports: &'a T,
-    others: Vec<&'a dyn Source>,
+    others: Vec<Option<&'a dyn Source>>,
     armed: bool,
 }
 
@@ -61,8 +61,8 @@ impl<'a, T: Tries> WaitTried<'a, T> {
     }
 
     /// Waits for these sources, too.
-    pub fn or(mut self, sources: impl IntoIterator<Item = Option<&'a dyn Source>>) -> Self {
-        self.others.extend(sources.into_iter().flatten());
+    pub fn or(mut self, sources: Vec<Option<&'a dyn Source>>) -> Self {
+        self.others = sources;
         self
     }
 }
@@ -75,14 +75,14 @@ impl<T: Tries> Future for WaitTried<'_, T> {
         if self.armed {
             return Poll::Ready(());
         }
-        let others = self.others.iter().filter_map(|source| source.due()).map(|due| due.as_ps()).min();
+        let others = self.others.iter().flatten().filter_map(|source| source.due()).map(SimTime::as_ps).min();
         let end = self.deadline.min(self.ports.tried_due()).min(others.unwrap_or(NEVER)).max(self.earliest);
         if self.process.advance_or_sleep(end) {
             return Poll::Ready(());
         }
         self.armed = true;
         self.ports.arm_tried();
-        self.others.iter().for_each(|source| source.arm());
+        self.others.iter().flatten().for_each(|source| source.arm());
         Poll::Pending
     }
 }

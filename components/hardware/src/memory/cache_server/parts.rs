@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use counterpoint_protocols::memory::{
-    AtomicLane, ByteMask, LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult, Tag, merge,
+    ByteMask, LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult, Tag, merge,
 };
 
 use crate::memory::cache::LineSize;
@@ -30,16 +30,9 @@ pub(super) struct Parts {
 
 /// The first byte that an access touches, or 0.
 pub(super) fn first_byte(access: &MemAccess) -> u64 {
-    match bytes(access) {
+    match access.bytes() {
         0 => 0,
         bytes => bytes.trailing_zeros().into(),
-    }
-}
-
-fn bytes(access: &MemAccess) -> ByteMask {
-    match access {
-        MemAccess::Read(mask) | MemAccess::Write(mask, _) => *mask,
-        MemAccess::Atomic(lanes) => AtomicLane::bytes(lanes),
     }
 }
 
@@ -72,7 +65,7 @@ impl Parts {
 
     /// Divides a request; gives its first part.
     pub(super) fn divide(&mut self, request: MemRequest) -> Option<MemRequest> {
-        let (size, mut rest) = (self.size, bytes(&request.access));
+        let (size, mut rest) = (self.size, request.access.bytes());
         // An access that touches nothing is about the first line.
         let first_of = |rest: ByteMask| size.bytes_of(u64::from(rest.trailing_zeros()) % LINE_BYTES);
         let place = self.under_way.insert(Divided { tag: request.tag, left: 1, answers: None });

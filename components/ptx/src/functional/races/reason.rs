@@ -121,7 +121,7 @@ impl Sides<'_> {
         }
     }
 
-    /// What is missing for a strong write, which the thread has seen, to order the other access before this one; `None` if the write
+    /// The missing link by which a strong write that the thread has seen would order the other access before this one; `None` if the write
     /// does not follow the other access.
     fn link(&self, seen: &Seen) -> Option<String> {
         let Launch { epochs, facts, warps, .. } = self.launch;

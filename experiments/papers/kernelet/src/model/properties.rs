@@ -110,7 +110,7 @@ proptest! {
         prop_assert!(own > 0.0 && other > 0.0 && own + other <= 1.0 + ROUNDING);
     }
 
-    /// A kernel beside another issues at most what it issues alone on the SM.
+    /// The IPC of a kernel in a pair is at most its IPC alone on the SM.
     #[test]
     fn another_kernel_gives_nothing(first in warps(4), second in warps(4), cycles in 1.0..500.0) {
         let memory = Memory::constant(cycles);

@@ -20,13 +20,13 @@ pub(in super::super) struct MemberKeys {
 #[derive(Params)]
 #[params(called = "a described kernel")]
 pub(in super::super) struct CodeKeys {
-    /// What the kernel is like: `counterpoint explain synthetic` tells its parameters.
+    /// Description of a synthetic kernel: `counterpoint explain synthetic` shows its parameters.
     pub synthetic: Option<Later<Synthetic>>,
     /// A PTX file, relative to this one, whose variables are to have fixed addresses.
     pub file: Option<Single>,
     /// The address at which its `.global` variables begin on each device, a multiple of 256 from 64 KiB on.
     pub globals: Option<Single>,
-    /// The same of its `.const` variables.
+    /// The address at which its `.const` variables begin on each device, a multiple of 256 from 64 KiB on.
     pub constants: Option<Single>,
 }
 

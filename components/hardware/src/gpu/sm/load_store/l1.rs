@@ -307,7 +307,9 @@ impl L1 {
         }
         let mut bytes = self.cache.size().bytes_of(line);
         if self.policies.write.is_some() {
-            bytes = self.prepare(line, access.bytes_within(lanes, base));
+            // A line may be valid in part, and the load needs its own bytes alone.
+            bytes = access.bytes_within(lanes, base);
+            self.prepare(line, bytes);
         }
         if self.policies.bypass.is_some()
             && let Some(outcome) = self.pass_by(access, (waiter, line, label), memory, bypasses)

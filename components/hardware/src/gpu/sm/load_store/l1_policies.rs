@@ -71,10 +71,10 @@ impl L1 {
         self.cache.update(way, mask, data);
     }
 
-    /// The bytes that a load must find valid, where lines may be partly valid. A line that is to be fetched is invalidated
-    /// as far as memory holds its data: all of it arrives anew.
+    /// Prepares the fetch of a line of which not all of these bytes are valid: invalidates it as far as memory holds its data, since all of
+    /// the line arrives anew.
     #[cold]
-    pub(super) fn prepare(&mut self, line: u64, bytes: ByteMask) -> ByteMask {
+    pub(super) fn prepare(&mut self, line: u64, bytes: ByteMask) {
         if let Some(way) = self.cache.find(line, line)
             && !self.cache.is_pending(way)
             && bytes & !self.cache.valid(way) != 0
@@ -84,7 +84,6 @@ impl L1 {
                 self.cache.forget(other, !self.cache.dirty(other));
             }
         }
-        bytes
     }
 
     /// Sends a load past the cache whose line is not here, if the policy wants that.
