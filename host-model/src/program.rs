@@ -2,9 +2,9 @@
 //!
 //! Names have been resolved to indices and expressions to numbers; the source of an application is not known here.
 
+mod addresses;
 mod cursor;
 mod moves;
-mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use counterpoint_ptx::{Heap, Kernel, StackSize};
 
 use crate::modules::Module;
 
+pub use addresses::{BufferPlace, Fixed, Shifts, Space, Variable};
 pub use cursor::{Cursor, Elementary, Next};
 pub use moves::{Computed, HostStep, Moved, Pace, Range, Rows, Transfer};
-pub use places::{BufferPlace, Fixed, Shifts, Space, Variable};
 
 /// Position of a buffer in the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

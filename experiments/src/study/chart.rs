@@ -87,7 +87,7 @@ impl<'a> Plan<'a> {
 
     /// Entries of the legend: one per series and value. Each has its name in the file, its displayed name,
     /// the value, and the rows.
-    fn told_apart(&self) -> Vec<(String, String, &'a str, Vec<&'a Row>)> {
+    fn legend_entries(&self) -> Vec<(String, String, &'a str, Vec<&'a Row>)> {
         let columns = &self.figure.y.0;
         let of = |(label, rows): (String, Vec<&'a Row>)| {
             let shown = self.named(&label);
@@ -127,7 +127,7 @@ impl<'a> Plan<'a> {
         let numbers: Option<Vec<f64>> = labels.iter().map(|label| label.parse().ok()).collect();
         let scale = numbers.filter(|_| self.figure.kind == FigureKind::Lines && self.figure.means.is_empty());
         let place = |index: usize| scale.as_ref().map_or(index as f64, |numbers| numbers[index]);
-        for (colour, (key, name, y, rows)) in self.told_apart().into_iter().enumerate() {
+        for (colour, (key, name, y, rows)) in self.legend_entries().into_iter().enumerate() {
             let at = |(index, label): (usize, &String)| {
                 let own: Vec<&Row> = rows
                     .iter()
@@ -193,7 +193,7 @@ impl<'a> Plan<'a> {
     /// A dot for each point.
     fn scatter(&self, chart: &mut Chart) {
         let x = self.figure.x.as_deref().unwrap_or_default();
-        for (colour, (_, name, y, rows)) in self.told_apart().into_iter().enumerate() {
+        for (colour, (_, name, y, rows)) in self.legend_entries().into_iter().enumerate() {
             let label = |row: &Row| self.results.label(row, x).and_then(|label| label.parse().ok());
             let dot = |row: &&Row| {
                 let along = row.values.get(x).copied().or_else(|| label(row))?;

@@ -9,7 +9,7 @@ mod file;
 pub mod growth;
 pub mod index;
 pub mod part;
-mod places;
+mod paths;
 mod plan;
 pub mod program;
 pub mod report;

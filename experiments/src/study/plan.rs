@@ -17,7 +17,7 @@ use counterpoint_simulation::run::RunRequest;
 use serde::{Deserialize, Serialize};
 
 use super::file::{Choices, FigureFile, Labelled, Paper, StudyFile};
-use super::places::{Places, settings_of};
+use super::paths::{NearStudy, settings_of};
 use super::values::KnownValues;
 
 /// A study that is sound.
@@ -157,7 +157,7 @@ fn read(
         false => Recording::default(),
     };
     check_replacements(&file, diagnostics);
-    let near = Places { study: path, from };
+    let near = NearStudy { study: path, from };
     let mut points = Vec::new();
     for machine in &file.machine.0 {
         for application in &file.applications.0 {
@@ -290,7 +290,13 @@ fn check_replacements(file: &StudyFile, diagnostics: &mut Diagnostics) {
 }
 
 /// Applies the settings of a run, for the application of a label.
-fn apply(run: &Raw, label: &str, near: &Places<'_>, request: &mut RunRequest, diagnostics: &mut Diagnostics) {
+fn apply(
+    run: &Raw,
+    label: &str,
+    near: &NearStudy<'_>,
+    request: &mut RunRequest,
+    diagnostics: &mut Diagnostics,
+) {
     let Some(entries) = run.0.as_map() else {
         diagnostics.error(run.0.span, format!("expected a map, found {}", run.0.shape()));
         return;

@@ -49,7 +49,7 @@ struct Side<'a> {
 
 impl Side<'_> {
     /// Sends what it may. Other members run that have not completed their first round, or none.
-    async fn go_on(
+    async fn send_ready(
         &mut self,
         sender: &mut Sender,
         driver: &mut Driver<'_>,
@@ -182,7 +182,7 @@ pub(super) async fn co_run(
             let is_other = |(other, side): (usize, &Side<'_>)| other != place && !side.completed;
             let others_run = sender.repeats && others.any(is_other);
             let rested = sides[place].rests && sides[place].sent.is_empty();
-            sides[place].go_on(sender, driver, others_run).await?;
+            sides[place].send_ready(sender, driver, others_run).await?;
             if !rested && sides[place].rests && sides[place].sent.is_empty() {
                 driver.end(sides[place].span);
             }

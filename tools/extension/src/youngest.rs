@@ -27,7 +27,7 @@ impl WarpPolicy for Youngest {
     }
 
     /// Warps that are younger than the picked warp.
-    fn looks_at(&self, warps: &View<'_>, others: u64) -> u64 {
+    fn examines(&self, warps: &View<'_>, others: u64) -> u64 {
         let Some(picked) = youngest(warps, warps.ready) else { return others };
         let younger = |slot: &u32| warps.ages[*slot as usize] > warps.ages[picked as usize];
         (0..64).filter(|slot| others >> slot & 1 != 0).filter(younger).fold(0, |all, slot| all | 1 << slot)

@@ -169,7 +169,7 @@ impl CommandProcessor {
                 self.under_way.insert(id, holds.then_some(stream));
                 if !holds {
                     self.aside.insert(id, stream);
-                    self.go_on(stream);
+                    self.resume_stream(stream);
                 }
                 if precedence.is_gated() {
                     self.tell(PageCommand::Launched(Arc::clone(&launch)))?;
@@ -243,11 +243,11 @@ impl CommandProcessor {
     /// The first command of a stream is done: notifies the host.
     fn end(&mut self, stream: u32, answer: BusMessage) {
         self.to_host.push_back(answer);
-        self.go_on(stream);
+        self.resume_stream(stream);
     }
 
     /// A stream does not wait for its first command any more.
-    fn go_on(&mut self, stream: u32) {
+    fn resume_stream(&mut self, stream: u32) {
         if let Some(commands) = self.streams.get_mut(&stream) {
             commands.pop_front();
         }
@@ -270,7 +270,7 @@ impl CommandProcessor {
         self.to_host.push_back(answer);
         self.aside.remove(&id);
         if let Some(stream) = stream {
-            self.go_on(stream);
+            self.resume_stream(stream);
         }
         self.advance(stats)
     }

@@ -112,7 +112,7 @@ impl<'a> Cta<'a> {
     }
 
     /// Continues the CTA that `env` names, until it ends or cannot continue for now.
-    pub(super) fn go_on(
+    pub(super) fn run_until_blocked(
         &mut self,
         env: &CtaEnvironment,
         memory: &mut FlatMemory,
@@ -262,7 +262,7 @@ impl<'a> Cta<'a> {
             if self.arrived[id].threads == 0 && !self.arrived[id].in_parts {
                 continue;
             }
-            let (come, wanted) = self.come_and_wanted(id);
+            let (come, wanted) = self.arrived_and_expected(id);
             if come < wanted {
                 continue;
             }
@@ -285,7 +285,7 @@ impl<'a> Cta<'a> {
     }
 
     /// Number of threads that have arrived at a barrier, and number for which the barrier waits.
-    fn come_and_wanted(&self, id: usize) -> (u32, u32) {
+    fn arrived_and_expected(&self, id: usize) -> (u32, u32) {
         let Arrived { threads, count, in_parts, .. } = self.arrived[id];
         let alive = || 32 * self.warps.iter().filter(|warp| warp.pc().is_some()).count() as u32;
         let parts = || self.warps.iter().map(|warp| warp.arrivals(id as u32)).sum();
@@ -300,7 +300,7 @@ impl<'a> Cta<'a> {
             waiting => waiting.iter().copied().collect(),
         });
         let places: Vec<Vec<Waiting>> = places.collect();
-        standstill(self.kernel, &places, |id| self.come_and_wanted(id as usize))
+        standstill(self.kernel, &places, |id| self.arrived_and_expected(id as usize))
     }
 
     /// The failure of a warp that loops until somebody else changes global memory; an error if a warp loops forever.

@@ -165,7 +165,7 @@ impl<'a> Grid<'a> {
         self.env.ctaid = ctaid;
         self.cta.begin(&self.env);
         loop {
-            match self.cta.go_on(&self.env, memory, self.options, observer)? {
+            match self.cta.run_until_blocked(&self.env, memory, self.options, observer)? {
                 Progress::Ended => return Ok(ControlFlow::Continue(())),
                 Progress::Interrupted => return Ok(ControlFlow::Break(())),
                 Progress::Waits(failure) => return Err(failure),

@@ -44,7 +44,7 @@ impl<'a> Grid<'a> {
         for ctaid in ctas(self.env.nctaid) {
             self.env.ctaid = ctaid;
             self.cta.begin(&self.env);
-            if self.go_on(memory, &mut paused, &mut ended)?.is_break() {
+            if self.run_next(memory, &mut paused, &mut ended)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
             if self.go_round(memory, &mut paused, &mut ended)?.is_break() {
@@ -85,21 +85,21 @@ impl<'a> Grid<'a> {
             block.cta.take_over(&mut self.cta);
             std::mem::swap(&mut self.cta, &mut block.cta);
             self.cta.look_soon();
-            if self.go_on(memory, paused, ended)?.is_break() {
+            if self.run_next(memory, paused, ended)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Goes on with the current block, until it ends or pauses.
-    fn go_on(
+    /// Runs the current block until it ends or pauses.
+    fn run_next(
         &mut self,
         memory: &mut FlatMemory,
         paused: &mut VecDeque<Paused<'a>>,
         ended: &mut impl FnMut(),
     ) -> Result<ControlFlow<()>, Box<Failure>> {
-        let failure = match self.cta.go_on(&self.env, memory, self.options, &mut ())? {
+        let failure = match self.cta.run_until_blocked(&self.env, memory, self.options, &mut ())? {
             Progress::Ended => {
                 ended();
                 return Ok(ControlFlow::Continue(()));

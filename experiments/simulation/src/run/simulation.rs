@@ -238,7 +238,7 @@ impl Simulation {
     /// For a run without time, which can only be finished.
     pub fn advance_to(&mut self, time: SimTime) -> Result<State, RunErrors> {
         self.timed()?;
-        Ok(self.go_on(time, &mut log))
+        Ok(self.run_until(time, &mut log))
     }
 
     /// Advances until a condition holds, or to the end of the run if it never does.
@@ -252,7 +252,7 @@ impl Simulation {
         test.check(&inspection)?;
         while self.state().is_held() && !test.holds(&inspection) {
             let passed = self.time().as_ps() / every.as_ps();
-            self.go_on(SimTime::from_ps((passed + 1).saturating_mul(every.as_ps())), &mut log);
+            self.run_until(SimTime::from_ps((passed + 1).saturating_mul(every.as_ps())), &mut log);
             inspection = self.inspect_for(&test);
         }
         Ok(self.state())
@@ -291,7 +291,7 @@ impl Simulation {
 
     /// Finishes the run, and calls `alarm` on the calling thread when the watchdog reports.
     pub fn finish_watched(mut self, alarm: &mut dyn FnMut(Stuck)) -> RunSummary {
-        self.go_on(SimTime::MAX, alarm);
+        self.run_until(SimTime::MAX, alarm);
         self.conclude()
     }
 
@@ -323,7 +323,7 @@ impl Simulation {
         }
     }
 
-    fn go_on(&mut self, time: SimTime, alarm: &mut dyn FnMut(Stuck)) -> State {
+    fn run_until(&mut self, time: SimTime, alarm: &mut dyn FnMut(Stuck)) -> State {
         let Course::Timed { held, .. } = &mut self.course else { return self.state() };
         let (begun, cpu_before) = (Instant::now(), cpu_seconds());
         let state = held.advance_to(time, alarm).clone();

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_int;
 
 use crate::errors::{Error, Result};
-use crate::places::{PitchedAddress, Planes, Shape};
+use crate::pitched::{PitchedAddress, Planes, Shape};
 
 /// A call of a function of the program, with its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,7 +22,7 @@ mod made;
 mod modules;
 mod page;
 mod pages;
-mod places;
+mod pitched;
 mod recorder;
 mod reset;
 mod residency;

@@ -55,7 +55,7 @@ impl State {
         }
         if call.function == RETURNED {
             let rest = self.of_thread().rest.take().unwrap_or_default();
-            return self.check("cudaGraphLaunch", call.work, |state| state.go_on(rest), false);
+            return self.check("cudaGraphLaunch", call.work, |state| state.perform_all(rest), false);
         }
         match body {
             Some(Body::Call(body)) => self.check(name, call.work, |state| body(state, words), false),

@@ -167,7 +167,7 @@ impl Races {
             all.add(threads);
         }
         threads.merge(all.known().clone());
-        threads.go_on();
+        threads.begin_time();
     }
 
     /// A barrier has opened and begins anew.
@@ -214,7 +214,7 @@ impl Races {
         let weak = fact.scope.is_none();
         if access.kind == AccessKind::Store && weak {
             if threads.has_published {
-                threads.go_on();
+                threads.begin_time();
             }
             if !access.contiguous {
                 let epoch = launch.epoch(threads);
@@ -315,7 +315,7 @@ impl Races {
         if access.kind != AccessKind::Load {
             threads.has_published = true;
             if fact.releases {
-                threads.go_on();
+                threads.begin_time();
             }
         }
     }
@@ -344,6 +344,6 @@ impl Races {
                 *come = coming.clone();
             }
         }
-        self.warps[warp].go_on();
+        self.warps[warp].begin_time();
     }
 }

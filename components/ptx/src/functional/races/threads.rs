@@ -118,7 +118,7 @@ impl Threads {
     }
 
     /// A new time begins: others may have learned of all accesses before it.
-    pub(super) fn go_on(&mut self) {
+    pub(super) fn begin_time(&mut self) {
         self.time += 1;
         (self.epoch, self.has_published) = (0, false);
     }
@@ -167,7 +167,7 @@ impl Threads {
             }
         }
         if fact.releases {
-            self.go_on();
+            self.begin_time();
         }
     }
 
@@ -181,7 +181,7 @@ impl Threads {
 
     /// Notes that the threads have arrived at a barrier.
     pub(super) fn arrive(&mut self) {
-        self.go_on();
+        self.begin_time();
         self.arrived = self.time;
     }
 
@@ -206,7 +206,7 @@ impl Threads {
         if std::mem::replace(&mut self.met, meetings) != meetings {
             let known = self.together();
             self.merge(known);
-            self.go_on();
+            self.begin_time();
         }
     }
 }

@@ -102,7 +102,7 @@ impl Thread {
     }
 
     /// Goes on behind an instruction that the warp has executed together.
-    pub(super) fn go_on(&mut self) {
+    pub(super) fn advance(&mut self) {
         self.frame().next += 1;
         self.state = State::Runs;
     }

@@ -43,7 +43,7 @@ pub(super) fn meet(warp: &mut [Thread], functions: &[Code<'_>], memories: &Memor
             value = mask(own.iter().map(|other| *other == own[lane]));
         }
         write(&mut warp[lane], code, scope, instruction, value, truth);
-        warp[lane].go_on();
+        warp[lane].advance();
     }
 }
 

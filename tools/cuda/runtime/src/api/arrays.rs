@@ -7,7 +7,7 @@ use crate::errors::{Error, Result};
 use crate::foreign::{get, put};
 use crate::made::Stream;
 use crate::made::arrays::{Array, CUBE, ChannelDescription, Extent, GATHER, LAYERED, SURFACE};
-use crate::places::{PitchedAddress, Shape, flat, line, pitched, plane};
+use crate::pitched::{PitchedAddress, Shape, flat, line, pitched, plane};
 use crate::state::State;
 
 /// Layers of a cube.

@@ -10,7 +10,7 @@ use crate::errors::{Error, Result};
 use crate::foreign::{read, read_to, write};
 use crate::graphs::Operation;
 use crate::made::Stream;
-use crate::places::{PitchedAddress, Planes, Shape, flat, line, pitched, plane};
+use crate::pitched::{PitchedAddress, Planes, Shape, flat, line, pitched, plane};
 use crate::state::State;
 
 /// A direction as programs name it.

@@ -11,7 +11,7 @@ use crate::errors::{Error, Result};
 use crate::graphs::Operation;
 use crate::made::Stream;
 use crate::made::arrays::Extent;
-use crate::places::{PitchedAddress, Shape, flat, line, pitched, plane};
+use crate::pitched::{PitchedAddress, Shape, flat, line, pitched, plane};
 use crate::state::State;
 
 impl State {

@@ -10,7 +10,7 @@ use crate::foreign::{get, plain, put};
 use crate::graphs::{HostCall, Operation};
 use crate::made::Configuration;
 use crate::made::graphs::{Handle, handle, number};
-use crate::places::{Planes, Shape, flat, line, pitched};
+use crate::pitched::{Planes, Shape, flat, line, pitched};
 use crate::state::State;
 use crate::words::Dim3;
 

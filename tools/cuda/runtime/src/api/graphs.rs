@@ -73,7 +73,7 @@ impl State {
     }
 
     /// Does operations, the next one last. At a function of the host the call goes back to the program, and comes here again when that has returned.
-    pub(crate) fn go_on(&mut self, mut rest: Vec<(u32, Operation)>) -> Result {
+    pub(crate) fn perform_all(&mut self, mut rest: Vec<(u32, Operation)>) -> Result {
         while let Some((stream, operation)) = rest.pop() {
             match operation {
                 Operation::Host(host) => {
@@ -145,7 +145,7 @@ entries! {
         }
         let mut operations = state.launched(ready, stream)?;
         operations.reverse();
-        state.go_on(operations)
+        state.perform_all(operations)
     }
 
     fn cudaGraphCreate(graph: *mut Handle, _flags: c_uint) |state| { put(graph, state.graphs.keep(Graph::default())) }

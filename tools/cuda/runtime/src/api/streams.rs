@@ -177,7 +177,7 @@ entries! {
         if state.is_watched(number) {
             return state.watched(number, Operation::Host(host));
         }
-        state.go_on(vec![(number, Operation::Host(host))])
+        state.perform_all(vec![(number, Operation::Host(host))])
     }
 
     /// A function of the program that receives the stream and its state; no graph can call such a function.
@@ -190,6 +190,6 @@ entries! {
             return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
         }
         let host = HostCall { words: [stream.addr() as u64, 0, data], ..HostCall::new(function, data)? };
-        state.go_on(vec![(number, Operation::Host(host))])
+        state.perform_all(vec![(number, Operation::Host(host))])
     }
 }

@@ -8,7 +8,7 @@ use crate::errors::{Error, Result};
 use crate::foreign::put;
 use crate::made::Stream;
 use crate::modules::Placed;
-use crate::places::{PitchedAddress, flat, line};
+use crate::pitched::{PitchedAddress, flat, line};
 use crate::state::State;
 
 impl State {

@@ -8,7 +8,7 @@ use crate::errors::{Error, Result};
 use crate::foreign::{get, plain, put};
 use crate::made::Stream;
 use crate::made::arrays::{Array, Extent};
-use crate::places::{PitchedAddress, Planes, Shape, plane};
+use crate::pitched::{PitchedAddress, Planes, Shape, plane};
 use crate::state::State;
 use crate::words::{Argument, Words};
 

@@ -6,7 +6,7 @@ use counterpoint_ptx::texture::Channel;
 
 use crate::errors::{Error, Result};
 use crate::foreign::plain;
-use crate::places::PitchedAddress;
+use crate::pitched::PitchedAddress;
 use crate::words::{Argument, Words};
 
 /// Sizes in bytes, or elements of an array, in rows and in planes.

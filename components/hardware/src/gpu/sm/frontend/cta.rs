@@ -125,7 +125,7 @@ impl Cta {
     /// Opens a barrier if all expected threads have arrived, `parts` of them in parts of warps. Returns the warps that may
     /// continue, and the votes of all.
     pub(in crate::gpu::sm) fn open(&mut self, id: usize, parts: u32) -> Option<(u64, Votes)> {
-        let (come, wanted) = self.come_and_wanted(id, parts);
+        let (come, wanted) = self.arrived_and_expected(id, parts);
         let barrier = &mut self.barriers[id];
         if come == 0 || come < wanted {
             return None;
@@ -135,7 +135,7 @@ impl Cta {
     }
 
     /// Number of threads that have arrived at a barrier, and number of threads for which the barrier waits.
-    fn come_and_wanted(&self, id: usize, parts: u32) -> (u32, u32) {
+    fn arrived_and_expected(&self, id: usize, parts: u32) -> (u32, u32) {
         let Barrier { arrived, count, .. } = self.barriers[id];
         let wanted = count.map_or(self.live, |threads| threads.div_ceil(32));
         (32 * arrived + parts, 32 * wanted)
@@ -157,7 +157,7 @@ impl Cta {
         let places: Vec<Vec<Waiting>> = places.collect();
         let arrived = |id: u32| {
             let parts = warps.iter().map(|warp| warp.arrivals(id)).sum();
-            self.come_and_wanted(id as usize, parts)
+            self.arrived_and_expected(id as usize, parts)
         };
         let message = standstill(&self.launch.kernel, &places, arrived);
         self.fault(Failure::of_block(self.environment.ctaid, message))

@@ -414,7 +414,7 @@ impl Warps {
         let pc = if place.state == State::Running { place.warp.as_ref().and_then(Warp::pc) } else { None };
         let bit = 1 << slot;
         if self.held & bit == 0 || pc.is_none() {
-            return self.go_on(slot, pc);
+            return self.continue_at(slot, pc);
         }
         // The instruction had its operands before.
         let next = &mut self.next[slot as usize % SLOTS];
@@ -427,7 +427,7 @@ impl Warps {
 
     /// The warp in a slot continues with the instruction at `pc`, or stops.
     #[inline]
-    pub(in crate::gpu::sm) fn go_on(&mut self, slot: u32, pc: Option<u32>) {
+    pub(in crate::gpu::sm) fn continue_at(&mut self, slot: u32, pc: Option<u32>) {
         let (at, bit) = (slot as usize % SLOTS, 1 << slot);
         let next = &mut self.next[at];
         self.wants[usize::from(next.path) % PATH_SLOTS] &= !bit;

@@ -94,7 +94,7 @@ impl Sm {
     #[cold]
     fn flush(&mut self, scheduler: usize, candidates: u64, stale: u64) {
         let Scheduler { policy, share, .. } = &self.schedulers[scheduler];
-        let seen = stale & policy.looks_at(&self.warps.view(candidates, *share), stale);
+        let seen = stale & policy.examines(&self.warps.view(candidates, *share), stale);
         self.fetch.flush(seen, |slot| self.warps.pc(slot));
     }
 
@@ -198,7 +198,7 @@ impl Sm {
             count(&sim.stats, cta, class, lanes);
             fetch.issued(slot, pc, next);
             send(slot, (warps, cta), (collectors, registers, ring), cycle);
-            warps.go_on(slot, next);
+            warps.continue_at(slot, next);
             return Ok(IssueSlot::Used);
         }
         self.issue_other((slot, place), pc, issued, cycle, sim)

@@ -370,7 +370,7 @@ impl LoadStore {
         };
         self.free = sm.cycle + cycles;
         match rest {
-            Some(rest) => self.queue.go_on(rest),
+            Some(rest) => self.queue.continue_first(rest),
             None => self.queue.pop((&mut *sm.registers, &mut *sm.collectors), self.free - 1),
         }
         Ok(())

@@ -143,7 +143,7 @@ impl Queue {
 
     /// The unit is not done with the first instruction.
     #[inline]
-    pub(super) fn go_on(&mut self, rest: Work) {
+    pub(super) fn continue_first(&mut self, rest: Work) {
         if let Some(first) = self.instructions.front_mut() {
             first.work = rest;
         }

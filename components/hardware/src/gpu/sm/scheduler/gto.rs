@@ -42,7 +42,7 @@ impl WarpPolicy for GreedyThenOldest {
         Some(self.last)
     }
 
-    fn looks_at(&self, &View { ready, older, .. }: &View<'_>, others: u64) -> u64 {
+    fn examines(&self, &View { ready, older, .. }: &View<'_>, others: u64) -> u64 {
         if ready == 0 {
             return others;
         }
@@ -71,14 +71,14 @@ mod tests {
     }
 
     #[test]
-    fn it_looks_at_the_last_one_and_at_older_ones_first() {
+    fn it_examines_the_last_one_and_older_ones_first() {
         let older = older([5, 3, 9, 1]);
         let policy = GreedyThenOldest { last: 2 };
-        let looks_at =
-            |ready, others| policy.looks_at(&View { ready, older: &older, ..View::default() }, others);
-        assert_eq!(looks_at(0b0001, 0b1110), 0b1110, "the last one, and the two that are older");
-        assert_eq!(looks_at(0b0010, 0b1101), 0b1100);
-        assert_eq!(looks_at(0b0100, 0b1011), 0, "the last one issues");
-        assert_eq!(looks_at(0, 0b1011), 0b1011);
+        let examines =
+            |ready, others| policy.examines(&View { ready, older: &older, ..View::default() }, others);
+        assert_eq!(examines(0b0001, 0b1110), 0b1110, "the last one, and the two that are older");
+        assert_eq!(examines(0b0010, 0b1101), 0b1100);
+        assert_eq!(examines(0b0100, 0b1011), 0, "the last one issues");
+        assert_eq!(examines(0, 0b1011), 0b1011);
     }
 }

@@ -42,7 +42,7 @@ impl WarpPolicy for LooseRoundRobin {
         Some(self.last)
     }
 
-    fn looks_at(&self, warps: &View<'_>, others: u64) -> u64 {
+    fn examines(&self, warps: &View<'_>, others: u64) -> u64 {
         between(self.last, warps.ready, others)
     }
 }
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn it_looks_at_those_whose_turn_is_before() {
+    fn it_examines_those_whose_turn_is_before() {
         assert_eq!(between(2, 1 << 5, 0b101_1010), 0b001_1000);
         assert_eq!(between(5, 1 << 2, 0b110_0011), 0b100_0011, "round the end");
         assert_eq!(between(63, 1, 0b1110), 0);

@@ -33,5 +33,5 @@ pub trait WarpPolicy {
 
     /// The warps among `others`, which are not ready, that the policy examines in this cycle before the warp that
     /// [`pick`](WarpPolicy::pick) would return; all of them if no warp is ready.
-    fn looks_at(&self, warps: &View<'_>, others: u64) -> u64;
+    fn examines(&self, warps: &View<'_>, others: u64) -> u64;
 }

@@ -71,7 +71,7 @@ impl WarpPolicy for TwoLevel {
         Some(self.last)
     }
 
-    fn looks_at(&self, warps: &View<'_>, others: u64) -> u64 {
+    fn examines(&self, warps: &View<'_>, others: u64) -> u64 {
         between(self.last, warps.ready & self.active, others & self.active)
     }
 }

@@ -101,7 +101,7 @@ impl Column {
     }
 
     /// Goes on with the sweep behind a row.
-    pub(super) fn go_on_behind(&mut self, row: u32) {
+    pub(super) fn continue_behind(&mut self, row: u32) {
         (self.row, self.within) = (row + 1, 0.0);
     }
 

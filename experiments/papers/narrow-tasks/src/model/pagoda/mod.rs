@@ -272,7 +272,7 @@ impl Masters {
                 self.sweep(number, device);
             }
             Doing::Enable(row) => {
-                column.go_on_behind(row);
+                column.continue_behind(row);
                 self.sweep(number, device);
             }
             Doing::Schedule(row) => {
@@ -351,7 +351,7 @@ impl Masters {
         column.doing = if is_free { Doing::Enable(row) } else { Doing::Place(row) };
         device.poll(column.sm, column.pollers() - before, &self.costs.polling);
         if is_free {
-            column.go_on_behind(row);
+            column.continue_behind(row);
             self.sweep(number, device);
         }
     }

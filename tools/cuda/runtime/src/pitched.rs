@@ -1,4 +1,4 @@
-//! Places of bytes in memory, in rows and planes, and the shapes of what is copied between them.
+//! Addresses of rows and planes in memory, and the shapes of what is copied between them.
 
 use std::ffi::c_void;
 

@@ -10,14 +10,14 @@ use counterpoint_simulation::application::{SEPARATOR, SETTING_PREFIX};
 use super::file::StudyFile;
 
 /// The folders in which a study's names are looked for first.
-pub(super) struct Places<'a> {
+pub(super) struct NearStudy<'a> {
     /// The study's file.
     pub study: &'a str,
     /// The folder from which it is run.
     pub from: &'a Path,
 }
 
-impl Places<'_> {
+impl NearStudy<'_> {
     /// A name, or the path of the file beside the study that it means where the folder from which it is run has none. Several names with
     /// `+` between them are applications that run together.
     pub(super) fn found(&self, names: &str) -> String {
