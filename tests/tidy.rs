@@ -325,7 +325,7 @@ const HOUSES: [House; 9] = [
         name: "counterpoint_hardware",
         inside: &["gpu", "sm"],
         storeys: &[
-            &["answer", "mix", "scheduler"],
+            &["answer", "issued", "scheduler"],
             &["params"],
             &["read_cache"],
             &["stats"],
@@ -378,7 +378,7 @@ const HOUSES: [House; 9] = [
         inside: &[],
         storeys: &[
             &["errors", "fatbin", "limits", "page", "recorder"],
-            &["foreign", "places"],
+            &["foreign", "pitched"],
             &["channel", "graphs", "settings", "words"],
             &["device", "made", "pages"],
             &["modules", "shared"],

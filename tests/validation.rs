@@ -85,7 +85,7 @@ fn compared(machine: &str, without: &[&str], least: usize) -> Vec<Row> {
         let name = kernel.application.as_str();
         !LONG.contains(&name) && !without.contains(&name)
     });
-    let validation = validate(&measured, false, &root(), &Arc::new(registry()));
+    let validation = validate(&measured, None, &root(), &Arc::new(registry()));
     let rows = validation.unwrap_or_else(|errors| panic!("{}", errors[0])).rows;
     assert!(rows.len() >= least, "{machine}: {} rows only", rows.len());
     rows

@@ -13,7 +13,6 @@ use counterpoint_simulation::run::{Progress, RunErrors, RunSummary, load_machine
 use serde::Deserialize;
 
 use super::{request, verified};
-use crate::speed::{ENOUGH, MOST_RUNS};
 
 /// A kernel, and the other simulator's figures for it.
 #[derive(Clone, Debug, Deserialize)]
@@ -67,8 +66,6 @@ pub static QUANTITIES: [Quantity; 9] = [
 pub struct KernelRun {
     /// Cycles first, then the counts.
     pub figures: Vec<(&'static str, u64)>,
-    /// Processor seconds that simulating the launches takes, of all threads: the mean of its runs.
-    pub cpu_seconds: f64,
 }
 
 impl KernelRun {
@@ -78,14 +75,13 @@ impl KernelRun {
     }
 }
 
-/// Runs a kernel and takes its figures; where its speed counts, again, until the ticks of the clock do not show.
+/// Runs a kernel and takes its figures.
 ///
 /// # Errors
 /// When a run cannot begin, fails, or computes something wrong.
 pub fn kernel(
     machine: &str,
     kernel: &Kernel,
-    speed: bool,
     folder: &Path,
     registry: &Arc<Registry>,
 ) -> Result<KernelRun, RunErrors> {
@@ -97,29 +93,22 @@ pub fn kernel(
     let loaded = load_machine(&request, registry)?.machine;
     let whole = verified(&request, registry)?;
     let ends = ends(&whole);
-    let upto = |launches: usize| -> Result<(BTreeMap<&'static str, u64>, f64), RunErrors> {
+    let upto = |launches: usize| -> Result<BTreeMap<&'static str, u64>, RunErrors> {
         let Some(end) = launches.checked_sub(1).and_then(|last| ends.get(last)) else {
-            return Ok((BTreeMap::new(), 0.0));
+            return Ok(BTreeMap::new());
         };
         let stop_at = Some(SimTime::from_ps(end.as_ps() + 1));
         let part = counterpoint_simulation::run::RunRequest { stop_at, ..request.clone() };
         let summary = run(&part, registry, &Progress::default())?;
-        Ok((counts(&loaded, &summary.report.stats), summary.cpu_seconds))
+        Ok(counts(&loaded, &summary.report.stats))
     };
-    let (all, mut seconds) = upto(ends.len())?;
-    let (before, mut seconds_before) = upto(kernel.warm)?;
-    let mut runs = 1;
-    while speed && seconds < ENOUGH && runs < MOST_RUNS {
-        seconds += upto(ends.len())?.1;
-        seconds_before += upto(kernel.warm)?.1;
-        runs += 1;
-    }
+    let (all, before) = (upto(ends.len())?, upto(kernel.warm)?);
     let mut figures = vec![("cycles", cycles(&loaded, &whole, kernel.warm))];
     figures.extend(QUANTITIES.iter().map(|quantity| {
         let of = |counts: &BTreeMap<&str, u64>| counts.get(quantity.name).copied().unwrap_or(0);
         (quantity.name, of(&all) - of(&before))
     }));
-    Ok(KernelRun { figures, cpu_seconds: (seconds - seconds_before) / f64::from(runs) })
+    Ok(KernelRun { figures })
 }
 
 fn ends(summary: &RunSummary) -> Vec<SimTime> {

@@ -10,6 +10,7 @@ mod measured;
 mod page;
 pub mod peaks;
 mod probes;
+mod process;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -84,7 +85,7 @@ pub struct Speed {
     pub of: String,
     /// Cycles simulated.
     pub cycles: f64,
-    /// Processor seconds of this simulator for these cycles, of all threads.
+    /// Processor seconds of a process of this simulator that runs it, of all threads.
     pub ours: f64,
     /// Processor seconds that the other simulator takes on a computer like this one, by the calibration loop beside the run.
     pub theirs: f64,
@@ -106,13 +107,14 @@ pub struct Validation {
     pub speeds: Vec<Speed>,
 }
 
-/// Runs everything in `measured`, for the project in a folder; if speed is measured, often enough to measure it.
+/// Runs everything in `measured`, for the project in a folder. With a command, processes of it run each kernel, often enough to measure
+/// their processor time.
 ///
 /// # Errors
 /// If a run cannot begin, fails, or computes a wrong result.
 pub fn validate(
     measured: &Measured,
-    speed: bool,
+    speed: Option<&Path>,
     folder: &Path,
     registry: &Arc<Registry>,
 ) -> Result<Validation, RunErrors> {
@@ -128,7 +130,7 @@ pub fn validate(
             cause: cause.cloned(),
         };
         for wanted in &machine.kernels {
-            let found = kernel(&machine.machine, wanted, speed, folder, registry)?;
+            let found = kernel(&machine.machine, wanted, folder, registry)?;
             let accesses = wanted.figures.get("l2_accesses").copied().unwrap_or(0.0);
             for (name, value) in &found.figures {
                 if let Some(&theirs) = wanted.figures.get(*name) {
@@ -137,12 +139,13 @@ pub fn validate(
                     validation.rows.push(row(&wanted.application, name, values, limit, cause));
                 }
             }
-            if speed {
+            if let Some(command) = speed {
+                let ours = process::seconds(command, &machine.machine, wanted, folder)?;
                 validation.speeds.push(Speed {
                     machine: machine.machine.clone(),
                     of: wanted.application.clone(),
                     cycles: found.cycles() as f64,
-                    ours: found.cpu_seconds,
+                    ours,
                     // Beside each kernel, because what else the computer does changes.
                     theirs: wanted.cpu_seconds * calibration_loop() / measured.calibration,
                 });

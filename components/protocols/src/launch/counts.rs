@@ -1,6 +1,6 @@
 //! Counts of blocks: one table for the message of a block's end, the statistics of launches and streams, and the attributes of spans.
 
-use std::ops::AddAssign;
+use std::ops::{AddAssign, SubAssign};
 
 use counterpoint_framework::model::{Counter, PartStats, Ratio, Stats};
 use counterpoint_framework::telemetry::{Attribute, Attributes};
@@ -23,6 +23,13 @@ macro_rules! cta_counts {
             fn add_assign(&mut self, other: Self) {
                 $(self.$field += other.$field;)+
                 self.slots += other.slots;
+            }
+        }
+
+        impl SubAssign for CtaCounts {
+            fn sub_assign(&mut self, other: Self) {
+                $(self.$field -= other.$field;)+
+                self.slots -= other.slots;
             }
         }
 

@@ -1,6 +1,6 @@
 //! Uses of issue slots: in every cycle with a block on the SM, each scheduler either issues or has a stall reason.
 
-use std::ops::AddAssign;
+use std::ops::{AddAssign, SubAssign};
 
 use counterpoint_framework::model::{Counter, Stat, StatLabel, StatVisitor, Stats};
 use counterpoint_framework::telemetry::{Attribute, Attributes};
@@ -87,6 +87,12 @@ impl SlotCounts {
     }
 }
 
+impl SubAssign for SlotCounts {
+    fn sub_assign(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(rest, one)| *rest -= one);
+    }
+}
+
 impl AddAssign for SlotCounts {
     fn add_assign(&mut self, other: Self) {
         self.0.iter_mut().zip(other.0).for_each(|(sum, one)| *sum += one);
@@ -110,7 +116,7 @@ impl IssueSlots {
     }
 
     /// The slots so far.
-    pub(super) fn counts(&self) -> SlotCounts {
+    pub fn counts(&self) -> SlotCounts {
         SlotCounts(std::array::from_fn(|slot| self.0[slot].get()))
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Validate {
     /// Only this application, or `latency`.
     #[arg(long, value_name = "OF", conflicts_with = "peaks")]
     only: Option<String>,
-    /// How much faster the kernels run than there, per processor second.
+    /// How much faster the kernels run than there: processor seconds of whole processes of this command.
     #[arg(long)]
     speed: bool,
     /// Measure bandwidths, rates and latencies by programs of our own, beside what data sheets, papers and GPGPU-Sim's files state.
@@ -70,7 +70,8 @@ impl Validate {
                 return refuse(console, &[message, format!("  help: {help}")]);
             }
         }
-        let validation = match validate(&measured, self.speed, &folder, registry) {
+        let command = if self.speed { Some(std::env::current_exe()?) } else { None };
+        let validation = match validate(&measured, command.as_deref(), &folder, registry) {
             Ok(validation) => validation,
             Err(errors) => return fail(&errors, console),
         };
@@ -235,13 +236,19 @@ fn speeds(validation: &Validation, console: &mut Console<'_>) -> io::Result<()> 
         machines.entry(&speed.machine).or_default().push(speed);
     }
     for (machine, speeds) in machines {
-        let logarithms: f64 = speeds.iter().map(|speed| speed.ratio().ln()).sum();
-        let mean = (logarithms / speeds.len() as f64).exp();
-        let slowest = speeds.iter().min_by(|a, b| a.ratio().total_cmp(&b.ratio()));
-        let slowest = slowest.map(|speed| format!("; least {:.1} ({})", speed.ratio(), speed.of));
-        writeln!(console.out, "{machine}: geometric mean {mean:.1}{}", slowest.unwrap_or_default())?;
+        mean(machine, &speeds, console)?;
     }
-    Ok(())
+    let all: Vec<&Speed> = validation.speeds.iter().collect();
+    mean("all", &all, console)
+}
+
+/// The geometric mean of the ratios of some kernels, and the least of them.
+fn mean(name: &str, speeds: &[&Speed], console: &mut Console<'_>) -> io::Result<()> {
+    let logarithms: f64 = speeds.iter().map(|speed| speed.ratio().ln()).sum();
+    let mean = (logarithms / speeds.len() as f64).exp();
+    let slowest = speeds.iter().min_by(|a, b| a.ratio().total_cmp(&b.ratio()));
+    let slowest = slowest.map(|speed| format!("; least {:.1} ({})", speed.ratio(), speed.of));
+    writeln!(console.out, "{name}: geometric mean {mean:.1}{}", slowest.unwrap_or_default())
 }
 
 #[cfg(test)]

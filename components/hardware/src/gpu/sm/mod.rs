@@ -8,8 +8,8 @@
 mod answer;
 pub(super) mod frontend;
 mod issue;
+mod issued;
 pub(super) mod load_store;
-mod mix;
 pub(super) mod operands;
 pub(crate) mod params;
 mod read_cache;
@@ -25,7 +25,7 @@ use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{Component, Context, Invalid, Ports};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{SmEvent, SmServer};
-use counterpoint_protocols::memory::{MemResult, MemoryClient};
+use counterpoint_protocols::memory::{MemReply, MemResult, MemoryClient};
 use counterpoint_protocols::roles;
 use counterpoint_protocols::translation::TranslationClient;
 
@@ -54,61 +54,87 @@ pub struct SmPorts {
 }
 
 impl Sm {
-    /// Everything that happens in one cycle.
+    /// Everything that happens in one cycle. What few cycles have to do is in functions of its own, so that the others need few registers.
+    #[inline(always)]
     fn step(&mut self, cycle: u64, io: &mut SmPorts, sim: &Context<SmStats>) -> Result<(), Fault> {
-        let mut fetched = None;
         if let Some(reply) = io.memory.rx.try_recv() {
-            match Answer::of(reply.tag) {
-                Answer::Instruction(miss) => fetched = Some((miss, reply.result)),
-                _ => {
-                    let (load_store, mut sm) = self.load_store(sim, cycle);
-                    load_store.reply(reply, &mut sm)?;
-                }
-            }
+            self.take_reply(reply, cycle, sim)?;
         }
-        if let Some(mmu) = &mut io.translation {
-            let news = self.load_store.take_page(&mut mmu.rx);
-            self.hear(news);
+        if self.load_store.is_due(cycle) || io.translation.is_some() {
+            self.access_memory(cycle, io, sim)?;
+        } else if self.load_store.is_blocked() {
+            sim.stats.lsu_stalls.add(1);
         }
-        if !self.load_store.is_idle() {
-            let (load_store, mut sm) = self.load_store(sim, cycle);
-            load_store.step(&mut io.memory.tx, &mut sm)?;
-        }
-        if let Some(mmu) = &mut io.translation {
-            self.load_store.ask(&mut mmu.tx);
-        }
-        if let Some((miss, MemResult::Line(mask, data))) = fetched {
-            self.fetch.fill(miss, mask, &data);
-        }
-        while let Some(result) = self.ring.take(cycle) {
-            let place = self.warps.release(result);
-            if let Some(cta) = &mut self.ctas[place] {
-                cta.outstanding -= 1;
-                self.ended |= u32::from(cta.is_done()) << place;
-            }
-        }
+        self.take_results(cycle);
         self.pass_fences(cycle);
-        self.issue(cycle, sim)?;
+        if self.resident() {
+            self.issue(cycle, sim)?;
+        }
         if self.fetch.is_busy() {
             let warps = &self.warps;
             self.fetch.step(|slot| warps.pc(slot), &sim.stats.l1i);
         }
-        self.fetch.send(&mut io.memory.tx);
+        if self.fetch.wants_credit() {
+            self.fetch.send(&mut io.memory.tx);
+        }
+        if self.ended != 0 {
+            self.end_blocks(sim);
+        }
+        if let Some(message) = io.work.rx.try_recv() {
+            self.start(message, sim)?;
+        }
+        if !self.events.is_empty() {
+            self.report(io);
+        }
+        Ok(())
+    }
+
+    /// Takes an answer of memory.
+    #[inline(never)]
+    fn take_reply(&mut self, reply: MemReply, cycle: u64, sim: &Context<SmStats>) -> Result<(), Fault> {
+        if let Answer::Instruction(miss) = Answer::of(reply.tag) {
+            if let MemResult::Line(mask, data) = reply.result {
+                self.fetch.fill(miss, mask, &data);
+            }
+            return Ok(());
+        }
+        let (load_store, mut sm) = self.load_store(sim, cycle);
+        load_store.reply(reply, &mut sm)
+    }
+
+    /// Lets the load-store unit work, and asks the MMU.
+    #[inline(never)]
+    fn access_memory(&mut self, cycle: u64, io: &mut SmPorts, sim: &Context<SmStats>) -> Result<(), Fault> {
+        if let Some(mmu) = &mut io.translation {
+            let news = self.load_store.take_page(&mut mmu.rx);
+            self.hear(news);
+        }
+        let (load_store, mut sm) = self.load_store(sim, cycle);
+        load_store.step(&mut io.memory.tx, &mut sm)?;
+        if let Some(mmu) = &mut io.translation {
+            self.load_store.ask(&mut mmu.tx);
+        }
+        Ok(())
+    }
+
+    /// Ends the blocks that are done.
+    #[inline(never)]
+    fn end_blocks(&mut self, sim: &Context<SmStats>) {
         while self.ended != 0 {
             let place = self.ended.trailing_zeros() as usize;
             self.ended &= self.ended - 1;
             self.end_if_done(place, sim);
         }
-        if let Some(message) = io.work.rx.try_recv() {
-            self.start(message, sim)?;
-        }
-        if !self.events.is_empty()
-            && let Some(permit) = io.work.tx.try_reserve()
+    }
+
+    /// Reports the first event to the CTA scheduler, if there is credit.
+    #[inline(never)]
+    fn report(&mut self, io: &mut SmPorts) {
+        if let Some(permit) = io.work.tx.try_reserve()
             && let Some(event) = self.events.pop_front()
         {
             permit.send(event);
         }
-        Ok(())
     }
 
     /// The next cycle with work to do, if no message arrives.
@@ -233,7 +259,7 @@ impl Component for Sm {
             return Err(Fault::new("a TLB with entries needs `translation` to be linked to an MMU"));
         }
         for &(share, core) in &self.shares {
-            self.schedulers.push(Scheduler { policy: self.warp_scheduler.build(sim)?, share, core });
+            self.schedulers.push(Scheduler::new(self.warp_scheduler.build(sim)?, share, core));
         }
         let L1Params { replacement, write, prefetcher, bypass, .. } = &self.l1d;
         let policies = L1Policies::new(write.build(sim)?, prefetcher.build(sim)?, bypass.build(sim)?);

@@ -56,15 +56,18 @@ impl ReadCacheStats {
     }
 }
 
+/// Lines whose ways are remembered.
+const LAST: usize = 8;
+
 /// A cache that is only read, where `T` waits for lines.
 pub(super) struct ReadCache<T> {
     cache: Cache<T>,
     perfect: bool,
     /// Makes the tag of a miss.
     answer: fn(u32) -> Answer,
-    /// Way of the line that was read last: most reads hit the same line again. Lines arrive whole, so a line with any valid byte is
-    /// wholly valid.
-    last: Option<WayId>,
+    /// Ways of the lines that were read last, by the number of the line: most reads hit one of them again. Lines arrive whole, so a line
+    /// with any valid byte is wholly valid.
+    last: [Option<WayId>; LAST],
     /// Requests that have not left.
     requests: VecDeque<MemRequest>,
     /// The instant from which on lines that are requested must be known: that of the last launch.
@@ -85,7 +88,7 @@ impl<T> ReadCache<T> {
             cache: Cache::new(&cache)?,
             perfect: params.perfect,
             answer,
-            last: None,
+            last: [None; LAST],
             requests: VecDeque::new(),
             fresh: SimTime::ZERO,
         })
@@ -111,7 +114,7 @@ impl<T> ReadCache<T> {
     /// Looks up the line that holds an address.
     #[inline]
     pub(super) fn look_up(&mut self, address: u64, label: Label, waiter: impl FnOnce() -> T) -> Lookup<'_> {
-        if let Some(last) = self.last
+        if let Some(last) = self.last[self.cache.size().number(address) as usize % LAST]
             && self.cache.holds(last, address)
         {
             self.cache.touch(last);
@@ -120,12 +123,13 @@ impl<T> ReadCache<T> {
         self.search(address, label, waiter)
     }
 
+    #[inline(never)]
     fn search(&mut self, address: u64, label: Label, waiter: impl FnOnce() -> T) -> Lookup<'_> {
         let bytes = self.cache.size().bytes_of(address);
         match self.cache.seek(address, address, bytes) {
             Found::Here(way) => {
                 self.cache.touch(way);
-                self.last = Some(way);
+                self.last[self.cache.size().number(address) as usize % LAST] = Some(way);
                 Lookup::Hit(self.cache.data(way))
             }
             Found::Pending(way) => {

@@ -32,9 +32,18 @@ pub(super) struct HeldAccess {
 /// A warp scheduler with its share of the warps.
 pub(super) struct Scheduler {
     pub(super) policy: Box<dyn WarpPolicy>,
+    /// Whether the policy is greedy, and the warp that it has chosen last.
+    pub(super) greedy: bool,
+    pub(super) last: u32,
     pub(super) share: u64,
     /// Its part of the SM: 0 but for sub-cores.
     pub(super) core: usize,
+}
+
+impl Scheduler {
+    pub(super) fn new(policy: Box<dyn WarpPolicy>, share: u64, core: usize) -> Self {
+        Scheduler { greedy: policy.is_greedy(), policy, last: 0, share, core }
+    }
 }
 
 /// A streaming multiprocessor.

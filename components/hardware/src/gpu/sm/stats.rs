@@ -1,10 +1,9 @@
 //! Statistics of an SM.
 
-use counterpoint_framework::model::{Counter, Distribution, PartStats, Ratio, Stats};
+use counterpoint_framework::model::{Counter, Distribution, FlatStats, PartStats, Ratio, Stats};
 
-use super::mix::InstructionMix;
+use super::issued::Issued;
 use super::read_cache::ReadCacheStats;
-use counterpoint_protocols::launch::IssueSlots;
 
 /// Statistics of an SM.
 #[derive(Default, Stats)]
@@ -12,17 +11,8 @@ pub struct SmStats {
     /// Cycles during which a block was on the SM.
     #[stat(name = "active_cycles", unit = "cycles")]
     pub(super) active: Counter,
-    /// Issue slots by their use or cause of loss.
-    pub(super) issue_slots: PartStats<IssueSlots>,
-    /// Warp instructions issued, those without an active lane included.
-    #[stat(unit = "instructions")]
-    pub(super) warp_insn: Counter,
-    /// Thread instructions executed; lanes whose guard is false do not count.
-    #[stat(name = "gpu_sim_insn", unit = "instructions")]
-    pub(super) thread_insn: Counter,
-    /// Warp instructions by class.
-    #[stat(unit = "instructions")]
-    pub(super) mix: InstructionMix,
+    /// Issue slots by their use or cause of loss, and instructions by class.
+    pub(super) issued: FlatStats<Issued>,
     /// Blocks that have ended.
     #[stat(unit = "CTAs")]
     pub(super) ctas: Counter,

@@ -140,7 +140,7 @@ impl LineSize {
 
     /// The number of a line, by an address in it.
     #[inline]
-    pub(super) fn number(self, address: u64) -> u64 {
+    pub(crate) fn number(self, address: u64) -> u64 {
         address >> self.bits
     }
 

@@ -27,11 +27,13 @@ pub(in crate::gpu::sm) struct Cta {
     pub(in crate::gpu::sm) warps: u64,
     /// Warps that have not ended.
     pub(in crate::gpu::sm) live: u32,
-    /// Memory instructions and transactions that have not ended, and results that have not reached their registers.
+    /// Memory instructions and transactions that have not ended, and results for no register.
     pub(in crate::gpu::sm) outstanding: u32,
     /// The barrier at which each warp waits.
     pub(in crate::gpu::sm) waiting: Vec<Option<Waiting>>,
+    /// Counts of its accesses to memory; the counts of its issue are those of its place since it began.
     pub(in crate::gpu::sm) counts: CtaCounts,
+    pub(in crate::gpu::sm) counts_before: CtaCounts,
     /// The cycle in which it began.
     pub(in crate::gpu::sm) since: u64,
     pub(in crate::gpu::sm) spans: Spans,
@@ -86,6 +88,7 @@ impl Cta {
             outstanding: 0,
             waiting,
             counts,
+            counts_before: CtaCounts::default(),
             since,
             spans: Spans::default(),
             releases: Vec::new(),
@@ -185,7 +188,7 @@ impl Cta {
         self.fault(Failure::of_warp(kernel, self.environment.ctaid, warp, error))
     }
 
-    /// Whether the block has ended and nothing of it is under way.
+    /// Whether all warps have ended and nothing of the block is under way but results for registers.
     pub(in crate::gpu::sm) fn is_done(&self) -> bool {
         self.live == 0 && self.outstanding == 0
     }

@@ -155,7 +155,7 @@ impl Fetch {
 
     /// Decodes the instructions that were fetched, and fetches for the next hungry warp. `pc_of` gives a warp's next
     /// instruction.
-    #[inline]
+    #[inline(never)]
     pub(in crate::gpu::sm) fn step(&mut self, pc_of: impl Fn(u32) -> Option<u32>, stats: &ReadCacheStats) {
         for _ in 0..self.width {
             if let Some(slot) = self.decoding.take() {

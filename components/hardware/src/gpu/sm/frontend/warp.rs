@@ -121,6 +121,8 @@ impl Scoreboard {
         self.bits[warp] & fact.needs == 0 || self.lengths[warp] > 0 && self.has_each(warp, fact, program)
     }
 
+    #[cold]
+    #[inline(never)]
     fn has_each(&self, warp: usize, fact: &Fact, program: &Program) -> bool {
         let instruction = program.instruction(fact.pc);
         !self.awaits(warp, &instruction.reads) && !self.awaits(warp, &instruction.writes)
@@ -136,6 +138,8 @@ impl Scoreboard {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn set_each(&mut self, warp: usize, registers: &RegisterSet) {
         for &register in registers.as_slice() {
             let (word, bit) = Self::place(warp, register);
@@ -154,6 +158,8 @@ impl Scoreboard {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn clear_each(&mut self, warp: usize, registers: &RegisterSet) {
         for &register in registers.as_slice() {
             let (word, bit) = Self::place(warp, register);
@@ -383,9 +389,9 @@ impl Warps {
         }
     }
 
-    /// A result has arrived; gives the place of the warp's block.
-    #[inline]
-    pub(in crate::gpu::sm) fn release(&mut self, result: Writeback) -> usize {
+    /// A result has arrived; gives the place of the warp's block, and whether it was the last one of a warp that has ended.
+    #[inline(always)]
+    pub(in crate::gpu::sm) fn release(&mut self, result: Writeback) -> (usize, bool) {
         let (at, bit) = (result.warp as usize % SLOTS, 1 << result.warp);
         let program = self.programs.get(self.numbers[at]);
         if result.pc != NO_REGISTERS {
@@ -395,7 +401,12 @@ impl Warps {
         if self.running & !self.ready & bit != 0 && self.scoreboard.has(at, &self.next[at], program) {
             self.ready |= bit;
         }
-        self.cta_slots[at].into()
+        (self.cta_slots[at].into(), self.live & bit == 0 && self.scoreboard.results[at] == 0)
+    }
+
+    /// Whether all registers of the warps in some slots have their values.
+    pub(in crate::gpu::sm) fn are_settled(&self, slots: u64) -> bool {
+        (0..u64::BITS).filter(|slot| slots >> slot & 1 != 0).all(|slot| self.is_settled(slot))
     }
 
     /// Whether there are units for products of matrices.
@@ -426,7 +437,7 @@ impl Warps {
     }
 
     /// The warp in a slot continues with the instruction at `pc`, or stops.
-    #[inline]
+    #[inline(always)]
     pub(in crate::gpu::sm) fn continue_at(&mut self, slot: u32, pc: Option<u32>) {
         let (at, bit) = (slot as usize % SLOTS, 1 << slot);
         let next = &mut self.next[at];

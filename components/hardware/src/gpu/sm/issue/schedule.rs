@@ -4,13 +4,14 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
 use counterpoint_protocols::launch::IssueSlot;
 use counterpoint_ptx::{
-    Access, AccessKind, Class, Failure, FaultKind, Issue, Issued, PollStep, Reach, Space, Waiting,
+    Access, AccessKind, Failure, FaultKind, Issue, Issued, PollStep, Reach, Space, Waiting,
 };
 
 use super::stalls::Held;
 use crate::gpu::sm::frontend::copies;
 use crate::gpu::sm::frontend::cta::{BARRIERS, Cta};
 use crate::gpu::sm::frontend::warp::{State, Warps};
+use crate::gpu::sm::issued::PlaceCounts;
 use crate::gpu::sm::load_store;
 use crate::gpu::sm::operands::collector::{OperandCollector, RegisterFile};
 use crate::gpu::sm::operands::facts::Fact;
@@ -21,12 +22,9 @@ use crate::gpu::sm::state::{Scheduler, Sm};
 use crate::gpu::sm::stats::SmStats;
 
 impl Sm {
-    /// Lets every scheduler issue.
-    #[inline]
+    /// Lets every scheduler issue: there is a block.
+    #[inline(never)]
     pub(in crate::gpu::sm) fn issue(&mut self, cycle: u64, sim: &Context<SmStats>) -> Result<(), Fault> {
-        if !self.resident() {
-            return Ok(());
-        }
         sim.stats.active.add(1);
         // The schedulers take turns to be the first, which matters if they share a path (GPGPU-Sim).
         let count = self.schedulers.len();
@@ -42,26 +40,45 @@ impl Sm {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn issue_one(&mut self, scheduler: usize, cycle: u64, sim: &Context<SmStats>) -> Result<(), Fault> {
-        let Scheduler { share, core, .. } = self.schedulers[scheduler];
+        let Scheduler { share, core, greedy, last, .. } = self.schedulers[scheduler];
         let candidates = self.candidates((share, core), cycle);
         let stale = self.fetch.stale() & share;
         if stale != 0 {
             self.flush(scheduler, candidates, stale);
         }
         if candidates == 0 {
-            self.count_slots(self.stall(share), 1, &sim.stats);
+            self.lose_slot(share, &sim.stats);
             return Ok(());
         }
-        let Some(slot) = self.schedulers[scheduler].policy.pick(&self.warps.view(candidates, share)) else {
+        let slot = match greedy && candidates >> last & 1 != 0 {
+            true => Some(last),
+            false => self.pick(scheduler, candidates),
+        };
+        let Some(slot) = slot else {
             self.count_slots((IssueSlot::Policy, candidates), 1, &sim.stats);
             return Ok(());
         };
         let first = self.warps.next(slot).path;
         let outcome = self.issue_from(slot, cycle, sim)?;
-        self.count_slots((outcome, 1 << slot), 1, &sim.stats);
+        sim.stats.issued.of(self.warps.cta_slot(slot)).slots.add(outcome, 1);
         if self.issue_width > 1 { self.issue_more(slot, (core, first), cycle, sim) } else { Ok(()) }
+    }
+
+    /// Lets the policy of a scheduler choose among candidates.
+    #[inline(never)]
+    fn pick(&mut self, scheduler: usize, candidates: u64) -> Option<u32> {
+        let one = &mut self.schedulers[scheduler];
+        let slot = one.policy.pick(&self.warps.view(candidates, one.share))?;
+        one.last = slot;
+        Some(slot)
+    }
+
+    /// Counts an issue slot that a scheduler with a share of the warps does not use.
+    #[inline(never)]
+    fn lose_slot(&self, share: u64, stats: &SmStats) {
+        self.count_slots(self.stall(share), 1, stats);
     }
 
     /// Lets a warp issue more than its first instruction, which took this path, in a cycle.
@@ -105,7 +122,7 @@ impl Sm {
     }
 
     /// The warps of a share that may issue now, on paths of a part of the SM that are free.
-    #[inline]
+    #[inline(always)]
     fn candidates(&self, (share, core): (u64, usize), cycle: u64) -> u64 {
         let mine = self.fetch.buffered() & self.warps.ready & share;
         if mine == 0 {
@@ -148,14 +165,14 @@ impl Sm {
     }
 
     /// Sends an instruction other than a memory access to its unit; its results are written at the end.
-    fn send(&mut self, slot: u32, place: usize, cycle: u64) {
-        if let Some(cta) = &mut self.ctas[place] {
-            let path = (&mut self.collectors, &mut *self.registers, &mut self.ring);
-            send(slot, (&mut self.warps, cta), path, cycle);
-        }
+    #[inline(never)]
+    fn send(&mut self, slot: u32, place: usize, cycle: u64, stats: &SmStats) {
+        let path = (&mut self.collectors, &mut *self.registers, &mut self.ring);
+        send(slot, &mut self.warps, stats.issued.of(place), path, cycle);
     }
 
     /// Issues the next instruction of a warp, or finds that it must wait for pages.
+    #[inline(never)]
     fn issue_from(&mut self, slot: u32, cycle: u64, sim: &Context<SmStats>) -> Result<IssueSlot, Fault> {
         let &Fact { releases, path, pc, class, .. } = self.warps.next(slot);
         if self.warps.held >> slot & 1 != 0 {
@@ -194,10 +211,10 @@ impl Sm {
         if matches!(issued.kind, Issue::Done | Issue::Branch | Issue::Nothing) && usize::from(path) != MEMORY
         {
             let next = warp.pc();
-            let lanes = warps.number_of(slot, issued.lanes);
-            count(&sim.stats, cta, class, lanes);
+            let counts = sim.stats.issued.of(place);
+            counts.count(class, warps.number_of(slot, issued.lanes));
             fetch.issued(slot, pc, next);
-            send(slot, (warps, cta), (collectors, registers, ring), cycle);
+            send(slot, warps, counts, (collectors, registers, ring), cycle);
             warps.continue_at(slot, next);
             return Ok(IssueSlot::Used);
         }
@@ -222,7 +239,7 @@ impl Sm {
                 let (load_store, mut sm) = self.load_store(sim, cycle);
                 load_store.push_poll((slot, pc), address, operands, &mut sm);
             }
-            PollStep::Other => self.send(slot, place, cycle),
+            PollStep::Other => self.send(slot, place, cycle, &sim.stats),
         }
         self.warps.refresh(slot);
     }
@@ -291,7 +308,7 @@ impl Sm {
             let (load_store, mut sm) = self.load_store(sim, cycle);
             load_store.push_parameter((slot, pc), address, operands, &mut sm);
         } else {
-            self.send(slot, place, cycle);
+            self.send(slot, place, cycle, &sim.stats);
         }
         self.meet(slot, place, issued.kind, sim)?;
         self.warps.refresh(slot);
@@ -309,9 +326,7 @@ impl Sm {
         stats: &SmStats,
     ) {
         let lanes = self.warps.number_of(slot, lanes);
-        if let Some(cta) = &mut self.ctas[place] {
-            count(stats, cta, self.warps.next(slot).class, lanes);
-        }
+        stats.issued.of(place).count(self.warps.next(slot).class, lanes);
         if !self.warps.is_between_spaces(slot) {
             self.fetch.issued(slot, pc, self.warps.pc(slot));
         }
@@ -381,22 +396,12 @@ impl Sm {
     }
 }
 
-/// Counts an instruction of a block with a number of lanes.
-#[inline]
-fn count(stats: &SmStats, cta: &mut Cta, class: Class, lanes: u64) {
-    stats.warp_insn.add(1);
-    stats.thread_insn.add(lanes);
-    stats.mix.count(class);
-    cta.counts.warp_insn += 1;
-    cta.counts.thread_insn += lanes;
-    cta.counts.memory_insn += u64::from(class.is_memory());
-}
-
 /// Sends the next instruction of a warp, which has been executed and is no access to memory, on its way.
-#[inline]
+#[inline(always)]
 fn send(
     slot: u32,
-    (warps, cta): (&mut Warps, &mut Cta),
+    warps: &mut Warps,
+    counts: &PlaceCounts,
     (collectors, registers, ring): (&mut OperandCollector, &mut [RegisterFile], &mut WritebackRing),
     cycle: u64,
 ) {
@@ -405,14 +410,10 @@ fn send(
     let fact = warps.next(slot);
     let at = collectors.issue((core, slot), fact, &mut registers[core], cycle);
     let &Fact { sets, pc, .. } = fact;
-    if sets == 0 {
-        return;
+    if sets != 0 {
+        ring.add(cycle, at, Writeback { warp: slot, pc, sets });
+        counts.count_result(at - cycle);
     }
-    ring.add(cycle, at, Writeback { warp: slot, pc, sets });
-    // The block keeps its slot until the result has arrived; otherwise the result would reach a warp of another block.
-    cta.outstanding += 1;
-    cta.counts.alu_results += 1;
-    cta.counts.alu_cycles += at - cycle;
 }
 
 /// Whether every lane stays within one of the allocations.

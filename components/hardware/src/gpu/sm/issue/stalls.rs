@@ -46,22 +46,19 @@ impl Held {
 }
 
 impl Sm {
-    /// Counts issue slots, for the SM and for the block of the first of these warps; without a warp, for the block in the first
+    /// Counts issue slots for the block of the first of these warps; without a warp, for the block in the first
     /// occupied slot.
-    #[inline]
+    #[inline(always)]
     pub(in crate::gpu::sm) fn count_slots(
-        &mut self,
+        &self,
         (slot, warps): (IssueSlot, u64),
         amount: u64,
         stats: &SmStats,
     ) {
-        stats.issue_slots.add(slot, amount);
         let place = match warps {
             0 => self.occupied.trailing_zeros() as usize,
             warps => self.warps.cta_slot(warps.trailing_zeros()),
         };
-        if let Some(cta) = &mut self.ctas[place] {
-            cta.counts.slots.add(slot, amount);
-        }
+        stats.issued.of(place).slots.add(slot, amount);
     }
 }

@@ -50,6 +50,7 @@ impl Sm {
         }
         sim.debug(|| format!("begins block {index} of {} in slot {place}", kernel.name()));
         let slots = (0..u64::BITS).filter(|&slot| cta.warps >> slot & 1 != 0);
+        cta.counts_before = sim.stats.issued.of(place).so_far();
         cta.spans = Spans::begin(span, index, place, slots, sim);
         self.ctas[place] = Some(cta);
         self.occupied |= 1 << place;

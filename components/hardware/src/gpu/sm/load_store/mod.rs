@@ -88,6 +88,8 @@ pub(super) struct LoadStore {
     starved: bool,
     /// No work is here that a step could advance.
     idle: bool,
+    /// Before this cycle a step would do nothing, unless an instruction or an answer arrives.
+    due: u64,
     l1: L1,
     constants: ReadCache<Waiter>,
     /// Count of copies to constant memory when the cache last dropped its lines.
@@ -119,6 +121,7 @@ impl LoadStore {
             out_of_credit: false,
             starved: false,
             idle: true,
+            due: u64::MAX,
             l1: L1::new(&params.l1d)?,
             constants: ReadCache::new(&params.l1c, Answer::Constant)?,
             constant_writes: 0,
@@ -143,10 +146,16 @@ impl LoadStore {
         self.queue.has_room(core)
     }
 
-    /// Whether a step does nothing until an instruction or an answer arrives.
+    /// Whether a step in a cycle may have something to do.
+    #[inline(always)]
+    pub(super) fn is_due(&self, cycle: u64) -> bool {
+        self.due <= cycle
+    }
+
+    /// The state has changed: the next step looks at all.
     #[inline]
-    pub(super) fn is_idle(&self) -> bool {
-        self.idle
+    fn rouse(&mut self) {
+        (self.idle, self.due) = (false, 0);
     }
 
     /// Whether the unit waits for an answer or for credit.
@@ -220,6 +229,7 @@ impl LoadStore {
         self.constants.launch_changed(now);
         // Memory behind a texture may have been written by the launch before.
         self.textures.invalidate();
+        self.due = 0;
         self.l1.launch_changed()
     }
 
@@ -235,6 +245,7 @@ impl LoadStore {
     /// From now on lines in the L1, or requested for it, answer no load, if memory may hold something else.
     pub(super) fn acquire(&mut self) {
         self.l1.acquire();
+        self.due = 0;
     }
 
     pub(super) fn empty_access(&mut self) -> Box<Access> {
@@ -288,7 +299,7 @@ impl LoadStore {
     fn enqueue(&mut self, (warp, pc): (u32, u32), work: Work, operands: Operands, sm: &mut SmContext<'_>) {
         sm.expect(warp);
         let core = sm.warps.core(warp);
-        self.idle = false;
+        self.rouse();
         let places = (&mut *sm.registers, &mut *sm.collectors);
         self.queue.push((warp, pc), work, (core, operands), places, sm.cycle);
     }
@@ -350,8 +361,20 @@ impl LoadStore {
         let blocked = self.is_blocked();
         sm.sim.stats.lsu_stalls.add(blocked.into());
         let has_work = self.queue.ready().is_some() || self.l1.next().is_some();
-        self.idle = !(blocked || has_work || self.wants_credit());
+        let wants_credit = self.wants_credit();
+        self.idle = !(blocked || has_work || wants_credit);
+        // Credit, and translations of the MMU, come without an event here.
+        let asks = wants_credit || self.blocked && !self.l1.is_stuck();
+        self.due = if asks { cycle + 1 } else { self.next_work().map_or(u64::MAX, |next| next.max(cycle + 1)) };
         Ok(())
+    }
+
+    /// The cycle in which a transaction or a lookup can be made, if none of them waits for an event.
+    fn next_work(&self) -> Option<u64> {
+        let fits = !self.starved && (self.l1.has_room() || !self.queue.has_line());
+        let transaction = self.queue.ready().filter(|_| fits).map(|ready| ready.max(self.free));
+        let lookup = self.l1.next().filter(|_| !self.blocked);
+        transaction.into_iter().chain(lookup).min()
     }
 
     /// Executes the next step of the first instruction. Most steps have nothing to do for it, and are inlined into the SM's.
@@ -378,7 +401,7 @@ impl LoadStore {
 
     /// Takes an answer of memory.
     pub(super) fn reply(&mut self, reply: MemReply, sm: &mut SmContext<'_>) -> Result<(), Fault> {
-        self.idle = false;
+        self.rouse();
         let MemReply { line, tag, result, far, .. } = reply;
         let bytes = u64::from(far) * SECTOR_BYTES;
         match (Answer::of(tag), result) {

@@ -109,7 +109,8 @@ impl SmContext<'_> {
         let Some(cta) = self.ctas[self.warps.cta_slot(warp)].as_mut() else { return };
         let &Fact { sets, ref operands, .. } = self.warps.fact(warp, pc);
         let at = self.registers[self.warps.core(warp)].write_loaded(warp, operands, self.cycle, from);
-        cta.outstanding += 1;
+        // The block waits for the result: the scoreboard does, if registers are written.
+        cta.outstanding += u32::from(sets == 0);
         if let Some(issued) = issued {
             cta.counts.memory_results += 1;
             cta.counts.memory_cycles += at - issued;

@@ -10,7 +10,8 @@
 use counterpoint_ptx::FileAccesses;
 
 use super::facts::Fact;
-use super::pipeline_path::{PipelinePath, Units};
+use super::exit::{Occupancy, Units};
+use super::pipeline_path::PipelinePath;
 use super::pipeline_slots::{NEVER, PipelineSlots};
 use super::units::MEMORY;
 use crate::gpu::sm::params::{PipelinePathParams, SmParams};
@@ -58,13 +59,16 @@ pub(in crate::gpu::sm) struct Turns {
 }
 
 impl Turns {
-    fn new(count: u64) -> Self {
+    pub(super) fn new(count: u64) -> Self {
         Turns { count, reciprocal: (1_u64 << 63).div_ceil(count) }
     }
 
     /// The cycle of a turn, one of the first 2^61.
     #[inline]
     pub(in crate::gpu::sm) fn cycle(self, turn: u64) -> u64 {
+        if self.count == 1 {
+            return turn;
+        }
         ((u128::from(turn << 1) * u128::from(self.reciprocal)) >> 64) as u64
     }
 
@@ -119,6 +123,7 @@ impl RegisterFile {
 
     /// Reads registers one by one, the first ones in turn `from`; gives the turn of the last one, or the one before `from` if there
     /// are none.
+    #[inline(never)]
     fn read_each(&mut self, warp: u32, registers: &[u8], from: u64) -> u64 {
         let mut last = from - 1;
         for &register in registers {
@@ -186,21 +191,19 @@ impl RegisterFile {
 /// One of the equal sub-cores of an SM; the whole SM if it has none.
 struct SubCoreCollectors {
     paths: [PipelinePath; MEMORY],
-    /// The first cycle in which an entry of each is free.
-    accepts: [u64; MEMORY],
     /// Turns in which the collectors that serve every sort are free.
     shared: PipelineSlots,
     units: Units,
 }
 
 impl SubCoreCollectors {
-    /// Updates the paths on which an instruction can be issued. A path without a collector takes none.
-    fn refresh(&mut self) {
+    /// For each path, the first cycle in which an entry is free. A path without a collector takes none.
+    fn accepts(&self) -> [u64; MEMORY] {
         let shared = self.shared.earliest();
-        for (accepts, path) in self.accepts.iter_mut().zip(&self.paths) {
-            let collector = path.collectors.earliest().min(shared);
-            *accepts = if collector == NEVER { NEVER } else { path.accepts_from() };
-        }
+        self.paths.each_ref().map(|path| match path.collectors.earliest().min(shared) {
+            NEVER => NEVER,
+            _ => path.accepts_from(),
+        })
     }
 }
 
@@ -208,6 +211,8 @@ impl SubCoreCollectors {
 /// collectors that they share with others are here.
 pub(in crate::gpu::sm) struct OperandCollector {
     parts: Vec<SubCoreCollectors>,
+    /// For each part and path, the first cycle in which an instruction can be issued.
+    accepts: Vec<[u64; MEMORY]>,
     /// For each path, the turn in which the last instruction entered a collector: they do so in the order of their issue, across
     /// all parts (GPGPU-Sim).
     entered: [u64; MEMORY],
@@ -231,20 +236,21 @@ impl OperandCollector {
             };
             let paths = paths.map(path);
             let (shared, units) = (PipelineSlots::new(share(shared)), Units::new(share(results)));
-            let mut part = SubCoreCollectors { paths, accepts: [NEVER; MEMORY], shared, units };
-            part.refresh();
-            part
+            SubCoreCollectors { paths, shared, units }
         };
-        OperandCollector { parts: (0..cores).map(|_| part()).collect(), entered: [0; MEMORY] }
+        let parts: Vec<_> = (0..cores).map(|_| part()).collect();
+        let accepts = parts.iter().map(SubCoreCollectors::accepts).collect();
+        OperandCollector { parts, accepts, entered: [0; MEMORY] }
     }
 
     /// For each path, the first cycle in which an instruction can be issued in a part.
     #[inline]
     pub(in crate::gpu::sm) fn accepts_from(&self, part: usize) -> &[u64; MEMORY] {
-        &self.parts[part].accepts
+        &self.accepts[part]
     }
 
     /// Issues an instruction of a warp; gives the cycle in which its result is in the registers.
+    #[inline(always)]
     pub(in crate::gpu::sm) fn issue(
         &mut self,
         (part, warp): (usize, u32),
@@ -253,24 +259,26 @@ impl OperandCollector {
         cycle: u64,
     ) -> u64 {
         let path = usize::from(fact.path) % MEMORY;
-        let SubCoreCollectors { paths, accepts, shared, units } = &mut self.parts[part];
+        let SubCoreCollectors { paths, shared, units } = &mut self.parts[part];
         let place = &mut paths[path];
         let (own, common) = (place.collectors.earliest(), shared.earliest());
         let entered = &mut self.entered[path];
-        let enters =
-            registers.first_turn(cycle + 1).max(place.inputs.earliest()).max(own.min(common)).max(*entered);
+        let mut enters = registers.first_turn(cycle + 1).max(own.min(common)).max(*entered);
+        if let Some(inputs) = &mut place.inputs {
+            enters = enters.max(inputs.earliest());
+            inputs.take_until(enters.saturating_add(1));
+        }
         if place.exit.is_empty() || enters == NEVER {
             return cycle;
         }
         *entered = enters;
         let read = registers.read(warp, &fact.operands, enters + 1);
         place.entries.take_until(registers.turns.cycle(enters));
-        place.inputs.take_until(enters + 1);
-        let latency = fact.cycles.0.into();
-        let cycles = (latency, fact.cycles.1.into());
-        let (leaves, starts) = place.exit.pass(units, (read + 1, registers.turns), cycles);
+        let (latency, initiation) = (fact.cycles.0.into(), fact.cycles.1.into());
+        let (now, occupancy) = ((cycle, registers.turns), Occupancy { latency, initiation });
+        let (leaves, starts) = place.exit.leave(units, now, read + 1, occupancy);
         if common < own { shared } else { &mut place.collectors }.take_until(leaves);
-        accepts[path] = place.accepts_from();
+        self.accepts[part][path] = place.accepts_from();
         let written = starts + latency + TO_REGISTER;
         registers.write(warp, &fact.operands, written);
         written
@@ -279,21 +287,21 @@ impl OperandCollector {
     /// A memory access takes one of the collectors that serve every sort in a part, the first that is free, from this turn
     /// on at the earliest; gives the turn, if there is one that will be free.
     pub(in crate::gpu::sm) fn claim(&mut self, part: usize, turn: u64) -> Option<u64> {
-        let part = &mut self.parts[part];
-        let free = part.shared.earliest();
+        let one = &mut self.parts[part];
+        let free = one.shared.earliest();
         if free == NEVER {
             return None;
         }
-        part.shared.take_until(NEVER);
-        part.refresh();
+        one.shared.take_until(NEVER);
+        self.accepts[part] = one.accepts();
         Some(turn.max(free))
     }
 
     /// A memory access leaves its collector in a turn.
     pub(in crate::gpu::sm) fn release(&mut self, part: usize, turn: u64) {
-        let part = &mut self.parts[part];
-        part.shared.give_back(turn);
-        part.refresh();
+        let one = &mut self.parts[part];
+        one.shared.give_back(turn);
+        self.accepts[part] = one.accepts();
     }
 }
 

@@ -5,7 +5,9 @@
 
 pub(super) mod collector;
 pub(super) mod facts;
+mod exit;
 mod pipeline_path;
 pub(super) mod pipeline_slots;
+mod uses;
 pub(in crate::gpu) mod units;
 pub(super) mod writeback;

@@ -63,6 +63,33 @@ impl PipelineSlots {
     }
 }
 
+/// Equal slots that are free again in the order in which they were taken.
+pub(super) struct InOrderSlots {
+    times: [u64; PipelineSlots::MOST],
+    count: u32,
+    first: u32,
+}
+
+impl InOrderSlots {
+    /// There must be a slot at least.
+    pub(super) fn new(count: u32) -> Self {
+        InOrderSlots { times: [0; PipelineSlots::MOST], count, first: 0 }
+    }
+
+    /// From when on one is free.
+    #[inline(always)]
+    pub(super) fn earliest(&self) -> u64 {
+        self.times[self.first as usize % PipelineSlots::MOST]
+    }
+
+    /// The slot that is free first is taken until a time, at which no slot taken before is taken any more.
+    #[inline(always)]
+    pub(super) fn take_until(&mut self, time: u64) {
+        self.times[self.first as usize % PipelineSlots::MOST] = time;
+        self.first = if self.first + 1 == self.count { 0 } else { self.first + 1 };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

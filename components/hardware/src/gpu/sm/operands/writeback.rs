@@ -1,15 +1,14 @@
 //! Arrival of results at the registers: a ring of cycles with the instructions whose results arrive in each.
 //!
-//! The ring is short, so that it stays in the host's cache; a result beyond it waits in a heap.
+//! The ring is short, so that it stays in the host's cache; a result beyond it, or one of many in a cycle, waits in a heap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Cycles of the ring.
 const SLOTS: u64 = 64;
-/// Results in the ring; more wait in the heap, too.
-const NODES: usize = 128;
-const END: u8 = u8::MAX;
+/// Results of a cycle in the ring.
+const RESULTS: usize = 4;
 
 /// The place of no instruction: of a result that writes no register.
 pub(in crate::gpu::sm) const NO_REGISTERS: u32 = u32::MAX;
@@ -31,18 +30,11 @@ impl Writeback {
     }
 }
 
-#[derive(Clone, Copy, Default)]
-struct WritebackNode {
-    result: Writeback,
-    next: u8,
-}
-
 pub(in crate::gpu::sm) struct WritebackRing {
-    /// The newest result of each cycle.
-    heads: [u8; SLOTS as usize],
+    /// The cycles with a result, as bits, and the number of results of each.
     occupied: u64,
-    nodes: [WritebackNode; NODES],
-    free: u8,
+    counts: [u8; SLOTS as usize],
+    results: [[Writeback; RESULTS]; SLOTS as usize],
     /// Results that are not in the ring, the earliest on top, and its cycle.
     far: BinaryHeap<Reverse<(u64, Writeback)>>,
     first_far: u64,
@@ -50,61 +42,64 @@ pub(in crate::gpu::sm) struct WritebackRing {
 
 impl WritebackRing {
     pub(in crate::gpu::sm) fn new() -> Self {
-        let node = |place: usize| WritebackNode {
-            result: Writeback::default(),
-            next: if place + 1 < NODES { place as u8 + 1 } else { END },
-        };
         WritebackRing {
-            heads: [END; SLOTS as usize],
             occupied: 0,
-            nodes: std::array::from_fn(node),
-            free: 0,
+            counts: [0; SLOTS as usize],
+            results: [[Writeback::default(); RESULTS]; SLOTS as usize],
             far: BinaryHeap::new(),
             first_far: u64::MAX,
         }
     }
 
     /// Adds a result that arrives in a cycle, this one or a later one.
-    #[inline]
+    #[inline(always)]
     pub(in crate::gpu::sm) fn add(&mut self, now: u64, at: u64, result: Writeback) {
         debug_assert!(at >= now, "a result arrives later than it is made");
-        if at >= now + SLOTS || self.free == END {
+        let slot = (at % SLOTS) as usize;
+        let count = usize::from(self.counts[slot]);
+        if at >= now + SLOTS || count >= RESULTS {
             return self.add_far(at, result);
         }
-        let (slot, place) = ((at % SLOTS) as usize, self.free);
-        let node = &mut self.nodes[usize::from(place) % NODES];
-        self.free = node.next;
-        *node = WritebackNode { result, next: self.heads[slot] };
-        self.heads[slot] = place;
+        self.results[slot][count] = result;
+        self.counts[slot] += 1;
         self.occupied |= 1 << slot;
     }
 
     #[cold]
+    #[inline(never)]
     fn add_far(&mut self, at: u64, result: Writeback) {
         self.far.push(Reverse((at, result)));
         self.first_far = self.first_far.min(at);
     }
 
-    /// A result of this cycle, until there is none any more.
-    #[inline]
-    pub(in crate::gpu::sm) fn take(&mut self, cycle: u64) -> Option<Writeback> {
+    /// Number of results of this cycle that the ring has; it forgets them with the next one that is added.
+    #[inline(always)]
+    pub(in crate::gpu::sm) fn begin(&mut self, cycle: u64) -> usize {
         let slot = cycle % SLOTS;
         if self.occupied >> slot & 1 == 0 {
-            return if self.first_far <= cycle { self.take_far() } else { None };
+            return 0;
         }
-        let place = self.heads[slot as usize];
-        let node = &mut self.nodes[usize::from(place) % NODES];
-        self.heads[slot as usize] = std::mem::replace(&mut node.next, self.free);
-        self.free = place;
-        self.occupied &= !(u64::from(self.heads[slot as usize] == END) << slot);
-        Some(node.result)
+        self.occupied &= !(1 << slot);
+        std::mem::take(&mut self.counts[slot as usize]).into()
     }
 
-    #[cold]
-    fn take_far(&mut self) -> Option<Writeback> {
-        let result = self.far.pop().map(|Reverse((_, result))| result);
+    /// A result of this cycle.
+    #[inline(always)]
+    pub(in crate::gpu::sm) fn result(&self, cycle: u64, number: usize) -> Writeback {
+        self.results[(cycle % SLOTS) as usize][number % RESULTS]
+    }
+
+    /// Whether there are results of this cycle that the ring has not.
+    #[inline(always)]
+    pub(in crate::gpu::sm) fn has_far(&self, cycle: u64) -> bool {
+        self.first_far <= cycle
+    }
+
+    /// Takes one of them.
+    pub(in crate::gpu::sm) fn take_far(&mut self, cycle: u64) -> Option<Writeback> {
+        let result = if self.has_far(cycle) { self.far.pop() } else { None };
         self.first_far = self.far.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
-        result
+        result.map(|Reverse((_, result))| result)
     }
 
     /// The next cycle after this one in which a result arrives.
@@ -126,17 +121,21 @@ mod tests {
         for start in [0, 1, 63, 64, 1000, 5000] {
             for delay in [1, 2, 62, 63, 64, 65, 700, 3000] {
                 let mut ring = WritebackRing::new();
+                let take = |ring: &mut WritebackRing, cycle| {
+                    let count = ring.begin(cycle);
+                    let mut taken: Vec<_> = (0..count).map(|number| ring.result(cycle, number)).collect();
+                    taken.extend(std::iter::from_fn(|| ring.take_far(cycle)));
+                    taken.sort();
+                    taken
+                };
                 assert_eq!(ring.next_after(start), None);
-                let results = [3, 4].map(|warp| Writeback { warp, pc: 0, sets: 0 });
+                let results = [3, 4, 5, 6, 7, 8].map(|warp| Writeback { warp, pc: 0, sets: 0 });
                 results.into_iter().for_each(|result| ring.add(start, start + delay, result));
                 assert_eq!(ring.next_after(start), Some(start + delay), "{start} {delay}");
-                for cycle in start..start + delay {
-                    assert_eq!(ring.take(cycle), None);
-                }
-                let mut taken = [ring.take(start + delay), ring.take(start + delay)];
-                taken.sort();
-                assert_eq!(taken, results.map(Some));
-                assert_eq!((ring.take(start + delay), ring.next_after(start + delay)), (None, None));
+                (start..start + delay).for_each(|cycle| assert_eq!(take(&mut ring, cycle), []));
+                assert_eq!(take(&mut ring, start + delay), results);
+                assert_eq!(take(&mut ring, start + delay), []);
+                assert_eq!(ring.next_after(start + delay), None);
             }
         }
     }

@@ -5,13 +5,51 @@ use counterpoint_framework::model::Context;
 use counterpoint_protocols::launch::SmEvent;
 
 use crate::gpu::sm::frontend::warp::State;
+use crate::gpu::sm::operands::writeback::{NO_REGISTERS, Writeback};
 use crate::gpu::sm::state::Sm;
 use crate::gpu::sm::stats::SmStats;
 
 impl Sm {
+    /// Takes the results that reach their registers in a cycle.
+    #[inline(always)]
+    pub(in crate::gpu::sm) fn take_results(&mut self, cycle: u64) {
+        for number in 0..self.ring.begin(cycle) {
+            self.take_result(self.ring.result(cycle, number));
+        }
+        if self.ring.has_far(cycle) {
+            self.take_far_results(cycle);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_far_results(&mut self, cycle: u64) {
+        while let Some(result) = self.ring.take_far(cycle) {
+            self.take_result(result);
+        }
+    }
+
+    #[inline(always)]
+    fn take_result(&mut self, result: Writeback) {
+        let (place, is_last) = self.warps.release(result);
+        if is_last {
+            self.ended |= 1 << place;
+        }
+        if result.pc == NO_REGISTERS
+            && let Some(cta) = &mut self.ctas[place]
+        {
+            cta.outstanding -= 1;
+            self.ended |= u32::from(cta.is_done()) << place;
+        }
+    }
+
     /// Frees a block's place if nothing of it is under way any more.
     pub(in crate::gpu::sm) fn end_if_done(&mut self, place: usize, sim: &Context<SmStats>) {
         let Some(cta) = self.ctas[place].as_ref().filter(|cta| cta.is_done()) else { return };
+        // A result would otherwise reach a warp of another block.
+        if !self.warps.are_settled(cta.warps) {
+            return;
+        }
         if let Some(log) = &self.page_log
             && cta.launch.precedence.is_gated()
         {
@@ -23,6 +61,8 @@ impl Sm {
         let Some(mut cta) = self.ctas[place].take() else { return };
         self.occupied &= !(1 << place);
         self.warps.end_block(cta.warps);
+        cta.counts += sim.stats.issued.of(place).so_far();
+        cta.counts -= cta.counts_before;
         // Issue slots are by scheduler, and each has its share of the warp slots.
         let warp_slots = self.warps.slots.len() as u64 / self.schedulers.len() as u64;
         cta.counts.warp_slots = cta.counts.slots.total() * warp_slots;

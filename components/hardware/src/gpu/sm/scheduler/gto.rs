@@ -42,6 +42,10 @@ impl WarpPolicy for GreedyThenOldest {
         Some(self.last)
     }
 
+    fn is_greedy(&self) -> bool {
+        true
+    }
+
     fn examines(&self, &View { ready, older, .. }: &View<'_>, others: u64) -> u64 {
         if ready == 0 {
             return others;

@@ -31,6 +31,12 @@ pub trait WarpPolicy {
     /// The slot of the warp that issues, one of those that are ready, or none if the policy keeps all of them back.
     fn pick(&mut self, warps: &View<'_>) -> Option<u32>;
 
+    /// Whether [`pick`](WarpPolicy::pick) returns the warp that it returned last while that is ready, and changes nothing then: it is not
+    /// called for this.
+    fn is_greedy(&self) -> bool {
+        false
+    }
+
     /// The warps among `others`, which are not ready, that the policy examines in this cycle before the warp that
     /// [`pick`](WarpPolicy::pick) would return; all of them if no warp is ready.
     fn examines(&self, warps: &View<'_>, others: u64) -> u64;
