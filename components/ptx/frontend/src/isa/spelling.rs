@@ -7,16 +7,16 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use super::dictionary;
+use super::dictionary::{expand, head, instructions_by_head, spelled};
 use crate::syntax::types::is_type;
 
 /// The spelling of the instruction table, or of the manual for loads, stores and atomics. An opcode that is
 /// unknown stays as it is.
 pub fn canonical(opcode: &str) -> Cow<'_, str> {
-    if dictionary().contains_key(opcode) {
+    if spelled(opcode).is_some() {
         return Cow::Borrowed(opcode);
     }
-    let head = opcode.split('.').next().unwrap_or(opcode);
+    let head = head(opcode);
     let is_vector = || opcode.split('.').any(|word| matches!(word, "v2" | "v4"));
     if matches!(head, "ld" | "ldu" | "st" | "atom" | "red") || head == "mov" && is_vector() {
         return in_manuals_order(opcode);
@@ -80,33 +80,33 @@ fn key(opcode: &str) -> String {
 }
 
 /// Spellings by their keys.
-type Spellings = BTreeMap<String, &'static str>;
+type Spellings = BTreeMap<String, String>;
 
 /// The table's spellings of an instruction. They are sorted when the first of them is wanted: most modules have few that are written
 /// otherwise.
-fn by_words(head: &str) -> Option<&'static Spellings> {
-    type Sorted = (Vec<&'static str>, OnceLock<Spellings>);
-    static HEADS: OnceLock<BTreeMap<&'static str, Sorted>> = OnceLock::new();
+fn by_words(opcode_head: &str) -> Option<&'static Spellings> {
+    static HEADS: OnceLock<BTreeMap<&'static str, OnceLock<Spellings>>> = OnceLock::new();
     let heads = HEADS.get_or_init(|| {
-        let mut heads: BTreeMap<&str, Sorted> = BTreeMap::new();
-        for spelling in dictionary().keys() {
-            let head = spelling.split('.').next().unwrap_or(spelling);
-            heads.entry(head).or_default().0.push(spelling);
-        }
-        heads
+        let all = instructions_by_head().keys();
+        all.map(|head| (head.as_ref(), OnceLock::new())).collect()
     });
-    let (spellings, sorted) = heads.get(head)?;
-    Some(sorted.get_or_init(|| spellings.iter().map(|spelling| (key(spelling), *spelling)).collect()))
+    let spellings = || {
+        let rows = instructions_by_head().get(opcode_head).into_iter().flatten();
+        let texts = rows.flat_map(|(pattern, _)| expand(pattern));
+        texts.filter(|text| head(text) == opcode_head).map(|text| (key(&text), text)).collect()
+    };
+    Some(heads.get(opcode_head)?.get_or_init(spellings))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::dictionary::dictionary;
     use super::*;
 
     #[test]
     fn no_two_spellings_have_the_same_words() {
-        let found = |spelling: &str| by_words(spelling.split('.').next()?)?.get(&key(spelling)).copied();
-        let others = dictionary().keys().filter(|spelling| found(spelling) != Some(spelling.as_str()));
+        let found = |spelling: &str| by_words(head(spelling))?.get(&key(spelling));
+        let others = dictionary().keys().filter(|spelling| found(spelling) != Some(spelling));
         let others: Vec<&String> = others.collect();
         assert!(others.is_empty(), "{others:?} have the words of other spellings");
     }
