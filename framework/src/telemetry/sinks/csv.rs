@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use csv::Writer;
 
-use super::stats::{Number, Statistics, numbers, one_line, unit};
+use super::stats::{Statistics, Texts, numbers, one_line, unit};
 use crate::telemetry::{Curve, Series};
 use crate::time::SimTime;
 
@@ -16,11 +16,14 @@ use crate::time::SimTime;
 pub fn write_stats(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut table = Writer::from_writer(out);
     table.write_record(["path", "statistic", "value", "unit", "description"])?;
+    let (mut docs, mut text) = (Texts::new(one_line), String::new());
     for row in statistics.rows() {
-        let doc = one_line(row.label.doc);
-        for Number { suffix, value, unit } in numbers(row) {
-            let name = format!("{}{suffix}", row.label.name);
-            table.write_record([&row.path, &name, &value, unit, &doc])?;
+        let doc = docs.of(row.label.doc);
+        for number in numbers(row) {
+            text.clear();
+            number.value.write(&mut text);
+            let name = number.named(row.label.name);
+            table.write_record([&row.path, &*name, &text, number.unit, doc])?;
         }
     }
     table.flush()

@@ -1,5 +1,7 @@
 //! Numbers in files and tables: a derived one has only significant digits, and there is no `-0`.
 
+use std::fmt::Write as _;
+
 /// Decimal digits of a derived number: a picosecond in a second, and more digits than any derived number has significant.
 const DIGITS: usize = 12;
 
@@ -23,9 +25,25 @@ pub fn signed_percent(share: f64) -> String {
     if share.abs() < 5e-4 { "0.0 %".to_owned() } else { text }
 }
 
-/// A whole number by another: six decimals are enough for a reader, and the same on every host.
-pub(super) fn quotient(part: u64, whole: u64) -> String {
-    if whole == 0 { "0".to_owned() } else { format!("{:.6}", part as f64 / whole as f64) }
+/// A number of a statistic as it is written.
+#[derive(Clone, Copy)]
+pub(super) enum Figure {
+    /// A whole number.
+    Whole(u64),
+    /// A whole number by another: six decimals are enough for a reader, and the same on every host.
+    Quotient(u64, u64),
+}
+
+impl Figure {
+    /// Appends the number to a text.
+    pub(super) fn write(self, text: &mut String) {
+        // Writing to a text cannot fail.
+        let _ = match self {
+            Figure::Whole(number) => write!(text, "{number}"),
+            Figure::Quotient(_, 0) => text.write_str("0"),
+            Figure::Quotient(part, whole) => write!(text, "{:.6}", part as f64 / whole as f64),
+        };
+    }
 }
 
 #[cfg(test)]
@@ -46,7 +64,13 @@ mod tests {
         ];
         assert_eq!(numbers.map(number), expected);
         assert_eq!([-0.0004, 0.0006, -0.5, 0.0].map(signed_percent), ["0.0 %", "+0.1 %", "-50.0 %", "0.0 %"]);
-        assert_eq!([quotient(1, 3), quotient(5, 0)], ["0.333333", "0"]);
+        let figures = [Figure::Quotient(1, 3), Figure::Quotient(5, 0), Figure::Whole(7)];
+        let mut text = String::new();
+        for figure in figures {
+            figure.write(&mut text);
+            text.push(' ');
+        }
+        assert_eq!(text, "0.333333 0 7 ");
         assert!(rounded(f64::INFINITY).is_infinite() && rounded(f64::NAN).is_nan());
     }
 }

@@ -1,8 +1,10 @@
 //! Statistics as `stats.txt`, one line a number in gem5's manner, and as JSON by path.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::number::quotient;
+use super::number::Figure;
 use super::quoted;
 use crate::telemetry::{PERCENTILES, StatLabel, StatRow, StatValue};
 
@@ -57,21 +59,31 @@ pub fn write_text(
 ) -> io::Result<()> {
     let state = if statistics.partial { "partial" } else { "complete" };
     writeln!(out, "---------- Begin Simulation Statistics ({state}) ----------")?;
-    let mut line = |name: &str, value: &str, doc: &str, unit: &str| {
-        writeln!(out, "{name:<60} {value:>20}  # {doc} ({unit})")
-    };
     if let Some(seconds) = host_seconds {
-        line("host_seconds", &format!("{seconds:.3}"), "Wall-clock time of the simulation.", "s")?;
+        let (name, doc) = ("host_seconds", "Wall-clock time of the simulation.");
+        writeln!(out, "{name:<60} {seconds:>20.3}  # {doc} (s)")?;
     }
     let mut zeros = 0_u64;
+    let (mut docs, mut line, mut number) = (Texts::new(one_line), String::new(), String::new());
     for row in statistics.rows() {
         if !shown.has(row.value) {
             zeros += 1;
             continue;
         }
-        let doc = one_line(row.label.doc);
-        for Number { suffix, value, unit } in numbers(row) {
-            line(&format!("{}.{}{suffix}", row.path, row.label.name), &value, &doc, unit)?;
+        let doc = docs.of(row.label.doc);
+        for Number { name, value, unit } in numbers(row) {
+            line.clear();
+            line.extend([&row.path, ".", row.label.name]);
+            if !name.is_empty() {
+                line.extend(["::", name]);
+            }
+            number.clear();
+            value.write(&mut number);
+            let gap = 60_usize.saturating_sub(line.chars().count()) + 1;
+            let gap = gap + 20_usize.saturating_sub(number.len());
+            line.extend(std::iter::repeat_n(' ', gap));
+            line.extend([&number, "  # ", doc, " (", unit, ")\n"]);
+            out.write_all(line.as_bytes())?;
         }
     }
     if zeros > 0 {
@@ -95,19 +107,23 @@ pub fn write_json(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Resul
 }
 
 fn write_paths(rows: &[StatRow], out: &mut dyn Write) -> io::Result<()> {
+    let (mut names, mut docs) = (Texts::new(quoted), Texts::new(|doc| quoted(&one_line(doc))));
+    let mut line = String::new();
     for (index, rows) in rows.chunk_by(|a, b| a.path == b.path).enumerate() {
         let comma = if index == 0 { "" } else { "," };
         write!(out, "{comma}\n    {}: {{", quoted(&rows[0].path))?;
         for (index, row) in rows.iter().enumerate() {
-            let comma = if index == 0 { "" } else { "," };
-            let numbers = numbers(row).into_iter().map(|Number { suffix, value, .. }| {
-                let name = suffix.strip_prefix("::").unwrap_or("value");
-                format!("\"{name}\": {value}, ")
-            });
-            let (name, unit, doc) =
-                (quoted(row.label.name), quoted(unit(&row.label)), quoted(&one_line(row.label.doc)));
-            let numbers: String = numbers.collect();
-            write!(out, "{comma}\n      {name}: {{ {numbers}\"unit\": {unit}, \"doc\": {doc} }}")?;
+            line.clear();
+            line.push_str(if index == 0 { "" } else { "," });
+            line.extend(["\n      ", names.of(row.label.name), ": { "]);
+            for Number { name, value, .. } in numbers(row) {
+                line.extend(["\"", if name.is_empty() { "value" } else { name }, "\": "]);
+                value.write(&mut line);
+                line.push_str(", ");
+            }
+            line.extend(["\"unit\": ", names.of(unit(&row.label)), ", \"doc\": "]);
+            line.extend([docs.of(row.label.doc), " }"]);
+            out.write_all(line.as_bytes())?;
         }
         write!(out, "\n    }}")?;
     }
@@ -121,37 +137,64 @@ pub(super) fn unit(label: &StatLabel) -> &'static str {
     if label.unit.is_empty() { COUNT } else { label.unit }
 }
 
-/// A number of a statistic: the suffix of the statistic's name, the number as text, its unit.
+/// A number of a statistic: its name within the statistic, which is empty if there is no other, the number, its unit.
 pub(super) struct Number {
-    pub(super) suffix: String,
-    pub(super) value: String,
+    pub(super) name: &'static str,
+    pub(super) value: Figure,
     pub(super) unit: &'static str,
 }
 
-pub(super) fn numbers(row: &StatRow) -> Vec<Number> {
-    let own = unit(&row.label);
-    let number = |name: &str, value: String| Number { suffix: format!("::{name}"), value, unit: own };
-    let alone = |value: String| vec![Number { suffix: String::new(), value, unit: own }];
-    match row.value {
-        StatValue::Count(count) => alone(count.to_string()),
-        StatValue::Ratio { part, whole } => alone(quotient(part, whole)),
-        StatValue::Distribution { count, sum, min, max, percentiles } => {
-            let mut all = vec![
-                Number { unit: COUNT, ..number("count", count.to_string()) },
-                number("sum", sum.to_string()),
-                number("mean", quotient(sum, count)),
-                number("min", min.to_string()),
-            ];
-            let percentiles = PERCENTILES.iter().zip(percentiles);
-            all.extend(percentiles.map(|((name, _), value)| number(name, value.to_string())));
-            all.push(number("max", max.to_string()));
-            all
+impl Number {
+    /// The name of a statistic with that of the number.
+    pub(super) fn named<'a>(&self, statistic: &'a str) -> Cow<'a, str> {
+        match self.name {
+            "" => Cow::Borrowed(statistic),
+            name => Cow::Owned(format!("{statistic}::{name}")),
         }
     }
 }
 
+pub(super) fn numbers(row: &StatRow) -> impl Iterator<Item = Number> {
+    let own = unit(&row.label);
+    let number = |name, value| Some(Number { name, value, unit: own });
+    let mut all = [const { None }; 5 + PERCENTILES.len()];
+    match row.value {
+        StatValue::Count(count) => all[0] = number("", Figure::Whole(count)),
+        StatValue::Ratio { part, whole } => all[0] = number("", Figure::Quotient(part, whole)),
+        StatValue::Distribution { count, sum, min, max, percentiles } => {
+            all[0] = Some(Number { name: "count", value: Figure::Whole(count), unit: COUNT });
+            all[1] = number("sum", Figure::Whole(sum));
+            all[2] = number("mean", Figure::Quotient(sum, count));
+            all[3] = number("min", Figure::Whole(min));
+            for (place, ((name, _), value)) in all[4..].iter_mut().zip(PERCENTILES.iter().zip(percentiles)) {
+                *place = number(name, Figure::Whole(value));
+            }
+            all[4 + PERCENTILES.len()] = number("max", Figure::Whole(max));
+        }
+    }
+    all.into_iter().flatten()
+}
+
 pub(super) fn one_line(doc: &str) -> String {
     doc.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Texts that are made from names and descriptions, each once: components of a kind have the same.
+pub(super) struct Texts {
+    make: fn(&str) -> String,
+    /// By address and length.
+    made: BTreeMap<(usize, usize), String>,
+}
+
+impl Texts {
+    pub(super) fn new(make: fn(&str) -> String) -> Self {
+        Texts { make, made: BTreeMap::new() }
+    }
+
+    pub(super) fn of(&mut self, text: &'static str) -> &str {
+        let place = (text.as_ptr().addr(), text.len());
+        self.made.entry(place).or_insert_with(|| (self.make)(text))
+    }
 }
 
 #[cfg(test)]
