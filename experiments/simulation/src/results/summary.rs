@@ -252,8 +252,7 @@ impl Figures {
         for source in &SOURCES {
             let values: Vec<u64> = rows
                 .iter()
-                .filter(|row| is_of(row, source.roles))
-                .filter(|row| source.statistics.contains(&row.label.name))
+                .filter(|row| source.statistics.contains(&row.label.name) && is_of(row, source.roles))
                 .filter_map(|row| match row.value {
                     StatValue::Count(count) => Some(count),
                     StatValue::Ratio { .. } | StatValue::Distribution { .. } => None,
@@ -347,9 +346,9 @@ pub(crate) mod tests {
             clock_name: None,
             clock: Hertz::from_base(700_000_000),
             clock_overridden: None,
-            params: Node::scalar("", Default::default()),
+            params: Arc::new(Node::scalar("", Default::default())),
             read: None,
-            overridden: Vec::new(),
+            overridden: Arc::default(),
             span: Default::default(),
             origin: Default::default(),
         }

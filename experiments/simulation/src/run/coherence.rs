@@ -87,7 +87,7 @@ mod tests {
         let (mut sources, mut diagnostics) = (SourceMap::default(), Diagnostics::default());
         let file = sources.add("params.yaml", params);
         let params = yaml::parse(file, &sources, &mut diagnostics).unwrap();
-        Instance { params, ..instance(path, roles::CACHE) }
+        Instance { params: params.into(), ..instance(path, roles::CACHE) }
     }
 
     /// A link between two components.
