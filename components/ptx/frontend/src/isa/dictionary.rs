@@ -1,8 +1,7 @@
 //! The instructions by their spellings: what an opcode names, and what is near one that names nothing.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 use super::forms::FORM_ROWS;
 use super::{Known, LANE_ROWS, LaneRow};
@@ -44,21 +43,65 @@ pub fn instructions() -> impl Iterator<Item = (&'static str, &'static str)> {
     listed.map(|(text, known)| (text.as_str(), known.section()))
 }
 
-/// The rows of an instruction: patterns of their spellings.
-pub(super) type Rows = Vec<(&'static str, Known)>;
+/// Rows of the tables by the patterns of their spellings.
+#[derive(Default)]
+pub(super) struct Rows {
+    patterns: Vec<(&'static str, Known)>,
+    /// The spellings that were looked up before: a module has many instructions of few spellings.
+    found: RwLock<BTreeMap<String, Known>>,
+    /// Their spellings by the words in these, for opcodes with other orders of words.
+    by_words: OnceLock<BTreeMap<String, String>>,
+}
 
-/// The rows by the first word of their spellings. A module has few of all spellings, so that the patterns are not expanded for it.
-pub(super) fn instructions_by_head() -> &'static BTreeMap<Cow<'static, str>, Rows> {
-    static HEADS: OnceLock<BTreeMap<Cow<'static, str>, Rows>> = OnceLock::new();
-    HEADS.get_or_init(|| {
-        let mut heads: BTreeMap<Cow<'static, str>, Rows> = BTreeMap::new();
-        for (pattern, known) in patterns() {
-            for head in heads_of(pattern) {
-                heads.entry(head).or_default().push((pattern, known));
-            }
+impl Rows {
+    /// The row of a spelling.
+    fn spelled(&self, opcode: &str) -> Option<Known> {
+        let before = self.found.read().unwrap_or_else(PoisonError::into_inner).get(opcode).copied();
+        if before.is_some() {
+            return before;
         }
-        heads
-    })
+        // The first byte settles most comparisons.
+        let begins =
+            |pattern: &str| pattern.starts_with('{') || pattern.bytes().next() == opcode.bytes().next();
+        let mut rows = self.patterns.iter().filter(|(pattern, _)| begins(pattern));
+        let known = rows.find(|(pattern, _)| matches(pattern, opcode))?.1;
+        self.found.write().unwrap_or_else(PoisonError::into_inner).insert(opcode.to_owned(), known);
+        Some(known)
+    }
+
+    /// The spelling with these words, by the key of each spelling.
+    pub(super) fn with_words(&self, words: &str, key: fn(&str) -> String) -> Option<&str> {
+        let spellings = || self.patterns.iter().flat_map(|(pattern, _)| expand(pattern));
+        let by_words = || spellings().map(|spelling| (key(&spelling), spelling)).collect();
+        self.by_words.get_or_init(by_words).get(words).map(String::as_str)
+    }
+}
+
+/// All rows. A module has few of all spellings, so that the patterns are not expanded for it.
+#[derive(Default)]
+struct Tables {
+    /// The rows whose spellings have the same first word, by this word.
+    by_head: BTreeMap<&'static str, Rows>,
+    /// The rows whose spellings differ in the first word.
+    others: Rows,
+}
+
+/// The rows among which an opcode is, if it is known.
+pub(super) fn rows_of(opcode: &str) -> impl Iterator<Item = &'static Rows> {
+    static TABLES: OnceLock<Tables> = OnceLock::new();
+    let tables = TABLES.get_or_init(|| {
+        let mut tables = Tables::default();
+        let all: Vec<_> = patterns().map(|(pattern, known)| (head_of(pattern), pattern, known)).collect();
+        for rows in all.chunk_by(|a, b| a.0 == b.0) {
+            let place = match rows[0].0 {
+                Some(head) => tables.by_head.entry(head).or_default(),
+                None => &mut tables.others,
+            };
+            place.patterns.extend(rows.iter().map(|(_, pattern, known)| (*pattern, *known)));
+        }
+        tables
+    });
+    tables.by_head.get(head(opcode)).into_iter().chain([&tables.others])
 }
 
 /// The patterns of all rows.
@@ -69,20 +112,15 @@ fn patterns() -> impl Iterator<Item = (&'static str, Known)> {
     rows.flat_map(|(spellings, known)| spellings.split_ascii_whitespace().map(move |text| (text, known)))
 }
 
-/// The first words of the texts that match a pattern.
-fn heads_of(pattern: &'static str) -> Vec<Cow<'static, str>> {
+/// The first word of all texts that match a pattern, if they have the same.
+fn head_of(pattern: &'static str) -> Option<&'static str> {
     let (word, rest) = pattern.split_at(pattern.find(['.', '{']).unwrap_or(pattern.len()));
     let choices = rest.strip_prefix('{').and_then(|rest| rest.split_once('}'));
     let ends = |(choices, tail): (&str, &str)| {
         let mut behind = choices.split('|').map(|choice| if choice.is_empty() { tail } else { choice });
         behind.all(|behind| behind.is_empty() || behind.starts_with('.'))
     };
-    if choices.is_none_or(ends) {
-        return vec![Cow::Borrowed(word)];
-    }
-    let texts = expand(pattern);
-    let heads: BTreeSet<&str> = texts.iter().map(|text| head(text)).collect();
-    heads.into_iter().map(|head| Cow::Owned(head.to_owned())).collect()
+    choices.is_none_or(ends).then_some(word)
 }
 
 /// The first word of an opcode.
@@ -92,8 +130,7 @@ pub(super) fn head(opcode: &str) -> &str {
 
 /// The row of a spelling.
 pub(super) fn spelled(opcode: &str) -> Option<Known> {
-    let rows = instructions_by_head().get(head(opcode))?;
-    rows.iter().find(|(pattern, _)| matches(pattern, opcode)).map(|(_, known)| *known)
+    rows_of(opcode).find_map(|rows| rows.spelled(opcode))
 }
 
 /// Whether a text matches a pattern with `{a|b}`.
@@ -114,7 +151,7 @@ pub(super) fn dictionary() -> &'static BTreeMap<String, Known> {
 }
 
 /// All texts that match a pattern with `{a|b}`.
-pub(super) fn expand(pattern: &str) -> Vec<String> {
+fn expand(pattern: &str) -> Vec<String> {
     let Some((head, rest)) = pattern.split_once('{') else { return vec![pattern.to_owned()] };
     let Some((choices, tail)) = rest.split_once('}') else { return vec![pattern.to_owned()] };
     let tails = expand(tail);

@@ -4,10 +4,8 @@
 //! where it changes nothing. The types among themselves have an order: `cvt.f32.f64` is not `cvt.f64.f32`.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
-use super::dictionary::{expand, head, instructions_by_head, spelled};
+use super::dictionary::{head, rows_of, spelled};
 use crate::syntax::types::is_type;
 
 /// The spelling of the instruction table, or of the manual for loads, stores and atomics. An opcode that is
@@ -21,8 +19,8 @@ pub fn canonical(opcode: &str) -> Cow<'_, str> {
     if matches!(head, "ld" | "ldu" | "st" | "atom" | "red") || head == "mov" && is_vector() {
         return in_manuals_order(opcode);
     }
-    let key = key(opcode);
-    match by_words(head).and_then(|spellings| spellings.get(&key)) {
+    let words = key(opcode);
+    match rows_of(opcode).find_map(|rows| rows.with_words(&words, key)) {
         Some(spelling) => Cow::Borrowed(spelling),
         None => Cow::Borrowed(opcode),
     }
@@ -79,25 +77,6 @@ fn key(opcode: &str) -> String {
     key
 }
 
-/// Spellings by their keys.
-type Spellings = BTreeMap<String, String>;
-
-/// The table's spellings of an instruction. They are sorted when the first of them is wanted: most modules have few that are written
-/// otherwise.
-fn by_words(opcode_head: &str) -> Option<&'static Spellings> {
-    static HEADS: OnceLock<BTreeMap<&'static str, OnceLock<Spellings>>> = OnceLock::new();
-    let heads = HEADS.get_or_init(|| {
-        let all = instructions_by_head().keys();
-        all.map(|head| (head.as_ref(), OnceLock::new())).collect()
-    });
-    let spellings = || {
-        let rows = instructions_by_head().get(opcode_head).into_iter().flatten();
-        let texts = rows.flat_map(|(pattern, _)| expand(pattern));
-        texts.filter(|text| head(text) == opcode_head).map(|text| (key(&text), text)).collect()
-    };
-    Some(heads.get(opcode_head)?.get_or_init(spellings))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::dictionary::dictionary;
@@ -105,8 +84,8 @@ mod tests {
 
     #[test]
     fn no_two_spellings_have_the_same_words() {
-        let found = |spelling: &str| by_words(head(spelling))?.get(&key(spelling));
-        let others = dictionary().keys().filter(|spelling| found(spelling) != Some(spelling));
+        let found = |spelling: &str| rows_of(spelling).find_map(|rows| rows.with_words(&key(spelling), key));
+        let others = dictionary().keys().filter(|spelling| found(spelling) != Some(spelling.as_str()));
         let others: Vec<&String> = others.collect();
         assert!(others.is_empty(), "{others:?} have the words of other spellings");
     }
