@@ -56,7 +56,7 @@ pub fn write_stats(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Resu
         let values: Vec<f64> = lines.iter().map(|(_, _, value, _)| *value).collect();
         column::<DoubleType>(group, &values)?;
         texts(group, lines.iter().map(|(.., unit)| *unit))?;
-        let docs: Vec<String> = lines.iter().map(|(row, ..)| one_line(row.label.doc)).collect();
+        let docs: Vec<String> = lines.iter().map(|(row, ..)| one_line(&row.label)).collect();
         texts(group, docs.iter().map(String::as_str))
     })
 }

@@ -46,6 +46,16 @@ impl Shown {
     }
 }
 
+/// The widths of the columns of the text.
+const NAME: usize = 60;
+const VALUE: usize = 20;
+
+/// The longest gap before a value.
+const SPACES: &str = match std::str::from_utf8(&[b' '; NAME + 1 + VALUE]) {
+    Ok(spaces) => spaces,
+    Err(_) => unreachable!(),
+};
+
 /// Writes `path.name  value  # doc (unit)`, a line for each number. The seconds that the simulation took are for the reader, too:
 /// no other file has them, so that the same run leaves the same bytes there.
 ///
@@ -61,16 +71,16 @@ pub fn write_text(
     writeln!(out, "---------- Begin Simulation Statistics ({state}) ----------")?;
     if let Some(seconds) = host_seconds {
         let (name, doc) = ("host_seconds", "Wall-clock time of the simulation.");
-        writeln!(out, "{name:<60} {seconds:>20.3}  # {doc} (s)")?;
+        writeln!(out, "{name:<NAME$} {seconds:>VALUE$.3}  # {doc} (s)")?;
     }
     let mut zeros = 0_u64;
-    let (mut docs, mut line, mut number) = (Texts::new(one_line), String::new(), String::new());
+    let (mut docs, mut line, mut number) = (Labels::new(one_line), String::new(), String::new());
     for row in statistics.rows() {
         if !shown.has(row.value) {
             zeros += 1;
             continue;
         }
-        let doc = docs.of(row.label.doc);
+        let doc = docs.of(&row.label);
         for Number { name, value, unit } in numbers(row) {
             line.clear();
             line.extend([&row.path, ".", row.label.name]);
@@ -79,10 +89,8 @@ pub fn write_text(
             }
             number.clear();
             value.write(&mut number);
-            let gap = 60_usize.saturating_sub(line.chars().count()) + 1;
-            let gap = gap + 20_usize.saturating_sub(number.len());
-            line.extend(std::iter::repeat_n(' ', gap));
-            line.extend([&number, "  # ", doc, " (", unit, ")\n"]);
+            let gap = NAME.saturating_sub(line.chars().count()) + 1 + VALUE.saturating_sub(number.len());
+            line.extend([&SPACES[..gap], &number, "  # ", doc, " (", unit, ")\n"]);
             out.write_all(line.as_bytes())?;
         }
     }
@@ -107,7 +115,10 @@ pub fn write_json(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Resul
 }
 
 fn write_paths(rows: &[StatRow], out: &mut dyn Write) -> io::Result<()> {
-    let (mut names, mut docs) = (Texts::new(quoted), Texts::new(|doc| quoted(&one_line(doc))));
+    let mut labels = Labels::new(|label| {
+        let (name, unit, doc) = (quoted(label.name), quoted(unit(label)), quoted(&one_line(label)));
+        (name, format!("\"unit\": {unit}, \"doc\": {doc} }}"))
+    });
     let mut line = String::new();
     for (index, rows) in rows.chunk_by(|a, b| a.path == b.path).enumerate() {
         let comma = if index == 0 { "" } else { "," };
@@ -115,14 +126,14 @@ fn write_paths(rows: &[StatRow], out: &mut dyn Write) -> io::Result<()> {
         for (index, row) in rows.iter().enumerate() {
             line.clear();
             line.push_str(if index == 0 { "" } else { "," });
-            line.extend(["\n      ", names.of(row.label.name), ": { "]);
+            let (name, rest) = labels.of(&row.label);
+            line.extend(["\n      ", name, ": { "]);
             for Number { name, value, .. } in numbers(row) {
                 line.extend(["\"", if name.is_empty() { "value" } else { name }, "\": "]);
                 value.write(&mut line);
                 line.push_str(", ");
             }
-            line.extend(["\"unit\": ", names.of(unit(&row.label)), ", \"doc\": "]);
-            line.extend([docs.of(row.label.doc), " }"]);
+            line.push_str(rest);
             out.write_all(line.as_bytes())?;
         }
         write!(out, "\n    }}")?;
@@ -175,26 +186,32 @@ pub(super) fn numbers(row: &StatRow) -> impl Iterator<Item = Number> {
     all.into_iter().flatten()
 }
 
-pub(super) fn one_line(doc: &str) -> String {
-    doc.split_whitespace().collect::<Vec<_>>().join(" ")
+/// What is made of labels, for each once: components of a kind have the same.
+pub(super) struct Labels<T> {
+    make: fn(&StatLabel) -> T,
+    /// By the address of the description, which few labels share.
+    made: BTreeMap<usize, Vec<(StatLabel, T)>>,
 }
 
-/// Texts that are made from names and descriptions, each once: components of a kind have the same.
-pub(super) struct Texts {
-    make: fn(&str) -> String,
-    /// By address and length.
-    made: BTreeMap<(usize, usize), String>,
+impl<T> Labels<T> {
+    pub(super) fn new(make: fn(&StatLabel) -> T) -> Self {
+        Labels { make, made: BTreeMap::new() }
+    }
+
+    pub(super) fn of(&mut self, label: &StatLabel) -> &T {
+        let near = self.made.entry(label.doc.as_ptr().addr()).or_default();
+        let known = near.iter().position(|(known, _)| known == label);
+        let at = known.unwrap_or_else(|| {
+            near.push((*label, (self.make)(label)));
+            near.len() - 1
+        });
+        &near[at].1
+    }
 }
 
-impl Texts {
-    pub(super) fn new(make: fn(&str) -> String) -> Self {
-        Texts { make, made: BTreeMap::new() }
-    }
-
-    pub(super) fn of(&mut self, text: &'static str) -> &str {
-        let place = (text.as_ptr().addr(), text.len());
-        self.made.entry(place).or_insert_with(|| (self.make)(text))
-    }
+/// The description of a statistic on one line.
+pub(super) fn one_line(label: &StatLabel) -> String {
+    label.doc.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
