@@ -8,9 +8,9 @@ use counterpoint_protocols::local::Capacity;
 use counterpoint_protocols::roles;
 use counterpoint_ptx::{Kernel, Unit};
 
-use super::cta_scheduler::{CtaSchedulerParams, Occupancy};
 use super::cta_scheduler::occupancy::blocks;
 use super::cta_scheduler::running::{capacity, least};
+use super::cta_scheduler::{CtaSchedulerParams, Occupancy};
 use super::model::ThroughputModelParams;
 use super::sm::params::SmParams;
 
