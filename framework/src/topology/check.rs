@@ -287,7 +287,7 @@ impl<'a> Checker<'a> {
 
     /// Whether the two ends can be joined in this direction.
     fn suits(&self, wire: &Wire, from: &PortInfo, to: &PortInfo) -> Result<(), Box<Diagnostic>> {
-        let (left, right) = (self.path(&wire.from), self.path(&wire.to));
+        let ends = || (self.path(&wire.from), self.path(&wire.to));
         let fault =
             |span, message: String, help: String| Err(Box::new(Diagnostic::new(span, message).help(help)));
         match (from.shape, to.shape) {
@@ -297,22 +297,25 @@ impl<'a> Checker<'a> {
             {
                 Ok(())
             }
-            (PortShape::In(_), PortShape::Out(_)) => fault(
-                wire.from.span,
-                format!("`{left}` is an input and `{right}` an output"),
-                format!("turn the link round: `{right} -> {left}`"),
-            ),
+            (PortShape::In(_), PortShape::Out(_)) => {
+                let (left, right) = ends();
+                fault(
+                    wire.from.span,
+                    format!("`{left}` is an input and `{right}` an output"),
+                    format!("turn the link round: `{right} -> {left}`"),
+                )
+            }
             (PortShape::Out(_), PortShape::Out(_)) => {
                 fault(wire.to.span, "both ends are outputs".into(), self.both(wire, from, to))
             }
             (PortShape::In(_), PortShape::In(_)) => {
                 fault(wire.from.span, "both ends are inputs".into(), self.both(wire, from, to))
             }
-            _ => fault(
-                wire.to.span,
-                format!("`{left}` and `{right}` do not suit each other"),
-                self.both(wire, from, to),
-            ),
+            _ => {
+                let (left, right) = ends();
+                let message = format!("`{left}` and `{right}` do not suit each other");
+                fault(wire.to.span, message, self.both(wire, from, to))
+            }
         }
     }
 
@@ -345,7 +348,7 @@ impl<'a> Checker<'a> {
         for &at in order {
             let instance = &self.flat.instances[at];
             for info in instance.ports.iter() {
-                let uses = self.uses.get(&(at, info.name)).unwrap_or(&none).clone();
+                let uses = self.uses.get(&(at, info.name)).unwrap_or(&none);
                 let path = |index| port_path(&instance.path, info.name, index);
                 if !matches!(info.shape, PortShape::In(_)) {
                     for (index, spans) in uses.iter().filter(|(_, spans)| spans.len() > 1) {
@@ -364,7 +367,7 @@ impl<'a> Checker<'a> {
                     open.entry((instance.span, info.name)).or_default().push(path(None));
                 }
                 if info.array {
-                    self.gap(&uses, &path);
+                    gap(uses, &path, self.diagnostics);
                 }
             }
         }
@@ -377,18 +380,17 @@ impl<'a> Checker<'a> {
             self.diagnostics.report(diagnostic.help("join it to a port under `links:`"));
         }
     }
+}
 
-    /// Indices of an array of ports begin at zero and leave none out.
-    fn gap(&mut self, uses: &Uses, path: &dyn Fn(Option<u32>) -> String) {
-        for (expected, (index, spans)) in uses.iter().enumerate() {
-            let expected = expected as u32;
-            if *index != Some(expected) {
-                let message = format!("`{}` is linked, but `{}` is not", path(*index), path(Some(expected)));
-                let diagnostic = Diagnostic::new(spans[0], message);
-                self.diagnostics
-                    .report(diagnostic.help("the indices of a port array run from 0 without a gap"));
-                return;
-            }
+/// Indices of an array of ports begin at zero and leave none out.
+fn gap(uses: &Uses, path: &dyn Fn(Option<u32>) -> String, diagnostics: &mut Diagnostics) {
+    for (expected, (index, spans)) in uses.iter().enumerate() {
+        let expected = expected as u32;
+        if *index != Some(expected) {
+            let message = format!("`{}` is linked, but `{}` is not", path(*index), path(Some(expected)));
+            let diagnostic = Diagnostic::new(spans[0], message);
+            diagnostics.report(diagnostic.help("the indices of a port array run from 0 without a gap"));
+            return;
         }
     }
 }

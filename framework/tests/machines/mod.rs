@@ -170,7 +170,15 @@ fn read<P: Params>(node: &Node, mut reader: Reader<'_>) -> Option<ReadParams> {
 }
 
 fn kind<P: Params>(name: &'static str, doc: &'static str, ports: fn() -> Vec<PortInfo>) -> KindInfo {
-    KindInfo { name, doc, role: "", fields: Fields::new(P::fields), moved: P::moved(), read: read::<P>, ports }
+    KindInfo {
+        name,
+        doc,
+        role: "",
+        fields: Fields::new(P::fields),
+        moved: P::moved(),
+        read: read::<P>,
+        ports,
+    }
 }
 
 /// The kinds of the tests.
