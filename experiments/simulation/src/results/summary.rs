@@ -312,6 +312,8 @@ impl Figures {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use counterpoint_framework::kernel::Outcome;
     use counterpoint_framework::model::{Node, StatLabel};
