@@ -58,7 +58,7 @@ fn each_field(registry: &Registry, fields: &[Field], wrap: &dyn Fn(&str) -> Stri
         }
         for variant in family.iter().flat_map(|&family| registry.families().variants(family)) {
             let place = |value: &str| place(&format!("{{ {}: {value} }}", variant.name));
-            each_field(registry, &(variant.fields)(), &place, visit);
+            each_field(registry, &variant.fields, &place, visit);
         }
     }
 }
@@ -69,7 +69,7 @@ fn everything_is_documented() {
     let (mut fields, mut ports) = (0, 0);
     for kind in kinds(&registry) {
         assert!(!kind.doc.trim().is_empty(), "{} says nothing", kind.name);
-        each_field(&registry, &(kind.fields)(), &|text| text.to_owned(), &mut |field, _| {
+        each_field(&registry, &kind.fields, &|text| text.to_owned(), &mut |field, _| {
             fields += 1;
             assert!(!field.doc.trim().is_empty(), "{}: {} says nothing", kind.name, field.name);
             for choice in &field.kind.choices {
@@ -99,7 +99,7 @@ fn every_kind_builds_from_its_defaults() {
 fn every_default_is_accepted_when_it_is_written_out() {
     let registry = registry();
     for kind in kinds(&registry) {
-        each_field(&registry, &(kind.fields)(), &|text| text.to_owned(), &mut |field, place| {
+        each_field(&registry, &kind.fields, &|text| text.to_owned(), &mut |field, place| {
             if let Some(default) = field.default {
                 let text = place(default);
                 let report = refusal(&registry, kind, &text);
@@ -130,7 +130,7 @@ fn what_is_out_of_range_is_refused_by_name() {
     let registry = registry();
     let mut tried = 0;
     for kind in kinds(&registry) {
-        each_field(&registry, &(kind.fields)(), &|text| text.to_owned(), &mut |field, place| {
+        each_field(&registry, &kind.fields, &|text| text.to_owned(), &mut |field, place| {
             let below = field.bounds.min.and_then(|bound| moved(bound, -1));
             let above = field.bounds.max.and_then(|bound| moved(bound, 1));
             for value in below.into_iter().chain(above) {

@@ -16,7 +16,7 @@ fn machine(name: &str) -> Machine {
 fn text(machine: &Machine, path: &str, parameter: &str) -> Option<String> {
     let instance = machine.instances.iter().find(|one| one.path == path);
     let instance = instance.unwrap_or_else(|| panic!("{} has no {path}", machine.name));
-    let node = parameter.split('.').try_fold(&instance.params, |node, key| node.get(key))?;
+    let node = parameter.split('.').try_fold(&*instance.params, |node, key| node.get(key))?;
     node.as_scalar().map(str::to_owned)
 }
 

@@ -141,7 +141,7 @@ impl Configured {
     }
 
     fn node(&self, path: &str, parameter: &str) -> &Node {
-        let whole = &self.instance(path).params;
+        let whole = &*self.instance(path).params;
         let found = parameter.split('.').try_fold(whole, |node, key| node.get(key));
         found.unwrap_or_else(|| panic!("{path} has no {parameter}"))
     }

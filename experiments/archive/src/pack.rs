@@ -3,8 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::archive::MAGIC;
+
 /// The name of the archive in Cargo's `OUT_DIR`.
-pub const ARCHIVE: &str = "built-in.tar.lz4";
+pub const ARCHIVE: &str = "built-in.archive";
 
 /// Ends of the names of files that are packed. Others, such as CUDA sources, pages and generated data, are not read by a run.
 pub const PACKED: [&str; 3] = ["csv", "ptx", "yaml"];
@@ -58,16 +60,27 @@ pub fn packed(base: &Path, folders: &[&str]) -> io::Result<(Vec<u8>, Vec<PathBuf
 /// # Errors
 /// If a file cannot be read.
 pub fn archive(base: &Path, files: &[PathBuf]) -> io::Result<Vec<u8>> {
-    let mut archive = tar::Builder::new(Vec::new());
+    let mut index = MAGIC.to_vec();
+    let mut contents = Vec::new();
+    put(&mut index, files.len())?;
     for path in files {
-        let contents = std::fs::read(path)?;
-        // The header omits owner, permissions and time, so that equal files give equal archives.
-        let mut header = tar::Header::new_gnu();
-        header.set_size(contents.len() as u64);
+        let packed = lz4_flex::compress_prepend_size(&std::fs::read(path)?);
         let name = path.strip_prefix(base).map_err(io::Error::other)?;
-        archive.append_data(&mut header, name, &*contents)?;
+        let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
+        let name = parts.join("/");
+        put(&mut index, name.len())?;
+        index.extend_from_slice(name.as_bytes());
+        put(&mut index, packed.len())?;
+        contents.extend(packed);
     }
-    Ok(lz4_flex::compress_prepend_size(&archive.into_inner()?))
+    index.append(&mut contents);
+    Ok(index)
+}
+
+fn put(bytes: &mut Vec<u8>, number: usize) -> io::Result<()> {
+    let number = u32::try_from(number).map_err(io::Error::other)?;
+    bytes.extend_from_slice(&number.to_le_bytes());
+    Ok(())
 }
 
 /// The files to pack in a folder and below, in order.
@@ -120,12 +133,13 @@ mod tests {
         assert_eq!(files.len(), 3);
         assert_eq!(bytes, packed(root.path(), &["a", "c"]).unwrap().0);
         assert!(bytes.len() < long.len() / 10, "{} bytes", bytes.len());
-        let archive = Archive::new(&bytes).unwrap();
+        let cut = bytes[..bytes.len() - 1].to_vec();
+        let archive = Archive::new(bytes).unwrap();
         let names: Vec<_> = archive.names().collect();
         assert_eq!(names, ["a/b/b.yaml", "a/b/kernel.ptx", "c/table.csv"]);
-        assert_eq!(archive.read("a/b/kernel.ptx"), Some(long.as_bytes()));
-        assert!(archive.has("c/table.csv") && !archive.has("c") && archive.read("a/b/kernel.cu").is_none());
-        assert!(Archive::new(b"none").is_err());
+        assert_eq!(archive.read("a/b/kernel.ptx").unwrap(), long.as_bytes());
+        assert!(archive.has("c/table.csv") && !archive.has("c") && archive.read("a/b/kernel.cu").is_err());
+        assert!(Archive::new(b"none").is_err() && Archive::new(cut).is_err());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::declaration::Field;
+use super::declaration::Fields;
 use super::families::Families;
 use super::moved::Moved;
 use super::node::Node;
@@ -15,7 +15,7 @@ use super::ports::PortInfo;
 use super::slots::Gear;
 
 /// Description of a component kind.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct KindInfo {
     /// The name by which YAML chooses it.
     pub name: &'static str,
@@ -24,7 +24,7 @@ pub struct KindInfo {
     /// Role of the kind in a machine; empty: none.
     pub role: &'static str,
     /// Parameters of the kind.
-    pub fields: fn() -> Vec<Field>,
+    pub fields: Fields,
     /// The names that parameters had before.
     pub moved: &'static [Moved],
     /// Reads the parameters, and reports problems with them.
@@ -39,6 +39,13 @@ pub struct KindInfo {
 pub struct ReadParams {
     pub(super) params: Arc<dyn Any + Send + Sync>,
     pub(super) gear: Arc<[Gear]>,
+}
+
+impl ReadParams {
+    /// The parameters, if they are of this type: that of the component's kind.
+    pub fn of<P: 'static>(&self) -> Option<&P> {
+        self.params.downcast_ref()
+    }
 }
 
 impl fmt::Debug for ReadParams {
@@ -61,12 +68,13 @@ impl Catalogue {
     /// # Panics
     /// If a kind of that name is registered, or a parameter has the name of a key that every component has.
     pub fn add(&mut self, kind: KindInfo) {
-        for field in (kind.fields)() {
+        for field in kind.fields.iter() {
             let reserved = ["type", "clock", "count"].contains(&field.name);
             assert!(!reserved, "{} has a parameter named `{}`", kind.name, field.name);
         }
-        let twin = self.kinds.insert(kind.name, kind);
-        assert!(twin.is_none(), "two kinds are named {}", kind.name);
+        let name = kind.name;
+        let twin = self.kinds.insert(name, kind);
+        assert!(twin.is_none(), "two kinds are named {name}");
     }
 
     /// The kind of a name.
@@ -79,7 +87,7 @@ impl Catalogue {
     pub fn ports(&self, kind: &str, params: &Node) -> Vec<PortInfo> {
         let Some(kind) = self.get(kind) else { return Vec::new() };
         let mut ports = (kind.ports)();
-        ports.extend(self.families.ports_of(&(kind.fields)(), params));
+        ports.extend(self.families.ports_of(&kind.fields, params));
         ports
     }
 

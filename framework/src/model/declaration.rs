@@ -1,5 +1,7 @@
 //! Declaration of a parameter: its type, its default and its range, for messages, documentation and schemas. Values are not here.
 
+use std::sync::LazyLock;
+
 use super::families::FamilyId;
 use super::moved::Moved;
 use super::params::Parameter;
@@ -83,6 +85,9 @@ pub struct FieldSpec {
     /// The range.
     pub bounds: Bounds,
 }
+
+/// The parameters of a kind or a variant, described when they are first wanted: a machine uses few of all kinds.
+pub type Fields = LazyLock<Vec<Field>>;
 
 /// One declared parameter.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::declaration::{Bounds, Field, TypeInfo};
+use super::declaration::{Bounds, Field, Fields, TypeInfo};
 use super::diagnostics::Diagnostic;
 use super::form::Form;
 use super::moved::Moved;
@@ -53,7 +53,7 @@ pub struct VariantInfo {
     /// Effect of the variant.
     pub doc: &'static str,
     /// Parameters of the variant.
-    pub fields: fn() -> Vec<Field>,
+    pub fields: Fields,
     /// The names that its parameters had before.
     pub moved: &'static [Moved],
     /// The ports that it brings into its component.
@@ -106,7 +106,7 @@ impl Families {
         self.insert::<F>(VariantInfo {
             name: V::NAME,
             doc: V::DOC,
-            fields: V::Params::fields,
+            fields: Fields::new(V::Params::fields),
             moved: V::Params::moved(),
             ports: Vec::new,
             is_equipped: false,
@@ -132,7 +132,7 @@ impl Families {
         self.insert::<F>(VariantInfo {
             name: V::NAME,
             doc: V::DOC,
-            fields: V::Params::fields,
+            fields: Fields::new(V::Params::fields),
             moved: V::Params::moved(),
             ports: V::Ports::info,
             is_equipped: true,
@@ -168,7 +168,7 @@ impl Families {
             let variants: Vec<&'static str> =
                 self.variants(family).filter(|variant| brings(variant)).map(|variant| variant.name).collect();
             if variants.is_empty() {
-                return self.lacking(&(self.variant(family, name)?.fields)(), params, port);
+                return self.lacking(&self.variant(family, name)?.fields, params, port);
             }
             let place = given.map(|node| node.span);
             Some(Lacking { parameter: field.name, place, chosen: name.to_owned(), variants })
@@ -190,13 +190,13 @@ impl Families {
             if field.kind.every {
                 for variant in self.variants(family) {
                     ports.extend((variant.ports)());
-                    self.collect_ports(&(variant.fields)(), value.get(variant.name).unwrap_or(&none), ports);
+                    self.collect_ports(&variant.fields, value.get(variant.name).unwrap_or(&none), ports);
                 }
             } else if let Some((name, _, params)) = chosen(&value, &none)
                 && let Some(variant) = self.variant(family, name)
             {
                 ports.extend((variant.ports)());
-                self.collect_ports(&(variant.fields)(), params, ports);
+                self.collect_ports(&variant.fields, params, ports);
             }
         }
     }
@@ -210,7 +210,7 @@ impl Families {
     pub fn fields_of<'k>(&self, kind: &'k TypeInfo) -> Cow<'k, [Field]> {
         let Some(family) = kind.family.filter(|_| kind.every) else { return Cow::Borrowed(&kind.fields) };
         let of_variant = |variant: &VariantInfo| {
-            let fields = (variant.fields)();
+            let fields = variant.fields.to_vec();
             let kind = TypeInfo { fields, moved: variant.moved, ..TypeInfo::plain("a map of parameters") };
             let (name, doc) = (variant.name, variant.doc);
             Field { name, doc, kind, default: Some("{}"), bounds: Bounds::default(), required: false }

@@ -58,7 +58,7 @@ pub(crate) use component::equipped_process;
 pub use component::{Component, Environment, Invalid, Remains, process};
 pub use context::{Context, Resources};
 pub use counters::CounterName;
-pub use declaration::{Bounds, ChoiceInfo, Field, FieldSpec, TypeInfo};
+pub use declaration::{Bounds, ChoiceInfo, Field, FieldSpec, Fields, TypeInfo};
 pub use diagnostics::{Diagnostic, Diagnostics, Report};
 pub use families::{Choose, Families, Lacking, Variant, VariantInfo};
 pub use faults::{FaultKind, FaultParams, InjectorParams, InjectorSite};

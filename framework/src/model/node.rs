@@ -230,8 +230,8 @@ impl SourceMap {
         let line = source.line_starts.partition_point(|&line_start| line_start <= start);
         let line_start = source.line_starts[line - 1];
         // A byte offset inside a character can only come from a cut span: count it as that character.
-        let column = source.text.char_indices().skip_while(|(at, _)| *at < line_start);
-        let column = column.take_while(|(at, _)| *at < start).count();
+        let columns = source.text[line_start..].char_indices();
+        let column = columns.take_while(|(at, _)| line_start + at < start).count();
         SourceLocation { name: &source.name, line, column: column + 1, argument: source.argument }
     }
 

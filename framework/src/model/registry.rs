@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::catalogue::{Catalogue, KindInfo, ReadParams};
 use super::component::{Component, Environment, equipped_process};
+use super::declaration::Fields;
 use super::diagnostics::Diagnostic;
 use super::families::{Families, Variant};
 use super::form::{is_kind, is_word};
@@ -56,7 +57,7 @@ impl Registry {
             name: C::KIND,
             doc: C::DOC,
             role: C::ROLE,
-            fields: C::Params::fields,
+            fields: Fields::new(C::Params::fields),
             moved: C::Params::moved(),
             read: read::<C>,
             ports: C::Ports::info,

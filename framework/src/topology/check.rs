@@ -2,6 +2,7 @@
 //! counts the links of every port, and puts everything in an order that does not depend on the order of lines.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::model::families::FamilyId;
 use crate::model::params::{default_node, with_rest};
@@ -73,9 +74,20 @@ fn unique(flat: &Flat, order: &[usize], diagnostics: &mut Diagnostics) {
     }
 }
 
-/// For each kind, the parameters that were read last, as text and as read. Elements of an array follow each other, so that the next
-/// element usually has the same text.
-type LastRead<'a> = BTreeMap<&'a str, (&'a Node, ReadParams)>;
+/// For each kind, the parameters that were read last. Elements of an array follow each other, so that the next element usually has the
+/// same ones.
+type LastRead<'a> = BTreeMap<&'a str, LastParams<'a>>;
+
+/// Parameters that were read without a problem.
+#[derive(Clone)]
+struct LastParams<'a> {
+    /// As written.
+    written: &'a Arc<Node>,
+    /// With those that were not written.
+    complete: Arc<Node>,
+    /// As read.
+    read: ReadParams,
+}
 
 fn instance<'a>(
     flat: &'a FlatInstance,
@@ -83,7 +95,7 @@ fn instance<'a>(
     last: &mut LastRead<'a>,
     diagnostics: &mut Diagnostics,
 ) -> Instance {
-    let mut params = flat.parameters.clone();
+    let mut params = Arc::clone(&flat.parameters);
     let mut read = None;
     match catalogue.get(&flat.kind) {
         None => {
@@ -94,20 +106,25 @@ fn instance<'a>(
         Some(kind) => {
             let before = diagnostics.reports();
             let mut found = Diagnostics::default();
-            let known = last.get(flat.kind.as_str()).filter(|(same, _)| same.same(&params));
-            read = match known {
-                Some((_, read)) => Some(read.clone()),
+            let known = last.get(flat.kind.as_str());
+            let shared = known.filter(|known| Arc::ptr_eq(known.written, &params));
+            read = match shared.or(known.filter(|known| known.written.same(&params))) {
+                Some(known) => Some(known.read.clone()),
                 None => (kind.read)(&params, Reader::new(&catalogue.families, &mut found)),
             };
-            if let Some(read) = read.clone().filter(|_| found.reports() == 0) {
-                last.insert(&flat.kind, (&flat.parameters, read));
-            }
             // A message about a map as a whole would be false for one that lost a parameter on the way.
             let valid = |problem: &Diagnostic| !flat.incomplete || problem.span != params.span;
             found.sorted().into_iter().filter(valid).for_each(|problem| diagnostics.report(problem));
             // Only a map that was read without a problem has a complete form.
             if diagnostics.reports() == before {
-                params = complete(&params, &(kind.fields)(), &catalogue.families);
+                params = match shared {
+                    Some(shared) => Arc::clone(&shared.complete),
+                    None => Arc::new(complete(&params, &kind.fields, &catalogue.families)),
+                };
+            }
+            if let Some(read) = read.clone().filter(|_| found.reports() == 0) {
+                let (written, complete) = (&flat.parameters, Arc::clone(&params));
+                last.insert(&flat.kind, LastParams { written, complete, read });
             }
         }
     }
@@ -120,7 +137,7 @@ fn instance<'a>(
         clock_overridden: flat.clock.as_ref().and_then(|clock| clock.overridden),
         params,
         read,
-        overridden: flat.overridden.clone(),
+        overridden: Arc::clone(&flat.overridden),
         span: flat.span,
         origin: flat.origin,
     }
@@ -175,8 +192,8 @@ fn complete_choice(node: Node, family: FamilyId, families: &Families) -> Node {
         value => return Node { value, ..node },
     };
     let variant = families.variants(family).find(|variant| variant.name == name);
-    let fields = variant.map(|variant| (variant.fields)()).unwrap_or_default();
-    let params = complete(&params, &fields, families);
+    let fields = variant.map_or(&[][..], |variant| &variant.fields);
+    let params = complete(&params, fields, families);
     if params.as_map().is_none_or(<[_]>::is_empty) {
         return Node::scalar(name, span);
     }
@@ -270,7 +287,7 @@ impl<'a> Checker<'a> {
 
     /// Whether the two ends can be joined in this direction.
     fn suits(&self, wire: &Wire, from: &PortInfo, to: &PortInfo) -> Result<(), Box<Diagnostic>> {
-        let (left, right) = (self.path(&wire.from), self.path(&wire.to));
+        let ends = || (self.path(&wire.from), self.path(&wire.to));
         let fault =
             |span, message: String, help: String| Err(Box::new(Diagnostic::new(span, message).help(help)));
         match (from.shape, to.shape) {
@@ -280,22 +297,25 @@ impl<'a> Checker<'a> {
             {
                 Ok(())
             }
-            (PortShape::In(_), PortShape::Out(_)) => fault(
-                wire.from.span,
-                format!("`{left}` is an input and `{right}` an output"),
-                format!("turn the link round: `{right} -> {left}`"),
-            ),
+            (PortShape::In(_), PortShape::Out(_)) => {
+                let (left, right) = ends();
+                fault(
+                    wire.from.span,
+                    format!("`{left}` is an input and `{right}` an output"),
+                    format!("turn the link round: `{right} -> {left}`"),
+                )
+            }
             (PortShape::Out(_), PortShape::Out(_)) => {
                 fault(wire.to.span, "both ends are outputs".into(), self.both(wire, from, to))
             }
             (PortShape::In(_), PortShape::In(_)) => {
                 fault(wire.from.span, "both ends are inputs".into(), self.both(wire, from, to))
             }
-            _ => fault(
-                wire.to.span,
-                format!("`{left}` and `{right}` do not suit each other"),
-                self.both(wire, from, to),
-            ),
+            _ => {
+                let (left, right) = ends();
+                let message = format!("`{left}` and `{right}` do not suit each other");
+                fault(wire.to.span, message, self.both(wire, from, to))
+            }
         }
     }
 
@@ -327,8 +347,8 @@ impl<'a> Checker<'a> {
         let none = BTreeMap::new();
         for &at in order {
             let instance = &self.flat.instances[at];
-            for info in &instance.ports {
-                let uses = self.uses.get(&(at, info.name)).unwrap_or(&none).clone();
+            for info in instance.ports.iter() {
+                let uses = self.uses.get(&(at, info.name)).unwrap_or(&none);
                 let path = |index| port_path(&instance.path, info.name, index);
                 if !matches!(info.shape, PortShape::In(_)) {
                     for (index, spans) in uses.iter().filter(|(_, spans)| spans.len() > 1) {
@@ -347,7 +367,7 @@ impl<'a> Checker<'a> {
                     open.entry((instance.span, info.name)).or_default().push(path(None));
                 }
                 if info.array {
-                    self.gap(&uses, &path);
+                    gap(uses, &path, self.diagnostics);
                 }
             }
         }
@@ -360,18 +380,17 @@ impl<'a> Checker<'a> {
             self.diagnostics.report(diagnostic.help("join it to a port under `links:`"));
         }
     }
+}
 
-    /// Indices of an array of ports begin at zero and leave none out.
-    fn gap(&mut self, uses: &Uses, path: &dyn Fn(Option<u32>) -> String) {
-        for (expected, (index, spans)) in uses.iter().enumerate() {
-            let expected = expected as u32;
-            if *index != Some(expected) {
-                let message = format!("`{}` is linked, but `{}` is not", path(*index), path(Some(expected)));
-                let diagnostic = Diagnostic::new(spans[0], message);
-                self.diagnostics
-                    .report(diagnostic.help("the indices of a port array run from 0 without a gap"));
-                return;
-            }
+/// Indices of an array of ports begin at zero and leave none out.
+fn gap(uses: &Uses, path: &dyn Fn(Option<u32>) -> String, diagnostics: &mut Diagnostics) {
+    for (expected, (index, spans)) in uses.iter().enumerate() {
+        let expected = expected as u32;
+        if *index != Some(expected) {
+            let message = format!("`{}` is linked, but `{}` is not", path(*index), path(Some(expected)));
+            let diagnostic = Diagnostic::new(spans[0], message);
+            diagnostics.report(diagnostic.help("the indices of a port array run from 0 without a gap"));
+            return;
         }
     }
 }

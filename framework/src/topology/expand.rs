@@ -2,6 +2,7 @@
 //! component, and leaves a flat list of component instances and of joined ports.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::model::ports::PortInfo;
 use crate::model::{Catalogue, Diagnostic, Diagnostics, Node, Parameter, Reader, Span};
@@ -276,6 +277,7 @@ impl Expander<'_> {
             self.diagnostics.report(diagnostic.help(help));
         }
         let is_single = settings.iter().any(|one| one.element.is_some());
+        let mut alike = None;
         for index in 0..count.unwrap_or(0) {
             let path = if part.array { format!("{path}[{index}]") } else { path.clone() };
             let for_this = |one: &&Override| one.element.is_none_or(|(wanted, _)| wanted == index);
@@ -286,7 +288,17 @@ impl Expander<'_> {
             } else {
                 &settings
             };
-            match self.element(entry, &path, environment, clocks, settings) {
+            let reports = self.diagnostics.reports();
+            let element = match alike {
+                Some(first) => Some(self.twin(first, path.clone())),
+                None => self.element(entry, &path, environment, clocks, settings),
+            };
+            if let (Some(Element::Component(instance)), false) = (&element, is_single)
+                && self.diagnostics.reports() == reports
+            {
+                alike = Some(*instance);
+            }
+            match element {
                 Some(element) => part.elements.push(element),
                 None => {
                     part.faulty = true;
@@ -296,6 +308,13 @@ impl Expander<'_> {
             }
         }
         part
+    }
+
+    /// An element that is set as an earlier one of its array: it differs in its path alone.
+    fn twin(&mut self, first: usize, path: String) -> Element {
+        self.unfolded += 1;
+        self.flat.instances.push(FlatInstance { path, ..self.flat.instances[first].clone() });
+        Element::Component(self.flat.instances.len() - 1)
     }
 
     fn count(&mut self, node: &Node, environment: &Environment) -> Option<usize> {
@@ -385,12 +404,12 @@ impl Expander<'_> {
                 let mut clock = clock.clone();
                 let mut overridden = Vec::new();
                 let known = kind.as_scalar().and_then(|name| self.catalogue.get(name));
-                let fields = known.map(|kind| ((kind.fields)(), kind.moved));
+                let fields = known.map(|kind| (&kind.fields, kind.moved));
                 let mut found = Diagnostics::default();
                 for one in open(settings.to_vec(), self.diagnostics) {
                     if one.path[0].name == "clock" && one.path.len() == 1 {
                         clock = Some(one.value);
-                    } else if let Some((fields, moved)) = &fields {
+                    } else if let Some((fields, moved)) = fields {
                         let declared = Declared { fields, moved };
                         let mut setter = Setter {
                             catalogue: self.catalogue,
@@ -417,9 +436,9 @@ impl Expander<'_> {
                     span: entry.key.span,
                     origin: entry.origin,
                     clock: clock.and_then(|clock| clocks::find(&clock, clocks, self.diagnostics)),
-                    parameters,
+                    parameters: Arc::new(parameters),
                     incomplete,
-                    overridden,
+                    overridden: overridden.into(),
                 };
                 self.flat.instances.push(instance);
                 Some(Element::Component(self.flat.instances.len() - 1))
@@ -429,7 +448,7 @@ impl Expander<'_> {
     }
 
     /// The ports of a component; those of a chosen variant must not bear the name of another one.
-    fn ports(&mut self, kind: &str, parameters: &Node, span: Span) -> Vec<PortInfo> {
+    fn ports(&mut self, kind: &str, parameters: &Node, span: Span) -> Arc<[PortInfo]> {
         let ports = self.catalogue.ports(kind, parameters);
         for (at, port) in ports.iter().enumerate() {
             if ports[..at].iter().any(|before| before.name == port.name) {
@@ -438,7 +457,7 @@ impl Expander<'_> {
                 self.diagnostics.report(Diagnostic::new(span, message).help(help));
             }
         }
-        ports
+        ports.into()
     }
 
     /// Reports missing names, and overlays' instances. A name within a missing instance or module is missing

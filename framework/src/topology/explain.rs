@@ -8,13 +8,13 @@ use crate::model::{Families, Field, KindInfo};
 
 /// The documentation of a kind: its model, its parameters and its ports.
 pub fn explain(kind: &KindInfo, families: &Families) -> String {
-    page((kind.name, kind.doc), &(kind.fields)(), &(kind.ports)(), &Described::new(families))
+    page((kind.name, kind.doc), &kind.fields, &(kind.ports)(), &Described::new(families))
 }
 
 /// The documentation of a variant of a family, which parameters choose by its name.
 pub fn explain_variant(variant: &VariantInfo, families: &Families) -> String {
     let described = Described::new(families);
-    page((variant.name, variant.doc), &(variant.fields)(), &(variant.ports)(), &described)
+    page((variant.name, variant.doc), &variant.fields, &(variant.ports)(), &described)
 }
 
 fn page((name, doc): (&str, &str), list: &[Field], ports: &[PortInfo], families: &Described<'_>) -> String {
@@ -92,7 +92,7 @@ pub(super) fn fields(out: &mut String, depth: usize, list: &[Field], families: &
         for variant in families.variants(family) {
             let _ = writeln!(out, "{}- {}", indent(depth + 2), variant.name);
             paragraph(out, depth + 4, variant.doc);
-            fields(out, depth + 4, &(variant.fields)(), &within);
+            fields(out, depth + 4, &variant.fields, &within);
             let ports = (variant.ports)();
             if !ports.is_empty() {
                 let _ = writeln!(out, "{}ports that it brings along:", indent(depth + 4));

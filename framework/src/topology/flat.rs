@@ -2,6 +2,7 @@
 //! looked up.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::model::ports::PortInfo;
 use crate::model::{Diagnostic, Key, Node, Span};
@@ -38,7 +39,7 @@ pub(super) struct Flat {
     pub unsuited: BTreeSet<Span>,
 }
 
-/// A component of the flat machine.
+/// A component of the flat machine. Elements of an array that are set alike share what does not name them.
 #[derive(Clone, Debug)]
 pub(super) struct FlatInstance {
     /// Path of the component.
@@ -54,13 +55,13 @@ pub(super) struct FlatInstance {
     /// Clock of the component.
     pub clock: Option<ClockUse>,
     /// Parameters of the component.
-    pub parameters: Node,
+    pub parameters: Arc<Node>,
     /// Whether the arithmetic of a parameter failed, so that it is missing.
     pub incomplete: bool,
     /// Parameters that were set from elsewhere.
-    pub overridden: Vec<Overridden>,
+    pub overridden: Arc<[Overridden]>,
     /// Ports of the component.
-    pub ports: Vec<PortInfo>,
+    pub ports: Arc<[PortInfo]>,
 }
 
 /// The parts of one unfolded module, by name.

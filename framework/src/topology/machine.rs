@@ -1,6 +1,7 @@
 //! The result of configuration: component instances with their parameters, and links between their ports.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::model::{FaultParams, Node, ReadParams, Span};
 use crate::time::{BytesPerSecond, Hertz, Latency};
@@ -72,12 +73,12 @@ pub struct Instance {
     pub clock: Hertz,
     /// The text that set the frequency of the clock from outside the clock's module, if any did.
     pub clock_overridden: Option<Span>,
-    /// All its parameters, defaults included, in the order of their declaration.
-    pub params: Node,
+    /// All its parameters, defaults included, in the order of their declaration; elements of an array that are set alike share them.
+    pub params: Arc<Node>,
     /// Parameters as they were read; `None` for a machine with errors.
     pub read: Option<ReadParams>,
     /// The parameters that were set from outside the component's own entry, and the text that did it.
-    pub overridden: Vec<(String, Span)>,
+    pub overridden: Arc<[(String, Span)]>,
     /// The place of the component's name.
     pub span: Span,
     /// Author of the component.

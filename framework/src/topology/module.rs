@@ -1,6 +1,8 @@
 //! Second pass: the tree of a machine or module to its parts. Checks the places of keys, and nothing about
 //! values.
 
+use std::borrow::Cow;
+
 use crate::model::diagnostics::nearest;
 use crate::model::{Diagnostic, Diagnostics, Key, Node, Span, Value, has_moved};
 
@@ -218,14 +220,21 @@ impl Parser<'_> {
 
     /// The map with each misspelt key under the name that was meant: its content is read, too, and not missed
     /// elsewhere.
-    pub(super) fn mended(&mut self, node: &Node, keys: &[&str]) -> Node {
+    pub(super) fn mended<'n>(&mut self, node: &'n Node, keys: &[&str]) -> Cow<'n, Node> {
         self.known_keys(node, keys);
+        let is_known = |key: &Key| keys.contains(&key.name.as_str());
+        if let Value::Map(entries) = &node.value
+            && entries.iter().all(|(key, _)| is_known(key))
+        {
+            return Cow::Borrowed(node);
+        }
         let meant = |(key, value): &(Key, Node)| {
             let near = nearest(&key.name, keys.iter().copied()).filter(|near| node.get(near).is_none());
-            let name = near.filter(|_| !keys.contains(&key.name.as_str())).unwrap_or(&key.name);
+            let name = near.filter(|_| !is_known(key)).unwrap_or(&key.name);
             (Key { name: name.to_owned(), span: key.span }, value.clone())
         };
-        Node::map(node.as_map().unwrap_or_default().iter().map(meant).collect(), node.span)
+        let entries = node.as_map().unwrap_or_default().iter().map(meant).collect();
+        Cow::Owned(Node::map(entries, node.span))
     }
 
     fn known_keys(&mut self, node: &Node, keys: &[&str]) {

@@ -136,7 +136,7 @@ impl Setter<'_> {
         let nested = !fields.is_empty() && !field.kind.list;
         if rest.is_empty() && !(nested && matches!(value.value, Value::Map(_))) {
             *slot(map, first) = value.clone();
-            self.overridden.retain(|(path, _)| *path != place && !path.starts_with(&format!("{place}.")));
+            self.overridden.retain(|(path, _)| !is_within(path, &place));
             self.overridden.push((place, key));
             return;
         }
@@ -186,7 +186,7 @@ impl Setter<'_> {
             *inner = value.clone();
             self.overridden.push((place, key));
         } else {
-            let declared = Declared { fields: &(variant.fields)(), moved: variant.moved };
+            let declared = Declared { fields: &variant.fields, moved: variant.moved };
             self.set(inner, rest, value, declared, &place, key);
         }
     }
@@ -194,6 +194,11 @@ impl Setter<'_> {
 
 fn join(place: &str, name: &str) -> String {
     if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") }
+}
+
+/// Whether a path of parameters is `place` or leads on from it.
+fn is_within(path: &str, place: &str) -> bool {
+    path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn empty(span: Span) -> Node {

@@ -35,6 +35,9 @@ pub(super) fn remarks(sources: &Sources, parts: &Parts, texts: &SourceMap) -> Ve
     let mut applied: Vec<Applied<'_>> = Vec::new();
     of_parts(&parts.machine, "", sources, parts, DEEPEST, &mut applied);
     applied.extend(sources.bases.iter().chain(&sources.overlays).map(|overlay| (overlay, None)));
+    if applied.len() < 2 {
+        return Vec::new();
+    }
     let includes: BTreeMap<&str, &[String]> =
         applied.iter().map(|(overlay, _)| (overlay.path.as_str(), &overlay.includes[..])).collect();
     let mut before: BTreeMap<String, Vec<Setting<'_>>> = BTreeMap::new();

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::Arc;
 
 use crate::model::{Node, SourceMap, Span, Value};
 use crate::time::Latency;
@@ -180,7 +181,7 @@ fn array(instances: &[Instance]) -> (&str, Option<usize>) {
         instance.path.strip_prefix(name).is_some_and(|rest| rest == format!("[{index}]"))
             && instance.kind == first.kind
             && instance.clock_name == first.clock_name
-            && instance.params.same(&first.params)
+            && (Arc::ptr_eq(&instance.params, &first.params) || instance.params.same(&first.params))
     };
     let count = instances.iter().enumerate().take_while(|(index, instance)| alike(*index, instance)).count();
     let array = instances.iter().filter(|instance| {

@@ -130,7 +130,7 @@ fn link() -> Value {
 }
 
 fn component(kind: &KindInfo, families: &Described<'_>) -> Value {
-    let mut properties = properties(&(kind.fields)(), families);
+    let mut properties = properties(&kind.fields, families);
     for KeyDoc { name, doc, .. } in &COMPONENT {
         let shape = match *name {
             "type" => json!({ "const": kind.name, "description": kind.doc }),
@@ -187,7 +187,7 @@ fn value(kind: &TypeInfo, families: &Described<'_>) -> Value {
         let within = families.within(family);
         for variant in families.variants(family) {
             choices.push(json!({ "const": variant.name, "description": variant.doc }));
-            let parameters = within.map_or_else(|| json!({}), |within| object(&(variant.fields)(), &within));
+            let parameters = within.map_or_else(|| json!({}), |within| object(&variant.fields, &within));
             let parameters = described(parameters, variant.doc);
             choices.push(json!({
                 "type": "object",

@@ -45,7 +45,7 @@ fn collect(
             }
             Body::Kind { kind, .. } => {
                 let kind = Node::as_scalar(kind).and_then(|name| catalogue.get(name));
-                fields(&kind.map(|kind| (kind.fields)()).unwrap_or_default(), &place, paths);
+                fields(kind.map_or(&[][..], |kind| &kind.fields), &place, paths);
             }
             Body::Unknown => {}
         }

@@ -362,7 +362,7 @@ impl Tables<'_> {
                 let message = format!("`{owner}` ({}) has no port `{}`", kind.name, port.text);
                 let diagnostic = Diagnostic::new(port.span, message);
                 let families = &self.catalogue.families;
-                let found = match families.lacking(&(kind.fields)(), &instance.parameters, &port.text) {
+                let found = match families.lacking(&kind.fields, &instance.parameters, &port.text) {
                     Some(lacking) => lacks(diagnostic, lacking, &port.text),
                     None => diagnostic.suggest(&port.text, ports.iter().map(|info| info.name)),
                 };

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use counterpoint_framework::kernel::Message;
 use counterpoint_framework::model::ports::{MessageType, PortInfo, PortShape};
 use counterpoint_framework::model::{
-    Catalogue, Choice, Choose, KindInfo, Node, Parameter, Params, ReadParams, Reader, Variant,
+    Catalogue, Choice, Choose, Fields, KindInfo, Node, Parameter, Params, ReadParams, Reader, Variant,
 };
 use counterpoint_framework::time::{Bytes, BytesPerSecond, Cycles, Latency};
 use counterpoint_framework::topology::{Loaded, load};
@@ -170,7 +170,15 @@ fn read<P: Params>(node: &Node, mut reader: Reader<'_>) -> Option<ReadParams> {
 }
 
 fn kind<P: Params>(name: &'static str, doc: &'static str, ports: fn() -> Vec<PortInfo>) -> KindInfo {
-    KindInfo { name, doc, role: "", fields: P::fields, moved: P::moved(), read: read::<P>, ports }
+    KindInfo {
+        name,
+        doc,
+        role: "",
+        fields: Fields::new(P::fields),
+        moved: P::moved(),
+        read: read::<P>,
+        ports,
+    }
 }
 
 /// The kinds of the tests.

@@ -12,7 +12,7 @@ use crate::ptx::entries;
 pub(crate) const CORPORA: [&str; 2] = ["tests/corpus", "tests/front_ends"];
 
 /// The name of the archive in the folder of a corpus.
-const ARCHIVE: &str = "modules.tar.lz4";
+const ARCHIVE: &str = "modules.archive";
 
 pub(crate) fn packed(root: &Path, corpus: &str) -> Result<Archive, String> {
     Archive::open(&root.join(corpus).join(ARCHIVE)).map_err(|error| error.to_string())
@@ -26,7 +26,8 @@ pub(crate) fn unpack(root: &Path) -> Result<(), String> {
             let path = root.join(corpus).join(name);
             let folder = path.parent().unwrap_or(root);
             let written = std::fs::create_dir_all(folder)
-                .and_then(|()| std::fs::write(&path, modules.read(name).unwrap_or_default()));
+                .and_then(|()| modules.read(name))
+                .and_then(|contents| std::fs::write(&path, contents));
             written.map_err(|error| format!("{}: {error}", path.display()))?;
         }
     }
@@ -52,7 +53,7 @@ pub(crate) fn differences(root: &Path) -> Result<Vec<String>, String> {
         let name = |path: &PathBuf| path.strip_prefix(&folder).unwrap_or(path).display().to_string();
         let there: BTreeSet<String> = modules(&folder)?.iter().map(name).collect();
         let all = there.iter().map(String::as_str).chain(packed.names()).collect::<BTreeSet<&str>>();
-        let same = |name: &str| std::fs::read(folder.join(name)).ok().as_deref() == packed.read(name);
+        let same = |name: &str| std::fs::read(folder.join(name)).ok() == packed.read(name).ok();
         found.extend(all.into_iter().filter(|name| !same(name)).map(|name| format!("{corpus}/{name}")));
     }
     Ok(found)

@@ -38,7 +38,7 @@ fn fuzz(target: &str, minutes: u32) -> Result<(), String> {
         let modules = packed(&root, corpus)?;
         for name in modules.names() {
             let seed = root.join(seeds).join(format!("{corpus}/{name}").replace('/', "-"));
-            let written = std::fs::write(&seed, modules.read(name).unwrap_or_default());
+            let written = modules.read(name).and_then(|contents| std::fs::write(&seed, contents));
             written.map_err(|error| format!("{}: {error}", seed.display()))?;
         }
     }

@@ -1,6 +1,6 @@
-//! Resources of a machine's SMs and the blocks that fit on them, read from its parameters before a run.
+//! Resources of a machine's SMs and the blocks that fit on them, from its parameters before a run.
 
-use counterpoint_framework::model::{Diagnostics, Families, Node, Params, Reader};
+use counterpoint_framework::model::ReadParams;
 use counterpoint_framework::topology::{Instance, Machine};
 use counterpoint_protocols::bus::Description;
 use counterpoint_protocols::launch::SmResources;
@@ -8,9 +8,10 @@ use counterpoint_protocols::local::Capacity;
 use counterpoint_protocols::roles;
 use counterpoint_ptx::{Kernel, Unit};
 
-use super::cta_scheduler::Occupancy;
 use super::cta_scheduler::occupancy::blocks;
 use super::cta_scheduler::running::{capacity, least};
+use super::cta_scheduler::{CtaSchedulerParams, Occupancy};
+use super::model::ThroughputModelParams;
 use super::sm::params::SmParams;
 
 /// The SMs of a GPU, and the allotment of their resources to blocks.
@@ -25,25 +26,22 @@ pub struct Room {
 
 impl Room {
     /// The rooms of a machine's GPUs, in the order of its devices.
-    pub fn of(machine: &Machine, families: &Families) -> Vec<Room> {
+    pub fn of(machine: &Machine) -> Vec<Room> {
         let schedulers = machine.instances.iter().filter(|one| one.role == roles::CTA_SCHEDULER);
-        schedulers.filter_map(|scheduler| Room::beside(scheduler, machine, families)).collect()
+        schedulers.filter_map(|scheduler| Room::beside(scheduler, machine)).collect()
     }
 
     /// The room of the SMs that belong to the same GPU as a scheduler.
-    fn beside(scheduler: &Instance, machine: &Machine, families: &Families) -> Option<Room> {
+    fn beside(scheduler: &Instance, machine: &Machine) -> Option<Room> {
         let gpu = scheduler.path.rsplit_once('.').map_or("", |(gpu, _)| gpu);
         let is_beside = |one: &&Instance| one.path.rsplit_once('.').map_or("", |(parent, _)| parent) == gpu;
-        let parameters = |one: &Instance| match one.kind.as_str() {
-            "gpu/sm" => read::<SmParams>(&one.params, families),
-            "gpu/throughput-model" => read::<SmParams>(one.params.get("sm")?, families),
-            _ => None,
-        };
-        let beside = machine.instances.iter().filter(is_beside);
-        let read_ones: Vec<SmParams> = beside.filter_map(parameters).collect();
-        let multiplies = read_ones.iter().any(|params| params.tensor.units > 0);
-        let sms = read_ones.iter().filter_map(|params| params.resources().ok()).collect();
-        let occupancy = read::<Occupancy>(scheduler.params.get("occupancy")?, families)?;
+        let beside = machine.instances.iter().filter(is_beside).filter_map(|one| one.read.as_ref());
+        let of_model = |read| ReadParams::of::<ThroughputModelParams>(read).map(ThroughputModelParams::sm);
+        let sms: Vec<&SmParams> =
+            beside.filter_map(|read| ReadParams::of::<SmParams>(read).or_else(|| of_model(read))).collect();
+        let multiplies = sms.iter().any(|params| params.tensor.units > 0);
+        let sms = sms.iter().filter_map(|params| params.resources().ok()).collect();
+        let occupancy = scheduler.read.as_ref()?.of::<CtaSchedulerParams>()?.occupancy().clone();
         Some(Room { gpu: gpu.to_owned(), occupancy, sms, multiplies })
     }
 
@@ -90,9 +88,4 @@ impl Room {
             lacking.map(|(name, need, have)| format!("{need} {name}, an SM has {have}")).collect();
         Some(format!("fits on no SM of `{}`: it needs {}", self.gpu, words.join("; ")))
     }
-}
-
-/// A group of parameters that has been read before without a problem.
-fn read<P: Params>(node: &Node, families: &Families) -> Option<P> {
-    P::read(node, &mut Reader::new(families, &mut Diagnostics::default()))
 }

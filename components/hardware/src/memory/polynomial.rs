@@ -6,6 +6,17 @@ const IRREDUCIBLE: [u64; 9] = [0x7, 0xb, 0x13, 0x25, 0x43, 0x83, 0x11d, 0x211, 0
 
 const DEGREE: usize = IRREDUCIBLE.len() + 1;
 
+/// The polynomials of [`IRREDUCIBLE`].
+static POLYNOMIALS: [Polynomial; IRREDUCIBLE.len()] = {
+    let mut all = [Polynomial::new(IRREDUCIBLE[0]); IRREDUCIBLE.len()];
+    let mut place = 1;
+    while place < all.len() {
+        all[place] = Polynomial::new(IRREDUCIBLE[place]);
+        place += 1;
+    }
+    all
+};
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Polynomial {
     /// For each bit of the remainder, the bits of a number whose parity gives it; `degree` entries are used.
@@ -17,18 +28,26 @@ impl Polynomial {
     /// The polynomial with this number of remainders, a power of two from 4 to 1024.
     pub(super) fn of_remainders(count: u64) -> Option<Self> {
         let degree = if count.is_power_of_two() { count.trailing_zeros() } else { 0 };
-        let polynomial = IRREDUCIBLE.get(degree.checked_sub(2)? as usize)?;
+        POLYNOMIALS.get(degree.checked_sub(2)? as usize).copied()
+    }
+
+    const fn new(polynomial: u64) -> Self {
+        let degree = polynomial.ilog2();
         let (mut parities, mut power) = ([0; DEGREE], 1);
-        for bit in 0..u64::BITS {
-            for (place, mask) in parities.iter_mut().enumerate() {
-                *mask |= (power >> place & 1) << bit;
+        let mut bit = 0;
+        while bit < u64::BITS {
+            let mut place = 0;
+            while place < DEGREE {
+                parities[place] |= (power >> place & 1) << bit;
+                place += 1;
             }
             power <<= 1;
             if power >> degree & 1 != 0 {
                 power ^= polynomial;
             }
+            bit += 1;
         }
-        Some(Polynomial { parities, degree })
+        Polynomial { parities, degree }
     }
 
     #[inline]

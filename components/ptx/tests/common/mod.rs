@@ -23,13 +23,13 @@ pub(crate) fn modules() -> BTreeMap<String, String> {
 
 /// The kernels of the applications in other dialects.
 pub(crate) fn corpus() -> Archive {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/modules.tar.lz4");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/modules.archive");
     Archive::open(Path::new(path)).unwrap()
 }
 
 pub(crate) fn text(archive: &Archive, name: &str) -> String {
-    let bytes = archive.read(name).unwrap_or_else(|| panic!("{name} is not in the archive"));
-    String::from_utf8(bytes.to_owned()).unwrap()
+    let bytes = archive.read(name).unwrap_or_else(|error| panic!("{name} in the archive: {error}"));
+    String::from_utf8(bytes).unwrap()
 }
 
 /// The PTX files of a folder and of those within it.

@@ -24,7 +24,7 @@ pub struct BuiltIn {
 #[macro_export]
 macro_rules! built_in {
     ($folder:expr) => {
-        $crate::find::BuiltIn::new($folder, include_bytes!(concat!(env!("OUT_DIR"), "/built-in.tar.lz4")))
+        $crate::find::BuiltIn::new($folder, include_bytes!(concat!(env!("OUT_DIR"), "/built-in.archive")))
     };
 }
 
@@ -59,9 +59,9 @@ pub(super) fn has(path: &str, registry: &Registry) -> bool {
 
 /// The contents of a built-in file.
 pub(super) fn read(path: &str, registry: &Registry) -> io::Result<Vec<u8>> {
-    let mut all = registry.all::<BuiltIn>();
-    let found = all.find_map(|files| files.own(path).and_then(|own| files.archive().read(own)));
-    found.map(<[u8]>::to_vec).ok_or_else(|| io::ErrorKind::NotFound.into())
+    let mut all = registry.all::<BuiltIn>().filter_map(|files| Some((files.archive(), files.own(path)?)));
+    let (archive, own) = all.find(|(archive, own)| archive.has(own)).ok_or(io::ErrorKind::NotFound)?;
+    archive.read(own)
 }
 
 /// The paths of all built-in files below a folder, relative to it.

@@ -237,6 +237,26 @@ impl Mean {
     }
 }
 
+/// The values of each source, joined; nothing where no component has one.
+fn joined(rows: &[StatRow], roles: &BTreeMap<&str, &str>) -> [Option<u64>; SOURCES.len()] {
+    let mut joined = [None; SOURCES.len()];
+    for rows in rows.chunk_by(|a, b| a.path == b.path) {
+        let Some(role) = roles.get(rows[0].path.as_str()) else { continue };
+        for (source, value) in SOURCES.iter().zip(&mut joined).filter(|(one, _)| one.roles.contains(role)) {
+            for row in rows.iter().filter(|row| source.statistics.contains(&row.label.name)) {
+                if let StatValue::Count(count) = row.value {
+                    let before = value.unwrap_or(0);
+                    *value = Some(match source.join {
+                        Join::Sum => before + count,
+                        Join::Largest => before.max(count),
+                    });
+                }
+            }
+        }
+    }
+    joined
+}
+
 impl Figures {
     /// Adds up the statistics of a run.
     pub fn new(machine: &Machine, report: &RunReport) -> Self {
@@ -249,24 +269,8 @@ impl Figures {
         let sms = machine.instances.iter().filter(|one| SMS.contains(&one.role));
         let clock = sms.map(|one| one.clock).max();
         counts.extend(clock.map(|clock| ("cycles", cycles(end, clock))));
-        for source in &SOURCES {
-            let values: Vec<u64> = rows
-                .iter()
-                .filter(|row| is_of(row, source.roles))
-                .filter(|row| source.statistics.contains(&row.label.name))
-                .filter_map(|row| match row.value {
-                    StatValue::Count(count) => Some(count),
-                    StatValue::Ratio { .. } | StatValue::Distribution { .. } => None,
-                })
-                .collect();
-            if let Some(largest) = values.iter().max() {
-                let value = match source.join {
-                    Join::Sum => values.iter().sum(),
-                    Join::Largest => *largest,
-                };
-                counts.push((source.name, value));
-            }
-        }
+        let values = SOURCES.iter().zip(joined(rows, &roles));
+        counts.extend(values.filter_map(|(source, value)| Some((source.name, value?))));
         let (hosts, latency) = TASK_LATENCY;
         let latencies = rows.iter().filter(|row| row.label.name == latency && is_of(row, hosts));
         let task_latency = Mean::of_nanoseconds(latencies);
@@ -308,6 +312,8 @@ impl Figures {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use counterpoint_framework::kernel::Outcome;
     use counterpoint_framework::model::{Node, StatLabel};
@@ -347,9 +353,9 @@ pub(crate) mod tests {
             clock_name: None,
             clock: Hertz::from_base(700_000_000),
             clock_overridden: None,
-            params: Node::scalar("", Default::default()),
+            params: Arc::new(Node::scalar("", Default::default())),
             read: None,
-            overridden: Vec::new(),
+            overridden: Arc::default(),
             span: Default::default(),
             origin: Default::default(),
         }

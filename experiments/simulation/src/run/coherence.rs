@@ -11,7 +11,8 @@ use counterpoint_protocols::roles;
 /// addresses among them, and need no remark.
 pub(super) fn remarks(machine: &Machine) -> Vec<String> {
     let keeping = (0..machine.instances.len()).filter(|&index| keeps_writes(&machine.instances[index]));
-    let caches: Vec<Keeping> = keeping.map(|index| Keeping::new(machine, index)).collect();
+    let neighbours = Neighbours::of(machine);
+    let caches: Vec<Keeping> = keeping.map(|index| Keeping::new(machine, &neighbours, index)).collect();
     let pairs = caches.iter().enumerate().flat_map(|(place, one)| {
         caches[place + 1..].iter().map(move |other| (one, other)).filter(|(one, other)| one.clashes(other))
     });
@@ -34,8 +35,9 @@ struct Keeping {
 }
 
 impl Keeping {
-    fn new(machine: &Machine, index: usize) -> Self {
-        Keeping { index, clients: ends(machine, index, false), memory: ends(machine, index, true) }
+    fn new(machine: &Machine, neighbours: &Neighbours, index: usize) -> Self {
+        let clients = neighbours.before[index].iter().copied().collect();
+        Keeping { index, clients, memory: memory(machine, neighbours, index) }
     }
 
     /// Whether two caches have one memory, and no network shares its addresses out among them.
@@ -55,21 +57,37 @@ fn keeps_writes(one: &Instance) -> bool {
         && one.params.get("private").and_then(Node::as_scalar).is_none_or(|private| private == "off")
 }
 
-/// The components behind a component, or before it, beyond networks; before it the networks count as well.
-fn ends(machine: &Machine, of: usize, behind: bool) -> BTreeSet<usize> {
+/// The components to which each component has links, and those from which it has some.
+struct Neighbours {
+    behind: Vec<Vec<usize>>,
+    before: Vec<Vec<usize>>,
+}
+
+impl Neighbours {
+    fn of(machine: &Machine) -> Self {
+        let none = vec![Vec::new(); machine.instances.len()];
+        let mut neighbours = Neighbours { behind: none.clone(), before: none };
+        for link in &machine.links {
+            neighbours.behind[link.from.instance].push(link.to.instance);
+            neighbours.before[link.to.instance].push(link.from.instance);
+        }
+        neighbours
+    }
+}
+
+/// The components behind a component, beyond networks.
+fn memory(machine: &Machine, neighbours: &Neighbours, of: usize) -> BTreeSet<usize> {
+    let is_network = |one: usize| machine.instances[one].role == roles::NETWORK;
     let mut found = BTreeSet::new();
     let mut next = vec![of];
     while let Some(at) = next.pop() {
-        for link in &machine.links {
-            let (from, to) = (link.from.instance, link.to.instance);
-            let (near, far) = if behind { (from, to) } else { (to, from) };
-            let goes_on = behind && machine.instances[far].role == roles::NETWORK;
-            if near == at && found.insert(far) && goes_on {
+        for &far in &neighbours.behind[at] {
+            if found.insert(far) && is_network(far) {
                 next.push(far);
             }
         }
     }
-    found.retain(|&one| !behind || machine.instances[one].role != roles::NETWORK);
+    found.retain(|&one| !is_network(one));
     found
 }
 
@@ -87,7 +105,7 @@ mod tests {
         let (mut sources, mut diagnostics) = (SourceMap::default(), Diagnostics::default());
         let file = sources.add("params.yaml", params);
         let params = yaml::parse(file, &sources, &mut diagnostics).unwrap();
-        Instance { params, ..instance(path, roles::CACHE) }
+        Instance { params: params.into(), ..instance(path, roles::CACHE) }
     }
 
     /// A link between two components.

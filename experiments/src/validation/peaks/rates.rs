@@ -129,7 +129,7 @@ impl Sizes {
 
 /// A parameter that is a size, in bytes; 0 if there is none.
 fn bytes(instance: &Instance, path: &str) -> u64 {
-    let node = path.split('.').try_fold(&instance.params, |node, key| node.get(key));
+    let node = path.split('.').try_fold(&*instance.params, |node, key| node.get(key));
     let text = node.and_then(|node| node.as_scalar()).unwrap_or_default();
     text.parse::<counterpoint_framework::time::Bytes>().map_or(0, counterpoint_framework::time::Bytes::get)
 }

@@ -1,10 +1,11 @@
 //! Statistics, time series and curves as CSV, for spreadsheets and data frames.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use csv::Writer;
 
-use super::stats::{Number, Statistics, numbers, one_line, unit};
+use super::stats::{Labels, Statistics, numbers, one_line, unit};
 use crate::telemetry::{Curve, Series};
 use crate::time::SimTime;
 
@@ -14,16 +15,28 @@ use crate::time::SimTime;
 /// # Errors
 /// Those of `out`.
 pub fn write_stats(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Writer::from_writer(out);
-    table.write_record(["path", "statistic", "value", "unit", "description"])?;
+    out.write_all(b"path,statistic,value,unit,description\n")?;
+    let mut docs = Labels::new(|label| field(&one_line(label)).into_owned());
+    let mut line = String::new();
     for row in statistics.rows() {
-        let doc = one_line(row.label.doc);
-        for Number { suffix, value, unit } in numbers(row) {
-            let name = format!("{}{suffix}", row.label.name);
-            table.write_record([&row.path, &name, &value, unit, &doc])?;
+        let (path, doc) = (field(&row.path), docs.of(&row.label));
+        for number in numbers(row) {
+            line.clear();
+            line.extend([&path, ",", &*field(&number.named(row.label.name)), ","]);
+            number.value.write(&mut line);
+            line.extend([",", &*field(number.unit), ",", doc, "\n"]);
+            out.write_all(line.as_bytes())?;
         }
     }
-    table.flush()
+    Ok(())
+}
+
+/// A text as a field of a line, in quotes where it could be read as something else.
+fn field(text: &str) -> Cow<'_, str> {
+    match text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")).into(),
+        false => text.into(),
+    }
 }
 
 /// Writes `time_ps,path,statistic,increase,unit`: the increase within the interval that ends at that time. A

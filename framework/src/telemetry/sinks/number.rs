@@ -23,9 +23,38 @@ pub fn signed_percent(share: f64) -> String {
     if share.abs() < 5e-4 { "0.0 %".to_owned() } else { text }
 }
 
-/// A whole number by another: six decimals are enough for a reader, and the same on every host.
-pub(super) fn quotient(part: u64, whole: u64) -> String {
-    if whole == 0 { "0".to_owned() } else { format!("{:.6}", part as f64 / whole as f64) }
+/// A number of a statistic as it is written.
+#[derive(Clone, Copy)]
+pub(super) enum Figure {
+    /// A whole number.
+    Whole(u64),
+    /// A whole number by another: six decimals are enough for a reader, and the same on every host.
+    Quotient(u64, u64),
+}
+
+impl Figure {
+    /// Appends the number to a text.
+    pub(super) fn write(self, text: &mut String) {
+        match self {
+            Figure::Whole(number) => write_whole(number, text),
+            Figure::Quotient(_, 0) => text.push('0'),
+            Figure::Quotient(part, whole) => text.push_str(&format!("{:.6}", part as f64 / whole as f64)),
+        }
+    }
+}
+
+/// Appends the digits of a number: most of what a run writes.
+fn write_whole(number: u64, text: &mut String) {
+    let (mut digits, mut first, mut rest) = ([0; 20], 20, number);
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    text.push_str(std::str::from_utf8(&digits[first..]).unwrap_or_default());
 }
 
 #[cfg(test)]
@@ -46,7 +75,19 @@ mod tests {
         ];
         assert_eq!(numbers.map(number), expected);
         assert_eq!([-0.0004, 0.0006, -0.5, 0.0].map(signed_percent), ["0.0 %", "+0.1 %", "-50.0 %", "0.0 %"]);
-        assert_eq!([quotient(1, 3), quotient(5, 0)], ["0.333333", "0"]);
+        let figures = [
+            Figure::Quotient(1, 3),
+            Figure::Quotient(5, 0),
+            Figure::Whole(0),
+            Figure::Whole(70),
+            Figure::Whole(u64::MAX),
+        ];
+        let mut text = String::new();
+        for figure in figures {
+            figure.write(&mut text);
+            text.push(' ');
+        }
+        assert_eq!(text, "0.333333 0 0 70 18446744073709551615 ");
         assert!(rounded(f64::INFINITY).is_infinite() && rounded(f64::NAN).is_nan());
     }
 }

@@ -12,7 +12,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
-use super::stats::{Number, Statistics, numbers, one_line, unit};
+use super::stats::{Statistics, numbers, one_line, unit};
 use crate::telemetry::Series;
 
 /// Number of rows that are written together: twice that many are in memory.
@@ -41,20 +41,22 @@ pub fn write_stats(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Resu
         ("unit", Sort::Text),
         ("description", Sort::Text),
     ];
-    let mut lines = Vec::new();
+    let (mut lines, mut text) = (Vec::new(), String::new());
     for row in statistics.rows() {
-        for Number { suffix, value, unit } in numbers(row) {
-            let value: f64 = value.parse().map_err(io::Error::other)?;
-            lines.push((row, format!("{}{suffix}", row.label.name), value, unit));
+        for number in numbers(row) {
+            text.clear();
+            number.value.write(&mut text);
+            let value: f64 = text.parse().map_err(io::Error::other)?;
+            lines.push((row, number.named(row.label.name), value, number.unit));
         }
     }
     write("stats", &columns, lines.chunks(GROUP), out, |lines, group| {
         texts(group, lines.iter().map(|(row, ..)| row.path.as_str()))?;
-        texts(group, lines.iter().map(|(_, name, ..)| name.as_str()))?;
+        texts(group, lines.iter().map(|(_, name, ..)| &**name))?;
         let values: Vec<f64> = lines.iter().map(|(_, _, value, _)| *value).collect();
         column::<DoubleType>(group, &values)?;
         texts(group, lines.iter().map(|(.., unit)| *unit))?;
-        let docs: Vec<String> = lines.iter().map(|(row, ..)| one_line(row.label.doc)).collect();
+        let docs: Vec<String> = lines.iter().map(|(row, ..)| one_line(&row.label)).collect();
         texts(group, docs.iter().map(String::as_str))
     })
 }

@@ -1,8 +1,10 @@
 //! Statistics as `stats.txt`, one line a number in gem5's manner, and as JSON by path.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::number::quotient;
+use super::number::Figure;
 use super::quoted;
 use crate::telemetry::{PERCENTILES, StatLabel, StatRow, StatValue};
 
@@ -44,6 +46,16 @@ impl Shown {
     }
 }
 
+/// The widths of the columns of the text.
+const NAME: usize = 60;
+const VALUE: usize = 20;
+
+/// The longest gap before a value.
+const SPACES: &str = match std::str::from_utf8(&[b' '; NAME + 1 + VALUE]) {
+    Ok(spaces) => spaces,
+    Err(_) => unreachable!(),
+};
+
 /// Writes `path.name  value  # doc (unit)`, a line for each number. The seconds that the simulation took are for the reader, too:
 /// no other file has them, so that the same run leaves the same bytes there.
 ///
@@ -57,21 +69,29 @@ pub fn write_text(
 ) -> io::Result<()> {
     let state = if statistics.partial { "partial" } else { "complete" };
     writeln!(out, "---------- Begin Simulation Statistics ({state}) ----------")?;
-    let mut line = |name: &str, value: &str, doc: &str, unit: &str| {
-        writeln!(out, "{name:<60} {value:>20}  # {doc} ({unit})")
-    };
     if let Some(seconds) = host_seconds {
-        line("host_seconds", &format!("{seconds:.3}"), "Wall-clock time of the simulation.", "s")?;
+        let (name, doc) = ("host_seconds", "Wall-clock time of the simulation.");
+        writeln!(out, "{name:<NAME$} {seconds:>VALUE$.3}  # {doc} (s)")?;
     }
     let mut zeros = 0_u64;
+    let (mut docs, mut line, mut number) = (Labels::new(one_line), String::new(), String::new());
     for row in statistics.rows() {
         if !shown.has(row.value) {
             zeros += 1;
             continue;
         }
-        let doc = one_line(row.label.doc);
-        for Number { suffix, value, unit } in numbers(row) {
-            line(&format!("{}.{}{suffix}", row.path, row.label.name), &value, &doc, unit)?;
+        let doc = docs.of(&row.label);
+        for Number { name, value, unit } in numbers(row) {
+            line.clear();
+            line.extend([&row.path, ".", row.label.name]);
+            if !name.is_empty() {
+                line.extend(["::", name]);
+            }
+            number.clear();
+            value.write(&mut number);
+            let gap = NAME.saturating_sub(line.chars().count()) + 1 + VALUE.saturating_sub(number.len());
+            line.extend([&SPACES[..gap], &number, "  # ", doc, " (", unit, ")\n"]);
+            out.write_all(line.as_bytes())?;
         }
     }
     if zeros > 0 {
@@ -95,19 +115,26 @@ pub fn write_json(statistics: &Statistics<'_>, out: &mut dyn Write) -> io::Resul
 }
 
 fn write_paths(rows: &[StatRow], out: &mut dyn Write) -> io::Result<()> {
+    let mut labels = Labels::new(|label| {
+        let (name, unit, doc) = (quoted(label.name), quoted(unit(label)), quoted(&one_line(label)));
+        (name, format!("\"unit\": {unit}, \"doc\": {doc} }}"))
+    });
+    let mut line = String::new();
     for (index, rows) in rows.chunk_by(|a, b| a.path == b.path).enumerate() {
         let comma = if index == 0 { "" } else { "," };
         write!(out, "{comma}\n    {}: {{", quoted(&rows[0].path))?;
         for (index, row) in rows.iter().enumerate() {
-            let comma = if index == 0 { "" } else { "," };
-            let numbers = numbers(row).into_iter().map(|Number { suffix, value, .. }| {
-                let name = suffix.strip_prefix("::").unwrap_or("value");
-                format!("\"{name}\": {value}, ")
-            });
-            let (name, unit, doc) =
-                (quoted(row.label.name), quoted(unit(&row.label)), quoted(&one_line(row.label.doc)));
-            let numbers: String = numbers.collect();
-            write!(out, "{comma}\n      {name}: {{ {numbers}\"unit\": {unit}, \"doc\": {doc} }}")?;
+            line.clear();
+            line.push_str(if index == 0 { "" } else { "," });
+            let (name, rest) = labels.of(&row.label);
+            line.extend(["\n      ", name, ": { "]);
+            for Number { name, value, .. } in numbers(row) {
+                line.extend(["\"", if name.is_empty() { "value" } else { name }, "\": "]);
+                value.write(&mut line);
+                line.push_str(", ");
+            }
+            line.push_str(rest);
+            out.write_all(line.as_bytes())?;
         }
         write!(out, "\n    }}")?;
     }
@@ -121,37 +148,70 @@ pub(super) fn unit(label: &StatLabel) -> &'static str {
     if label.unit.is_empty() { COUNT } else { label.unit }
 }
 
-/// A number of a statistic: the suffix of the statistic's name, the number as text, its unit.
+/// A number of a statistic: its name within the statistic, which is empty if there is no other, the number, its unit.
 pub(super) struct Number {
-    pub(super) suffix: String,
-    pub(super) value: String,
+    pub(super) name: &'static str,
+    pub(super) value: Figure,
     pub(super) unit: &'static str,
 }
 
-pub(super) fn numbers(row: &StatRow) -> Vec<Number> {
-    let own = unit(&row.label);
-    let number = |name: &str, value: String| Number { suffix: format!("::{name}"), value, unit: own };
-    let alone = |value: String| vec![Number { suffix: String::new(), value, unit: own }];
-    match row.value {
-        StatValue::Count(count) => alone(count.to_string()),
-        StatValue::Ratio { part, whole } => alone(quotient(part, whole)),
-        StatValue::Distribution { count, sum, min, max, percentiles } => {
-            let mut all = vec![
-                Number { unit: COUNT, ..number("count", count.to_string()) },
-                number("sum", sum.to_string()),
-                number("mean", quotient(sum, count)),
-                number("min", min.to_string()),
-            ];
-            let percentiles = PERCENTILES.iter().zip(percentiles);
-            all.extend(percentiles.map(|((name, _), value)| number(name, value.to_string())));
-            all.push(number("max", max.to_string()));
-            all
+impl Number {
+    /// The name of a statistic with that of the number.
+    pub(super) fn named<'a>(&self, statistic: &'a str) -> Cow<'a, str> {
+        match self.name {
+            "" => Cow::Borrowed(statistic),
+            name => Cow::Owned(format!("{statistic}::{name}")),
         }
     }
 }
 
-pub(super) fn one_line(doc: &str) -> String {
-    doc.split_whitespace().collect::<Vec<_>>().join(" ")
+pub(super) fn numbers(row: &StatRow) -> impl Iterator<Item = Number> {
+    let own = unit(&row.label);
+    let number = |name, value| Some(Number { name, value, unit: own });
+    let mut all = [const { None }; 5 + PERCENTILES.len()];
+    match row.value {
+        StatValue::Count(count) => all[0] = number("", Figure::Whole(count)),
+        StatValue::Ratio { part, whole } => all[0] = number("", Figure::Quotient(part, whole)),
+        StatValue::Distribution { count, sum, min, max, percentiles } => {
+            all[0] = Some(Number { name: "count", value: Figure::Whole(count), unit: COUNT });
+            all[1] = number("sum", Figure::Whole(sum));
+            all[2] = number("mean", Figure::Quotient(sum, count));
+            all[3] = number("min", Figure::Whole(min));
+            for (place, ((name, _), value)) in all[4..].iter_mut().zip(PERCENTILES.iter().zip(percentiles)) {
+                *place = number(name, Figure::Whole(value));
+            }
+            all[4 + PERCENTILES.len()] = number("max", Figure::Whole(max));
+        }
+    }
+    all.into_iter().flatten()
+}
+
+/// What is made of labels, for each once: components of a kind have the same.
+pub(super) struct Labels<T> {
+    make: fn(&StatLabel) -> T,
+    /// By the address of the description, which few labels share.
+    made: BTreeMap<usize, Vec<(StatLabel, T)>>,
+}
+
+impl<T> Labels<T> {
+    pub(super) fn new(make: fn(&StatLabel) -> T) -> Self {
+        Labels { make, made: BTreeMap::new() }
+    }
+
+    pub(super) fn of(&mut self, label: &StatLabel) -> &T {
+        let near = self.made.entry(label.doc.as_ptr().addr()).or_default();
+        let known = near.iter().position(|(known, _)| known == label);
+        let at = known.unwrap_or_else(|| {
+            near.push((*label, (self.make)(label)));
+            near.len() - 1
+        });
+        &near[at].1
+    }
+}
+
+/// The description of a statistic on one line.
+pub(super) fn one_line(label: &StatLabel) -> String {
+    label.doc.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -114,7 +114,7 @@ fn kinds(registry: &Registry) -> Vec<Entry> {
 
 /// Variants that a parameter of a kind may choose.
 fn variants(registry: &Registry, kind: &str, parameter: &str) -> Vec<Entry> {
-    let fields: Vec<Field> = registry.catalogue.get(kind).map(|kind| (kind.fields)()).unwrap_or_default();
+    let fields: &[Field] = registry.catalogue.get(kind).map_or(&[], |kind| &kind.fields);
     let family = fields.iter().find(|field| field.name == parameter).and_then(|field| field.kind.family);
     let families = registry.families();
     let variants = family.into_iter().flat_map(|family| families.variants(family));

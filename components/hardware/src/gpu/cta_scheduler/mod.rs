@@ -52,6 +52,13 @@ pub struct CtaSchedulerParams {
     occupancy: Occupancy,
 }
 
+impl CtaSchedulerParams {
+    /// Granularity of an SM's resource allocation.
+    pub(super) fn occupancy(&self) -> &Occupancy {
+        &self.occupancy
+    }
+}
+
 /// The ports of a CTA scheduler.
 #[derive(Ports)]
 pub struct CtaSchedulerPorts {

@@ -57,6 +57,13 @@ pub struct ThroughputModelParams {
     state_machines: Every<dyn StateMachine>,
 }
 
+impl ThroughputModelParams {
+    /// Those of an SM.
+    pub(in crate::gpu) fn sm(&self) -> &SmParams {
+        &self.sm
+    }
+}
+
 /// The ports of the model.
 #[derive(Ports)]
 pub struct ThroughputModelPorts {

@@ -106,6 +106,8 @@ pub struct Cache<T> {
     /// The line in each way, in an array of its own, because a lookup reads the lines of a whole set.
     lines: Vec<u64>,
     held: usize,
+    /// The places that hold lines, a bit each: an invalidation visits these alone.
+    taken: Vec<u64>,
     tags: Vec<Way>,
     halves: Vec<Half>,
     data: Vec<Line>,
@@ -148,6 +150,7 @@ impl<T> Cache<T> {
             polynomial: Polynomial::of_remainders(sets),
             lines: vec![NO_LINE; lines],
             held: 0,
+            taken: vec![0; lines.div_ceil(64)],
             tags: vec![Way::EMPTY; lines],
             halves: vec![Half::EMPTY; halves],
             data: vec![[0; LINE_BYTES as usize]; halves],
@@ -287,6 +290,7 @@ impl<T> Cache<T> {
         let evicted = self.take(way);
         self.lines[place] = self.size.line_of(address);
         self.held += 1;
+        self.taken[place / 64] |= 1 << (place % 64);
         self.clock += 1;
         self.tags[place] = Way { used: self.clock, ..Way::EMPTY };
         if let Some(policy) = &mut self.replacement {
@@ -456,6 +460,7 @@ impl<T> Cache<T> {
         let place = self.place(way);
         let held = std::mem::replace(&mut self.lines[place], NO_LINE);
         self.held -= usize::from(held != NO_LINE);
+        self.taken[place / 64] &= !(1 << (place % 64));
         self.tags[place].is_protected = false;
         for half in self.halves_of(place) {
             (self.halves[half].valid, self.halves[half].dirty) = (0, 0);
@@ -465,17 +470,15 @@ impl<T> Cache<T> {
     /// Forgets every line that memory has, too.
     pub fn invalidate_clean(&mut self) {
         // Each launch and each acquire calls this, often on a cache with few lines.
-        if self.held == 0 {
-            return;
-        }
-        for place in 0..self.lines.len() {
-            if self.lines[place] == NO_LINE {
-                continue;
-            }
-            let halves = self.halves_of(place);
-            let first = WayId(halves.start as u32);
-            if self.halves[halves].iter().all(|half| half.dirty == 0) {
-                self.invalidate(first);
+        for word in 0..self.taken.len() {
+            let mut left = self.taken[word];
+            while left != 0 {
+                let halves = self.halves_of(64 * word + left.trailing_zeros() as usize);
+                left &= left - 1;
+                let first = WayId(halves.start as u32);
+                if self.halves[halves].iter().all(|half| half.dirty == 0) {
+                    self.invalidate(first);
+                }
             }
         }
     }

@@ -3,6 +3,7 @@
 
 pub mod barrier;
 pub mod conversions;
+mod dictionary;
 pub mod float;
 pub mod forms;
 pub mod half_comparisons;
@@ -23,10 +24,8 @@ pub mod unsupported;
 pub mod video;
 pub mod warp;
 
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
-
-use forms::{FORM_ROWS, Form, FormRow};
+pub use dictionary::{find, instructions, lane_row, similar};
+use forms::{Form, FormRow};
 pub use memory::{AtomicOperation, AtomicType, CacheOperator};
 pub use order::{Order, Reach, Scope};
 pub use range::RangeAction;
@@ -226,24 +225,6 @@ pub enum Known {
     Form(&'static FormRow),
 }
 
-/// The row that an opcode in its canonical spelling names.
-pub fn find(opcode: &str) -> Option<Known> {
-    let dictionary = dictionary();
-    // A memory instruction is listed by its first word, a product of matrices by its first two or one.
-    let mut words = opcode.match_indices('.').map(|(at, _)| &opcode[..at]);
-    let (one, two) = (words.next(), words.next());
-    let head = |words: Option<&str>| dictionary.get(words?).filter(|known| known.is_listed_by_head());
-    dictionary.get(opcode).or_else(|| head(one)).or_else(|| head(two)).copied()
-}
-
-/// The row of a lane-wise operation.
-pub fn lane_row(opcode: &str) -> Option<&'static LaneRow> {
-    match dictionary().get(opcode)? {
-        Known::Lane(row) => Some(row),
-        Known::Form(_) => None,
-    }
-}
-
 impl Known {
     fn is_listed_by_head(&self) -> bool {
         let Known::Form(row) = self else { return false };
@@ -269,83 +250,14 @@ impl Known {
     }
 }
 
-/// The spelling nearest to an opcode, for error messages: of the same instruction if there is one, else of
-/// one whose name differs by little.
-pub fn similar(opcode: &str) -> Option<&'static str> {
-    let head = opcode.split('.').next().unwrap_or(opcode);
-    let known = || dictionary().keys().filter(|known| !known.contains('/'));
-    let same = known().filter(|known| known.split('.').next() == Some(head));
-    let nearest = same.min_by_key(|known| strsim::levenshtein(known, opcode));
-    let misspelt = || {
-        known()
-            .filter(|known| strsim::levenshtein(known, opcode) <= 2)
-            .min_by_key(|known| strsim::levenshtein(known, opcode))
-    };
-    nearest.or_else(misspelt).map(String::as_str)
-}
-
-/// All spellings of instructions with the manual's section of each; of memory instructions the first word.
-pub fn instructions() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let listed = dictionary().iter().filter(|(text, _)| !text.contains('/'));
-    listed.map(|(text, known)| (text.as_str(), known.section()))
-}
-
-fn dictionary() -> &'static BTreeMap<String, Known> {
-    static DICTIONARY: OnceLock<BTreeMap<String, Known>> = OnceLock::new();
-    DICTIONARY.get_or_init(|| {
-        let lanes = LANE_ROWS.iter().map(|row| (row.spellings, Known::Lane(row)));
-        let forms = FORM_ROWS.iter().map(|row| (row.spellings, Known::Form(row)));
-        let rows = lanes.chain(forms);
-        rows.flat_map(|(spellings, known)| {
-            let texts = spellings.split_whitespace().flat_map(expand);
-            texts.map(move |text| (text, known))
-        })
-        .collect()
-    })
-}
-
-/// All texts that match a pattern with `{a|b}`.
-fn expand(pattern: &str) -> Vec<String> {
-    let Some((head, rest)) = pattern.split_once('{') else { return vec![pattern.to_owned()] };
-    let Some((choices, tail)) = rest.split_once('}') else { return vec![pattern.to_owned()] };
-    let tails = expand(tail);
-    let mut texts = Vec::new();
-    for choice in choices.split('|') {
-        texts.extend(tails.iter().map(|tail| format!("{head}{choice}{tail}")));
-    }
-    texts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn no_two_rows_share_a_spelling() {
-        let lanes = LANE_ROWS.iter().map(|row| (row.section, row.spellings, format!("{:?}", row.op)));
-        let forms = FORM_ROWS.iter().map(|row| (row.section, row.spellings, format!("{:?}", row.form)));
-        let mut seen = BTreeMap::new();
-        for (section, spellings, name) in lanes.chain(forms) {
-            assert!(section.starts_with("9.7."));
-            for text in spellings.split_whitespace().flat_map(expand) {
-                if let Some(other) = seen.insert(text.clone(), name.clone()) {
-                    panic!("`{text}` is {other} and {name}");
-                }
-            }
-        }
-        assert!(seen.len() > 1000);
-    }
 
     #[test]
     fn the_table_is_indexed_by_its_operation() {
         for (index, row) in LANE_ROWS.iter().enumerate() {
             assert_eq!(row.op as usize, index);
         }
-    }
-
-    #[test]
-    fn the_nearest_spelling_is_offered() {
-        assert_eq!(similar("mul.wide.s31"), Some("mul.wide.s32"));
-        assert_eq!(similar("frobnicate"), None);
     }
 }

@@ -4,25 +4,23 @@
 //! where it changes nothing. The types among themselves have an order: `cvt.f32.f64` is not `cvt.f64.f32`.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
-use super::dictionary;
+use super::dictionary::{head, rows_of, spelled};
 use crate::syntax::types::is_type;
 
 /// The spelling of the instruction table, or of the manual for loads, stores and atomics. An opcode that is
 /// unknown stays as it is.
 pub fn canonical(opcode: &str) -> Cow<'_, str> {
-    if dictionary().contains_key(opcode) {
+    if spelled(opcode).is_some() {
         return Cow::Borrowed(opcode);
     }
-    let head = opcode.split('.').next().unwrap_or(opcode);
+    let head = head(opcode);
     let is_vector = || opcode.split('.').any(|word| matches!(word, "v2" | "v4"));
     if matches!(head, "ld" | "ldu" | "st" | "atom" | "red") || head == "mov" && is_vector() {
         return in_manuals_order(opcode);
     }
-    let key = key(opcode);
-    match by_words(head).and_then(|spellings| spellings.get(&key)) {
+    let words = key(opcode);
+    match rows_of(opcode).find_map(|rows| rows.with_words(&words, key)) {
         Some(spelling) => Cow::Borrowed(spelling),
         None => Cow::Borrowed(opcode),
     }
@@ -79,33 +77,14 @@ fn key(opcode: &str) -> String {
     key
 }
 
-/// Spellings by their keys.
-type Spellings = BTreeMap<String, &'static str>;
-
-/// The table's spellings of an instruction. They are sorted when the first of them is wanted: most modules have few that are written
-/// otherwise.
-fn by_words(head: &str) -> Option<&'static Spellings> {
-    type Sorted = (Vec<&'static str>, OnceLock<Spellings>);
-    static HEADS: OnceLock<BTreeMap<&'static str, Sorted>> = OnceLock::new();
-    let heads = HEADS.get_or_init(|| {
-        let mut heads: BTreeMap<&str, Sorted> = BTreeMap::new();
-        for spelling in dictionary().keys() {
-            let head = spelling.split('.').next().unwrap_or(spelling);
-            heads.entry(head).or_default().0.push(spelling);
-        }
-        heads
-    });
-    let (spellings, sorted) = heads.get(head)?;
-    Some(sorted.get_or_init(|| spellings.iter().map(|spelling| (key(spelling), *spelling)).collect()))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::dictionary::dictionary;
     use super::*;
 
     #[test]
     fn no_two_spellings_have_the_same_words() {
-        let found = |spelling: &str| by_words(spelling.split('.').next()?)?.get(&key(spelling)).copied();
+        let found = |spelling: &str| rows_of(spelling).find_map(|rows| rows.with_words(&key(spelling), key));
         let others = dictionary().keys().filter(|spelling| found(spelling) != Some(spelling.as_str()));
         let others: Vec<&String> = others.collect();
         assert!(others.is_empty(), "{others:?} have the words of other spellings");

@@ -79,7 +79,7 @@ pub fn one<'m>(machine: &'m Machine, kind: &'m str) -> Result<&'m Node, String> 
     if of_role(machine, roles::CTA_SCHEDULER).count() > 1 {
         return Err("the machine has several GPUs: what each costs depends on it alone".to_owned());
     }
-    let found = of_kind(machine, kind).next().map(|one| &one.params);
+    let found = of_kind(machine, kind).next().map(|one| &*one.params);
     found.ok_or_else(|| format!("the machine has no component of kind {kind}"))
 }
 

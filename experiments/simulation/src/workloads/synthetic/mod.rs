@@ -11,7 +11,7 @@ mod mix;
 mod pattern;
 mod plan;
 
-use counterpoint_framework::model::{Choose, KindInfo, Params, Registry, Variant};
+use counterpoint_framework::model::{Choose, Fields, KindInfo, Params, Registry, Variant};
 use counterpoint_framework::time::Bytes;
 use counterpoint_framework::topology;
 use counterpoint_ptx::Kernel;
@@ -90,7 +90,7 @@ pub fn explain() -> String {
               arguments are the buffer that it reads, if it loads; the one that it writes, if it stores; and one \
               with a u32 a thread, which takes a digest of what the thread computed.",
         role: "",
-        fields: Synthetic::fields,
+        fields: Fields::new(Synthetic::fields),
         moved: Synthetic::moved(),
         read: |_, _| None,
         ports: Vec::new,
