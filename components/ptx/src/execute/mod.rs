@@ -52,6 +52,7 @@ use crate::analysis::cfg::NO_PC;
 use crate::isa::{Base, Order, RangeAction};
 use crate::program::{Action, CONSTANT, Instruction, Kernel, NONE, Row};
 use lanes::{LaneFunction, Operands, blend};
+use matrix::MatrixFunction;
 use paths::Paths;
 
 /// The kind of an instruction issued.
@@ -171,6 +172,7 @@ pub struct Warp {
     /// Lanes of a generic access that has been issued for those in another space, and is issued for these next.
     elsewhere: u32,
     paths: Paths,
+    products: MatrixFunction,
 }
 
 impl Warp {
@@ -202,6 +204,7 @@ impl Warp {
             predicates: Vec::new(),
             paths: Paths::default(),
             lanes: lanes::best(),
+            products: matrix::best(),
         };
         warp.restart(kernel, env, index);
         warp
@@ -239,6 +242,7 @@ impl Warp {
     /// Executes without the host's vector extensions, so that tests can compare both.
     pub fn use_baseline(&mut self) {
         self.lanes = lanes::baseline::run;
+        self.products = matrix::baseline;
     }
 
     /// The next instruction, or `None` if all lanes have ended.
