@@ -2,6 +2,7 @@
 //! move and compare integers, so both give the same bits.
 
 use super::lanes::blend;
+use crate::isa::warp::{WarpOp, shuffle_source};
 
 /// Defines functions whose one body is compiled twice.
 macro_rules! twice {
@@ -52,6 +53,23 @@ fn shape(addresses: &[u64; 32], step: u64) -> Shape {
     Shape { bits, contiguous: gaps == 0 }
 }
 
+/// The lanes that shuffles read, by their operands, and a mask of those that are in their segment.
+#[inline(always)]
+fn sources(
+    b: &[u32; 32],
+    c: &[u32; 32],
+    sources: &mut [u32; 32],
+    of: impl Fn(u32, u32, u32) -> (u32, bool),
+) -> u32 {
+    let mut inside = 0;
+    for lane in 0..32 {
+        let (source, is_inside) = of(lane as u32, b[lane], c[lane]);
+        sources[lane] = source;
+        inside |= u32::from(is_inside) << lane;
+    }
+    inside
+}
+
 twice! {
     /// Addresses from 64-bit registers.
     wide_addresses(words: &[u64; 32], offset: u64, step: u64, addresses: &mut [u64; 32]) -> Shape {
@@ -90,6 +108,16 @@ twice! {
             inside |= u32::from(addresses[lane].wrapping_sub(base) <= last) << lane;
         }
         inside
+    }
+
+    /// The lanes that a shuffle reads, and a mask of those that are in their segment.
+    shuffle(op: WarpOp, b: &[u32; 32], c: &[u32; 32], from: &mut [u32; 32]) -> u32 {
+        match op {
+            WarpOp::ShuffleUp => sources(b, c, from, |lane, b, c| shuffle_source(WarpOp::ShuffleUp, lane, b, c)),
+            WarpOp::ShuffleDown => sources(b, c, from, |lane, b, c| shuffle_source(WarpOp::ShuffleDown, lane, b, c)),
+            WarpOp::ShuffleXor => sources(b, c, from, |lane, b, c| shuffle_source(WarpOp::ShuffleXor, lane, b, c)),
+            _ => sources(b, c, from, |lane, b, c| shuffle_source(WarpOp::ShuffleIndex, lane, b, c)),
+        }
     }
 }
 
