@@ -30,12 +30,13 @@ pub(crate) mod repeat;
 mod spaces;
 mod stack;
 pub(crate) mod standstill;
-mod straight;
+pub(crate) mod straight;
 pub mod surface;
 pub mod texture;
 mod vector;
 mod video;
 mod warp;
+mod words;
 
 pub use access::{Access, AccessKind};
 pub use allocations::{Allocation, Allocations, Rights};
