@@ -12,16 +12,20 @@ use counterpoint_ptx::functional::Options;
 use counterpoint_simulation::application::{LoadedApplication, RealFiles, load};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
-const APPLICATIONS: [&str; 9] = [
-    "vecadd",
-    "matmul-naive",
-    "matmul-tiled",
-    "laplace",
-    "mandelbrot",
-    "hotspot",
-    "pathfinder",
-    "spmv",
-    "bfs",
+/// Names of applications, and the folders in which they are.
+const APPLICATIONS: [(&str, &str); 12] = [
+    ("vecadd", "applications/vecadd"),
+    ("matmul-naive", "applications/matmul-naive"),
+    ("matmul-tiled", "applications/matmul-tiled"),
+    ("laplace", "applications/laplace"),
+    ("mandelbrot", "applications/mandelbrot"),
+    ("hotspot", "applications/hotspot"),
+    ("pathfinder", "applications/pathfinder"),
+    ("spmv", "applications/spmv"),
+    ("bfs", "applications/bfs"),
+    ("line-of-sight", "applications/line-of-sight"),
+    ("products-by-fragments", "benches/products"),
+    ("products-by-tiles", "benches/products"),
 ];
 
 /// A device that holds the inputs, and kernels that have not run.
@@ -49,8 +53,8 @@ fn run(mut host: FunctionalHost<'_>) -> Vec<Launched> {
 fn functional(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("functional");
     group.sample_size(10);
-    for name in APPLICATIONS {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("applications/{name}/{name}.yaml"));
+    for (name, folder) in APPLICATIONS {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("{folder}/{name}.yaml"));
         let loaded = load(&path.display().to_string(), &[], &RealFiles, &Registry::default())
             .unwrap_or_else(|report| panic!("{}", report.render()));
         let Application { name: full_name, buffers, modules, steps, .. } = loaded.application.clone();

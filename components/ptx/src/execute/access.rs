@@ -112,7 +112,7 @@ impl Access {
         }
         let first = lanes.trailing_zeros();
         let shifted = lanes >> first;
-        (shifted & shifted.wrapping_add(1) == 0).then_some((first as usize, shifted.count_ones() as usize))
+        (shifted & shifted.wrapping_add(1) == 0).then(|| (first as usize, shifted.trailing_ones() as usize))
     }
 
     /// A lane's access and its address in the space, for messages.
@@ -164,32 +164,17 @@ impl Access {
     /// served. Elements of fewer than 32 bits are filled with zeros.
     #[inline]
     pub fn gather(&self, lanes: u32, base: u64, bytes: &[u8], words: &mut [Row; 4]) -> u32 {
-        if self.width == 4 && self.element_bytes == 4 {
-            // One run of memory serves a run of lanes: the case that decides the speed.
-            if let Some((first, count)) = self.run(lanes) {
-                let start = self.addresses[first].wrapping_sub(base) as usize;
-                let end = start.wrapping_add(4 * count);
-                if start <= end
-                    && let Some(found) = bytes.get(start..end)
-                {
-                    if count == 32
-                        && let Ok(line) = <&[u8; 128]>::try_from(found)
-                    {
-                        words[0] = row_of(line);
-                    } else {
-                        let row = &mut words[0].0[first..first + count];
-                        for (index, value) in row.iter_mut().enumerate() {
-                            *value = word(found, 4 * index);
-                        }
-                    }
-                    return lanes;
-                }
-            }
-        }
         if self.width <= 4 && self.elements == 1 {
-            return vector::gather(&self.addresses, lanes, base, bytes, self.width, &mut words[0].0);
+            return self.gather_row(lanes, base, bytes, &mut words[0]);
         }
-        let width = usize::from(self.width);
+        if self.element_bytes >= 4 {
+            return if self.width == 8 {
+                self.gather_wide::<2>(lanes, base, bytes, words)
+            } else {
+                self.gather_wide::<4>(lanes, base, bytes, words)
+            };
+        }
+        let (width, piece) = (usize::from(self.width), usize::from(self.element_bytes));
         let mut served = 0;
         let mut rest = lanes;
         while rest != 0 {
@@ -198,19 +183,62 @@ impl Access {
             let start = self.addresses[lane].wrapping_sub(base) as usize;
             let Some(found) = bytes.get(start..start.wrapping_add(width)) else { continue };
             served |= 1 << lane;
-            if self.element_bytes >= 4 {
-                for index in 0..width / 4 {
-                    words[index & 3].0[lane] = word(found, 4 * index);
+            for (index, part) in found.chunks_exact(piece).enumerate() {
+                let whole = part.iter().rev().fold(0, |whole, byte| whole << 8 | u32::from(*byte));
+                words[index & 3].0[lane] = whole;
+            }
+        }
+        served
+    }
+
+    /// Like [`Access::gather`], for one element of at most 32 bits in each lane.
+    #[inline]
+    pub(crate) fn gather_row(&self, lanes: u32, base: u64, bytes: &[u8], row: &mut Row) -> u32 {
+        // One run of memory serves a run of lanes: the case that decides the speed.
+        if self.width == 4
+            && let Some((first, count)) = self.run(lanes)
+        {
+            let start = self.addresses[first].wrapping_sub(base) as usize;
+            let end = start.wrapping_add(4 * count);
+            if start <= end
+                && let Some(found) = bytes.get(start..end)
+            {
+                if let Some(line) = found.as_array::<128>() {
+                    row.0 = bytemuck::cast(*line);
+                } else {
+                    bytemuck::cast_slice_mut(&mut row.0[first..first + count]).copy_from_slice(found);
                 }
-            } else if self.element_bytes == 2 {
-                for index in 0..width / 2 {
-                    words[index & 3].0[lane] =
-                        u32::from(found[2 * index]) | u32::from(found[2 * index + 1]) << 8;
-                }
-            } else {
-                for (index, byte) in found.iter().enumerate() {
-                    words[index & 3].0[lane] = u32::from(*byte);
-                }
+                return lanes;
+            }
+        }
+        vector::gather(&self.addresses, lanes, base, bytes, self.width, &mut row.0)
+    }
+
+    /// Like [`Access::gather`], for elements that are `WORDS` words in each lane.
+    #[inline(always)]
+    fn gather_wide<const WORDS: usize>(
+        &self,
+        lanes: u32,
+        base: u64,
+        bytes: &[u8],
+        words: &mut [Row; 4],
+    ) -> u32 {
+        let Some(last) = (bytes.len() as u64).checked_sub(4 * WORDS as u64) else { return 0 };
+        let mut served = 0;
+        let mut rest = lanes;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize & 31;
+            rest &= rest - 1;
+            // An address below the base wraps to a large distance.
+            let start = self.addresses[lane].wrapping_sub(base);
+            if start > last {
+                continue;
+            }
+            served |= 1 << lane;
+            let found = &bytes[start as usize..][..4 * WORDS];
+            for index in 0..WORDS {
+                let word = &found[4 * index..][..4];
+                words[index & 3].0[lane] = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
             }
         }
         served
@@ -229,32 +257,74 @@ impl Access {
             if start <= end
                 && let Some(place) = bytes.get_mut(start..end)
             {
-                for (index, value) in self.values[0].0[first..first + count].iter().enumerate() {
-                    place[4 * index..4 * index + 4].copy_from_slice(&value.to_le_bytes());
+                let values = &self.values[0].0;
+                if let Some(line) = place.as_mut_array::<128>() {
+                    *line = bytemuck::cast(*values);
+                } else {
+                    place.copy_from_slice(bytemuck::cast_slice(&values[first..first + count]));
                 }
                 wrote(start, 4 * count);
                 return lanes;
             }
         }
+        match (self.element_bytes >= 4, self.width) {
+            (true, 4) => self.put_wide::<1>(lanes, base, bytes, wrote),
+            (true, 8) => self.put_wide::<2>(lanes, base, bytes, wrote),
+            (true, _) => self.put_wide::<4>(lanes, base, bytes, wrote),
+            _ => self.put_pieces(lanes, base, bytes, wrote),
+        }
+    }
+
+    /// Like [`Access::put`], lane by lane, for elements that are `WORDS` words in each lane.
+    #[inline(always)]
+    fn put_wide<const WORDS: usize>(
+        &self,
+        lanes: u32,
+        base: u64,
+        bytes: &mut [u8],
+        mut wrote: impl FnMut(usize, usize),
+    ) -> u32 {
+        let Some(last) = (bytes.len() as u64).checked_sub(4 * WORDS as u64) else { return 0 };
         let mut served = 0;
         let mut rest = lanes;
         while rest != 0 {
-            let lane = rest.trailing_zeros() as usize;
+            let lane = rest.trailing_zeros() as usize & 31;
             rest &= rest - 1;
-            let width = self.width as usize;
+            // An address below the base wraps to a large distance.
+            let start = self.addresses[lane].wrapping_sub(base);
+            if start > last {
+                continue;
+            }
+            served |= 1 << lane;
+            let place = &mut bytes[start as usize..][..4 * WORDS];
+            for index in 0..WORDS {
+                place[4 * index..][..4].copy_from_slice(&self.values[index & 3].0[lane].to_le_bytes());
+            }
+            wrote(start as usize, 4 * WORDS);
+        }
+        served
+    }
+
+    /// Like [`Access::put`], lane by lane, for elements of fewer than 32 bits.
+    #[inline(always)]
+    fn put_pieces(
+        &self,
+        lanes: u32,
+        base: u64,
+        bytes: &mut [u8],
+        mut wrote: impl FnMut(usize, usize),
+    ) -> u32 {
+        let (width, piece) = (usize::from(self.width), usize::from(self.element_bytes));
+        let mut served = 0;
+        let mut rest = lanes;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize & 31;
+            rest &= rest - 1;
             let start = self.addresses[lane].wrapping_sub(base) as usize;
             let Some(place) = bytes.get_mut(start..start.wrapping_add(width)) else { continue };
             served |= 1 << lane;
-            if self.element_bytes >= 4 {
-                for index in 0..width / 4 {
-                    let value = self.values[index & 3].0[lane & 31].to_le_bytes();
-                    place[4 * index..4 * index + 4].copy_from_slice(&value);
-                }
-            } else {
-                let piece = usize::from(self.element_bytes);
-                for (index, byte) in place.iter_mut().enumerate() {
-                    *byte = self.values[(index / piece) & 3].0[lane & 31].to_le_bytes()[index % piece];
-                }
+            for (index, part) in place.chunks_exact_mut(piece).enumerate() {
+                part.copy_from_slice(&self.values[index & 3].0[lane].to_le_bytes()[..piece]);
             }
             wrote(start, width);
         }
@@ -342,23 +412,6 @@ impl Access {
         }
         served
     }
-}
-
-#[inline(always)]
-fn word(bytes: &[u8], start: usize) -> u32 {
-    match bytes.get(start..start + 4) {
-        Some(&[a, b, c, d]) => u32::from_le_bytes([a, b, c, d]),
-        _ => 0,
-    }
-}
-
-#[inline]
-fn row_of(line: &[u8; 128]) -> Row {
-    let mut row = Row::ZERO;
-    for (index, value) in row.0.iter_mut().enumerate() {
-        *value = word(line, 4 * index);
-    }
-    row
 }
 
 #[cfg(test)]

@@ -56,10 +56,16 @@ type Compute = unsafe fn(Operands, &Instruction, &mut Scratch);
 /// The best version for this host.
 pub(crate) fn best() -> LaneFunction {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+    if is_extended() {
         return with_avx2::run;
     }
     baseline::run
+}
+
+/// Whether the host has AVX2 and FMA, and with them the extensions that every such host has.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn is_extended() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
 }
 
 trait Source {

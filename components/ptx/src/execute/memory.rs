@@ -192,6 +192,18 @@ impl Warp {
         self.write_loaded(&kernel.instructions[pc as usize], lanes, words);
     }
 
+    /// The row that takes the words of a load as they are, if it is one of a word in each lane.
+    #[inline]
+    pub(crate) fn loaded_row(&mut self, kernel: &Kernel, access: &Access) -> Option<&mut Row> {
+        if access.kind != AccessKind::Load || !access.wants_value {
+            return None;
+        }
+        let instruction = &kernel.instructions[access.pc as usize];
+        let form = &instruction.memory;
+        let is_word = form.elements == 1 && form.bytes == 4 && !form.wide_value;
+        if is_word { self.rows.get_mut(instruction.destinations[0] as usize) } else { None }
+    }
+
     #[inline(never)]
     pub(super) fn write_loaded(&mut self, instruction: &Instruction, lanes: u32, words: &[Row; 4]) {
         let form = &instruction.memory;

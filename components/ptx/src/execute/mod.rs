@@ -30,12 +30,13 @@ pub(crate) mod repeat;
 mod spaces;
 mod stack;
 pub(crate) mod standstill;
-mod straight;
+pub(crate) mod straight;
 pub mod surface;
 pub mod texture;
 mod vector;
 mod video;
 mod warp;
+mod words;
 
 pub use access::{Access, AccessKind};
 pub use allocations::{Allocation, Allocations, Rights};
@@ -52,6 +53,7 @@ use crate::analysis::cfg::NO_PC;
 use crate::isa::{Base, Order, RangeAction};
 use crate::program::{Action, CONSTANT, Instruction, Kernel, NONE, Row};
 use lanes::{LaneFunction, Operands, blend};
+use matrix::MatrixFunction;
 use paths::Paths;
 
 /// The kind of an instruction issued.
@@ -171,6 +173,7 @@ pub struct Warp {
     /// Lanes of a generic access that has been issued for those in another space, and is issued for these next.
     elsewhere: u32,
     paths: Paths,
+    products: MatrixFunction,
 }
 
 impl Warp {
@@ -202,6 +205,7 @@ impl Warp {
             predicates: Vec::new(),
             paths: Paths::default(),
             lanes: lanes::best(),
+            products: matrix::best(),
         };
         warp.restart(kernel, env, index);
         warp
@@ -239,6 +243,7 @@ impl Warp {
     /// Executes without the host's vector extensions, so that tests can compare both.
     pub fn use_baseline(&mut self) {
         self.lanes = lanes::baseline::run;
+        self.products = matrix::baseline;
     }
 
     /// The next instruction, or `None` if all lanes have ended.

@@ -133,6 +133,16 @@ impl Warp {
     #[inline(never)]
     pub(super) fn pack(&mut self, kernel: &Kernel, instruction: &Instruction, lanes: u32) {
         let bits = u32::from(instruction.memory.bytes) * 8;
+        if instruction.memory.elements == 2 {
+            let [low, high] = [0, 1].map(|part| &self.row(kernel, instruction.sources[part]).0);
+            if bits == 32 {
+                let pairs = std::array::from_fn(|lane| u64::from(low[lane]) | u64::from(high[lane]) << 32);
+                return self.set_wide(instruction.destinations[0], &pairs, lanes);
+            }
+            let kept = (1 << bits) - 1;
+            let pairs = std::array::from_fn(|lane| low[lane] & kept | (high[lane] & kept) << bits);
+            return self.set_narrow(instruction.destinations[0], &pairs, lanes);
+        }
         let mut values = [0u64; 32];
         for part in 0..instruction.memory.elements as usize {
             let row = self.row(kernel, instruction.sources[part]);

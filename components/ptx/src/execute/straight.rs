@@ -3,6 +3,17 @@
 use super::Warp;
 use crate::program::{Action, Kernel};
 
+/// The number of lanes, which are nearly always all: counting takes a baseline host long.
+#[inline(always)]
+pub(crate) fn count_of(lanes: u32) -> u32 {
+    #[cold]
+    #[inline(never)]
+    fn of_some(lanes: u32) -> u32 {
+        lanes.count_ones()
+    }
+    if lanes == u32::MAX { 32 } else { of_some(lanes) }
+}
+
 impl Warp {
     /// Executes instructions while they are consecutive and of the lane-wise table, at most `most`.
     /// Returns their number, and the sum over them of the threads that executed each.
@@ -26,7 +37,7 @@ impl Warp {
             let next = self.pc + 1;
             self.advance(kernel);
             count += 1;
-            threads += u64::from(lanes.count_ones());
+            threads += u64::from(count_of(lanes));
             // If paths meet again, the next instruction may be anywhere.
             if self.pc != next {
                 break;

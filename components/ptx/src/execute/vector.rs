@@ -1,7 +1,11 @@
-//! Loops over the lanes of a memory access that decide its speed, compiled for any host and for one with AVX2. They only
+//! Loops over the lanes of memory accesses and shuffles that decide their speed, compiled for any host and for one with AVX2. They only
 //! move and compare integers, so both give the same bits.
 
 use super::lanes::blend;
+use super::straight::count_of;
+#[cfg(target_arch = "x86_64")]
+use super::words::{has_avx2, host};
+use crate::isa::warp::{WarpOp, shuffle_source};
 
 /// Defines functions whose one body is compiled twice.
 macro_rules! twice {
@@ -14,24 +18,18 @@ macro_rules! twice {
 
             #[cfg(target_arch = "x86_64")]
             {
-                #[target_feature(enable = "avx2,bmi1,bmi2")]
+                #[target_feature(enable = "avx2")]
                 fn with_avx2($($argument: $type),*) -> $result {
                     body($($argument),*)
                 }
                 if has_avx2() {
-                    // SAFETY: the host has the features for which the function was compiled.
+                    // SAFETY: the host has AVX2.
                     return unsafe { with_avx2($($argument),*) };
                 }
             }
             body($($argument),*)
         }
     )* };
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn has_avx2() -> bool {
-    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2")
 }
 
 /// The shape common to all addresses of an access, those of inactive lanes included.
@@ -47,9 +45,32 @@ fn shape(addresses: &[u64; 32], step: u64) -> Shape {
     let (mut bits, mut gaps) = (0, 0);
     for lane in 0..32 {
         bits |= addresses[lane];
-        gaps |= addresses[lane] ^ addresses[0].wrapping_add(lane as u64 * step);
+    }
+    // Four lanes at a time are compared with the four before.
+    for lane in 4..32 {
+        gaps |= addresses[lane].wrapping_sub(addresses[lane - 4]) ^ (4 * step);
+    }
+    for lane in 1..4 {
+        gaps |= addresses[lane].wrapping_sub(addresses[lane - 1]) ^ step;
     }
     Shape { bits, contiguous: gaps == 0 }
+}
+
+/// The lanes that shuffles read, by their operands, and a mask of those that are in their segment.
+#[inline(always)]
+fn sources(
+    b: &[u32; 32],
+    c: &[u32; 32],
+    sources: &mut [u32; 32],
+    of: impl Fn(u32, u32, u32) -> (u32, bool),
+) -> u32 {
+    let mut inside = 0;
+    for lane in 0..32 {
+        let (source, is_inside) = of(lane as u32, b[lane], c[lane]);
+        sources[lane] = source;
+        inside |= u32::from(is_inside) << lane;
+    }
+    inside
 }
 
 twice! {
@@ -91,6 +112,16 @@ twice! {
         }
         inside
     }
+
+    /// The lanes that a shuffle reads, and a mask of those that are in their segment.
+    shuffle(op: WarpOp, b: &[u32; 32], c: &[u32; 32], from: &mut [u32; 32]) -> u32 {
+        match op {
+            WarpOp::ShuffleUp => sources(b, c, from, |lane, b, c| shuffle_source(WarpOp::ShuffleUp, lane, b, c)),
+            WarpOp::ShuffleDown => sources(b, c, from, |lane, b, c| shuffle_source(WarpOp::ShuffleDown, lane, b, c)),
+            WarpOp::ShuffleXor => sources(b, c, from, |lane, b, c| shuffle_source(WarpOp::ShuffleXor, lane, b, c)),
+            _ => sources(b, c, from, |lane, b, c| shuffle_source(WarpOp::ShuffleIndex, lane, b, c)),
+        }
+    }
 }
 
 /// Up to this many lanes are served faster one by one than all at once: accesses that are spread over memory find one or
@@ -100,7 +131,7 @@ const FEW: u32 = 4;
 /// Writes the lanes in `mask`, possibly few.
 #[inline]
 pub(super) fn write(to: &mut [u32; 32], from: &[u32; 32], mask: u32) {
-    if mask.count_ones() > FEW {
+    if count_of(mask) > FEW {
         return blend(to, from, mask);
     }
     each(mask).for_each(|lane| to[lane] = from[lane]);
@@ -128,9 +159,15 @@ pub(super) fn gather(
     row: &mut [u32; 32],
 ) -> u32 {
     #[cfg(target_arch = "x86_64")]
-    if lanes.count_ones() > FEW && has_avx2() && (4..=i32::MAX as usize).contains(&bytes.len()) {
+    if has_avx2() && (4..=i32::MAX as usize).contains(&bytes.len()) {
         // SAFETY: the host has AVX2, and distances into the bytes fit 32 bits.
-        return unsafe { gather_at_once(addresses, lanes, base, bytes, width, row) };
+        if lanes == u32::MAX && width == 4 && unsafe { host::gather(addresses, base, bytes, row) } {
+            return lanes;
+        }
+        if count_of(lanes) > FEW {
+            // SAFETY: as above.
+            return unsafe { gather_at_once(addresses, lanes, base, bytes, width, row) };
+        }
     }
     gather_one_by_one(addresses, lanes, base, bytes, width, row)
 }
@@ -182,6 +219,8 @@ unsafe fn gather_at_once(
 ) -> u32 {
     use std::arch::x86_64::*;
 
+    use host::halves;
+
     let sign = _mm256_set1_epi64x(i64::MIN);
     let base = _mm256_set1_epi64x(base as i64);
     let last = _mm256_xor_si256(_mm256_set1_epi64x((bytes.len() - usize::from(width)) as i64), sign);
@@ -189,11 +228,6 @@ unsafe fn gather_at_once(
     let last_word = _mm256_set1_epi32((bytes.len() - 4) as i32);
     let kept = _mm256_set1_epi32((u32::MAX >> (32 - 8 * u32::from(width))) as i32);
     let bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    // The low halves of eight 64-bit numbers, in order.
-    let halves = |first: __m256i, second: __m256i| {
-        let mixed = _mm256_shuffle_ps::<0x88>(_mm256_castsi256_ps(first), _mm256_castsi256_ps(second));
-        _mm256_permute4x64_epi64::<0xd8>(_mm256_castps_si256(mixed))
-    };
     let mut served = 0;
     for group in 0..4 {
         let distance = |four: usize| {

@@ -7,7 +7,7 @@
 //! have ended or never began.
 
 use super::paths::Meeting;
-use super::{ExecError, Issue, Issued, Warp, blend, fault};
+use super::{ExecError, Issue, Issued, Warp, blend, fault, vector};
 use crate::isa::warp::{self, Reduction, WarpOp};
 use crate::program::{Action, Instruction, Kernel, NONE, Row};
 
@@ -78,9 +78,10 @@ impl Warp {
         let [a, b, c, _] = instruction.sources;
         let (values, truth) = match op {
             WarpOp::ShuffleUp | WarpOp::ShuffleDown | WarpOp::ShuffleXor | WarpOp::ShuffleIndex => {
-                let [a, b, c] = [a, b, c].map(|operand| self.row(kernel, operand).0);
-                let source = |lane: usize| warp::shuffle_source(op, lane as u32, b[lane], c[lane]);
-                (each(&|lane| a[source(lane).0 as usize & 31]), truth_of(&|lane| source(lane).1))
+                let [a, b, c] = [a, b, c].map(|operand| &self.row(kernel, operand).0);
+                let mut sources = [0; 32];
+                let inside = vector::shuffle(op, b, c, &mut sources);
+                (sources.map(|source| a[source as usize & 31]), inside)
             }
             WarpOp::VoteAll | WarpOp::VoteAny | WarpOp::VoteUniform => {
                 let votes = self.predicate_or_not(instruction, a);
@@ -152,6 +153,10 @@ impl Warp {
         }
         let mut absent = None;
         let masks = self.row(kernel, mask).0;
+        // Nearly always the mask names the lanes that are here.
+        if masks == [*lanes; 32] {
+            return Ok(Ok(Row(masks)));
+        }
         for lane in (0..32).filter(|lane| *lanes >> lane & 1 != 0) {
             let missing = masks[lane] & !self.exited & !*lanes;
             if masks[lane] >> lane & 1 == 0 {

@@ -12,6 +12,7 @@ use super::{FlatMemory, Observer, Options, Statistics, ToldRange};
 use crate::execute::allocations::{Allocations, bytes_of};
 use crate::execute::endless::{Doing, FIRST_LOOK, Memories, Moment, Verdict, budget};
 use crate::execute::standstill::{Waiting, standstill};
+use crate::execute::straight::count_of;
 use crate::execute::texture::channel_of;
 use crate::execute::{Access, AccessKind, CtaEnvironment, ExecError, Failure, FaultKind, Issue, Votes, Warp};
 use crate::isa::Space;
@@ -179,12 +180,12 @@ impl<'a> Cta<'a> {
         }
     }
 
-    fn turn(
+    fn turn<O: Observer>(
         &mut self,
         index: usize,
         env: &CtaEnvironment,
         memory: &mut FlatMemory,
-        observer: &mut impl Observer,
+        observer: &mut O,
     ) -> Result<(), Box<ExecError>> {
         let mut left = TURN;
         loop {
@@ -198,6 +199,11 @@ impl<'a> Cta<'a> {
                 return Ok(());
             }
             left -= 1;
+            if O::IS_BLIND && self.load_words(index, memory) {
+                self.statistics.warp_instructions += 1;
+                self.statistics.thread_instructions += 32;
+                continue;
+            }
             let pc = self.warps[index].pc().unwrap_or_default();
             // Without time, a clock counts the instructions of all blocks so far, at a gigahertz.
             self.access.clock = self.statistics.warp_instructions;
@@ -205,7 +211,7 @@ impl<'a> Cta<'a> {
             let issued = self.warps[index].issue(self.kernel, env, &mut self.access)?;
             observer.issued(index, pc, issued, &self.access);
             self.statistics.warp_instructions += 1;
-            self.statistics.thread_instructions += u64::from(issued.lanes.count_ones());
+            self.statistics.thread_instructions += u64::from(count_of(issued.lanes));
             match issued.kind {
                 Issue::Done | Issue::Branch | Issue::Parameter | Issue::Sleep { .. } | Issue::Nothing => {}
                 Issue::Fence(_) => self.fence(index, issued.lanes, pc),
@@ -254,6 +260,18 @@ impl<'a> Cta<'a> {
                 }
             }
         }
+    }
+
+    /// Executes a warp's next instruction if it is a load of which nothing but the words is of interest.
+    #[inline]
+    fn load_words(&mut self, index: usize, memory: &FlatMemory) -> bool {
+        let Cta { kernel, warps, shared, shared_shadow, races, .. } = self;
+        races.is_none()
+            && warps[index].load_words(kernel, |space, address| match space {
+                Space::Shared if shared_shadow.is_complete() => Some((0, &shared[..])),
+                Space::Global => memory.plain(address),
+                _ => None,
+            })
     }
 
     /// Opens the barriers at which all expected threads have arrived.
@@ -354,7 +372,13 @@ impl<'a> Cta<'a> {
         if self.races.is_some() && matches!(self.access.space, Space::Global | Space::Shared) {
             self.look_for_races(index, env, memory);
         }
-        let Cta { access, words, shared, shared_shadow, .. } = self;
+        let Cta { kernel, warps, access, words, shared, shared_shadow, .. } = self;
+        let mut row = warps[index].loaded_row(kernel, access);
+        let direct = row.is_some();
+        let mut serve = |lanes, start, bytes: &mut [u8]| match &mut row {
+            Some(row) => access.gather_row(lanes, start, bytes, row),
+            None => serve(access, lanes, start, bytes, words),
+        };
         let stores = access.kind != AccessKind::Load;
         let mut unwritten = 0;
         if matches!(access.space, Space::Global | Space::Const) {
@@ -367,7 +391,7 @@ impl<'a> Cta<'a> {
                 while let rest @ 1.. = access.mask & !served
                     && let Some(found) = memory.allocation(access.addresses[rest.trailing_zeros() as usize])
                     && found.rights.allow(stores)
-                    && let some @ 1.. = serve(access, rest, found.start, found.bytes, words)
+                    && let some @ 1.. = serve(rest, found.start, found.bytes)
                 {
                     served |= some;
                     if let Some(touched) = found.touched {
@@ -383,7 +407,7 @@ impl<'a> Cta<'a> {
                 served
             }
             Space::Shared => {
-                let served = serve(access, access.mask, 0, shared, words);
+                let served = serve(access.mask, 0, shared);
                 if !shared_shadow.is_complete() {
                     unwritten = shared_shadow.note(access, served, 0);
                 }
@@ -391,7 +415,7 @@ impl<'a> Cta<'a> {
             }
             Space::Const => memory
                 .allocation(env.constant_base)
-                .map_or(0, |found| access.gather(access.mask, found.start, found.bytes, words)),
+                .map_or(0, |found| serve(access.mask, found.start, found.bytes)),
             Space::Local => return self.local(index, env),
         };
         if served != self.access.mask {
@@ -403,7 +427,9 @@ impl<'a> Cta<'a> {
         if self.access.copies {
             return self.begin_copy(index, env, memory);
         }
-        self.complete(index);
+        if !direct {
+            self.complete(index);
+        }
         Ok(())
     }
 

@@ -354,6 +354,17 @@ impl FlatMemory {
         self.pieces.partition_point(|piece| piece.range.start <= offset).checked_sub(1)
     }
 
+    /// The first address and the bytes of the allocation that contains an address, if nothing is noted of loads from it.
+    #[inline]
+    pub(super) fn plain(&self, address: u64) -> Option<(u64, &[u8])> {
+        let piece = &self.pieces[self.piece(address)?];
+        let is_noted = self.first.is_some() || self.watched || piece.shadow.is_some();
+        if is_noted || !piece.rights.allow(false) {
+            return None;
+        }
+        Some((self.base + piece.range.start as u64, self.bytes.get(piece.range.clone())?))
+    }
+
     #[inline]
     pub(super) fn allocation(&mut self, address: u64) -> Option<Found<'_>> {
         let index = self.piece(address)?;

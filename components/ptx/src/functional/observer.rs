@@ -5,6 +5,9 @@ use crate::execute::{Access, Issued};
 /// Receives the instructions that the warps of a block execute: those of each warp in its order, and those of
 /// several in the order of their turns.
 pub trait Observer {
+    /// Whether nothing is made of the instructions, so that their accesses need not be filled in.
+    const IS_BLIND: bool = false;
+
     /// A warp has executed `count` consecutive instructions that only compute, beginning with `first`. `threads` is the sum
     /// over them of the threads that executed each; the count may be 0.
     fn computed(&mut self, warp: usize, first: u32, count: u32, threads: u64);
@@ -21,6 +24,8 @@ pub trait Observer {
 
 /// No observer.
 impl Observer for () {
+    const IS_BLIND: bool = true;
+
     #[inline]
     fn computed(&mut self, _warp: usize, _first: u32, _count: u32, _threads: u64) {}
 

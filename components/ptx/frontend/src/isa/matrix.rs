@@ -7,12 +7,6 @@
 //!
 //! The fragments of `wmma` have no layout in the manual: here, each lane holds a run of the matrix that is contiguous along k in
 //! A and B and along a row in C and D, and a fragment of halves, which has eight registers, holds it again in those that are left.
-//!
-//! Arithmetic: a product of two floats is exact, and the sum of all products and C's element is made in double precision, in the
-//! order of k beginning with C, and rounded once, to nearest. The hardware's sums are less exact: it cuts addends off
-//! (Fasi et al., PeerJ Computer Science 2021). Integers wrap around, or are clamped with `.satfinite`.
-
-use super::narrow::{self, Brain, E4M3, E5M2, Half, Rounding, Tensor};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
@@ -72,44 +66,6 @@ impl Element {
     pub fn is_integer(self) -> bool {
         matches!(self, Element::S8 | Element::U8 | Element::S4 | Element::U4 | Element::B1 | Element::S32)
     }
-
-    /// The number that the low bits of a word are; of `.f32` and `.s32`, the word.
-    fn number(self, word: u32) -> i64 {
-        match self {
-            Element::S8 => i64::from(word as i8),
-            Element::U8 => i64::from(word as u8),
-            Element::S4 => i64::from((word << 28) as i32 >> 28),
-            Element::U4 => i64::from(word & 15),
-            Element::B1 => i64::from(word & 1),
-            _ => i64::from(word as i32),
-        }
-    }
-
-    fn float(self, bits: u64) -> f64 {
-        let word = bits as u32;
-        match self {
-            Element::F16 => narrow::decode::<Half>(word & 0xffff, false),
-            Element::Bf16 => narrow::decode::<Brain>(word & 0xffff, false),
-            // The unit reads the high 19 bits of the word.
-            Element::Tf32 => narrow::decode::<Tensor>(word >> 13, false),
-            Element::E4m3 => narrow::decode::<E4M3>(word & 0xff, false),
-            Element::E5m2 => narrow::decode::<E5M2>(word & 0xff, false),
-            Element::F64 => f64::from_bits(bits),
-            _ => f64::from(f32::from_bits(word)),
-        }
-    }
-
-    fn bits_of(self, value: f64) -> u64 {
-        match self {
-            Element::F16 => {
-                u64::from(narrow::encode::<Half>(narrow::round::<Half>(value, Rounding::Nearest), false))
-            }
-            Element::F64 if value.is_nan() => 0x7ff8_0000_0000_0000,
-            Element::F64 => value.to_bits(),
-            _ if value.is_nan() => 0x7fff_ffff,
-            _ => u64::from((value as f32).to_bits()),
-        }
-    }
 }
 
 /// The combination of two bits, whose sum is the number of ones.
@@ -141,9 +97,6 @@ pub struct Product {
     pub saturate: bool,
     pub logic: Option<Logic>,
 }
-
-/// The most elements of a matrix: the bits of `m16n8k256`.
-const MOST: usize = 16 * 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatrixOperand {
@@ -231,124 +184,5 @@ impl Product {
                 }
             }
         }
-    }
-
-    /// Multiplies. `word` gives the bits of a register of a matrix in a lane, and `put` takes those of D.
-    pub fn multiply(
-        &self,
-        word: impl Fn(MatrixOperand, usize, usize) -> u64,
-        put: impl FnMut(usize, usize, u64),
-    ) {
-        if self.element(MatrixOperand::A).is_integer() {
-            self.run::<i64>(word, put);
-        } else {
-            self.run::<f64>(word, put);
-        }
-    }
-
-    fn run<N: Number>(
-        &self,
-        word: impl Fn(MatrixOperand, usize, usize) -> u64,
-        mut put: impl FnMut(usize, usize, u64),
-    ) {
-        let (m, n, k) = (self.m as usize, self.n as usize, self.k as usize);
-        let (mut a, mut b, mut c) = ([N::ZERO; MOST], [N::ZERO; MOST], [N::ZERO; 32 * 32]);
-        for quarter in 0..self.quarters() {
-            let read = |part: MatrixOperand, into: &mut [N]| {
-                let element = self.element(part);
-                let (packed, columns) = (element.packed(), self.extent(part).1);
-                for lane in 0..32 {
-                    for index in 0..self.held(part) {
-                        let (row, column, of) = self.place(part, lane, index);
-                        if of == quarter {
-                            let bits = word(part, lane as usize, (index / packed) as usize);
-                            let bits = bits >> (index % packed * element.bits()).min(63);
-                            into[(row * columns + column) as usize] = N::read(element, bits);
-                        }
-                    }
-                }
-            };
-            read(MatrixOperand::A, &mut a);
-            read(MatrixOperand::B, &mut b);
-            read(MatrixOperand::C, &mut c);
-            for row in 0..m {
-                for column in 0..n {
-                    let mut sum = c[row * n + column];
-                    for step in 0..k {
-                        sum = N::add(sum, a[row * k + step], b[step * n + column], self.logic);
-                    }
-                    c[row * n + column] = sum;
-                }
-            }
-            let element = self.element(MatrixOperand::D);
-            let packed = element.packed();
-            for lane in 0..32 {
-                let mut bits = 0;
-                for index in 0..self.held(MatrixOperand::D) {
-                    let (row, column, of) = self.place(MatrixOperand::D, lane, index);
-                    if of != quarter {
-                        continue;
-                    }
-                    let value = c[(row as usize) * n + column as usize].write(element, self.saturate);
-                    let item = index % packed;
-                    bits |= value << (item * element.bits()).min(63);
-                    if item + 1 == packed {
-                        put(lane as usize, (index / packed) as usize, bits);
-                        bits = 0;
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The number type in which sums are computed.
-trait Number: Copy {
-    const ZERO: Self;
-    fn read(element: Element, bits: u64) -> Self;
-    fn add(sum: Self, a: Self, b: Self, logic: Option<Logic>) -> Self;
-    fn write(self, element: Element, saturate: bool) -> u64;
-}
-
-impl Number for f64 {
-    const ZERO: f64 = 0.0;
-
-    #[inline]
-    fn read(element: Element, bits: u64) -> f64 {
-        element.float(bits)
-    }
-
-    #[inline]
-    fn add(sum: f64, a: f64, b: f64, _: Option<Logic>) -> f64 {
-        sum + a * b
-    }
-
-    #[inline]
-    fn write(self, element: Element, _: bool) -> u64 {
-        element.bits_of(self)
-    }
-}
-
-impl Number for i64 {
-    const ZERO: i64 = 0;
-
-    #[inline]
-    fn read(element: Element, bits: u64) -> i64 {
-        element.number(bits as u32)
-    }
-
-    #[inline]
-    fn add(sum: i64, a: i64, b: i64, logic: Option<Logic>) -> i64 {
-        sum + match logic {
-            None => a * b,
-            Some(Logic::And) => a & b,
-            Some(Logic::Xor) => a ^ b,
-        }
-    }
-
-    #[inline]
-    fn write(self, _: Element, saturate: bool) -> u64 {
-        let value = if saturate { self.clamp(i32::MIN.into(), i32::MAX.into()) } else { self };
-        u64::from(value as u32)
     }
 }

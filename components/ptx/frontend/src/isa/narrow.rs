@@ -117,16 +117,15 @@ pub fn encode<F: Format>(number: f64, flush: bool) -> u32 {
 #[inline(always)]
 pub fn decode<F: Format>(bits: u32, flush: bool) -> f64 {
     let magnitude = bits & ((1 << F::SIGN) - 1);
-    let sign = u64::from(bits >> F::SIGN & 1) << 63;
-    let normal = (u64::from(magnitude) << (52 - F::FRACTION)) + (((F::LEAST + 1022) as u64) << 52);
-    let aligned = power(F::LEAST + 52 - F::FRACTION as i32);
-    let subnormal = f64::from_bits(aligned | u64::from(magnitude)) - f64::from_bits(aligned);
-    let subnormal = if flush { 0 } else { subnormal.to_bits() };
-    let finite = if magnitude < 1 << F::FRACTION { subnormal } else { normal };
+    let sign = (bits >> F::SIGN & 1) << 31;
+    // Single precision has longer fractions, and exponents that begin lower: a factor makes up for that, and is exact.
+    let factor = f32::from_bits(((F::LEAST + 126 + 127) as u32) << 23);
+    let scaled = (f32::from_bits(magnitude << (23 - F::FRACTION)) * factor).to_bits();
+    let finite = if flush && magnitude < 1 << F::FRACTION { 0 } else { scaled };
     let has_infinity = F::INFINITY != F::NAN;
-    let bounded = if has_infinity && magnitude == F::INFINITY { EXPONENT } else { finite };
-    let is_nan = magnitude > F::INFINITY || !has_infinity && magnitude == F::NAN;
-    f64::from_bits((if is_nan { EXPONENT | 1 << 51 } else { bounded }) | sign)
+    let bounded = if has_infinity && magnitude >= F::INFINITY { finite | 0x7f80_0000 } else { finite };
+    let is_nan = !has_infinity && magnitude == F::NAN;
+    f64::from(f32::from_bits((if is_nan { 0x7fc0_0000 } else { bounded }) | sign))
 }
 
 /// A value in `.tf32`, as the bits of single precision.

@@ -42,7 +42,7 @@ pub enum Reduction {
 }
 
 /// The lane that a shuffle reads, and whether it is in the segment; if not, a lane reads itself.
-#[inline]
+#[inline(always)]
 pub fn shuffle_source(op: WarpOp, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
     let least = lane & segment;
