@@ -121,7 +121,6 @@ impl Scoreboard {
         self.bits[warp] & fact.needs == 0 || self.lengths[warp] > 0 && self.has_each(warp, fact, program)
     }
 
-    #[cold]
     #[inline(never)]
     fn has_each(&self, warp: usize, fact: &Fact, program: &Program) -> bool {
         let instruction = program.instruction(fact.pc);
@@ -138,7 +137,6 @@ impl Scoreboard {
         }
     }
 
-    #[cold]
     #[inline(never)]
     fn set_each(&mut self, warp: usize, registers: &RegisterSet) {
         for &register in registers.as_slice() {
@@ -158,7 +156,6 @@ impl Scoreboard {
         }
     }
 
-    #[cold]
     #[inline(never)]
     fn clear_each(&mut self, warp: usize, registers: &RegisterSet) {
         for &register in registers.as_slice() {

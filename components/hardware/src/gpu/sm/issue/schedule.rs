@@ -67,7 +67,7 @@ impl Sm {
     }
 
     /// Lets the policy of a scheduler choose among candidates.
-    #[inline(never)]
+    #[inline(always)]
     fn pick(&mut self, scheduler: usize, candidates: u64) -> Option<u32> {
         let one = &mut self.schedulers[scheduler];
         let slot = one.policy.pick(&self.warps.view(candidates, one.share))?;

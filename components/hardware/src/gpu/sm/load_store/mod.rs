@@ -86,8 +86,6 @@ pub(super) struct LoadStore {
     out_of_credit: bool,
     /// The unit is blocked until the cache of constants, or that of texels, has an answer.
     starved: bool,
-    /// No work is here that a step could advance.
-    idle: bool,
     /// Before this cycle a step would do nothing, unless an instruction or an answer arrives.
     due: u64,
     l1: L1,
@@ -120,7 +118,6 @@ impl LoadStore {
             blocked: false,
             out_of_credit: false,
             starved: false,
-            idle: true,
             due: u64::MAX,
             l1: L1::new(&params.l1d)?,
             constants: ReadCache::new(&params.l1c, Answer::Constant)?,
@@ -152,11 +149,6 @@ impl LoadStore {
         self.due <= cycle
     }
 
-    /// The state has changed: the next step looks at all.
-    #[inline]
-    fn rouse(&mut self) {
-        (self.idle, self.due) = (false, 0);
-    }
 
     /// Whether the unit waits for an answer or for credit.
     #[inline]
@@ -299,7 +291,7 @@ impl LoadStore {
     fn enqueue(&mut self, (warp, pc): (u32, u32), work: Work, operands: Operands, sm: &mut SmContext<'_>) {
         sm.expect(warp);
         let core = sm.warps.core(warp);
-        self.rouse();
+        self.due = 0;
         let places = (&mut *sm.registers, &mut *sm.collectors);
         self.queue.push((warp, pc), work, (core, operands), places, sm.cycle);
     }
@@ -320,24 +312,10 @@ impl LoadStore {
         self.spare.push(access);
     }
 
-    /// Cycle in which the unit next has work of its own.
-    #[inline]
+    /// Cycle after this one in which the unit next has work of its own.
+    #[inline(always)]
     pub(super) fn next(&self, cycle: u64) -> Option<u64> {
-        if self.idle {
-            return None;
-        }
-        let mut next = u64::MAX;
-        if let Some(ready) = self.queue.ready()
-            && !self.starved
-            && self.l1.has_room()
-        {
-            next = ready.max(self.free);
-        }
-        if let Some(ready) = self.l1.next()
-            && !self.blocked
-        {
-            next = next.min(ready);
-        }
+        let next = self.next_work();
         (next != u64::MAX).then(|| next.max(cycle + 1))
     }
 
@@ -355,26 +333,41 @@ impl LoadStore {
         if !self.blocked && self.l1.next().is_some_and(|ready| ready <= cycle) {
             self.look_up(memory, sm);
         }
-        self.l1.write_back(memory);
-        self.constants.send(memory);
-        self.textures.send(memory);
+        if self.wants_credit() {
+            self.send(memory);
+        }
         let blocked = self.is_blocked();
         sm.sim.stats.lsu_stalls.add(blocked.into());
-        let has_work = self.queue.ready().is_some() || self.l1.next().is_some();
-        let wants_credit = self.wants_credit();
-        self.idle = !(blocked || has_work || wants_credit);
         // Credit, and translations of the MMU, come without an event here.
-        let asks = wants_credit || self.blocked && !self.l1.is_stuck();
-        self.due = if asks { cycle + 1 } else { self.next_work().map_or(u64::MAX, |next| next.max(cycle + 1)) };
+        let asks = self.wants_credit() || self.blocked && !self.l1.is_stuck();
+        self.due = if asks { cycle + 1 } else { self.next_work().max(cycle + 1) };
         Ok(())
     }
 
-    /// The cycle in which a transaction or a lookup can be made, if none of them waits for an event.
-    fn next_work(&self) -> Option<u64> {
-        let fits = !self.starved && (self.l1.has_room() || !self.queue.has_line());
-        let transaction = self.queue.ready().filter(|_| fits).map(|ready| ready.max(self.free));
-        let lookup = self.l1.next().filter(|_| !self.blocked);
-        transaction.into_iter().chain(lookup).min()
+    /// Sends the requests that have not left, as far as there is credit.
+    #[inline(never)]
+    fn send(&mut self, memory: &mut Out<MemRequest>) {
+        self.l1.write_back(memory);
+        self.constants.send(memory);
+        self.textures.send(memory);
+    }
+
+    /// The cycle in which a transaction or a lookup can be made, if none of them waits for an event; or the last of all cycles.
+    #[inline(always)]
+    fn next_work(&self) -> u64 {
+        let mut next = u64::MAX;
+        if let Some(ready) = self.queue.ready()
+            && !self.starved
+            && (self.l1.has_room() || !self.queue.has_line())
+        {
+            next = ready.max(self.free);
+        }
+        if let Some(ready) = self.l1.next()
+            && !self.blocked
+        {
+            next = next.min(ready);
+        }
+        next
     }
 
     /// Executes the next step of the first instruction. Most steps have nothing to do for it, and are inlined into the SM's.
@@ -401,7 +394,7 @@ impl LoadStore {
 
     /// Takes an answer of memory.
     pub(super) fn reply(&mut self, reply: MemReply, sm: &mut SmContext<'_>) -> Result<(), Fault> {
-        self.rouse();
+        self.due = 0;
         let MemReply { line, tag, result, far, .. } = reply;
         let bytes = u64::from(far) * SECTOR_BYTES;
         match (Answer::of(tag), result) {

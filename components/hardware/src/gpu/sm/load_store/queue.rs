@@ -170,7 +170,7 @@ impl Queue {
     }
 
     /// Lets every instruction go as far as it can: one that enters a collector may leave it at once, and give it to the next one.
-    #[inline]
+    #[inline(never)]
     fn settle(&mut self, registers: &mut [RegisterFile], collectors: &mut OperandCollector) {
         while let Some(core) = self.enter(registers, collectors) {
             self.leave(core, registers, collectors);
@@ -178,6 +178,7 @@ impl Queue {
     }
 
     /// Instructions of a part leave collectors, in order, and the first of all goes to the unit.
+    #[inline(always)]
     fn leave(&mut self, core: usize, registers: &[RegisterFile], collectors: &mut OperandCollector) {
         let (part, file) = (&mut self.parts[core], &registers[core]);
         while part.leaving != NEVER && part.exits.earliest() != NEVER {
@@ -203,6 +204,7 @@ impl Queue {
     }
 
     /// The first instruction that is in front of the collectors enters one; gives its part, if it has.
+    #[inline(always)]
     fn enter(&mut self, registers: &mut [RegisterFile], collectors: &mut OperandCollector) -> Option<usize> {
         let one = self.instructions.get_mut((self.entering - self.first) as usize)?;
         let part = &mut self.parts[one.core];
