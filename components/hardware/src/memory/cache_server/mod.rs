@@ -225,6 +225,7 @@ impl CacheServer {
     }
 
     /// Notifies the prefetcher of a read.
+    #[inline]
     fn foresee(&mut self, read: LookedUp) {
         let CacheServer { policies, shape, .. } = self;
         if let Some(prefetches) = &mut policies.prefetcher {
@@ -358,14 +359,14 @@ impl CacheServer {
         let under_way = self.cache.has_misses() || !self.passed.is_empty();
         sim.set_busy(self.held.is_some() || divided || leaving || flushing || under_way);
         // While the cache is occupied a request wakes it only if it comes later than the cache is free.
-        let free = sim.cycles_from_now(self.free.max(cycle + 1) - cycle);
-        let waiting = occupied && accepting && io.requests.rx.due().is_some_and(|due| due <= free);
+        let free = || sim.cycles_from_now(self.free.max(cycle + 1) - cycle);
+        let waiting = occupied && accepting && io.requests.rx.due().is_some_and(|due| due <= free());
         // A request for which the unit of atomics is full continues when the unit has a free slot.
         let full = refused && self.free > cycle;
         let again = untried || full || waiting || divided && accepting;
         let deadline = match (flushing, again) {
             (true, _) => sim.cycles_from_now(1),
-            (false, true) => free,
+            (false, true) => free(),
             (false, false) => SimTime::MAX,
         };
         Pause { deadline, accepts: accepting && !again }
@@ -429,7 +430,7 @@ pub(super) async fn serve<S: CacheStats>(
         ];
         match &server.policies.rule {
             Some(rule) => sim.wait(deadline, sources.into_iter().chain(rule.awaits())).await,
-            None => sim.wait(deadline, sources).await,
+            None => sim.wait(deadline, sources.iter().copied()).await,
         }
     }
 }
