@@ -135,8 +135,8 @@ impl<W: Words> Lane<W> {
     }
 
     /// Passes what can pass in this cycle. `watch` knows which inputs have something; `route` gives a message's output,
-    /// `arrive` learns its input as it passes. The result is the next cycle in which a packet may pass, if no message
-    /// arrives at the watched inputs.
+    /// `arrive` learns its input as it passes. The result is the next step in which a packet may pass, if no message
+    /// arrives at the watched inputs; [`u64::MAX`] if none can.
     ///
     /// # Errors
     /// The output of a message, if it does not exist.
@@ -147,7 +147,7 @@ impl<W: Words> Lane<W> {
         outputs: &mut [Socket<M, B>],
         stats: &LaneStats,
         (route, arrive): (impl Fn(&M) -> u32, impl Fn(&mut M, u32)),
-    ) -> Result<Option<u64>, u32> {
+    ) -> Result<u64, u32> {
         let cycle = sim.cycle();
         let steps = cycle * self.speedup..(cycle + 1) * self.speedup;
         for step in steps.clone() {
@@ -168,8 +168,7 @@ impl<W: Words> Lane<W> {
         }
         watch.set(&self.vacant);
         // Behind a message that still passes there may be another one.
-        let next = self.open.min(self.passed);
-        Ok((next != u64::MAX).then_some(next / self.speedup))
+        Ok(self.open.min(self.passed))
     }
 
     /// Passes a packet to each output that is free in a step, wanted, and has credit.

@@ -322,9 +322,11 @@ impl CacheServer {
             if first_time {
                 counts.add(Count::Accesses, sectors);
             }
-            self.held = self.handle(request, cycle, sim, &*counts);
-            refused = self.held.is_some();
-            if !refused {
+            let given_back = self.handle(request, cycle, sim, &*counts);
+            refused = given_back.is_some();
+            if refused {
+                self.held = given_back;
+            } else {
                 self.free = cycle + sectors;
             }
             counts.add(Count::ReservationFails, u64::from(refused));
