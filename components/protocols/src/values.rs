@@ -1,6 +1,6 @@
 //! Values of a line on their way, as a handle: a message of a few dozen bytes is cheap to forward.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
@@ -16,7 +16,7 @@ const MOST_SPARE: usize = 4096;
 
 thread_local! {
     #[allow(clippy::vec_box, reason = "a line moves by pointer between here and values")]
-    static SPARE: Cell<Vec<Box<Line>>> = const { Cell::new(Vec::new()) };
+    static SPARE: RefCell<Vec<Box<Line>>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Values {
@@ -29,12 +29,7 @@ impl Values {
 impl From<&Line> for Values {
     #[inline]
     fn from(line: &Line) -> Self {
-        let spare = SPARE.try_with(|spare| {
-            let mut lines = spare.take();
-            let line = lines.pop();
-            spare.set(lines);
-            line
-        });
+        let spare = SPARE.try_with(|spare| spare.borrow_mut().pop());
         match spare.ok().flatten() {
             Some(mut place) => {
                 *place = *line;
@@ -58,11 +53,10 @@ impl Drop for Values {
         let Some(line) = self.0.take() else { return };
         // When the thread ends there may be no list any more.
         let _ = SPARE.try_with(|spare| {
-            let mut lines = spare.take();
+            let mut lines = spare.borrow_mut();
             if lines.len() < MOST_SPARE {
                 lines.push(line);
             }
-            spare.set(lines);
         });
     }
 }

@@ -103,13 +103,15 @@ impl Crossbar {
                 replies.step(sim, (servers, &answering), clients, &sim.stats.replies, (route, arrive));
             let answered = answered
                 .map_err(|client| Fault::new(format!("a reply to client {client} of {}", clients.len())))?;
-            let next = [asked, answered].into_iter().flatten().min();
-            let cycle = sim.cycle();
-            if next == Some(cycle + 1) {
+            let (next, cycle, speedup) = (asked.min(answered), sim.cycle(), u64::from(params.speedup));
+            if next < (cycle + 2) * speedup {
                 sim.tick().await;
                 continue;
             }
-            let deadline = next.map_or(SimTime::MAX, |next| sim.cycles_from_now(next - cycle));
+            let deadline = match next {
+                u64::MAX => SimTime::MAX,
+                next => sim.cycles_from_now(next / speedup - cycle),
+            };
             sim.wait(deadline, [asking.when(true), answering.when(true)]).await;
         }
     }

@@ -70,12 +70,13 @@ pub(super) struct LaneStats {
 /// State of an input.
 #[derive(Clone, Copy, Default)]
 struct Source {
-    /// The step from which on it can pass another message.
-    free: u64,
-    /// The step in which the next packet reached the head.
+    /// The step in which the next packet reaches the head, of this message or of another one.
     head: u64,
     /// Packets of the message at its head that have not passed.
-    rest: Cut,
+    packets: u64,
+    /// Flits of each packet but the last, and of the last.
+    flits: u64,
+    last: u64,
 }
 
 /// State of an output.
@@ -104,6 +105,8 @@ pub(super) struct Lane<W> {
     passed: u64,
     /// Outputs that a head wants.
     wanted: Inputs<W>,
+    /// The first step in which one of these may take a packet.
+    open: u64,
 }
 
 impl<W: Words> Lane<W> {
@@ -127,12 +130,13 @@ impl<W: Words> Lane<W> {
             passing: Inputs::none(inputs),
             passed: u64::MAX,
             wanted: Inputs::none(outputs),
+            open: u64::MAX,
         }
     }
 
     /// Passes what can pass in this cycle. `watch` knows which inputs have something; `route` gives a message's output,
-    /// `arrive` learns its input as it passes. The result is the next cycle in which a packet may pass, if no message
-    /// arrives at the watched inputs.
+    /// `arrive` learns its input as it passes. The result is the next step in which a packet may pass, if no message
+    /// arrives at the watched inputs; [`u64::MAX`] if none can.
     ///
     /// # Errors
     /// The output of a message, if it does not exist.
@@ -143,74 +147,100 @@ impl<W: Words> Lane<W> {
         outputs: &mut [Socket<M, B>],
         stats: &LaneStats,
         (route, arrive): (impl Fn(&M) -> u32, impl Fn(&mut M, u32)),
-    ) -> Result<Option<u64>, u32> {
+    ) -> Result<u64, u32> {
         let cycle = sim.cycle();
-        let (ends, steps) = (inputs.len(), cycle * self.speedup..(cycle + 1) * self.speedup);
+        let steps = cycle * self.speedup..(cycle + 1) * self.speedup;
         for step in steps.clone() {
             let vacated = step >= self.passed;
             if vacated {
                 self.vacate(step);
+                watch.set(&self.vacant);
             }
             // A message that arrives in a cycle is present from the first step of the cycle.
             if vacated || step == steps.start {
-                watch.set(&self.vacant);
-                for index in watch.arrived(sim) {
-                    self.inspect(index, &inputs[index].rx, step, &route)?;
-                }
+                watch
+                    .arrived(sim)
+                    .try_for_each(|index| self.inspect(index, &inputs[index].rx, step, &route))?;
             }
-            for word in 0..self.wanted.words().len() {
-                for output in members(word, self.wanted.words()[word]) {
-                    let sink = &mut self.sinks[output];
-                    if sink.free > step {
-                        continue;
-                    }
-                    let Some(permit) = outputs[output].tx.try_reserve() else { continue };
-                    let Some(index) = sink.wanted.turn(sink.turn) else { continue };
-                    sink.turn = if index + 1 == ends { 0 } else { index + 1 };
-                    let source = &mut self.sources[index];
-                    source.rest.packets -= 1;
-                    let is_last = source.rest.packets == 0;
-                    let flits = if is_last { source.rest.last } else { source.rest.flits };
-                    source.free = step + 1 + flits;
-                    sink.free = source.free;
-                    sink.channel = sink.channel.max(cycle) + flits;
-                    stats.flits.add(flits);
-                    if source.head < step {
-                        stats.conflicts.add(cycle - source.head / self.speedup);
-                    }
-                    if !is_last {
-                        // The source requests the output again when both are free, which is in the same step.
-                        source.head = source.free;
-                        continue;
-                    }
-                    sink.wanted.remove(index);
-                    if sink.wanted.is_empty() {
-                        self.wanted.remove(output);
-                    }
-                    self.passing.insert(index);
-                    self.passed = self.passed.min(source.free);
-                    if let Some(mut message) = inputs[index].rx.try_recv() {
-                        stats.messages.add(1);
-                        arrive(&mut message, index as u32);
-                        sim.trace(|| {
-                            let (sectors, _) = message.sectors();
-                            format!("{}: {sectors} sectors from {index} to {output}", self.name)
-                        });
-                        // The message has arrived when its last flit has.
-                        let behind = sink.channel - cycle - 1;
-                        let after = if behind > 0 { sim.span(behind) } else { SimTime::ZERO };
-                        permit.send_after(after, message);
-                    }
+            if step >= self.open {
+                self.pass(sim, step, inputs, outputs, stats, &arrive);
+            }
+        }
+        watch.set(&self.vacant);
+        // Behind a message that still passes there may be another one.
+        Ok(self.open.min(self.passed))
+    }
+
+    /// Passes a packet to each output that is free in a step, wanted, and has credit.
+    #[inline(always)]
+    fn pass<M: Message + Packets, A: Message, B: Message>(
+        &mut self,
+        sim: &Context<impl Stats>,
+        step: u64,
+        inputs: &mut [Socket<A, M>],
+        outputs: &mut [Socket<M, B>],
+        stats: &LaneStats,
+        arrive: &impl Fn(&mut M, u32),
+    ) {
+        let cycle = sim.cycle();
+        let (mut open, mut sent) = (u64::MAX, 0);
+        for word in 0..self.wanted.words().len() {
+            for output in members(word, self.wanted.words()[word]) {
+                let (sink, out) = (&mut self.sinks[output], &mut outputs[output].tx);
+                if sink.free > step {
+                    open = open.min(sink.free);
+                    continue;
+                }
+                // Credit may come at any time.
+                if out.credits() == 0 {
+                    open = step + 1;
+                    continue;
+                }
+                let Some(index) = sink.wanted.turn(sink.turn) else { continue };
+                // A turn behind the last input is that of the first.
+                sink.turn = index + 1;
+                let source = &mut self.sources[index];
+                if source.head < step {
+                    stats.conflicts.add(cycle - source.head / self.speedup);
+                }
+                source.packets -= 1;
+                let flits = if source.packets == 0 { source.last } else { source.flits };
+                let free = step + 1 + flits;
+                sink.free = free;
+                sink.channel = sink.channel.max(cycle) + flits;
+                sent += flits;
+                // The source requests the output again when both are free, which is in the same step.
+                source.head = free;
+                if source.packets > 0 {
+                    open = open.min(free);
+                    continue;
+                }
+                sink.wanted.remove(index);
+                if sink.wanted.is_empty() {
+                    self.wanted.remove(output);
+                } else {
+                    open = open.min(free);
+                }
+                self.passing.insert(index);
+                self.passed = self.passed.min(free);
+                if let Some(mut message) = inputs[index].rx.try_recv()
+                    && let Some(permit) = out.try_reserve()
+                {
+                    stats.messages.add(1);
+                    arrive(&mut message, index as u32);
+                    sim.trace(|| {
+                        let (sectors, _) = message.sectors();
+                        format!("{}: {sectors} sectors from {index} to {output}", self.name)
+                    });
+                    // The message has arrived when its last flit has.
+                    let behind = sink.channel - cycle - 1;
+                    let after = if behind > 0 { sim.span(behind) } else { SimTime::ZERO };
+                    permit.send_after(after, message);
                 }
             }
         }
-        // An output that is free now has no credit, which may come at any time.
-        let wanted = self.wanted.words().iter().enumerate().flat_map(|(word, &bits)| members(word, bits));
-        let wanted = wanted.map(|output| self.sinks[output].free.max(steps.end));
-        // Behind a message that still passes there may be another one.
-        let next = wanted.fold(self.passed, u64::min);
-        watch.set(&self.vacant);
-        Ok((next != u64::MAX).then_some(next / self.speedup))
+        self.open = open;
+        stats.flits.add(sent);
     }
 
     /// Inputs whose messages have passed by a step can pass others.
@@ -218,7 +248,7 @@ impl<W: Words> Lane<W> {
         self.passed = u64::MAX;
         for word in 0..self.passing.words().len() {
             for input in members(word, self.passing.words()[word]) {
-                let free = self.sources[input].free;
+                let free = self.sources[input].head;
                 if free > step {
                     self.passed = self.passed.min(free);
                 } else {
@@ -245,8 +275,9 @@ impl<W: Words> Lane<W> {
             self.wanted.insert(output as usize);
             self.vacant.remove(index);
             let source = &mut self.sources[index];
-            source.head = step;
-            source.rest = self.cuts[usize::from(carries)][SECTORS.min(sectors as usize)];
+            let Cut { packets, flits, last } = self.cuts[usize::from(carries)][SECTORS.min(sectors as usize)];
+            *source = Source { head: step, packets, flits, last };
+            self.open = self.open.min(sink.free.max(step));
         }
         Ok(())
     }

@@ -32,12 +32,19 @@ pub(crate) struct Domain {
     /// Time at which a process last declared that it acts.
     pub(crate) declared: Cell<u64>,
     pub(crate) clock: Clock,
-    /// Position of the first process of the domain in the island.
+    /// Number of the domain in the island, and position of its first process there.
+    number: u32,
     pub(crate) first: u32,
 }
 
 impl Domain {
-    pub(crate) fn new(island: Rc<IslandState>, clock: Clock, first: u32, processes: usize) -> Rc<Self> {
+    /// A domain of `processes`; `number` and `first` are its place in the island.
+    pub(crate) fn new(
+        island: Rc<IslandState>,
+        clock: Clock,
+        (number, first): (u32, u32),
+        processes: usize,
+    ) -> Rc<Self> {
         Rc::new(Domain {
             island,
             edge: Cell::default(),
@@ -50,6 +57,7 @@ impl Domain {
             acted: Cell::new(0),
             declared: Cell::new(0),
             clock,
+            number,
             first,
         })
     }
@@ -132,7 +140,7 @@ impl Domain {
     #[inline]
     fn note(&self, cycle: u64) {
         self.set_due(cycle);
-        self.island.note(self.due.get());
+        self.island.note(self.due.get(), self.number);
     }
 
     #[inline]

@@ -31,12 +31,12 @@ impl Hasher for EventHasher {
         self.0
     }
 
+    #[inline]
     fn write(&mut self, bytes: &[u8]) {
-        let mut words = bytes.chunks_exact(8);
-        for word in &mut words {
-            self.mix(u64::from_le_bytes(word.try_into().expect("chunks of eight bytes")));
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            self.mix(u64::from_le_bytes(*word));
         }
-        let rest = words.remainder();
         if !rest.is_empty() {
             let mut last = [0; 8];
             last[..rest.len()].copy_from_slice(rest);
@@ -65,6 +65,12 @@ impl Hasher for EventHasher {
     }
 
     #[inline]
+    fn write_u128(&mut self, value: u128) {
+        self.mix(value as u64);
+        self.mix((value >> 64) as u64);
+    }
+
+    #[inline]
     fn write_usize(&mut self, value: usize) {
         self.mix(value as u64);
     }
@@ -73,6 +79,15 @@ impl Hasher for EventHasher {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wide_integer_counts_as_its_bytes() {
+        let value = 0x0123_4567_89ab_cdef_fedc_ba98_7654_3210_u128;
+        let (mut whole, mut bytes) = (EventHasher::default(), EventHasher::default());
+        whole.write_u128(value);
+        bytes.write(&value.to_le_bytes());
+        assert_eq!(whole, bytes);
+    }
 
     #[test]
     fn every_bit_and_the_order_matter() {

@@ -15,8 +15,11 @@ pub(crate) type Agenda = Local<Queue>;
 pub(crate) struct IslandState {
     /// End of the current window: nothing here may happen at or after it.
     limit: Cell<u64>,
-    /// A time before which no other process of the island wakes.
+    /// A time before which no other process of the island wakes; between two batches when the next one wakes, or zero if that is to be
+    /// found.
     next: Cell<u64>,
+    /// The number of its domain.
+    domain: Cell<u32>,
     agenda: Rc<Agenda>,
     /// The island's number in the agenda.
     number: Slot,
@@ -30,6 +33,7 @@ impl IslandState {
         Rc::new(IslandState {
             limit: Cell::new(0),
             next: Cell::new(0),
+            domain: Cell::new(0),
             agenda,
             number,
             called: Cell::new(NEVER),
@@ -37,11 +41,12 @@ impl IslandState {
         })
     }
 
-    /// A process of the island wakes at `time`.
+    /// A process of a domain of the island wakes at `time`.
     #[inline]
-    pub(crate) fn note(&self, time: u64) {
-        if time < self.next.get() {
-            self.next.set(time);
+    pub(crate) fn note(&self, time: u64, domain: u32) {
+        let next = self.next.get();
+        if time < next || time == next && domain < self.domain.get() {
+            self.set_next(time, domain);
         }
         if time < self.called.get() {
             self.call(time);
@@ -70,10 +75,17 @@ impl IslandState {
         self.limit.get()
     }
 
-    /// Sets the time until which the running process may advance, at which another process wakes.
+    /// The time at which the next process wakes, while none runs, and the number of its domain; a time of zero if that is to be found.
     #[inline(always)]
-    pub(crate) fn set_next(&self, time: u64) {
+    pub(crate) fn next(&self) -> (u64, u32) {
+        (self.next.get(), self.domain.get())
+    }
+
+    /// Sets the time until which the running process may advance, at which another process wakes, and the number of its domain.
+    #[inline(always)]
+    pub(crate) fn set_next(&self, time: u64, domain: u32) {
         self.next.set(time);
+        self.domain.set(domain);
     }
 
     fn call(&self, time: u64) {

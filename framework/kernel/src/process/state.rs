@@ -27,6 +27,12 @@ pub trait Source {
     /// Withdraws that request.
     fn disarm(&self);
 
+    /// Arms the source, and gives the time of [`Source::due`].
+    fn arm_due(&self) -> Option<SimTime> {
+        self.arm();
+        self.due()
+    }
+
     /// The source, if it is to be waited for at all.
     fn when(&self, condition: bool) -> Option<&dyn Source>
     where
@@ -396,10 +402,11 @@ impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Wait<'a, I> {
         }
     }
 
-    /// Time at which the wait ends, as far as is known now.
-    fn end(&self) -> u64 {
+    /// Time at which the wait ends, as far as is known now. `due` is asked for the time of each source.
+    #[inline(always)]
+    fn end(&self, due: impl Fn(&'a dyn Source) -> Option<SimTime>) -> u64 {
         let mut end = self.deadline;
-        self.each(|source| end = source.due().map_or(end, |due| end.min(due.as_ps())));
+        self.each(|source| end = due(source).map_or(end, |due| end.min(due.as_ps())));
         end.max(self.earliest)
     }
 }
@@ -415,15 +422,15 @@ impl<'a, I: IntoIterator<Item = Option<&'a dyn Source>> + Clone> Future for Wait
         let process = self.process;
         // A process that waits for this alone is woken for it alone.
         if self.armed && !process.concurrent.get() {
-            debug_assert!(self.end() <= process.ps(), "woken for nothing");
+            debug_assert!(self.end(Source::due) <= process.ps(), "woken for nothing");
             return Poll::Ready(());
         }
-        let end = self.end();
+        // Most waits sleep: one pass over the sources arms them, too.
+        self.armed = true;
+        let end = self.end(Source::arm_due);
         if end <= process.ps() || process.advance_or_sleep(end) {
             return Poll::Ready(());
         }
-        self.armed = true;
-        self.each(Source::arm);
         Poll::Pending
     }
 }

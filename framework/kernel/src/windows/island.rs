@@ -76,7 +76,7 @@ pub(crate) struct Island {
     bodies: Vec<Body>,
     tasks: Vec<Task>,
     /// The domain whose processes are being called upon.
-    batch: Option<usize>,
+    batch: Option<u32>,
     /// Pulse that shows the process being polled.
     pulse: Arc<Pulse>,
     /// Measure what each process costs.
@@ -92,7 +92,8 @@ impl Island {
 
     /// Adds a clock domain: the next `processes` processes are its own.
     pub(crate) fn add_domain(&mut self, clock: Clock, processes: usize) -> Rc<Domain> {
-        let domain = Domain::new(Rc::clone(&self.state), clock, self.tasks.len() as u32, processes);
+        let place = (self.domains.len() as u32, self.tasks.len() as u32);
+        let domain = Domain::new(Rc::clone(&self.state), clock, place, processes);
         self.domains.reserve_exact(1);
         self.domains.push(Rc::clone(&domain));
         domain
@@ -118,7 +119,7 @@ impl Island {
             let place = self.pulse.running();
             self.end(place, Err(Fault::panic(text)), endings);
         }
-        self.state.end_window(earliest(&self.domains).0);
+        self.state.end_window(self.state.next().0);
     }
 
     fn run_until_panic(&mut self, endings: &mut Vec<Ending>) {
@@ -134,7 +135,7 @@ impl Island {
         let context = &mut Context::from_waker(Waker::noop());
         loop {
             let number = self.batch.or_else(|| self.begin())?;
-            let domain = &*self.domains[number];
+            let domain = &*self.domains[number as usize];
             let (first, pulse) = (domain.first, &*self.pulse);
             let bodies = &mut self.bodies[first as usize..];
             while let Some(mut woken) = domain.woken() {
@@ -143,7 +144,8 @@ impl Island {
                 while let Some((place, last)) = woken.take() {
                     if last {
                         domain.settle();
-                        self.state.set_next(earliest(&self.domains).0);
+                        let (next, domain) = earliest(&self.domains);
+                        self.state.set_next(next, domain);
                     }
                     pulse.set_slot(base + place);
                     let body = &mut bodies[place as usize];
@@ -167,14 +169,19 @@ impl Island {
 
     /// Goes to when something happens next, inside the window, and gives the domain in which it does.
     #[inline(always)]
-    fn begin(&mut self) -> Option<usize> {
-        let (time, number) = earliest(&self.domains);
+    fn begin(&mut self) -> Option<u32> {
+        let (mut time, mut number) = self.state.next();
+        if time == 0 {
+            (time, number) = earliest(&self.domains);
+            self.state.set_next(time, number);
+        }
+        debug_assert_eq!((time, number), earliest(&self.domains));
         // Without a limit there would still be a last time.
         if time >= self.state.limit() {
             return None;
         }
         self.state.hold();
-        let domain = &*self.domains[number];
+        let domain = &*self.domains[number as usize];
         self.pulse.set_batch(time, domain.first);
         domain.begin();
         self.batch = Some(number);
@@ -188,6 +195,8 @@ impl Island {
         let task = &mut self.tasks[place as usize];
         task.ended = true;
         task.process.domain.withdraw(task.process.slot);
+        // The next batch may be later now.
+        self.state.hold();
         let Process { index, .. } = *task.process;
         endings.push(Ending { time: task.process.ps(), process: index, result, daemon: task.daemon });
     }
@@ -227,9 +236,9 @@ impl Island {
 
 /// Time of the next event, and number of its domain.
 #[inline]
-fn earliest(domains: &[Rc<Domain>]) -> (u64, usize) {
+fn earliest(domains: &[Rc<Domain>]) -> (u64, u32) {
     let mut best = (NEVER, 0);
-    for (number, domain) in domains.iter().enumerate() {
+    for (domain, number) in domains.iter().zip(0..) {
         if domain.due() < best.0 {
             best = (domain.due(), number);
         }

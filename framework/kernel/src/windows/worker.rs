@@ -301,21 +301,23 @@ impl<'a> Worker<'a> {
         let step = self.plan.partition.step[self.thread];
         let mut endings = std::mem::take(&mut self.endings);
         pulse.beat();
-        loop {
-            let next = self.agenda.with(|agenda| agenda.earliest());
-            if next >= limit {
-                break;
-            }
+        // Islands without an event are not visited.
+        let mut next = self.agenda.with(|agenda| agenda.earliest());
+        while next < limit {
             let until = limit.min(next.saturating_add(step));
-            while let Some(number) = self.next_island(until) {
-                let island = &mut self.islands[number];
-                pulse.set_island(number);
-                island.run(until, &mut endings);
-                let (moved, acted) = island.went_on();
-                self.own.moved = self.own.moved.max(moved);
-                self.own.acted = self.own.acted.max(acted);
-                self.own.ran = true;
-                self.own.work += 1;
+            while next < until {
+                self.agenda.with(|agenda| agenda.begin(next));
+                while let Some(number) = self.agenda.with(Queue::take) {
+                    let island = &mut self.islands[number as usize];
+                    pulse.set_island(number as usize);
+                    island.run(until, &mut endings);
+                    let (moved, acted) = island.went_on();
+                    self.own.moved = self.own.moved.max(moved);
+                    self.own.acted = self.own.acted.max(acted);
+                    self.own.ran = true;
+                    self.own.work += 1;
+                }
+                next = self.agenda.with(|agenda| agenda.earliest());
             }
         }
         pulse.beat();
@@ -381,21 +383,6 @@ impl<'a> Worker<'a> {
     /// Time of the last event in this share.
     fn latest(&self) -> u64 {
         self.processes.values().map(|process| process.ps()).max().unwrap_or(0)
-    }
-
-    /// An island with an event before `limit`. Islands without one are not visited.
-    fn next_island(&self, limit: u64) -> Option<usize> {
-        self.agenda.with(|agenda| {
-            let number = agenda.take().or_else(|| {
-                let due = agenda.earliest();
-                if due >= limit {
-                    return None;
-                }
-                agenda.begin(due);
-                agenda.take()
-            })?;
-            Some(number as usize)
-        })
     }
 
     /// Waits of this thread's processes, for the report of a hang.

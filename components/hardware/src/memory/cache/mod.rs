@@ -35,15 +35,27 @@ impl WayId {
 /// State of a way beside its line.
 #[derive(Clone)]
 struct Way {
+    /// The last use of the line, plus [`PROTECTED`] if the line is evicted only if all others of its set are protected, too; 0
+    /// without a line. The line with the smallest one was used least recently.
     used: u64,
     /// Misses under way for this line: one at most for a half.
     misses: u32,
-    /// Whether the line is evicted only if all others of its set are protected, too.
-    is_protected: bool,
 }
 
 impl Way {
-    const EMPTY: Way = Way { used: 0, misses: 0, is_protected: false };
+    const EMPTY: Way = Way { used: 0, misses: 0 };
+
+    /// Whether the line is evicted only if all others of its set are protected, too.
+    #[inline]
+    fn is_protected(&self) -> bool {
+        self.used >= PROTECTED
+    }
+
+    /// Whether no line is here.
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.used == 0
+    }
 }
 
 /// State of the bytes of a way that one message transfers.
@@ -264,7 +276,8 @@ impl<T> Cache<T> {
     pub fn touch(&mut self, way: WayId) {
         let place = self.place(way);
         self.clock += 1;
-        self.tags[place].used = self.clock;
+        let way = &mut self.tags[place];
+        way.used = self.clock | way.used & PROTECTED;
         if let Some(policy) = &mut self.replacement {
             policy.used(place);
         }
@@ -286,31 +299,34 @@ impl<T> Cache<T> {
             None => self.least_recently_used(within),
             Some(_) => self.policys_victim(within),
         }?;
-        let way = self.half(place, address);
-        let evicted = self.take(way);
+        let evicted = self.evicted(place);
+        if self.tags[place].is_empty() {
+            self.held += 1;
+            self.taken[place / 64] |= 1 << (place % 64);
+        } else {
+            self.clear(place);
+        }
         self.lines[place] = self.size.line_of(address);
-        self.held += 1;
-        self.taken[place / 64] |= 1 << (place % 64);
         self.clock += 1;
-        self.tags[place] = Way { used: self.clock, ..Way::EMPTY };
+        self.tags[place].used = self.clock;
         if let Some(policy) = &mut self.replacement {
             policy.filled(place, prefetched);
         }
-        Some((way, evicted))
+        Some((self.half(place, address), evicted))
     }
 
     /// The way of a set that is empty or whose line was used least recently.
     #[inline]
     fn least_recently_used(&self, within: u64) -> Option<usize> {
         let set = self.set(within);
+        let first = set.start;
         let (mut least, mut found) = (u64::MAX, None);
-        for (place, (&held, way)) in set.clone().zip(self.lines[set.clone()].iter().zip(&self.tags[set])) {
-            let key = if held == NO_LINE { 0 } else { way.used + u64::from(way.is_protected) * PROTECTED };
-            if key < least && way.misses == 0 {
-                (least, found) = (key, Some(place));
+        for (number, way) in self.tags[set].iter().enumerate() {
+            if way.used < least && way.misses == 0 {
+                (least, found) = (way.used, Some(number));
             }
         }
-        found
+        found.map(|number| first + number)
     }
 
     /// The way of a set that is empty or that the policy chooses.
@@ -318,11 +334,11 @@ impl<T> Cache<T> {
         let set = self.set(within);
         let (tags, candidates) = (&self.tags, &mut self.candidates);
         let free = || set.clone().filter(|&place| tags[place].misses == 0);
-        if let Some(empty) = free().find(|&place| self.lines[place] == NO_LINE) {
+        if let Some(empty) = free().find(|&place| tags[place].is_empty()) {
             return Some(empty);
         }
         candidates.clear();
-        candidates.extend(free().filter(|&place| !tags[place].is_protected));
+        candidates.extend(free().filter(|&place| !tags[place].is_protected()));
         if candidates.is_empty() {
             candidates.extend(free());
         }
@@ -339,8 +355,23 @@ impl<T> Cache<T> {
 
     /// Forgets a line that waits for nothing, and gives what must be written back.
     pub fn take(&mut self, way: WayId) -> Option<Evicted> {
+        let evicted = self.evicted(self.place(way));
+        self.invalidate(way);
+        evicted
+    }
+
+    /// What must be written back of a line.
+    #[inline]
+    fn evicted(&self, place: usize) -> Option<Evicted> {
+        let halves = self.halves_of(place);
+        let is_dirty = self.halves[halves.clone()].iter().any(|half| half.dirty != 0);
+        if is_dirty { self.dirty_halves(halves) } else { None }
+    }
+
+    #[inline(never)]
+    fn dirty_halves(&self, halves: std::ops::Range<usize>) -> Option<Evicted> {
         let mut evicted = None;
-        for half in self.halves_of(self.place(way)).rev() {
+        for half in halves.rev() {
             let Half { dirty, .. } = self.halves[half];
             if dirty != 0 {
                 let (way, rest) = (WayId(half as u32), evicted.map(Box::new));
@@ -348,7 +379,6 @@ impl<T> Cache<T> {
                 evicted = Some(Evicted { way, line, dirty, data, rest });
             }
         }
-        self.invalidate(way);
         evicted
     }
 
@@ -357,10 +387,11 @@ impl<T> Cache<T> {
     pub fn protect(&mut self, way: WayId, is_protected: bool) {
         let place = self.place(way);
         let first = place - place % self.ways;
-        self.tags[place].is_protected = false;
-        let protected = || self.tags[first..first + self.ways].iter().filter(|way| way.is_protected).count();
+        self.tags[place].used &= !PROTECTED;
+        let protected =
+            || self.tags[first..first + self.ways].iter().filter(|way| way.is_protected()).count();
         let has_room = self.protected_ways >= self.ways || protected() < self.protected_ways;
-        self.tags[place].is_protected = is_protected && has_room;
+        self.tags[place].used |= u64::from(is_protected && has_room) * PROTECTED;
     }
 
     /// Limits the protected lines of a set to `ways`.
@@ -461,9 +492,16 @@ impl<T> Cache<T> {
         let held = std::mem::replace(&mut self.lines[place], NO_LINE);
         self.held -= usize::from(held != NO_LINE);
         self.taken[place / 64] &= !(1 << (place % 64));
-        self.tags[place].is_protected = false;
-        for half in self.halves_of(place) {
-            (self.halves[half].valid, self.halves[half].dirty) = (0, 0);
+        self.tags[place].used = 0;
+        self.clear(place);
+    }
+
+    /// No byte of a line is valid.
+    #[inline]
+    fn clear(&mut self, place: usize) {
+        let halves = self.halves_of(place);
+        for half in &mut self.halves[halves] {
+            (half.valid, half.dirty) = (0, 0);
         }
     }
 

@@ -225,6 +225,7 @@ impl CacheServer {
     }
 
     /// Notifies the prefetcher of a read.
+    #[inline]
     fn foresee(&mut self, read: LookedUp) {
         let CacheServer { policies, shape, .. } = self;
         if let Some(prefetches) = &mut policies.prefetcher {
@@ -321,9 +322,11 @@ impl CacheServer {
             if first_time {
                 counts.add(Count::Accesses, sectors);
             }
-            self.held = self.handle(request, cycle, sim, &*counts);
-            refused = self.held.is_some();
-            if !refused {
+            let given_back = self.handle(request, cycle, sim, &*counts);
+            refused = given_back.is_some();
+            if refused {
+                self.held = given_back;
+            } else {
                 self.free = cycle + sectors;
             }
             counts.add(Count::ReservationFails, u64::from(refused));
@@ -358,14 +361,14 @@ impl CacheServer {
         let under_way = self.cache.has_misses() || !self.passed.is_empty();
         sim.set_busy(self.held.is_some() || divided || leaving || flushing || under_way);
         // While the cache is occupied a request wakes it only if it comes later than the cache is free.
-        let free = sim.cycles_from_now(self.free.max(cycle + 1) - cycle);
-        let waiting = occupied && accepting && io.requests.rx.due().is_some_and(|due| due <= free);
+        let free = || sim.cycles_from_now(self.free.max(cycle + 1) - cycle);
+        let waiting = occupied && accepting && io.requests.rx.due().is_some_and(|due| due <= free());
         // A request for which the unit of atomics is full continues when the unit has a free slot.
         let full = refused && self.free > cycle;
         let again = untried || full || waiting || divided && accepting;
         let deadline = match (flushing, again) {
             (true, _) => sim.cycles_from_now(1),
-            (false, true) => free,
+            (false, true) => free(),
             (false, false) => SimTime::MAX,
         };
         Pause { deadline, accepts: accepting && !again }
@@ -429,7 +432,7 @@ pub(super) async fn serve<S: CacheStats>(
         ];
         match &server.policies.rule {
             Some(rule) => sim.wait(deadline, sources.into_iter().chain(rule.awaits())).await,
-            None => sim.wait(deadline, sources).await,
+            None => sim.wait(deadline, sources.iter().copied()).await,
         }
     }
 }

@@ -383,7 +383,7 @@ impl Component for DramController {
         let asking = Watch::new(io.clients.iter().map(|client| &client.rx));
         loop {
             let cycle = sim.cycle();
-            if asking.arrived(sim).next().is_some() {
+            if asking.arrived(sim).any(|_| true) {
                 for client in (server.turn..clients).chain(0..server.turn) {
                     if server.queued < server.depth
                         && let Some(request) = io.clients[client].rx.try_recv()
