@@ -15,8 +15,10 @@ pub(crate) type Agenda = Local<Queue>;
 pub(crate) struct IslandState {
     /// End of the current window: nothing here may happen at or after it.
     limit: Cell<u64>,
-    /// A time before which no other process of the island wakes.
+    /// The time before which no other process of the island wakes; zero while it is not known.
     next: Cell<u64>,
+    /// The number of the domain of that process.
+    next_domain: Cell<u32>,
     agenda: Rc<Agenda>,
     /// The island's number in the agenda.
     number: Slot,
@@ -30,6 +32,7 @@ impl IslandState {
         Rc::new(IslandState {
             limit: Cell::new(0),
             next: Cell::new(0),
+            next_domain: Cell::new(0),
             agenda,
             number,
             called: Cell::new(NEVER),
@@ -37,11 +40,11 @@ impl IslandState {
         })
     }
 
-    /// A process of the island wakes at `time`.
+    /// A process of a domain wakes at `time`.
     #[inline]
-    pub(crate) fn note(&self, time: u64) {
-        if time < self.next.get() {
-            self.next.set(time);
+    pub(crate) fn note(&self, time: u64, domain: u32) {
+        if (time, domain) < (self.next.get(), self.next_domain.get()) {
+            self.set_next((time, domain));
         }
         if time < self.called.get() {
             self.call(time);
@@ -70,10 +73,18 @@ impl IslandState {
         self.limit.get()
     }
 
-    /// Sets the time until which the running process may advance, at which another process wakes.
+    /// The earliest time at which a process wakes and the number of its domain, the lowest of several; `None` if it is not known.
     #[inline(always)]
-    pub(crate) fn set_next(&self, time: u64) {
+    pub(crate) fn next(&self) -> Option<(u64, u32)> {
+        let time = self.next.get();
+        (time != 0).then(|| (time, self.next_domain.get()))
+    }
+
+    /// Sets the time until which the running process may advance, at which another process wakes, and the number of its domain.
+    #[inline(always)]
+    pub(crate) fn set_next(&self, (time, domain): (u64, u32)) {
         self.next.set(time);
+        self.next_domain.set(domain);
     }
 
     fn call(&self, time: u64) {
@@ -81,7 +92,7 @@ impl IslandState {
         self.agenda.with(|agenda| agenda.schedule(self.number, time));
     }
 
-    /// Keeps the running process from going ahead of the executor until its next poll.
+    /// Keeps the running process from going ahead of the executor until its next poll, and forgets when a process wakes next.
     #[inline(always)]
     pub(crate) fn hold(&self) {
         self.next.set(0);

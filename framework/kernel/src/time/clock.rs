@@ -34,6 +34,9 @@ pub struct Span {
 }
 
 impl Edge {
+    /// After every edge of every clock.
+    pub(crate) const NEVER: Edge = Edge { time: u64::MAX, fraction: 0, index: u64::MAX };
+
     /// The time of the edge.
     #[inline]
     pub const fn time(self) -> SimTime {

@@ -92,7 +92,8 @@ impl Island {
 
     /// Adds a clock domain: the next `processes` processes are its own.
     pub(crate) fn add_domain(&mut self, clock: Clock, processes: usize) -> Rc<Domain> {
-        let domain = Domain::new(Rc::clone(&self.state), clock, self.tasks.len() as u32, processes);
+        let (number, first) = (self.domains.len() as u32, self.tasks.len() as u32);
+        let domain = Domain::new(Rc::clone(&self.state), clock, number, first, processes);
         self.domains.reserve_exact(1);
         self.domains.push(Rc::clone(&domain));
         domain
@@ -118,7 +119,7 @@ impl Island {
             let place = self.pulse.running();
             self.end(place, Err(Fault::panic(text)), endings);
         }
-        self.state.end_window(earliest(&self.domains).0);
+        self.state.end_window(self.next_event().0);
     }
 
     fn run_until_panic(&mut self, endings: &mut Vec<Ending>) {
@@ -143,7 +144,7 @@ impl Island {
                 while let Some((place, last)) = woken.take() {
                     if last {
                         domain.settle();
-                        self.state.set_next(earliest(&self.domains).0);
+                        self.state.set_next(earliest(&self.domains));
                     }
                     pulse.set_slot(base + place);
                     let body = &mut bodies[place as usize];
@@ -165,15 +166,22 @@ impl Island {
         }
     }
 
+    /// Time of the next event, and number of its domain.
+    #[inline(always)]
+    fn next_event(&self) -> (u64, u32) {
+        self.state.next().unwrap_or_else(|| earliest(&self.domains))
+    }
+
     /// Goes to when something happens next, inside the window, and gives the domain in which it does.
     #[inline(always)]
     fn begin(&mut self) -> Option<usize> {
-        let (time, number) = earliest(&self.domains);
+        let (time, number) = self.next_event();
         // Without a limit there would still be a last time.
         if time >= self.state.limit() {
             return None;
         }
         self.state.hold();
+        let number = number as usize;
         let domain = &*self.domains[number];
         self.pulse.set_batch(time, domain.first);
         domain.begin();
@@ -227,9 +235,9 @@ impl Island {
 
 /// Time of the next event, and number of its domain.
 #[inline]
-fn earliest(domains: &[Rc<Domain>]) -> (u64, usize) {
+fn earliest(domains: &[Rc<Domain>]) -> (u64, u32) {
     let mut best = (NEVER, 0);
-    for (number, domain) in domains.iter().enumerate() {
+    for (domain, number) in domains.iter().zip(0..) {
         if domain.due() < best.0 {
             best = (domain.due(), number);
         }
