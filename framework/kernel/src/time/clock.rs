@@ -55,6 +55,11 @@ impl Span {
     pub const fn floor(self) -> SimTime {
         SimTime::from_ps(self.quotient)
     }
+
+    /// What that cuts off, in fractions of the clock.
+    pub(crate) const fn fraction(self) -> u64 {
+        self.remainder
+    }
 }
 
 impl Clock {
@@ -98,6 +103,12 @@ impl Clock {
         } else {
             Edge { time, fraction, index }
         }
+    }
+
+    /// Time of the edge after `edge` by a span of this floor and fraction.
+    #[inline]
+    pub(crate) const fn time_after(&self, edge: Edge, floor: u64, fraction: u64) -> u64 {
+        edge.time + floor + (edge.fraction + fraction >= self.divisor) as u64
     }
 
     /// `cycles` periods of this clock.
