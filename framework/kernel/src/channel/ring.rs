@@ -4,10 +4,12 @@
 //! and wrapping is a mask, which saves a tenth of the instructions of a message.
 
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
-/// A queue whose capacity is a power of two.
+/// A queue whose capacity is a power of two, in 24 bytes.
 pub(crate) struct Ring<T> {
-    slots: Box<[MaybeUninit<T>]>,
+    /// The first of the slots, a box that the ring owns.
+    slots: NonNull<MaybeUninit<T>>,
     /// The capacity less one; minus one while there is none.
     mask: i32,
     /// Counts items taken; the place is this modulo the capacity.
@@ -18,7 +20,7 @@ pub(crate) struct Ring<T> {
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Ring { slots: Box::default(), mask: -1, head: 0, tail: 0 }
+        Ring { slots: NonNull::dangling(), mask: -1, head: 0, tail: 0 }
     }
 }
 
@@ -44,10 +46,10 @@ impl<T> Ring<T> {
     /// The capacity must not be zero.
     #[inline(always)]
     unsafe fn at(&self, count: u32) -> *mut T {
-        debug_assert!(!self.slots.is_empty());
+        debug_assert!(self.mask >= 0);
         let place = (count & self.mask as u32) as usize;
         // SAFETY: the mask keeps the place below the capacity.
-        unsafe { self.slots.as_ptr().add(place).cast::<T>().cast_mut() }
+        unsafe { self.slots.add(place).cast::<T>().as_ptr() }
     }
 
     #[inline(always)]
@@ -93,6 +95,10 @@ impl<T> Ring<T> {
         }
         let head = self.head;
         self.head = head.wrapping_add(1);
+        if self.is_empty() {
+            // Few items pass the same slots again, which are in the host's cache.
+            (self.head, self.tail) = (0, 0);
+        }
         // SAFETY: the item was initialised, and moving the head has released the slot that it is read from.
         Some(unsafe { self.at(head).read() })
     }
@@ -105,32 +111,43 @@ impl<T> Ring<T> {
     /// Puts an item so that `place` items are before it.
     pub(crate) fn insert(&mut self, place: usize, item: T) {
         self.push_back(item);
-        let mask = self.slots.len() - 1;
         for later in (place + 1..self.len()).rev() {
-            let to = self.head as usize + later;
-            let from = to - 1;
-            self.slots.swap(to & mask, from & mask);
+            let to = self.head.wrapping_add(later as u32);
+            // SAFETY: both counts are between head and tail, so that both slots are initialised.
+            unsafe { self.at(to).swap(self.at(to.wrapping_sub(1))) };
         }
     }
 
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let capacity = (self.slots.len() * 2).max(4);
-        let mut slots: Vec<MaybeUninit<T>> = Vec::with_capacity(capacity);
+        let capacity = (self.capacity() * 2).max(4);
+        let mut slots = Box::new_uninit_slice(capacity);
         let len = self.len();
-        while let Some(item) = self.pop_front() {
-            slots.push(MaybeUninit::new(item));
+        for slot in slots.iter_mut().take(len) {
+            slot.write(self.pop_front().expect("the ring has as many items"));
         }
-        slots.resize_with(capacity, MaybeUninit::uninit);
-        self.slots = slots.into_boxed_slice();
+        self.release();
+        self.slots = NonNull::from(Box::leak(slots)).cast();
         (self.mask, self.head, self.tail) = (capacity as i32 - 1, 0, len as u32);
+    }
+
+    fn capacity(&self) -> usize {
+        (self.mask + 1) as usize
+    }
+
+    /// Frees the slots. The ring must be empty and get others, if it is used again.
+    fn release(&mut self) {
+        let slots = NonNull::slice_from_raw_parts(self.slots, self.capacity());
+        // SAFETY: `grow` leaked a box of this many slots; without any the pointer is aligned, and a box of nothing frees nothing.
+        drop(unsafe { Box::from_raw(slots.as_ptr()) });
     }
 }
 
 impl<T> Drop for Ring<T> {
     fn drop(&mut self) {
         while self.pop_front().is_some() {}
+        self.release();
     }
 }
 

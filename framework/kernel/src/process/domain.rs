@@ -12,53 +12,50 @@ use super::queue::{NEVER, Slot};
 use super::sleepers::{Sleepers, Woken};
 use crate::time::{Clock, Edge, SimTime};
 
-/// The part of a clock domain that its processes reach.
+/// The part of a clock domain that its processes reach, in 192 bytes.
+#[repr(C)]
 pub(crate) struct Domain {
-    pub(crate) island: Rc<IslandState>,
+    /// The edge at which a process of the domain wakes next, exact between two batches. During a batch it is edge zero, after which the
+    /// next one is found.
+    alarm: Cell<Edge>,
     /// The edge at which its processes run now, or last ran.
     edge: Cell<Edge>,
+    pub(crate) island: Rc<IslandState>,
+    /// Position of the first process of the domain in the island.
+    pub(crate) first: u32,
+    /// Number in the island.
+    number: u32,
     next: Cell<Edge>,
-    /// The cycle in which a process of the domain wakes next, [`NEVER`] if none does; zero during a batch, after which it is found.
-    alarm: Cell<u64>,
-    /// The edge of the cycle `alarm`.
-    due_edge: Cell<Edge>,
-    /// Time of `due_edge`, or [`NEVER`]; exact between two batches.
-    due: Cell<u64>,
-    sleepers: Sleepers,
-    /// Time at which a process that does not act by itself last took a message or reported progress.
-    pub(crate) moved: Cell<u64>,
+    pub(crate) clock: Clock,
     /// Time at which a process that acts by itself last took a message or reported progress.
     pub(crate) acted: Cell<u64>,
+    /// Time at which a process that does not act by itself last took a message or reported progress.
+    pub(crate) moved: Cell<u64>,
     /// Time at which a process last declared that it acts.
     pub(crate) declared: Cell<u64>,
-    pub(crate) clock: Clock,
-    /// Number of the domain in the island, and position of its first process there.
-    number: u32,
-    pub(crate) first: u32,
+    sleepers: Sleepers,
 }
 
 impl Domain {
-    /// A domain of `processes`; `number` and `first` are its place in the island.
     pub(crate) fn new(
         island: Rc<IslandState>,
         clock: Clock,
-        (number, first): (u32, u32),
+        number: u32,
+        first: u32,
         processes: usize,
     ) -> Rc<Self> {
         Rc::new(Domain {
             island,
             edge: Cell::default(),
             next: Cell::new(clock.next(Edge::default())),
-            alarm: Cell::new(NEVER),
-            due_edge: Cell::default(),
-            due: Cell::new(NEVER),
+            alarm: Cell::new(Edge::NEVER),
             sleepers: Sleepers::new(processes),
             moved: Cell::new(0),
             acted: Cell::new(0),
             declared: Cell::new(0),
             clock,
-            number,
             first,
+            number,
         })
     }
 
@@ -71,7 +68,7 @@ impl Domain {
     /// Time at which a process of the domain wakes next.
     #[inline]
     pub(crate) fn due(&self) -> u64 {
-        self.due.get()
+        self.alarm.get().time().as_ps()
     }
 
     /// The cycle of the first edge at or after `time`, the current one if that has passed.
@@ -107,7 +104,7 @@ impl Domain {
     #[inline(always)]
     pub(crate) fn schedule(&self, slot: Slot, cycle: u64) {
         self.sleepers.schedule(slot, cycle);
-        if cycle < self.alarm.get() {
+        if cycle < self.alarm.get().index() {
             self.note(cycle);
         }
     }
@@ -127,7 +124,8 @@ impl Domain {
     #[cold]
     pub(crate) fn withdraw(&self, slot: Slot) {
         self.sleepers.cancel(slot);
-        if self.alarm.get() > 0 {
+        self.island.hold();
+        if !self.in_batch() {
             self.settle();
         }
     }
@@ -139,16 +137,15 @@ impl Domain {
 
     #[inline]
     fn note(&self, cycle: u64) {
-        self.set_due(cycle);
-        self.island.note(self.due.get(), self.number);
+        let edge = self.edge_of(cycle);
+        self.alarm.set(edge);
+        self.island.note(edge.time().as_ps(), self.number);
     }
 
-    #[inline]
-    fn set_due(&self, cycle: u64) {
-        let edge = self.edge_of(cycle);
-        self.alarm.set(cycle);
-        self.due.set(edge.time().as_ps());
-        self.due_edge.set(edge);
+    /// Whether processes that wake at the edge begun have not been taken.
+    #[inline(always)]
+    fn in_batch(&self) -> bool {
+        self.alarm.get().index() == 0
     }
 
     /// Advances the running process to `edge` if nothing else happens before then inside the window.
@@ -166,7 +163,7 @@ impl Domain {
     #[inline(always)]
     pub(crate) fn advance_or_sleep_to_next(&self, slot: Slot) -> bool {
         // The usual case among many: others have something to do before.
-        if self.alarm.get() == 0 {
+        if self.in_batch() {
             self.sleepers.keep(slot);
             return false;
         }
@@ -217,11 +214,10 @@ impl Domain {
     /// Goes to the edge at which the next processes wake.
     #[inline]
     pub(crate) fn begin(&self) {
-        let edge = self.due_edge.get();
+        let edge = self.alarm.replace(Edge::default());
         if edge.index() != self.edge.get().index() {
             self.arrive(edge);
         }
-        self.alarm.set(0);
         self.sleepers.begin(edge.index());
     }
 
@@ -234,12 +230,9 @@ impl Domain {
     /// All processes that wake at the edge begun have been taken: the next edge at which a process wakes is found.
     #[inline]
     pub(crate) fn settle(&self) {
-        match self.sleepers.earliest() {
-            NEVER => {
-                self.alarm.set(NEVER);
-                self.due.set(NEVER);
-            }
-            cycle => self.set_due(cycle),
-        }
+        self.alarm.set(match self.sleepers.earliest() {
+            NEVER => Edge::NEVER,
+            cycle => self.edge_of(cycle),
+        });
     }
 }

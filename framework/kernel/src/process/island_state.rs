@@ -15,11 +15,10 @@ pub(crate) type Agenda = Local<Queue>;
 pub(crate) struct IslandState {
     /// End of the current window: nothing here may happen at or after it.
     limit: Cell<u64>,
-    /// A time before which no other process of the island wakes; between two batches when the next one wakes, or zero if that is to be
-    /// found.
+    /// The time before which no other process of the island wakes; zero while it is not known.
     next: Cell<u64>,
-    /// The number of its domain.
-    domain: Cell<u32>,
+    /// The number of the domain of that process.
+    next_domain: Cell<u32>,
     agenda: Rc<Agenda>,
     /// The island's number in the agenda.
     number: Slot,
@@ -33,7 +32,7 @@ impl IslandState {
         Rc::new(IslandState {
             limit: Cell::new(0),
             next: Cell::new(0),
-            domain: Cell::new(0),
+            next_domain: Cell::new(0),
             agenda,
             number,
             called: Cell::new(NEVER),
@@ -41,12 +40,11 @@ impl IslandState {
         })
     }
 
-    /// A process of a domain of the island wakes at `time`.
+    /// A process of a domain wakes at `time`.
     #[inline]
     pub(crate) fn note(&self, time: u64, domain: u32) {
-        let next = self.next.get();
-        if time < next || time == next && domain < self.domain.get() {
-            self.set_next(time, domain);
+        if (time, domain) < (self.next.get(), self.next_domain.get()) {
+            self.set_next((time, domain));
         }
         if time < self.called.get() {
             self.call(time);
@@ -75,17 +73,18 @@ impl IslandState {
         self.limit.get()
     }
 
-    /// The time at which the next process wakes, while none runs, and the number of its domain; a time of zero if that is to be found.
+    /// The earliest time at which a process wakes and the number of its domain, the lowest of several; `None` if it is not known.
     #[inline(always)]
-    pub(crate) fn next(&self) -> (u64, u32) {
-        (self.next.get(), self.domain.get())
+    pub(crate) fn next(&self) -> Option<(u64, u32)> {
+        let time = self.next.get();
+        (time != 0).then(|| (time, self.next_domain.get()))
     }
 
     /// Sets the time until which the running process may advance, at which another process wakes, and the number of its domain.
     #[inline(always)]
-    pub(crate) fn set_next(&self, time: u64, domain: u32) {
+    pub(crate) fn set_next(&self, (time, domain): (u64, u32)) {
         self.next.set(time);
-        self.domain.set(domain);
+        self.next_domain.set(domain);
     }
 
     fn call(&self, time: u64) {
@@ -93,7 +92,7 @@ impl IslandState {
         self.agenda.with(|agenda| agenda.schedule(self.number, time));
     }
 
-    /// Keeps the running process from going ahead of the executor until its next poll.
+    /// Keeps the running process from going ahead of the executor until its next poll, and forgets when a process wakes next.
     #[inline(always)]
     pub(crate) fn hold(&self) {
         self.next.set(0);

@@ -22,12 +22,14 @@ pub(crate) struct Sleepers {
     wakes: Box<[Cell<u64>]>,
     /// The cycle begun.
     now: Cell<u64>,
-    /// Sleepers of the current word that are left, and those that wake at the next cycle again.
+    /// Sleepers of the current word that are left.
     left: Cell<u64>,
+    /// Those that wake at the next cycle again. Rows take them in when the word is done; without rows the next search for the earliest
+    /// wake-up forgets them.
     kept: Cell<u64>,
     /// The first slot of this word, and of the last one that has any.
-    base: Cell<usize>,
-    last_base: Cell<usize>,
+    base: Cell<u32>,
+    last_base: Cell<u32>,
     rows: Option<Box<Rows>>,
 }
 
@@ -108,11 +110,12 @@ impl Sleepers {
     /// Withdraws the wake-up of a sleeper, if it has one.
     pub(crate) fn cancel(&self, slot: Slot) {
         let known = self.wakes[slot as usize].replace(NEVER);
-        if let Some(rows) = &self.rows
-            && known != NEVER
-        {
-            // A sleeper that was kept has no bit in its row yet.
-            self.kept.set(self.kept.get() & !(1 << (slot % u64::BITS)));
+        if known == NEVER {
+            return;
+        }
+        // A sleeper that was kept has no bit in its row yet.
+        self.kept.set(self.kept.get() & !(1 << (slot % u64::BITS)));
+        if let Some(rows) = &self.rows {
             rows.remove(slot, known);
         }
     }
@@ -121,11 +124,12 @@ impl Sleepers {
         self.wakes[slot as usize].get() != NEVER
     }
 
-    /// The earliest wake-up; [`NEVER`] if there is none.
+    /// The earliest wake-up; [`NEVER`] if there is none. No wake-up is before the cycle begun.
     #[inline]
     pub(crate) fn earliest(&self) -> u64 {
         match &self.rows {
             Some(rows) => rows.earliest(self.now.get(), &self.wakes),
+            None if self.kept.take() != 0 => self.now.get() + 1,
             None => self.wakes.iter().fold(NEVER, |earliest, wake| earliest.min(wake.get())),
         }
     }
@@ -145,9 +149,9 @@ impl Sleepers {
             return;
         };
         rows.reach(cycle, &self.wakes);
-        let last = BITS * rows.last_word(cycle);
+        let last = (BITS * rows.last_word(cycle)) as u32;
         self.last_base.set(last);
-        self.base.set(if last == 0 { 0 } else { 0_usize.wrapping_sub(BITS) });
+        self.base.set(if last == 0 { 0 } else { 0_u32.wrapping_sub(u64::BITS) });
         if last == 0 {
             self.left.set(rows.take_word(cycle, 0));
         }
@@ -163,7 +167,7 @@ impl Sleepers {
         let base = self.base.get();
         Some(Woken {
             sleepers: self,
-            wakes: &self.wakes[base..],
+            wakes: &self.wakes[base as usize..],
             left,
             is_last: base == self.last_base.get(),
         })
@@ -175,8 +179,8 @@ impl Sleepers {
         let rows = self.rows.as_ref()?;
         while self.base.get() != self.last_base.get() {
             self.flush();
-            self.base.set(self.base.get().wrapping_add(BITS));
-            let left = rows.take_word(self.now.get(), self.base.get() / BITS);
+            self.base.set(self.base.get().wrapping_add(u64::BITS));
+            let left = rows.take_word(self.now.get(), self.word());
             if left != 0 {
                 return Some(left);
             }
@@ -184,14 +188,20 @@ impl Sleepers {
         None
     }
 
+    /// The number of the current word.
+    #[inline(always)]
+    fn word(&self) -> usize {
+        self.base.get() as usize / BITS
+    }
+
     /// Puts in those of the word that wake at the next cycle again.
     #[inline]
     fn flush(&self) {
-        let kept = self.kept.replace(0);
-        if let Some(rows) = &self.rows
-            && kept != 0
-        {
-            rows.add(self.now.get() + 1, self.base.get() / BITS, kept);
+        if let Some(rows) = &self.rows {
+            match self.kept.take() {
+                0 => {}
+                kept => rows.add(self.now.get() + 1, self.word(), kept),
+            }
         }
     }
 }
@@ -200,7 +210,7 @@ impl Woken<'_> {
     /// The first slot of the word.
     #[inline(always)]
     pub(crate) fn base(&self) -> Slot {
-        self.sleepers.base.get() as Slot
+        self.sleepers.base.get()
     }
 
     /// No other word has sleepers that wake at this cycle.

@@ -34,6 +34,9 @@ pub struct Span {
 }
 
 impl Edge {
+    /// After every edge of every clock.
+    pub(crate) const NEVER: Edge = Edge { time: u64::MAX, fraction: 0, index: u64::MAX };
+
     /// The time of the edge.
     #[inline]
     pub const fn time(self) -> SimTime {
@@ -51,6 +54,11 @@ impl Span {
     /// The span rounded down to whole picoseconds.
     pub const fn floor(self) -> SimTime {
         SimTime::from_ps(self.quotient)
+    }
+
+    /// What that cuts off, in fractions of the clock.
+    pub(crate) const fn fraction(self) -> u64 {
+        self.remainder
     }
 }
 
@@ -95,6 +103,12 @@ impl Clock {
         } else {
             Edge { time, fraction, index }
         }
+    }
+
+    /// Time of the edge after `edge` by a span of this floor and fraction.
+    #[inline]
+    pub(crate) const fn time_after(&self, edge: Edge, floor: u64, fraction: u64) -> u64 {
+        edge.time + floor + (edge.fraction + fraction >= self.divisor) as u64
     }
 
     /// `cycles` periods of this clock.

@@ -76,7 +76,7 @@ pub(crate) struct Island {
     bodies: Vec<Body>,
     tasks: Vec<Task>,
     /// The domain whose processes are being called upon.
-    batch: Option<u32>,
+    batch: Option<usize>,
     /// Pulse that shows the process being polled.
     pulse: Arc<Pulse>,
     /// Measure what each process costs.
@@ -92,8 +92,8 @@ impl Island {
 
     /// Adds a clock domain: the next `processes` processes are its own.
     pub(crate) fn add_domain(&mut self, clock: Clock, processes: usize) -> Rc<Domain> {
-        let place = (self.domains.len() as u32, self.tasks.len() as u32);
-        let domain = Domain::new(Rc::clone(&self.state), clock, place, processes);
+        let (number, first) = (self.domains.len() as u32, self.tasks.len() as u32);
+        let domain = Domain::new(Rc::clone(&self.state), clock, number, first, processes);
         self.domains.reserve_exact(1);
         self.domains.push(Rc::clone(&domain));
         domain
@@ -119,7 +119,7 @@ impl Island {
             let place = self.pulse.running();
             self.end(place, Err(Fault::panic(text)), endings);
         }
-        self.state.end_window(self.state.next().0);
+        self.state.end_window(self.next_event().0);
     }
 
     fn run_until_panic(&mut self, endings: &mut Vec<Ending>) {
@@ -135,7 +135,7 @@ impl Island {
         let context = &mut Context::from_waker(Waker::noop());
         loop {
             let number = self.batch.or_else(|| self.begin())?;
-            let domain = &*self.domains[number as usize];
+            let domain = &*self.domains[number];
             let (first, pulse) = (domain.first, &*self.pulse);
             let bodies = &mut self.bodies[first as usize..];
             while let Some(mut woken) = domain.woken() {
@@ -144,8 +144,7 @@ impl Island {
                 while let Some((place, last)) = woken.take() {
                     if last {
                         domain.settle();
-                        let (next, domain) = earliest(&self.domains);
-                        self.state.set_next(next, domain);
+                        self.state.set_next(earliest(&self.domains));
                     }
                     pulse.set_slot(base + place);
                     let body = &mut bodies[place as usize];
@@ -167,21 +166,23 @@ impl Island {
         }
     }
 
+    /// Time of the next event, and number of its domain.
+    #[inline(always)]
+    fn next_event(&self) -> (u64, u32) {
+        self.state.next().unwrap_or_else(|| earliest(&self.domains))
+    }
+
     /// Goes to when something happens next, inside the window, and gives the domain in which it does.
     #[inline(always)]
-    fn begin(&mut self) -> Option<u32> {
-        let (mut time, mut number) = self.state.next();
-        if time == 0 {
-            (time, number) = earliest(&self.domains);
-            self.state.set_next(time, number);
-        }
-        debug_assert_eq!((time, number), earliest(&self.domains));
+    fn begin(&mut self) -> Option<usize> {
+        let (time, number) = self.next_event();
         // Without a limit there would still be a last time.
         if time >= self.state.limit() {
             return None;
         }
         self.state.hold();
-        let domain = &*self.domains[number as usize];
+        let number = number as usize;
+        let domain = &*self.domains[number];
         self.pulse.set_batch(time, domain.first);
         domain.begin();
         self.batch = Some(number);
@@ -195,8 +196,6 @@ impl Island {
         let task = &mut self.tasks[place as usize];
         task.ended = true;
         task.process.domain.withdraw(task.process.slot);
-        // The next batch may be later now.
-        self.state.hold();
         let Process { index, .. } = *task.process;
         endings.push(Ending { time: task.process.ps(), process: index, result, daemon: task.daemon });
     }
