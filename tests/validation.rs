@@ -58,29 +58,6 @@ fn small_runs_take_the_cycles_that_they_took() {
     assert_eq!(pinned.lines().count(), found.lines().count());
 }
 
-/// Blocks of `reference-mandelbrot` differ in length, and its last ones decide when it ends: a latency that hardly matters moves its end, and
-/// not the work.
-#[test]
-#[ignore = "slow: cargo xtask slow"]
-fn the_end_of_unequal_blocks_is_a_matter_of_their_order() {
-    let runs = [33, 34, 35, 36, 37].map(|latency| {
-        let set = format!("gpu.sm.l1d.latency={latency} cycles");
-        let summary = run_request(&request("gtx480", "reference-mandelbrot", &[&set]));
-        assert_verified(&summary);
-        let count = |path: &str, name: &str| -> u64 {
-            let rows = summary.report.stats.iter();
-            let own = rows.filter(|row| row.path.contains(path) && row.label.name == name);
-            own.map(|row| if let StatValue::Count(count) = row.value { count } else { 0 }).sum()
-        };
-        [count("scheduler.kernels[", "gpu_sim_cycle"), count("gpu.sm[", "active_cycles")]
-    });
-    let spread = |place: usize| {
-        let values = runs.map(|run| run[place] as f64);
-        values.iter().copied().fold(0.0, f64::max) / values.iter().copied().fold(f64::MAX, f64::min)
-    };
-    assert!(spread(0) > 1.15 && spread(1) < 1.03, "{runs:?}");
-}
-
 /// Kernels that take long in unoptimised builds: `counterpoint validate` runs all of them, in continuous integration too.
 const LONG: [&str; 12] = [
     "reference-bfs",
@@ -152,5 +129,28 @@ mod slow {
     #[ignore = "slow: cargo xtask slow"]
     fn the_titan_x_is_close_to_gpgpu_sim_with_large_kernels() {
         assert_close(&compared("titanx-sm6", &[], 52));
+    }
+
+    /// Blocks of `reference-mandelbrot` differ in length, and its last ones decide when it ends: a latency that hardly matters moves its end, and
+    /// not the work.
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn the_end_of_unequal_blocks_is_a_matter_of_their_order() {
+        let runs = [33, 34, 35, 36, 37].map(|latency| {
+            let set = format!("gpu.sm.l1d.latency={latency} cycles");
+            let summary = run_request(&request("gtx480", "reference-mandelbrot", &[&set]));
+            assert_verified(&summary);
+            let count = |path: &str, name: &str| -> u64 {
+                let rows = summary.report.stats.iter();
+                let own = rows.filter(|row| row.path.contains(path) && row.label.name == name);
+                own.map(|row| if let StatValue::Count(count) = row.value { count } else { 0 }).sum()
+            };
+            [count("scheduler.kernels[", "gpu_sim_cycle"), count("gpu.sm[", "active_cycles")]
+        });
+        let spread = |place: usize| {
+            let values = runs.map(|run| run[place] as f64);
+            values.iter().copied().fold(0.0, f64::max) / values.iter().copied().fold(f64::MAX, f64::min)
+        };
+        assert!(spread(0) > 1.15 && spread(1) < 1.03, "{runs:?}");
     }
 }
