@@ -149,7 +149,6 @@ impl LoadStore {
         self.due <= cycle
     }
 
-
     /// Whether the unit waits for an answer or for credit.
     #[inline]
     pub(super) fn is_blocked(&self) -> bool {

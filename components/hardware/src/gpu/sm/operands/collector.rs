@@ -9,8 +9,8 @@
 
 use counterpoint_ptx::FileAccesses;
 
-use super::facts::Fact;
 use super::exit::{Occupancy, Units};
+use super::facts::Fact;
 use super::pipeline_path::PipelinePath;
 use super::pipeline_slots::{NEVER, PipelineSlots};
 use super::units::MEMORY;

@@ -316,7 +316,8 @@ mod tests {
         /// The unit that takes an instruction in a cycle.
         fn unit(&self, cycle: u64, Occupancy { latency, initiation }: Occupancy) -> Option<u32> {
             let done = cycle + latency;
-            if latency < WINDOW && self.done.iter().filter(|(at, _)| *at == done).count() >= self.results as usize
+            if latency < WINDOW
+                && self.done.iter().filter(|(at, _)| *at == done).count() >= self.results as usize
             {
                 return None;
             }
@@ -376,8 +377,14 @@ mod tests {
         for (units, dispatch_width, outputs, results, turns) in
             [(2, 2, 2, 2, 1), (1, 1, 1, 1, 1), (3, 2, 1, 2, 2), (4, 6, 2, 8, 2)]
         {
-            let params =
-                PipelinePathParams { units, issue_width: 1, inputs: 1, collectors: 8, outputs, dispatch_width };
+            let params = PipelinePathParams {
+                units,
+                issue_width: 1,
+                inputs: 1,
+                collectors: 8,
+                outputs,
+                dispatch_width,
+            };
             let turns = Turns::new(turns);
             let mut exit = Exit::new(&params, |count| count, 0);
             let mut all = Units::new(results);

@@ -4,10 +4,10 @@
 //! Nothing here is stepped. An instruction reserves its whole path when it is issued.
 
 pub(super) mod collector;
-pub(super) mod facts;
 mod exit;
+pub(super) mod facts;
 mod pipeline_path;
 pub(super) mod pipeline_slots;
-mod uses;
 pub(in crate::gpu) mod units;
+mod uses;
 pub(super) mod writeback;
