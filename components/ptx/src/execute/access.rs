@@ -175,18 +175,37 @@ impl Access {
             };
         }
         let (width, piece) = (usize::from(self.width), usize::from(self.element_bytes));
+        self.each_within(lanes, (base, bytes.len()), width, |lane, start| {
+            for (index, part) in bytes[start..][..width].chunks_exact(piece).enumerate() {
+                let whole = part.iter().rev().fold(0, |whole, byte| whole << 8 | u32::from(*byte));
+                words[index & 3].0[lane] = whole;
+            }
+        })
+    }
+
+    /// Calls `serve` with each of those `lanes` whose `width` bytes are within `length` bytes at `base`, and with the place of its first
+    /// byte there; returns these lanes.
+    #[inline(always)]
+    fn each_within(
+        &self,
+        lanes: u32,
+        (base, length): (u64, usize),
+        width: usize,
+        mut serve: impl FnMut(usize, usize),
+    ) -> u32 {
+        let Some(last) = length.checked_sub(width) else { return 0 };
         let mut served = 0;
         let mut rest = lanes;
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize & 31;
             rest &= rest - 1;
-            let start = self.addresses[lane].wrapping_sub(base) as usize;
-            let Some(found) = bytes.get(start..start.wrapping_add(width)) else { continue };
-            served |= 1 << lane;
-            for (index, part) in found.chunks_exact(piece).enumerate() {
-                let whole = part.iter().rev().fold(0, |whole, byte| whole << 8 | u32::from(*byte));
-                words[index & 3].0[lane] = whole;
+            // An address below the base wraps to a large distance.
+            let start = self.addresses[lane].wrapping_sub(base);
+            if start > last as u64 {
+                continue;
             }
+            served |= 1 << lane;
+            serve(lane, start as usize);
         }
         served
     }
@@ -223,25 +242,13 @@ impl Access {
         bytes: &[u8],
         words: &mut [Row; 4],
     ) -> u32 {
-        let Some(last) = (bytes.len() as u64).checked_sub(4 * WORDS as u64) else { return 0 };
-        let mut served = 0;
-        let mut rest = lanes;
-        while rest != 0 {
-            let lane = rest.trailing_zeros() as usize & 31;
-            rest &= rest - 1;
-            // An address below the base wraps to a large distance.
-            let start = self.addresses[lane].wrapping_sub(base);
-            if start > last {
-                continue;
-            }
-            served |= 1 << lane;
-            let found = &bytes[start as usize..][..4 * WORDS];
+        self.each_within(lanes, (base, bytes.len()), 4 * WORDS, |lane, start| {
+            let found = &bytes[start..][..4 * WORDS];
             for index in 0..WORDS {
                 let word = &found[4 * index..][..4];
                 words[index & 3].0[lane] = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
             }
-        }
-        served
+        })
     }
 
     /// Writes the data of those `lanes` that are within `bytes`, which starts at `base`, to `bytes`, calling `wrote` with
@@ -284,25 +291,13 @@ impl Access {
         bytes: &mut [u8],
         mut wrote: impl FnMut(usize, usize),
     ) -> u32 {
-        let Some(last) = (bytes.len() as u64).checked_sub(4 * WORDS as u64) else { return 0 };
-        let mut served = 0;
-        let mut rest = lanes;
-        while rest != 0 {
-            let lane = rest.trailing_zeros() as usize & 31;
-            rest &= rest - 1;
-            // An address below the base wraps to a large distance.
-            let start = self.addresses[lane].wrapping_sub(base);
-            if start > last {
-                continue;
-            }
-            served |= 1 << lane;
-            let place = &mut bytes[start as usize..][..4 * WORDS];
+        self.each_within(lanes, (base, bytes.len()), 4 * WORDS, |lane, start| {
+            let place = &mut bytes[start..][..4 * WORDS];
             for index in 0..WORDS {
                 place[4 * index..][..4].copy_from_slice(&self.values[index & 3].0[lane].to_le_bytes());
             }
-            wrote(start as usize, 4 * WORDS);
-        }
-        served
+            wrote(start, 4 * WORDS);
+        })
     }
 
     /// Like [`Access::put`], lane by lane, for elements of fewer than 32 bits.
@@ -315,20 +310,12 @@ impl Access {
         mut wrote: impl FnMut(usize, usize),
     ) -> u32 {
         let (width, piece) = (usize::from(self.width), usize::from(self.element_bytes));
-        let mut served = 0;
-        let mut rest = lanes;
-        while rest != 0 {
-            let lane = rest.trailing_zeros() as usize & 31;
-            rest &= rest - 1;
-            let start = self.addresses[lane].wrapping_sub(base) as usize;
-            let Some(place) = bytes.get_mut(start..start.wrapping_add(width)) else { continue };
-            served |= 1 << lane;
-            for (index, part) in place.chunks_exact_mut(piece).enumerate() {
+        self.each_within(lanes, (base, bytes.len()), width, |lane, start| {
+            for (index, part) in bytes[start..][..width].chunks_exact_mut(piece).enumerate() {
                 part.copy_from_slice(&self.values[index & 3].0[lane].to_le_bytes()[..piece]);
             }
             wrote(start, width);
-        }
-        served
+        })
     }
 
     /// Puts store data into a line of at most 128 bytes and marks the bytes written; returns the lanes

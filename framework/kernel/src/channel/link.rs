@@ -46,7 +46,7 @@ impl<M> Arrival<M> {
     }
 }
 
-/// The receiving end of an input: messages of all senders. What a message of an only sender touches comes first, in 64 bytes.
+/// The receiving end of an input: messages of all senders. The first 64 bytes have all fields that a message touches if there is one sender.
 #[repr(C)]
 pub(crate) struct Inbox<M> {
     /// Arrival time of the first message; [`NEVER`] if there is none.
@@ -287,7 +287,7 @@ pub(crate) struct Outlet<M> {
     near: Frame<Option<Rc<Inbox<M>>>>,
     /// Times at which further credits return, if there ever were any.
     others: Others,
-    /// What is cut off the latency of the usual link, in fractions of its clock.
+    /// The part that rounding cuts off the latency of the usual link, in fractions of its clock.
     fraction: Cell<u64>,
     far: Frame<Option<Box<Far<M>>>>,
     /// Messages that the link holds at most.

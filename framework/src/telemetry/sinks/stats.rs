@@ -186,7 +186,7 @@ pub(super) fn numbers(row: &StatRow) -> impl Iterator<Item = Number> {
     all.into_iter().flatten()
 }
 
-/// What is made of labels, for each once: components of a kind have the same.
+/// Texts of labels. Components of a kind have the same labels, so each text is made once.
 pub(super) struct Labels<T> {
     make: fn(&StatLabel) -> T,
     /// By the address of the description, which few labels share.

@@ -92,6 +92,8 @@ impl Stats for Issued {
             own.slots.absorb(&other.slots);
             own.classes.iter().zip(&other.classes).for_each(|(own, other)| own.absorb(other));
             own.threads.absorb(&other.threads);
+            own.results.absorb(&other.results);
+            own.result_cycles.absorb(&other.result_cycles);
         }
     }
 }

@@ -52,7 +52,6 @@ pub struct Sm {
     pub(super) warps: Warps,
     pub(super) ctas: Vec<Option<Cta>>,
     pub(super) warp_scheduler: Slot<dyn WarpPolicy>,
-    /// Replacement and prefetcher of the L1 data cache.
     /// The L1 data cache, whose policies are built when the SM starts.
     pub(super) l1d: L1Params,
     /// Per warp scheduler its warps and its part of the SM, from which `schedulers` are built when the SM runs.

@@ -1,4 +1,4 @@
-//! The instructions by their spellings: what an opcode names, and what is near one that names nothing.
+//! A dictionary of opcodes: the instruction that an opcode names, and the nearest spellings of an unknown opcode.
 
 use std::collections::BTreeMap;
 use std::sync::{OnceLock, PoisonError, RwLock};
@@ -141,7 +141,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     choices.split('|').any(|choice| rest.strip_prefix(choice).is_some_and(|rest| matches(tail, rest)))
 }
 
-/// All spellings, for lists and for what is misspelt.
+/// All spellings, for lists and for messages about an unknown opcode.
 pub(super) fn dictionary() -> &'static BTreeMap<String, Known> {
     static DICTIONARY: OnceLock<BTreeMap<String, Known>> = OnceLock::new();
     DICTIONARY.get_or_init(|| {

@@ -33,6 +33,7 @@ pub(in crate::gpu::sm) struct Cta {
     pub(in crate::gpu::sm) waiting: Vec<Option<Waiting>>,
     /// Counts of its accesses to memory; the counts of its issue are those of its place since it began.
     pub(in crate::gpu::sm) counts: CtaCounts,
+    /// Counts of its place when it began.
     pub(in crate::gpu::sm) counts_before: CtaCounts,
     /// The cycle in which it began.
     pub(in crate::gpu::sm) since: u64,

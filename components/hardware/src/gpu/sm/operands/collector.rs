@@ -264,12 +264,14 @@ impl OperandCollector {
         let (own, common) = (place.collectors.earliest(), shared.earliest());
         let entered = &mut self.entered[path];
         let mut enters = registers.first_turn(cycle + 1).max(own.min(common)).max(*entered);
-        if let Some(inputs) = &mut place.inputs {
+        if let Some(inputs) = &place.inputs {
             enters = enters.max(inputs.earliest());
-            inputs.take_until(enters.saturating_add(1));
         }
         if place.exit.is_empty() || enters == NEVER {
             return cycle;
+        }
+        if let Some(inputs) = &mut place.inputs {
+            inputs.take_until(enters + 1);
         }
         *entered = enters;
         let read = registers.read(warp, &fact.operands, enters + 1);

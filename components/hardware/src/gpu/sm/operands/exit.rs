@@ -165,13 +165,12 @@ impl Exit {
         }
         let mut left = turns.cycle(turn);
         let found = loop {
-            if self.registers.are_full(left) && left < self.registers.horizon() {
+            if self.registers.are_full(left) {
                 left = self.registers.free_after(left);
                 turn = turns.first(left);
             }
             if let Some(outputs) = &self.outputs
                 && outputs.are_full(turn)
-                && turn < outputs.horizon()
             {
                 turn += 1;
                 left = turns.cycle(turn);
@@ -179,9 +178,7 @@ impl Exit {
             }
             let found = self.find(units, left + 1, occupancy);
             if found.starts == left + 1 {
-                if left < self.registers.horizon() {
-                    self.registers.add(left);
-                }
+                self.registers.add(left);
                 break found;
             }
             let full = self.hold(left, found.starts);
@@ -191,9 +188,7 @@ impl Exit {
             left = full + 1;
             turn = turns.first(left);
         };
-        if let Some(outputs) = &mut self.outputs
-            && turn < outputs.horizon()
-        {
+        if let Some(outputs) = &mut self.outputs {
             outputs.add(turn);
         }
         units.book(found, occupancy);
@@ -223,7 +218,7 @@ impl Exit {
         if let Some(full) = self.registers.first_full(from, starts) {
             return full;
         }
-        (left..starts.min(self.registers.horizon())).for_each(|cycle| self.registers.add(cycle));
+        (left..starts).for_each(|cycle| self.registers.add(cycle));
         let (begin, end) = self.held;
         if (begin..=end).contains(&from) {
             self.held = (begin, starts.max(end));

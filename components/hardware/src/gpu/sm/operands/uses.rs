@@ -46,14 +46,14 @@ impl Uses {
 
     /// The first time that is too far ahead to be taken.
     #[inline(always)]
-    pub(super) fn horizon(&self) -> u64 {
+    fn horizon(&self) -> u64 {
         self.turn_over + TIMES as u64 - 4 * BLOCK
     }
 
-    /// Whether all places are taken at a time before the horizon.
+    /// Whether all places are taken at a time.
     #[inline(always)]
     pub(super) fn are_full(&self, time: u64) -> bool {
-        self.counts[time as usize % TIMES] >= self.places
+        self.counts[time as usize % TIMES] >= self.places && time < self.horizon()
     }
 
     /// The first time after this one, at which no place is free, at which one is.
@@ -76,10 +76,12 @@ impl Uses {
         (from..end.min(self.horizon())).find(|time| self.are_full(*time))
     }
 
-    /// One place more is taken at a time before the horizon.
+    /// One place more is taken at a time at which one is free, unless that is too far ahead.
     #[inline(always)]
     pub(super) fn add(&mut self, time: u64) {
-        self.counts[time as usize % TIMES] += 1;
+        if time < self.horizon() {
+            self.counts[time as usize % TIMES] += 1;
+        }
     }
 }
 
