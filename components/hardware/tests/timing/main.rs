@@ -20,6 +20,7 @@ mod model;
 mod network;
 mod order;
 mod programs;
+mod replay;
 mod saturation;
 mod scheduling;
 mod sm;

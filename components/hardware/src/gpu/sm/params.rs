@@ -371,6 +371,10 @@ pub struct SmParams {
     /// Rule by which lanes of a global access become one transaction.
     #[param(default = "lines")]
     pub coalescing: Coalescing,
+    /// Whether an access to several lines, or one for which the L1 has no room, is replayed: other accesses pass it. `off`: accesses are
+    /// served in the order of their issue (GPGPU-Sim).
+    #[param(default = "off")]
+    pub replay: bool,
     /// From the access to its value, in shared memory without bank conflicts.
     #[param(default = "26 cycles", min = "1 cycle", max = "500 cycles")]
     pub shared_latency: Cycles,

@@ -48,6 +48,8 @@ enum Order {
     SmallFirst,
     /// One array after another, the pages of each in random order (section 5.3).
     Random,
+    /// A page of each in turn, the pages of each in random order.
+    RandomInTurn,
 }
 
 /// Treatment of kernels whose addresses are independent of data but no polynomials of thread and block.
@@ -164,18 +166,8 @@ impl Overlapped {
                 }
                 small.into_iter().flatten().chain(in_turn(&large)).collect()
             }
-            Order::Random => {
-                let mut shuffled = Vec::new();
-                for mut array in all {
-                    // Fisher and Yates.
-                    for last in (1..array.len()).rev() {
-                        let other = driver.random() % (last as u64 + 1);
-                        array.swap(last, other as usize);
-                    }
-                    shuffled.append(&mut array);
-                }
-                shuffled
-            }
+            Order::Random => shuffled(all, driver).concat(),
+            Order::RandomInTurn => in_turn(&shuffled(all, driver)),
         }
     }
 
@@ -239,6 +231,17 @@ async fn constants(driver: &mut Driver<'_>, application: &Application, run: Span
 fn in_turn(arrays: &[Vec<Move>]) -> Vec<Move> {
     let longest = arrays.iter().map(Vec::len).max().unwrap_or(0);
     (0..longest).flat_map(|page| arrays.iter().filter_map(move |array| array.get(page).copied())).collect()
+}
+
+/// The pages of each array in random order (Fisher and Yates).
+fn shuffled(mut arrays: Vec<Vec<Move>>, driver: &Driver<'_>) -> Vec<Vec<Move>> {
+    for array in &mut arrays {
+        for last in (1..array.len()).rev() {
+            let other = driver.random() % (last as u64 + 1);
+            array.swap(last, other as usize);
+        }
+    }
+    arrays
 }
 
 /// The meaning of names when all steps have been done; their buffers are named by the meaning before.

@@ -81,7 +81,9 @@ fn values_are_right(programs: &[(&str, usize)], chosen: impl Fn(usize, usize, us
         assert_eq!(serial.race_checked, Some(0));
         assert_verified(&serial);
         for (policy, overlay) in [FIFO, PPCS].into_iter().enumerate() {
-            let orders = ["interleaved", "sequential", "small-first", "random"].into_iter().enumerate();
+            let orders = ["interleaved", "sequential", "small-first", "random", "random-in-turn"]
+                .into_iter()
+                .enumerate();
             for (_, order) in orders.filter(|(order, _)| chosen(place, policy, *order)) {
                 let order = format!("host.cpu.runtime={{ overlapped: {{ order: {order} }} }}");
                 let sets = [&sets[..], &[&order]].concat();

@@ -6,6 +6,8 @@ use counterpoint_ptx::Access;
 /// A memory instruction that has reached the load-store unit and is not done.
 pub(super) struct InFlight {
     pub(super) warp: u32,
+    /// The place of an access to global or local memory in the order of issue.
+    pub(super) order: u64,
     /// Epoch of the instruction in the block, if it goes to global or local memory.
     pub(super) epoch: Option<u8>,
     pub(super) access: Box<Access>,
@@ -28,6 +30,7 @@ impl InFlight {
         let texels = Vec::new();
         InFlight {
             warp,
+            order: 0,
             epoch: None,
             access,
             translated: true,

@@ -29,12 +29,15 @@ use crate::memory::table::Table;
 #[derive(Clone, Copy)]
 pub(super) struct Transaction {
     pub(super) instruction: u32,
+    /// The place of its instruction in the order of issue.
+    pub(super) order: u64,
+    writes: bool,
     pub(super) lanes: u32,
     /// Index of the lanes' word, in local memory.
     pub(super) part: u32,
     pub(super) line: u64,
     /// The cycle of its lookup.
-    ready: u64,
+    pub(super) ready: u64,
     /// Whether the page of the transaction is translated.
     pub(super) translated: bool,
 }
@@ -90,6 +93,8 @@ enum Stuck {
 /// The L1 data cache.
 pub(super) struct L1 {
     pipeline: VecDeque<Transaction>,
+    /// Transactions in the pipeline that write.
+    writes: usize,
     latency: u64,
     bypass: bool,
     pub(super) cache: Cache<Waiter>,
@@ -126,6 +131,7 @@ impl L1 {
         Ok(L1 {
             filled: vec![SimTime::ZERO; cache.ways()],
             pipeline: VecDeque::new(),
+            writes: 0,
             latency: params.latency.get(),
             bypass: params.global == GlobalLoads::Bypass,
             cache,
@@ -198,14 +204,25 @@ impl L1 {
     pub(super) fn enter(
         &mut self,
         waiter: Waiter,
-        access: &Access,
+        (access, order): (&Access, u64),
         (line, translated): (u64, bool),
         cycle: u64,
     ) -> u64 {
         let Waiter { instruction, lanes, part } = waiter;
         let past = self.passes(access);
         let ready = cycle + if past { 0 } else { self.latency };
-        self.pipeline.push_back(Transaction { instruction, lanes, part, line, ready, translated });
+        let writes = access.kind != AccessKind::Load;
+        self.writes += usize::from(writes);
+        self.pipeline.push_back(Transaction {
+            instruction,
+            order,
+            writes,
+            lanes,
+            part,
+            line,
+            ready,
+            translated,
+        });
         if self.bypass && past { sectors(access.bytes_within(lanes, line_of(line))).into() } else { 1 }
     }
 
@@ -213,6 +230,16 @@ impl L1 {
     #[inline]
     pub(super) fn first(&self) -> Option<Transaction> {
         self.pipeline.front().copied()
+    }
+
+    /// Whether a transaction in the pipeline writes.
+    pub(super) fn has_writes(&self) -> bool {
+        self.writes > 0
+    }
+
+    /// The transactions in the pipeline.
+    pub(super) fn pipeline(&self) -> impl Iterator<Item = &Transaction> {
+        self.pipeline.iter()
     }
 
     /// Whether the transaction at the end of the pipeline would be blocked again: it was blocked, and its cause has not
@@ -228,9 +255,17 @@ impl L1 {
         self.stuck = if self.cache.has_free_miss() { Stuck::InSet(line) } else { Stuck::ByMisses };
     }
 
-    /// The page of the transaction at the end of the pipeline has been translated.
-    pub(super) fn first_is_translated(&mut self) {
-        if let Some(first) = self.pipeline.front_mut() {
+    /// Whether another line may be requested.
+    #[inline]
+    pub(super) fn has_free_miss(&self) -> bool {
+        self.cache.has_free_miss()
+    }
+
+    /// The page of the transaction at the end of the pipeline has been translated, if it is this one.
+    pub(super) fn is_translated(&mut self, instruction: u32, line: u64) {
+        if let Some(first) = self.pipeline.front_mut()
+            && (first.instruction, first.line) == (instruction, line)
+        {
             first.translated = true;
         }
     }
@@ -238,7 +273,7 @@ impl L1 {
     /// The transaction at the end of the pipeline has been looked up.
     #[inline]
     pub(super) fn leave(&mut self) {
-        self.pipeline.pop_front();
+        self.writes -= usize::from(self.pipeline.pop_front().is_some_and(|first| first.writes));
     }
 
     /// Whether an access must not be answered from here.
@@ -251,10 +286,11 @@ impl L1 {
                 || matches!(access.kind, AccessKind::Atomic(..)))
     }
 
-    /// Looks up the transaction at the end of the pipeline now, which belongs to this access of a warp; `store` is the answer to a
-    /// store of it. The values of a hit are left in `words`, those of local memory in the access.
+    /// Looks up a transaction now, which belongs to this access of a warp; `store` is the answer to a store of it. The values of a hit are
+    /// left in `words`, those of local memory in the access.
     pub(super) fn look_up(
         &mut self,
+        transaction: Transaction,
         access: &mut Access,
         (store, label, now): (Answer, Label, SimTime),
         memory: &mut Out<MemRequest>,
@@ -264,9 +300,7 @@ impl L1 {
         if std::mem::take(&mut self.is_stale) {
             self.fresh = now;
         }
-        let Some(Transaction { instruction, lanes, part, line, .. }) = self.first() else {
-            return Outcome::Blocked;
-        };
+        let Transaction { instruction, lanes, part, line, .. } = transaction;
         // Nothing overtakes a line on its way to memory: it may be the line that is wanted.
         self.write_back(memory);
         if !self.leaving.is_empty() {

@@ -7,11 +7,21 @@ use counterpoint_ptx::{AccessKind, Space};
 
 use super::coalescer::next_line;
 use super::in_flight::{InFlight, Waiter};
-use super::l1::Outcome;
+use super::l1::{Outcome, Transaction};
 use super::queue::Work;
 use super::tlb::Tlb;
 use super::{Answer, LoadStore, SmContext, Taken, local};
 use crate::memory::cache::prefetch::LookedUp;
+
+/// What became of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Looked {
+    Done,
+    /// The L1 has no room for it.
+    NoRoom,
+    /// The transaction waits for its page or for credit, and holds up all others.
+    Waits,
+}
 
 impl LoadStore {
     /// Makes the next transaction of an instruction: word `part` of the first of those lanes, and of all that are in its
@@ -41,20 +51,70 @@ impl LoadStore {
         let stats = &sm.sim.stats.tlb;
         let translated = instruction.translated || self.tlb.as_mut().is_none_or(|tlb| tlb.enter(line, stats));
         let waiter = Waiter { instruction: index, lanes: group, part };
-        let cycles = self.l1.enter(waiter, access, (line, translated), sm.cycle);
+        let order = instruction.order;
+        let cycles = self.l1.enter(waiter, (access, order), (line, translated), sm.cycle);
         if lanes == 0 { Taken::all(cycles) } else { Taken::part(cycles, Work::Lines(index, lanes, next)) }
     }
 
-    /// Takes the first transaction of the L1's pipeline, if the resources that it needs are free.
-    pub(super) fn look_up(&mut self, memory: &mut Out<MemRequest>, sm: &mut SmContext<'_>) {
+    /// Looks up the first transaction of the L1's pipeline.
+    #[inline]
+    pub(super) fn look_up_first(&mut self, memory: &mut Out<MemRequest>, sm: &mut SmContext<'_>) {
         let Some(transaction) = self.l1.first() else { return };
+        match self.look_up(transaction, memory, sm) {
+            Looked::Done => self.l1.leave(),
+            Looked::NoRoom => {
+                self.blocked = true;
+                self.l1.get_stuck();
+            }
+            Looked::Waits => {}
+        }
+    }
+
+    /// Looks up a transaction that is replayed, or the first of the L1's pipeline, if it has `arrived`; in turn, if there are both.
+    #[inline(never)]
+    pub(super) fn look_up_in_turn(
+        &mut self,
+        arrived: bool,
+        memory: &mut Out<MemRequest>,
+        sm: &mut SmContext<'_>,
+    ) {
+        let Some(mut replays) = self.replays.take() else { return };
+        let again = replays.take_ready(arrived, &self.l1);
+        if let Some(transaction) = again.or_else(|| arrived.then(|| self.l1.first()).flatten()) {
+            let held = replays.holds_back(&transaction, &self.l1, &mut self.instructions);
+            let looked = if held { None } else { Some(self.look_up(transaction, memory, sm)) };
+            if again.is_none() && looked != Some(Looked::Waits) {
+                self.l1.leave();
+            }
+            match looked {
+                Some(Looked::Done) => replays.room_made(),
+                Some(Looked::NoRoom) if !self.l1.has_free_miss() => {
+                    replays.await_miss(transaction, &mut self.instructions);
+                }
+                Some(Looked::NoRoom) | None => replays.await_news(transaction, &mut self.instructions),
+                Some(Looked::Waits) if again.is_some() => {
+                    replays.put_back(transaction, &mut self.instructions)
+                }
+                Some(Looked::Waits) => {}
+            }
+        }
+        self.replays = Some(replays);
+    }
+
+    /// Looks up a transaction, if its page is translated and the resources that it needs are free.
+    fn look_up(
+        &mut self,
+        transaction: Transaction,
+        memory: &mut Out<MemRequest>,
+        sm: &mut SmContext<'_>,
+    ) -> Looked {
         if !transaction.translated {
             let translate = |tlb: &mut Tlb| tlb.translate(transaction.line, &sm.sim.stats.tlb);
             if !self.tlb.as_mut().is_none_or(translate) {
                 self.blocked = true;
-                return;
+                return Looked::Waits;
             }
-            self.l1.first_is_translated();
+            self.l1.is_translated(transaction.instruction, transaction.line);
         }
         let instruction = self.instructions.get(transaction.instruction);
         let warp = instruction.warp;
@@ -64,7 +124,8 @@ impl LoadStore {
         let words = &mut *self.words;
         let store = Answer::Store(warp, epoch);
         let context = (store, label, sm.sim.now());
-        let outcome = self.l1.look_up(&mut instruction.access, context, memory, &mut self.bypasses, words);
+        let outcome =
+            self.l1.look_up(transaction, &mut instruction.access, context, memory, &mut self.bypasses, words);
         sm.sim.trace(|| format!("L1: {} {:#x} of warp slot {warp}", outcome.name(), transaction.line));
         if self.l1.has_prefetcher()
             && !is_local
@@ -77,14 +138,10 @@ impl LoadStore {
             sm.sim.stats.l1_prefetches.add(u64::from(self.l1.prefetch(&read, memory)));
         }
         match outcome {
-            Outcome::Blocked => {
-                self.blocked = true;
-                self.l1.get_stuck();
-                return;
-            }
+            Outcome::Blocked => return Looked::NoRoom,
             Outcome::NoCredit => {
                 (self.blocked, self.out_of_credit) = (true, true);
-                return;
+                return Looked::Waits;
             }
             Outcome::Hit => {
                 sm.sim.stats.l1_accesses.add(1);
@@ -127,7 +184,7 @@ impl LoadStore {
                 self.served(transaction.instruction, sm);
             }
         }
-        self.l1.leave();
+        Looked::Done
     }
 
     /// A transaction of an instruction is served: a load's values are here, a store's have left.

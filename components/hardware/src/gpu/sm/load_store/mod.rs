@@ -15,6 +15,7 @@ mod lines;
 mod local;
 mod peek;
 mod queue;
+mod replay;
 mod shared_memory;
 mod sm_context;
 mod textures;
@@ -41,6 +42,7 @@ pub(super) use l1_policies::L1Policies;
 pub(super) use local::translate as to_local;
 pub(super) use peek::Pending;
 use queue::{Queue, Work};
+use replay::{Replays, Rest};
 pub(in crate::gpu) use shared_memory::conflict_degree;
 pub(super) use shared_memory::{access as shared_access, word as shared_word};
 pub(super) use sm_context::SmContext;
@@ -95,6 +97,10 @@ pub(super) struct LoadStore {
     textures: ReadCache<Waiter>,
     tlb: Option<Tlb>,
     instructions: Table<InFlight>,
+    /// Accesses to global and local memory that have been issued.
+    issued: u64,
+    /// Accesses that others pass, if they may.
+    replays: Option<Replays>,
     bypasses: Table<Waiter>,
     coalescing: Coalescing,
     shared_latency: u64,
@@ -125,6 +131,8 @@ impl LoadStore {
             textures: ReadCache::new(&params.l1t, Answer::Texture)?,
             tlb: Tlb::new(&params.tlb)?,
             instructions: Table::default(),
+            issued: 0,
+            replays: params.replay.then(|| Replays::new(params.threads as usize / 32)),
             bypasses: Table::default(),
             coalescing: params.coalescing,
             shared_latency: params.shared_latency.get(),
@@ -220,6 +228,7 @@ impl LoadStore {
         self.constants.launch_changed(now);
         // Memory behind a texture may have been written by the launch before.
         self.textures.invalidate();
+        self.replays.iter_mut().for_each(Replays::room_made);
         self.due = 0;
         self.l1.launch_changed()
     }
@@ -236,6 +245,7 @@ impl LoadStore {
     /// From now on lines in the L1, or requested for it, answer no load, if memory may hold something else.
     pub(super) fn acquire(&mut self) {
         self.l1.acquire();
+        self.replays.iter_mut().for_each(Replays::room_made);
         self.due = 0;
     }
 
@@ -279,7 +289,13 @@ impl LoadStore {
         } else {
             let is_const = space == Space::Const;
             let epoch = (!is_const).then(|| sm.cta(warp).drain.begin());
-            let instruction = InFlight { epoch, translated, ..InFlight::new(warp, access, Some(sm.cycle)) };
+            self.issued += 1;
+            let instruction = InFlight {
+                order: self.issued,
+                epoch,
+                translated,
+                ..InFlight::new(warp, access, Some(sm.cycle))
+            };
             let index = self.instructions.insert(instruction);
             if is_const { Work::Constant(index, lanes) } else { Work::Lines(index, lanes, 0) }
         };
@@ -322,15 +338,21 @@ impl LoadStore {
     #[inline]
     pub(super) fn step(&mut self, memory: &mut Out<MemRequest>, sm: &mut SmContext<'_>) -> Result<(), Fault> {
         let cycle = sm.cycle;
-        if self.free <= cycle && !self.starved && self.queue.ready().is_some_and(|ready| ready <= cycle) {
+        if self.free <= cycle && !self.starved {
             let fits = self.l1.has_room() || !self.queue.has_line();
-            if fits {
+            let queued = fits && self.queue.ready().is_some_and(|ready| ready <= cycle);
+            if self.replays.is_some() {
+                self.transact_in_turn(queued, sm)?;
+            } else if queued {
                 self.transact(sm)?;
             }
         }
         (self.blocked, self.out_of_credit) = (self.l1.is_stuck(), false);
-        if !self.blocked && self.l1.next().is_some_and(|ready| ready <= cycle) {
-            self.look_up(memory, sm);
+        let arrived = !self.blocked && self.l1.next().is_some_and(|ready| ready <= cycle);
+        if self.replays.is_some() {
+            self.look_up_in_turn(arrived, memory, sm);
+        } else if arrived {
+            self.look_up_first(memory, sm);
         }
         if self.wants_credit() {
             self.send(memory);
@@ -366,7 +388,43 @@ impl LoadStore {
         {
             next = next.min(ready);
         }
-        next
+        match &self.replays {
+            Some(replays) => self.next_replay(replays).min(next),
+            None => next,
+        }
+    }
+
+    /// The cycle in which an access that is replayed goes on, if none of them waits for an event; or the last of all cycles.
+    fn next_replay(&self, replays: &Replays) -> u64 {
+        if replays.has_ready(&self.l1) && !self.blocked {
+            return 0;
+        }
+        if self.l1.has_room() && !self.starved && replays.has_rest() { self.free } else { u64::MAX }
+    }
+
+    /// Makes the next transaction of an access that is replayed, or executes the next step of the first instruction, if it is `queued`; in
+    /// turn, if there are both.
+    #[inline(never)]
+    fn transact_in_turn(&mut self, queued: bool, sm: &mut SmContext<'_>) -> Result<(), Fault> {
+        let Some(replays) = &mut self.replays else { return Ok(()) };
+        let is_next = self.l1.has_room() && !(queued && replays.queue_is_next);
+        if let Some(Rest { instruction, lanes, part }) = is_next.then(|| replays.take_rest()).flatten() {
+            replays.queue_is_next = true;
+            let Taken { cycles, rest } = self.lines(instruction, lanes, part, sm);
+            self.free = sm.cycle + cycles;
+            self.replay_rest(rest);
+        } else if queued {
+            replays.queue_is_next = false;
+            self.transact(sm)?;
+        }
+        Ok(())
+    }
+
+    /// The lines that are left of an access take turns with other accesses.
+    fn replay_rest(&mut self, rest: Option<Work>) {
+        if let (Some(replays), Some(Work::Lines(instruction, lanes, part))) = (&mut self.replays, rest) {
+            replays.add_rest(Rest { instruction, lanes, part }, &mut self.instructions);
+        }
     }
 
     /// Executes the next step of the first instruction. Most steps have nothing to do for it, and are inlined into the SM's.
@@ -385,8 +443,13 @@ impl LoadStore {
         };
         self.free = sm.cycle + cycles;
         match rest {
-            Some(rest) => self.queue.continue_first(rest),
-            None => self.queue.pop((&mut *sm.registers, &mut *sm.collectors), self.free - 1),
+            Some(rest) if self.replays.is_none() || !matches!(rest, Work::Lines(..)) => {
+                self.queue.continue_first(rest);
+            }
+            rest => {
+                self.replay_rest(rest);
+                self.queue.pop((&mut *sm.registers, &mut *sm.collectors), self.free - 1);
+            }
         }
         Ok(())
     }
@@ -404,7 +467,8 @@ impl LoadStore {
             }
             (Answer::WriteBack, _) => sm.sim.stats.l1_write_backs.add(1),
             (Answer::Miss(miss), MemResult::Line(mask, data)) => {
-                self.fill_l1(miss, (line, mask, bytes), &data, sm)
+                self.fill_l1(miss, (line, mask, bytes), &data, sm);
+                self.replays.iter_mut().for_each(Replays::room_made);
             }
             (Answer::Constant(miss), MemResult::Line(mask, data)) => {
                 self.starved = false;
