@@ -6,7 +6,7 @@ use counterpoint_framework::time::Cycles;
 use counterpoint_ptx::Access;
 
 use super::demands::{RESOURCES, Resource, Turns};
-use crate::gpu::sm::load_store::conflict_degree;
+use crate::gpu::sm::load_store::SharedBanks;
 use crate::gpu::sm::operands::units::Units;
 use crate::gpu::sm::params::{GlobalLoads, SmParams};
 use crate::memory::address_map::{AddressMap, AddressMapParams};
@@ -59,7 +59,7 @@ pub(super) struct Costs {
     pub(super) capacity: Turns,
     /// Map from addresses to slices of the L2.
     pub(super) map: AddressMap,
-    banks: u32,
+    banks: SharedBanks,
     /// Banks of registers that a warp has, and the turns of the register file in a cycle.
     register_banks: u32,
     register_turns: u64,
@@ -100,7 +100,7 @@ impl Costs {
             packet: 2.0 / f64::from(costs.speedup),
             capacity,
             map: AddressMap::new(map)?,
-            banks: sm.shared_banks,
+            banks: SharedBanks::new(sm),
             register_banks,
             register_turns: sm.register_turns.into(),
         })
@@ -122,6 +122,6 @@ impl Costs {
 
     /// Cycles that an access to shared memory takes in the load-store unit.
     pub(super) fn conflicts(&self, access: &Access) -> u64 {
-        conflict_degree(access, access.extent(), self.banks)
+        self.banks.cycles(access)
     }
 }

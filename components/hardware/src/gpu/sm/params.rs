@@ -381,6 +381,9 @@ pub struct SmParams {
     /// Banks of shared memory, four bytes wide each.
     #[param(default = "32", min = "1", max = "32")]
     pub shared_banks: u32,
+    /// Parts of a warp whose lanes shared memory serves one after another, in a cycle each at least (`gpgpu_shmem_warp_parts`).
+    #[param(default = "1", min = "1", max = "32")]
+    pub shared_parts: u32,
     /// Implementation of atomics on shared memory.
     #[param(default = "native")]
     pub shared_atomics: SharedAtomics,

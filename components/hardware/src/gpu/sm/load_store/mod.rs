@@ -43,7 +43,7 @@ pub(super) use local::translate as to_local;
 pub(super) use peek::Pending;
 use queue::{Queue, Work};
 use replay::{Replays, Rest};
-pub(in crate::gpu) use shared_memory::conflict_degree;
+pub(in crate::gpu) use shared_memory::SharedBanks;
 pub(super) use shared_memory::{access as shared_access, word as shared_word};
 pub(super) use sm_context::SmContext;
 use tlb::Tlb;
@@ -104,7 +104,7 @@ pub(super) struct LoadStore {
     bypasses: Table<Waiter>,
     coalescing: Coalescing,
     shared_latency: u64,
-    banks: u32,
+    banks: SharedBanks,
     /// Cycles of one round of a locked atomic on shared memory, without its load. `None`: the banks do atomics themselves.
     lock_round: Option<u64>,
     /// The last cycle in which a value of memory reached a register: one does in a cycle.
@@ -136,7 +136,7 @@ impl LoadStore {
             bypasses: Table::default(),
             coalescing: params.coalescing,
             shared_latency: params.shared_latency.get(),
-            banks: params.shared_banks,
+            banks: SharedBanks::new(params),
             lock_round: (params.shared_atomics == SharedAtomics::Locks)
                 .then(|| params.shared_lock_round.get()),
             delivered: 0,

@@ -4,9 +4,43 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_ptx::{Access, AccessKind, FaultKind, Row};
 
 use super::{LoadStore, SmContext, Taken};
+use crate::gpu::sm::params::SmParams;
 
 /// Words among which those that an access touches are marked one by one.
 const MARKED: usize = 4096;
+
+/// The banks of shared memory.
+#[derive(Clone, Copy)]
+pub(in crate::gpu) struct SharedBanks {
+    banks: u32,
+    /// Lanes that are served together.
+    lanes: u32,
+}
+
+impl SharedBanks {
+    pub(in crate::gpu) fn new(params: &SmParams) -> Self {
+        SharedBanks { banks: params.shared_banks, lanes: 32_u32.div_ceil(params.shared_parts) }
+    }
+
+    /// Cycles that an access takes in the load-store unit.
+    pub(in crate::gpu) fn cycles(&self, access: &Access) -> u64 {
+        self.cycles_within(access, access.extent())
+    }
+
+    /// Cycles that an access, from the lowest address to the highest one, takes in the load-store unit.
+    #[inline]
+    fn cycles_within(&self, access: &Access, extent: (u64, u64)) -> u64 {
+        if self.lanes >= 32 { conflict_degree(access, extent, self.banks) } else { self.in_parts(access) }
+    }
+
+    /// Cycles of an access that is served in parts.
+    fn in_parts(&self, access: &Access) -> u64 {
+        let together = u32::MAX >> (32 - self.lanes);
+        let masks = (0..32).step_by(self.lanes as usize).map(|first| access.mask & together << first);
+        let parts = masks.filter(|&mask| mask != 0).map(|mask| Access { mask, ..access.clone() });
+        parts.map(|part| conflict_degree(&part, part.extent(), self.banks)).sum::<u64>().max(1)
+    }
+}
 
 impl LoadStore {
     /// Executes an access to shared memory, issued in cycle `since`.
@@ -29,7 +63,7 @@ impl LoadStore {
         if let (Some(round), AccessKind::Atomic(..)) = (self.lock_round, access.kind) {
             return Ok(self.locked(access, (warp, since), round, sm));
         }
-        let degree = conflict_degree(&access, (low, high), self.banks);
+        let degree = self.banks.cycles_within(&access, (low, high));
         cta.counts.shared_conflicts += degree - 1;
         sm.sim.stats.shared_accesses.add(1);
         sm.sim.stats.shared_conflicts.add(degree - 1);
@@ -91,7 +125,7 @@ pub(in crate::gpu::sm) fn word(bytes: &[u8], address: u32) -> u32 {
 /// Cycles that an access, from the lowest address to the highest one, takes: the most different words that one bank must
 /// deliver. Lanes that read the same word share it; atomics on the same word take turns.
 #[inline]
-pub(in crate::gpu) fn conflict_degree(access: &Access, (low, high): (u64, u64), banks: u32) -> u64 {
+fn conflict_degree(access: &Access, (low, high): (u64, u64), banks: u32) -> u64 {
     let words = u64::from(access.width).div_ceil(4);
     let span = high / 4 + words - low / 4;
     if matches!(access.kind, AccessKind::Atomic(..)) {
@@ -142,7 +176,7 @@ struct Locked {
 }
 
 /// Goes through the rounds: all lanes that are left try, one of each word succeeds.
-fn locked(access: &Access, banks: u32) -> Locked {
+fn locked(access: &Access, banks: SharedBanks) -> Locked {
     let mut part = Access { kind: AccessKind::Load, ..access.clone() };
     let (mut left, mut rounds, mut cycles) = (access.mask, 0, 0);
     while left != 0 {
@@ -157,7 +191,7 @@ fn locked(access: &Access, banks: u32) -> Locked {
         // All that are left load, and those that have got the lock store.
         for mask in [left, winners] {
             part.mask = mask;
-            cycles += conflict_degree(&part, part.extent(), banks);
+            cycles += banks.cycles(&part);
         }
         left &= !winners;
         rounds += 1;
@@ -198,7 +232,11 @@ mod tests {
     use super::*;
 
     fn degree_of(access: &Access) -> u64 {
-        conflict_degree(access, access.extent(), 32)
+        in_parts(access, 1)
+    }
+
+    fn in_parts(access: &Access, parts: u32) -> u64 {
+        SharedBanks { banks: 32, lanes: 32 / parts }.cycles(access)
     }
 
     fn strided(stride: u64) -> Access {
@@ -221,9 +259,19 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_a_warp_are_served_one_after_another() {
+        for (stride, two, four) in [(0, 2, 4), (4, 2, 4), (8, 2, 4), (12, 2, 4), (16, 4, 4), (128, 32, 32)] {
+            let access = strided(stride);
+            assert_eq!((in_parts(&access, 2), in_parts(&access, 4)), (two, four), "stride {stride}");
+        }
+        let first = Access { mask: 0xffff, ..strided(4) };
+        assert_eq!((in_parts(&first, 2), in_parts(&first, 4)), (1, 2), "parts without a lane take no time");
+    }
+
+    #[test]
     fn locks_are_given_to_one_lane_of_a_word_a_round() {
         let of = |access: &Access| {
-            let Locked { rounds, cycles } = locked(access, 32);
+            let Locked { rounds, cycles } = locked(access, SharedBanks { banks: 32, lanes: 32 });
             (rounds, cycles)
         };
         // Words of their own, one word, two words, and words of one bank.
