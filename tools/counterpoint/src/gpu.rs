@@ -20,7 +20,7 @@ pub mod cta_scheduler {
 /// Warp schedulers of an SM: policies that choose the warp that issues.
 pub mod warp_scheduler {
     #[doc(inline)]
-    pub use counterpoint_hardware::gpu::sm::{View, WarpPolicy};
+    pub use counterpoint_hardware::gpu::sm::{L1Lookup, L1Result, NextInstruction, View, WarpPolicy};
 }
 
 /// Slices of the L2, with rules for lines that bear the tag of an extension.

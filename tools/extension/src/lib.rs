@@ -1,7 +1,7 @@
 //! An extension: SMs that become available one after another, with the parts for that experiment.
 //!
 //! A governor (`governor`) says how many SMs may have blocks. The CTA policy `governed` listens to it through a port of its own, and
-//! `overlays/governed.yaml` brings both into any machine with a GPU. `youngest` is a warp scheduler, `stepwise` a runtime,
+//! `overlays/governed.yaml` brings both into any machine with a GPU. `youngest` and `keeper` are warp schedulers, `stepwise` a runtime,
 //! `available_sms` a value of studies. `reads-first` is a DRAM scheduler, `most-recent` a replacement policy and `buddy` a prefetcher of caches;
 //! `overlays/memory.yaml` chooses them. `one-way-ring` is a topology of networks, which `overlays/one-way.yaml` chooses.
 
@@ -9,6 +9,7 @@ mod available;
 mod buddy;
 pub mod governed;
 pub mod governor;
+mod keeper;
 mod most_recent;
 mod one_way;
 mod reads_first;
@@ -29,6 +30,7 @@ pub fn register(registry: &mut Registry) {
     registry.component::<governor::Governor>();
     registry.equipped::<dyn CtaPolicy, governed::Governed>();
     registry.variant::<dyn WarpPolicy, youngest::Youngest>();
+    registry.variant::<dyn WarpPolicy, keeper::Keeper>();
     registry.variant::<dyn Runtime, stepwise::Stepwise>();
     registry.variant::<dyn DramScheduler, reads_first::ReadsFirst>();
     registry.variant::<dyn Replacement, most_recent::MostRecent>();

@@ -64,6 +64,24 @@ fn its_parts_run_in_machines_of_the_tree_and_of_its_own() {
 }
 
 #[test]
+fn a_warp_scheduler_keeps_lines_by_what_the_l1_tells_it() {
+    // Threads that each read a row of a matrix: lines are lost to other warps where all of them load.
+    let misses = |scheduler: &str| {
+        let out = tempfile::tempdir().unwrap_or_else(|error| panic!("no folder: {error}"));
+        let folder = out.path().display().to_string();
+        let set = format!("gpu.sm.warp_scheduler={scheduler}");
+        let machine = ["--set", "gpu.sms=1", "--set", "gpu.sm.l1d.capacity=8 KiB", "--set", &set];
+        call(&[&["run", "eight", "matvec", "--set", "app.size=small", "--out", &folder], &machine[..]].concat());
+        let stats = std::fs::read_to_string(out.path().join("stats.txt")).unwrap_or_default();
+        let line = stats.lines().find(|line| line.starts_with("machine.sms.l1_misses"));
+        let count = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+        count.unwrap_or_else(|| panic!("no misses in {stats:.400}"))
+    };
+    let (all, kept) = (misses("gto"), misses("keeper"));
+    assert!(kept < all, "{kept} of {all}");
+}
+
+#[test]
 fn its_memory_policies_are_right_and_give_one_hash_on_one_thread_and_two() {
     let hash = |more: &[&str]| {
         let out = tempfile::tempdir().unwrap_or_else(|error| panic!("no folder: {error}"));

@@ -37,7 +37,7 @@ use operands::collector::{OperandCollector, RegisterFile};
 use operands::units::{MEMORY, PATHS, Units};
 use operands::writeback::WritebackRing;
 use params::{L1Params, SmParams};
-pub use scheduler::{View, WarpPolicy};
+pub use scheduler::{L1Lookup, L1Result, NextInstruction, View, WarpPolicy};
 use state::Scheduler;
 pub use state::Sm;
 pub use stats::SmStats;
@@ -111,6 +111,10 @@ impl Sm {
         }
         let (load_store, mut sm) = self.load_store(sim, cycle);
         load_store.step(&mut io.memory.tx, &mut sm)?;
+        for lookup in self.load_store.heard() {
+            let mine = |one: &&mut Scheduler| one.share >> lookup.slot & 1 != 0;
+            self.schedulers.iter_mut().filter(mine).for_each(|one| one.policy.looked_up(&lookup));
+        }
         if let Some(mmu) = &mut io.translation {
             self.load_store.ask(&mut mmu.tx);
         }
@@ -260,6 +264,9 @@ impl Component for Sm {
         }
         for &(share, core) in &self.shares {
             self.schedulers.push(Scheduler::new(self.warp_scheduler.build(sim)?, share, core));
+        }
+        if self.schedulers.iter().any(|one| one.policy.listens()) {
+            self.load_store.hear();
         }
         let L1Params { replacement, write, prefetcher, bypass, .. } = &self.l1d;
         let policies = L1Policies::new(write.build(sim)?, prefetcher.build(sim)?, bypass.build(sim)?);

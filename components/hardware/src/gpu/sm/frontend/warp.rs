@@ -285,7 +285,8 @@ impl Warps {
         let live = self.live & share;
         // A warp with an access under way that is not ready waits for it, or for a result that comes sooner.
         let waiting = live & (!self.running | self.accessing & !self.ready);
-        View { ready, live, waiting, ages: &self.ages, older: &self.older }
+        let (ages, older, blocks, facts) = (&self.ages, &self.older, &self.cta_slots, &self.next);
+        View { ready, live, waiting, ages, older, blocks, facts }
     }
 
     /// For each path, the warps whose next instruction takes it.

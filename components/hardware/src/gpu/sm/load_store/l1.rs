@@ -20,6 +20,7 @@ use super::in_flight::Waiter;
 use super::l1_policies::L1Policies;
 use super::local;
 use crate::gpu::sm::answer::Answer;
+use crate::gpu::sm::scheduler::L1Result;
 use crate::gpu::sm::params::{GlobalLoads, L1Flush, L1Params, LocalStores};
 use crate::memory::cache::replacement::Replacement;
 use crate::memory::cache::{Cache, CacheParams, Evicted, Found, LineSize, WayId};
@@ -63,6 +64,16 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
+    /// The result of a load's lookup; none of an access that has made none.
+    pub(super) fn of_lookup(&self) -> Option<L1Result> {
+        match self {
+            Outcome::Hit => Some(L1Result::Hit),
+            Outcome::Joined => Some(L1Result::Pending),
+            Outcome::Missed | Outcome::PassedBy => Some(L1Result::Miss),
+            _ => None,
+        }
+    }
+
     /// In words, for the log.
     pub(super) fn name(&self) -> &'static str {
         match self {

@@ -11,6 +11,7 @@ use super::l1::{Outcome, Transaction};
 use super::queue::Work;
 use super::tlb::Tlb;
 use super::{Answer, LoadStore, SmContext, Taken, local};
+use crate::gpu::sm::scheduler::L1Lookup;
 use crate::memory::cache::prefetch::LookedUp;
 
 /// What became of a transaction.
@@ -136,6 +137,9 @@ impl LoadStore {
             let (line, line_bytes) = (size.line_of(transaction.line), size.bytes());
             let read = LookedUp { line, line_bytes, hit, label, client };
             sm.sim.stats.l1_prefetches.add(u64::from(self.l1.prefetch(&read, memory)));
+        }
+        if let (Some(heard), false, Some(result)) = (&mut self.heard, is_local, outcome.of_lookup()) {
+            heard.push(L1Lookup { slot: warp, line: self.l1.size().line_of(transaction.line), result });
         }
         match outcome {
             Outcome::Blocked => return Looked::NoRoom,

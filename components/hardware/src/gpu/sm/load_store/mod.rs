@@ -33,6 +33,7 @@ use crate::gpu::sm::answer::Answer;
 use crate::gpu::sm::operands::collector::Operands;
 use crate::gpu::sm::params::{Coalescing, SharedAtomics, SmParams};
 use crate::gpu::sm::read_cache::ReadCache;
+use crate::gpu::sm::scheduler::L1Lookup;
 use crate::gpu::sm::stats::TlbStats;
 use crate::memory::cache::replacement::Replacement;
 use crate::memory::table::Table;
@@ -109,6 +110,8 @@ pub(super) struct LoadStore {
     lock_round: Option<u64>,
     /// The last cycle in which a value of memory reached a register: one does in a cycle.
     delivered: u64,
+    /// Lookups of the L1 that the warp schedulers have not been told of, if they listen.
+    heard: Option<Vec<L1Lookup>>,
     /// Loaded words on their way to registers. Words of lanes that a load does not serve have no meaning.
     words: Box<[Row; 4]>,
     /// Accesses that nothing uses; they move by pointer between here and the instructions.
@@ -140,6 +143,7 @@ impl LoadStore {
             lock_round: (params.shared_atomics == SharedAtomics::Locks)
                 .then(|| params.shared_lock_round.get()),
             delivered: 0,
+            heard: None,
             words: Box::new([Row::ZERO; 4]),
             spare: Vec::new(),
         })
@@ -220,6 +224,16 @@ impl LoadStore {
     /// Sets the policies of the L1 data cache.
     pub(in crate::gpu::sm) fn equip(&mut self, replacement: Box<dyn Replacement>, policies: L1Policies) {
         self.l1.equip(replacement, policies);
+    }
+
+    /// Notes lookups of the L1 from now on.
+    pub(in crate::gpu::sm) fn hear(&mut self) {
+        self.heard = Some(Vec::new());
+    }
+
+    /// Lookups of the L1 since the last call.
+    pub(in crate::gpu::sm) fn heard(&mut self) -> impl Iterator<Item = L1Lookup> {
+        self.heard.iter_mut().flat_map(|heard| heard.drain(..))
     }
 
     /// Another launch begins on the SM; returns whether the L1 has invalidated everything for it.

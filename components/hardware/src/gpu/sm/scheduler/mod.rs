@@ -10,6 +10,44 @@ counterpoint_framework::variants! {
     mod two_level::TwoLevel;
 }
 
+use counterpoint_ptx::Class;
+
+use super::operands::facts::Fact;
+
+/// The next instruction of a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NextInstruction {
+    /// Index of the instruction in its kernel.
+    pub pc: u32,
+    /// Its class, such as a load from global memory.
+    pub class: Class,
+}
+
+/// A lookup of the L1 data cache by a load from global memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct L1Lookup {
+    /// Slot of the warp.
+    pub slot: u32,
+    /// Address of the line.
+    pub line: u64,
+    /// The result of the lookup.
+    pub result: L1Result,
+}
+
+/// The result of a lookup of the L1 data cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum L1Result {
+    /// The line is here.
+    Hit,
+    /// The line is on its way, for an earlier load.
+    Pending,
+    /// The line is not here.
+    Miss,
+}
+
 /// A policy's view of its scheduler's warps: bits of their slots.
 #[derive(Clone, Copy, Default)]
 #[non_exhaustive]
@@ -24,6 +62,20 @@ pub struct View<'a> {
     pub ages: &'a [u64],
     /// For each slot, the warps that began before its own; bits of warps that have ended mean nothing.
     pub older: &'a [u64],
+    /// For each slot, the number that its block has on the SM. Warps of a block have the same.
+    pub blocks: &'a [u8],
+    pub(super) facts: &'a [Fact],
+}
+
+impl View<'_> {
+    /// The next instruction of a live warp. A warp that waits at a barrier or a fence has the one at which it waits.
+    ///
+    /// # Panics
+    /// If the SM has no such slot.
+    pub fn next(&self, slot: u32) -> NextInstruction {
+        let Fact { pc, class, .. } = self.facts[slot as usize];
+        NextInstruction { pc, class }
+    }
 }
 
 /// Chooses among ready warps.
@@ -40,4 +92,12 @@ pub trait WarpPolicy {
     /// The warps among `others`, which are not ready, that the policy examines in this cycle before the warp that
     /// [`pick`](WarpPolicy::pick) would return; all of them if no warp is ready.
     fn examines(&self, warps: &View<'_>, others: u64) -> u64;
+
+    /// Whether [`looked_up`](WarpPolicy::looked_up) is to be called; asked once, at the start.
+    fn listens(&self) -> bool {
+        false
+    }
+
+    /// A load of one of the scheduler's warps has looked up the L1 data cache.
+    fn looked_up(&mut self, _lookup: &L1Lookup) {}
 }
