@@ -200,7 +200,7 @@ fn the_command_checks_and_explains_faults() {
     assert!(called.err.contains("did you mean `gpu.sm[0].memory`?"), "{}", called.err);
     let (_folder, file) = overlay("to: \"gpu.sm[0].work\", fault: corrupt");
     let called = call(&["check", &tiny(), "--with", &file]);
-    assert!(called.err.contains("a RunCta cannot be corrupted: it carries no values"), "{}", called.err);
+    assert!(called.err.contains("a ToSm cannot be corrupted: it carries no values"), "{}", called.err);
     let (_folder, file) = overlay("to: \"gpu.sm[0].memory\", fault: drop, nth: 5");
     let called = call(&["check", &tiny(), "--with", &file]);
     assert_eq!((called.status, called.err.as_str()), (SUCCESS, ""));

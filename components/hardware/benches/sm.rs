@@ -10,7 +10,7 @@ use counterpoint_framework::telemetry::SpanId;
 use counterpoint_framework::testing::Bench;
 use counterpoint_framework::time::Hertz;
 use counterpoint_hardware::gpu::sm::Sm;
-use counterpoint_protocols::launch::{Launch, RunCta, SmEvent};
+use counterpoint_protocols::launch::{Launch, RunCta, SmEvent, ToSm};
 use counterpoint_protocols::memory::MemRequest;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
@@ -36,7 +36,9 @@ fn run(launch: &Arc<Launch>, statistic: &str) -> u64 {
         let Socket { mut tx, mut rx } = socket;
         async move {
             let blocks = work.grid[0];
-            let block = |index| RunCta { launch: Arc::clone(&work), index, sm: 0, sms: 1, span: SpanId(0) };
+            let block = |index| {
+                ToSm::Run(RunCta { launch: Arc::clone(&work), index, sm: 0, sms: 1, span: SpanId(0) })
+            };
             // The first event is what the SM has.
             rx.recv().await;
             for index in 0..blocks.min(RESIDENT) {

@@ -5,14 +5,16 @@
 
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::{Outcome, Socket};
+use counterpoint_framework::kernel::Outcome;
 #[cfg(test)]
 use counterpoint_framework::model::Families;
 use counterpoint_framework::model::{Component, Environment, Extension, Registry, StatValue};
 use counterpoint_framework::testing::{Bench, BenchReport, Probe};
 use counterpoint_framework::time::Hertz;
 use counterpoint_protocols::extra::Extra;
-use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchId, Precedence, RunCta, SmEvent, SmResources};
+use counterpoint_protocols::launch::{
+    CtaCounts, Launch, LaunchId, Precedence, RunCta, SmEvent, SmResources, SmServer,
+};
 use counterpoint_protocols::local::LocalMemory;
 use counterpoint_protocols::memory::{
     ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemResult, Tag, sectors,
@@ -58,11 +60,11 @@ pub fn sms(
         let log: Probe<(u32, u32)> = Probe::default();
         let given = log.clone();
         bench.script("sms", Some(index as u32), true, move |socket, process| {
-            let Socket { mut tx, mut rx } = socket;
+            let SmServer { mut tx, mut rx } = socket;
             async move {
                 tx.send(SmEvent::Resources(offer)).await;
                 loop {
-                    let RunCta { launch, index, .. } = rx.recv().await;
+                    let Some(RunCta { launch, index, .. }) = rx.recv().await.run() else { continue };
                     given.log(process.cycle() - 1, (launch.id.0, index));
                     let done = SmEvent::CtaDone { launch: launch.id, index, counts };
                     tx.send_after(process.span(duration(launch.id.0)), done).await;

@@ -3,6 +3,7 @@
 mod counts;
 mod issue_slots;
 
+use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -208,7 +209,7 @@ pub type LaunchClient = Socket<ToScheduler, LaunchEvent>;
 /// The CTA scheduler's side.
 pub type LaunchServer = Socket<LaunchEvent, ToScheduler>;
 
-/// Message to an SM: run a thread block.
+/// A thread block for an SM.
 #[derive(Clone, Debug)]
 pub struct RunCta {
     /// Its launch.
@@ -229,8 +230,70 @@ impl Hash for RunCta {
     }
 }
 
-/// From an SM.
+/// How a block leaves its SM before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Preemption {
+    /// The block is dropped, and begins anew when it is placed again. Only a block that has not written to global memory can be.
+    Flush,
+    /// The registers and the shared memory of the block are saved, and restored when it is placed again.
+    Switch,
+}
+
+/// The saved state of a block. SMs know what is in it.
+#[derive(Clone, Debug)]
+pub struct BlockContext(pub Arc<dyn Any + Send + Sync>);
+
+impl PartialEq for BlockContext {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for BlockContext {}
+
+/// Message to an SM.
+#[derive(Clone, Debug)]
+pub enum ToSm {
+    /// Run a thread block.
+    Run(RunCta),
+    /// Run a thread block on, whose context was saved.
+    Resume(RunCta, BlockContext),
+    /// Take a block of a launch off. An SM that has not, because its end is under way, ignores this.
+    Preempt(LaunchId, u32, Preemption),
+    /// Report the counts of each launch after every such number of cycles, from now on.
+    Sample(u64),
+}
+
+impl ToSm {
+    /// The block that is to be run from its start.
+    pub fn run(self) -> Option<RunCta> {
+        match self {
+            ToSm::Run(block) => Some(block),
+            ToSm::Resume(..) | ToSm::Preempt(..) | ToSm::Sample(_) => None,
+        }
+    }
+}
+
+impl Hash for ToSm {
+    /// What a block's beginning adds to a hash is that of its [`RunCta`].
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            ToSm::Run(block) => block.hash(state),
+            ToSm::Resume(block, _) => (1_u8, block).hash(state),
+            ToSm::Preempt(launch, index, how) => (2_u8, launch, index, how).hash(state),
+            ToSm::Sample(cycles) => (3_u8, cycles).hash(state),
+        }
+    }
+}
+
+impl From<RunCta> for ToSm {
+    fn from(block: RunCta) -> Self {
+        ToSm::Run(block)
+    }
+}
+
+/// From an SM.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SmEvent {
     /// Sent once, at the start: the resources of the SM.
     Resources(SmResources),
@@ -243,6 +306,46 @@ pub enum SmEvent {
         /// Its counts.
         counts: CtaCounts,
     },
+    /// A block has left before its end.
+    Preempted {
+        /// Its launch.
+        launch: LaunchId,
+        /// Index of the block.
+        index: u32,
+        /// Its counts since it was placed.
+        counts: CtaCounts,
+        /// Its state, unless it was flushed.
+        context: Option<BlockContext>,
+    },
+    /// A block stays that was to leave: the SM cannot save all of its state, or it has written to global memory and cannot be flushed.
+    Kept {
+        /// Its launch.
+        launch: LaunchId,
+        /// Index of the block.
+        index: u32,
+    },
+    /// What blocks of a launch did since the last sample.
+    Sample {
+        /// The launch.
+        launch: LaunchId,
+        /// Counts of its blocks on the SM, but for those of whole blocks (`warp_cycles`, `warp_slots`).
+        counts: CtaCounts,
+    },
+}
+
+impl Hash for SmEvent {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::mem::discriminant(self).hash(state);
+        match self {
+            SmEvent::Resources(resources) => resources.hash(state),
+            SmEvent::CtaDone { launch, index, counts } => (launch, index, counts).hash(state),
+            SmEvent::Preempted { launch, index, counts, context } => {
+                (launch, index, counts, context.is_some()).hash(state);
+            }
+            SmEvent::Kept { launch, index } => (launch, index).hash(state),
+            SmEvent::Sample { launch, counts } => (launch, counts).hash(state),
+        }
+    }
 }
 
 /// Addition to a launch: its end reports the sum of its blocks' counts, as a profiler reads it.
@@ -268,7 +371,7 @@ pub struct SmResources {
     pub shared: u32,
 }
 
-impl Message for RunCta {
+impl Message for ToSm {
     const DUPLICATE: Option<fn(&Self) -> Self> = Some(Clone::clone);
 }
 
@@ -277,6 +380,6 @@ impl Message for SmEvent {
 }
 
 /// The CTA scheduler's side.
-pub type SmClient = Socket<RunCta, SmEvent>;
+pub type SmClient = Socket<ToSm, SmEvent>;
 /// The SM's side.
-pub type SmServer = Socket<SmEvent, RunCta>;
+pub type SmServer = Socket<SmEvent, ToSm>;

@@ -7,7 +7,8 @@ pub use counterpoint_hardware::memory::table::Table;
 pub mod cta_scheduler {
     #[doc(inline)]
     pub use counterpoint_hardware::gpu::cta_scheduler::{
-        CtaPolicy, CtaScheduler, Occupancy, Placement, Running, Sm, Turn, View, check, neighbours,
+        CtaPolicy, CtaScheduler, Departure, Occupancy, Placement, Resident, Running, Sm, Turn, View, check,
+        neighbours,
     };
 
     /// Blocks that fit on an SM.

@@ -22,8 +22,9 @@ pub mod extra {
 pub mod launch {
     #[doc(inline)]
     pub use counterpoint_protocols::launch::{
-        Counted, CtaCounts, Launch, LaunchClient, LaunchEvent, LaunchId, LaunchName, LaunchServer,
-        Precedence, RunCta, SmClient, SmEvent, SmResources, SmServer, ToScheduler,
+        BlockContext, Counted, CtaCounts, Launch, LaunchClient, LaunchEvent, LaunchId, LaunchName,
+        LaunchServer, Precedence, Preemption, RunCta, SmClient, SmEvent, SmResources, SmServer, ToScheduler,
+        ToSm,
     };
     #[doc(inline)]
     pub use counterpoint_protocols::local::{Capacity, LocalMemory};

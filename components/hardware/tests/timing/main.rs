@@ -19,6 +19,7 @@ mod mix;
 mod model;
 mod network;
 mod order;
+mod preempt;
 mod programs;
 mod replay;
 mod saturation;

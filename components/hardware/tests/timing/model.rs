@@ -2,7 +2,7 @@
 
 use counterpoint_framework::testing::Probe;
 use counterpoint_hardware::gpu::model::ThroughputModel;
-use counterpoint_protocols::launch::{RunCta, SmEvent};
+use counterpoint_protocols::launch::{SmEvent, ToSm};
 
 use super::programs::{BUFFER, kernel, launch};
 use super::sm::block;
@@ -17,7 +17,7 @@ struct Run {
     report: BenchReport,
 }
 
-fn run(params: &str, blocks: Vec<(u64, RunCta)>, requests: Vec<(u64, MemRequest)>) -> Run {
+fn run(params: &str, blocks: Vec<(u64, ToSm)>, requests: Vec<(u64, MemRequest)>) -> Run {
     let mut bench = bench::<ThroughputModel>(params);
     let (blocks_come, answers) = (blocks.len(), requests.len());
     let events = bench.client("sms", Some(0), blocks, 1 + blocks_come);

@@ -7,7 +7,7 @@ use counterpoint_framework::testing::{Probe, params};
 use counterpoint_hardware::gpu::cta_scheduler::{CtaPolicy, CtaScheduler, Occupancy, Placement, View};
 use counterpoint_protocols::extra::{Extra, LineTag};
 use counterpoint_protocols::launch::{
-    Counted, CtaCounts, IssueSlot, Launch, LaunchEvent, RunCta, SlotCounts, SmEvent, SmResources, ToScheduler,
+    Counted, CtaCounts, IssueSlot, Launch, LaunchEvent, SlotCounts, SmEvent, SmResources, ToScheduler, ToSm,
 };
 
 use super::programs::{kernel, launch};
@@ -134,7 +134,7 @@ fn a_block_that_fits_nowhere_is_a_fault() {
         2,
     );
     let offer = SmResources { threads: 64, ..PLENTY };
-    bench.client::<SmEvent, RunCta>("sms", Some(0), vec![(1, SmEvent::Resources(offer))], 0);
+    bench.client::<SmEvent, ToSm>("sms", Some(0), vec![(1, SmEvent::Resources(offer))], 0);
     assert!(fault(&bench.run()).starts_with("a block of k needs 96 threads"));
 }
 
@@ -191,7 +191,7 @@ fn careless(mistake: u32, sm: SmResources, occupancy: &str, launch: Arc<Launch>)
     let script = vec![(5, ToScheduler::Start(launch))];
     bench.client::<ToScheduler, LaunchEvent>("launches", None, script, 2);
     for index in 0..2 {
-        bench.client::<SmEvent, RunCta>("sms", Some(index), vec![(1, SmEvent::Resources(sm))], 2);
+        bench.client::<SmEvent, ToSm>("sms", Some(index), vec![(1, SmEvent::Resources(sm))], 2);
     }
     fault(&bench.run()).to_owned()
 }
@@ -385,7 +385,7 @@ fn shares_beyond_the_sms_are_a_fault() {
     let mut bench = bench::<CtaScheduler>("{ policy: { fixed-split: { sms: [1, 2] } } }");
     bench.client::<ToScheduler, LaunchEvent>("launches", None, vec![], 1);
     for sm in 0..2 {
-        bench.client::<SmEvent, RunCta>("sms", Some(sm), vec![], 0);
+        bench.client::<SmEvent, ToSm>("sms", Some(sm), vec![], 0);
     }
     assert_eq!(fault(&bench.run()), "the shares of `fixed-split` have 3 SMs, the GPU has 2");
 }

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use counterpoint_framework::telemetry::SpanId;
 use counterpoint_framework::testing::Probe;
 use counterpoint_hardware::gpu::sm::Sm;
-use counterpoint_protocols::launch::{CtaCounts, IssueSlot, Launch, LaunchId, RunCta, SmEvent, SmResources};
+use counterpoint_protocols::launch::{
+    CtaCounts, IssueSlot, Launch, LaunchId, RunCta, SmEvent, SmResources, ToSm,
+};
 use counterpoint_protocols::memory::{MemAccess, MemRequest};
 
 use super::programs::{BUFFER, Memory, kernel, launch, line_of_text, stored};
@@ -42,7 +44,7 @@ pub(super) struct Run {
     pub(super) report: BenchReport,
 }
 
-pub(super) fn run_blocks(params: &str, memory: Memory, blocks: Vec<(u64, RunCta)>) -> Run {
+pub(super) fn run_blocks(params: &str, memory: Memory, blocks: Vec<(u64, ToSm)>) -> Run {
     let mut bench = bench::<Sm>(params);
     let (count, mut memory) = (blocks.len(), memory);
     let events = bench.client("work", None, blocks, 1 + count);
@@ -51,8 +53,8 @@ pub(super) fn run_blocks(params: &str, memory: Memory, blocks: Vec<(u64, RunCta)
     Run { requests: requests.take(), events, report }
 }
 
-pub(super) fn block(launch: &Arc<Launch>, index: u32) -> RunCta {
-    RunCta { launch: Arc::clone(launch), index, sm: 0, sms: 1, span: SpanId(0) }
+pub(super) fn block(launch: &Arc<Launch>, index: u32) -> ToSm {
+    RunCta { launch: Arc::clone(launch), index, sm: 0, sms: 1, span: SpanId(0) }.into()
 }
 
 /// Runs one block of these instructions.
@@ -81,7 +83,7 @@ impl Run {
     pub(super) fn counts(&self) -> CtaCounts {
         let counts = |(_, event): (u64, SmEvent)| match event {
             SmEvent::CtaDone { counts, .. } => Some(counts),
-            SmEvent::Resources(_) => None,
+            _ => None,
         };
         self.events.take().into_iter().find_map(counts).expect("a block has ended")
     }

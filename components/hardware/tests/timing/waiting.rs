@@ -1,7 +1,7 @@
 //! An SM that only waits costs nothing, however long: the cycles are counted and nobody goes through them.
 
 use counterpoint_hardware::gpu::sm::Sm;
-use counterpoint_protocols::launch::{RunCta, SmEvent};
+use counterpoint_protocols::launch::{SmEvent, ToSm};
 use counterpoint_protocols::memory::MemRequest;
 
 use super::programs::{Memory, kernel, launch};
@@ -16,7 +16,7 @@ const LONG: u64 = 900_000_000;
 fn run(body: &str, threads: u32) -> (u64, u64) {
     let mut bench = bench::<Sm>("{ fetch_width: 8, l1i: { perfect: on }, l1c: { perfect: on } }");
     let block = block(&launch(1, &kernel(body), 1, threads), 0);
-    bench.client::<RunCta, SmEvent>("work", None, vec![(5, block)], 2);
+    bench.client::<ToSm, SmEvent>("work", None, vec![(5, block)], 2);
     let mut memory = Memory::default();
     bench.server("memory", None, move |request: MemRequest| Some((LONG, memory.answer(&request))));
     let report = bench.run();

@@ -9,7 +9,8 @@ use counterpoint::kernel::Socket;
 use counterpoint::messages::bus::{Copy, Direction};
 use counterpoint::messages::extra::{Extra, LineTag, Note};
 use counterpoint::messages::launch::{
-    CtaCounts, Launch, LaunchEvent, LaunchId, Precedence, RunCta, SmEvent, SmResources, ToScheduler,
+    CtaCounts, Launch, LaunchEvent, LaunchId, Precedence, RunCta, SmEvent, SmResources, SmServer,
+    ToScheduler, ToSm,
 };
 use counterpoint::messages::memory::{ByteMask, LINE_BYTES, MemAccess, MemReply, MemRequest, MemResult};
 use counterpoint::messages::pages::{PageCommand, PageEvent};
@@ -56,7 +57,7 @@ fn schedule(
         let log: Probe<(u32, u32)> = Probe::default();
         logs.push(log.clone());
         bench.script("sms", Some(index as u32), true, move |socket, process| {
-            let Socket { mut tx, mut rx } = socket;
+            let SmServer { mut tx, mut rx } = socket;
             async move {
                 tx.send(SmEvent::Resources(offer)).await;
                 let mut running: Vec<(u64, LaunchId, u32)> = Vec::new();
@@ -69,7 +70,7 @@ fn schedule(
                             running.remove(0);
                         }
                         _ => {
-                            if let Some(RunCta { launch, index, .. }) = rx.try_recv() {
+                            if let Some(RunCta { launch, index, .. }) = rx.try_recv().and_then(ToSm::run) {
                                 log.log(process.cycle() - 1, (launch.id.0, index));
                                 running.push((ends(launch.id.0, index), launch.id, index));
                             }

@@ -18,7 +18,7 @@ counterpoint_framework::variants! {
 }
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -27,15 +27,16 @@ use counterpoint_framework::model::{Component, Context, Invalid, Params, Ports, 
 use counterpoint_framework::telemetry::{Lane, Level, Meter};
 use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::launch::{
-    Counted, Launch, LaunchEvent, LaunchId, LaunchServer, RunCta, SmClient, SmEvent, SmResources, ToScheduler,
+    Counted, Launch, LaunchEvent, LaunchId, LaunchServer, RunCta, SmClient, SmEvent, SmResources,
+    ToScheduler, ToSm,
 };
 use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_protocols::page_log::PageLog;
 use counterpoint_protocols::roles;
 
 pub use occupancy::Occupancy;
-pub use policy::{CtaPolicy, Placement, Turn, View, check, neighbours};
-pub use running::{Running, Sm};
+pub use policy::{CtaPolicy, Departure, Placement, Turn, View, check, neighbours};
+pub use running::{Resident, Running, Sm};
 pub use stats::CtaSchedulerStats;
 
 /// The policy, and the limits that it works within.
@@ -89,8 +90,6 @@ struct Scheduler {
     /// The table of running kernels, oldest first.
     launches: Vec<Running>,
     sms: Vec<Sm>,
-    /// Cycle in which each block under way was placed.
-    under_way: BTreeMap<(LaunchId, u32), u64>,
     done: VecDeque<LaunchEvent>,
     /// Notes of gated launches, if they are wanted.
     page_log: Option<Arc<PageLog>>,
@@ -183,6 +182,7 @@ impl Scheduler {
                 demand,
                 share,
                 placed: 0,
+                returned: VecDeque::new(),
                 ended: 0,
                 sms: 0,
                 came: cycle,
@@ -205,21 +205,9 @@ impl Scheduler {
                 self.sms[sm].free = resources;
             }
             SmEvent::CtaDone { launch, index, counts } => {
-                let unknown = || {
-                    Fault::new(format!(
-                        "SM {sm} ended block {index} of launch {}, which it has not",
-                        launch.0
-                    ))
-                };
-                let placed = self.under_way.remove(&(launch, index)).ok_or_else(unknown)?;
-                let place = self
-                    .launches
-                    .iter()
-                    .position(|running| running.launch.id == launch)
-                    .ok_or_else(unknown)?;
+                let (place, placed) = self.leave(sm, (launch, index))?;
                 sim.stats.cta_cycles.record(sim.cycle() - placed);
                 let running = &mut self.launches[place];
-                running.sms -= u32::from(self.sms[sm].give_back(launch, &running.demand));
                 running.ended += 1;
                 sim.trace(|| format!("block {index} of {} has ended on SM {sm}", running.launch.name()));
                 sim.stats.add_block(&counts);
@@ -232,8 +220,39 @@ impl Scheduler {
                     self.end(place, sim)?;
                 }
             }
+            SmEvent::Preempted { launch, index, counts, context } => {
+                let (place, _) = self.leave(sm, (launch, index))?;
+                let running = &mut self.launches[place];
+                sim.trace(|| format!("block {index} of {} has left SM {sm}", running.launch.name()));
+                sim.stats.preempted.add(1);
+                sim.stats.add_block(&counts);
+                running.works().for_each(|work| work.add_part(&counts));
+                if let Some(sum) = &mut running.counts {
+                    **sum += counts;
+                }
+                running.returned.push_back((index, context));
+            }
+            SmEvent::Kept { launch, index } => {
+                if let Some(block) = self.sms[sm].block(launch, index) {
+                    block.leaves = false;
+                }
+                self.policy.kept(sm, launch, index);
+            }
+            SmEvent::Sample { launch, counts } => self.policy.sampled(sm, launch, &counts),
         }
         Ok(())
+    }
+
+    /// A block has ended on an SM, or has left it; gives the place of its launch, and the cycle in which it was placed.
+    fn leave(&mut self, sm: usize, (launch, index): (LaunchId, u32)) -> Result<(usize, u64), Fault> {
+        let unknown =
+            || Fault::new(format!("SM {sm} ended block {index} of launch {}, which it has not", launch.0));
+        let placed = self.sms[sm].block(launch, index).ok_or_else(unknown)?.since;
+        let place = self.launches.iter().position(|running| running.launch.id == launch);
+        let place = place.ok_or_else(unknown)?;
+        let running = &mut self.launches[place];
+        running.sms -= u32::from(self.sms[sm].give_back((launch, index), &running.demand));
+        Ok((place, placed))
     }
 
     /// Notes that all blocks of a launch have ended.
@@ -272,9 +291,17 @@ impl Scheduler {
     /// # Errors
     /// If the policy places a block that does not fit: a run that continued would have a wrong time.
     fn place(&mut self, io: &mut CtaSchedulerPorts, sim: &Context<CtaSchedulerStats>) -> Result<(), Fault> {
-        for (sm, socket) in self.sms.iter_mut().zip(&io.sms) {
+        for (sm, socket) in self.sms.iter_mut().zip(&mut io.sms) {
             sm.ready = socket.tx.credits() > 0;
+            if !sm.orders.is_empty()
+                && let Some(permit) = socket.tx.try_reserve()
+                && let Some(order) = sm.orders.pop_front()
+            {
+                permit.send(order);
+                sm.ready = false;
+            }
         }
+        self.preempt()?;
         loop {
             let view = View { launches: &self.launches, sms: &self.sms };
             let Some(placement) = self.policy.place(&view) else { return Ok(()) };
@@ -283,21 +310,45 @@ impl Scheduler {
             }
             let Placement { launch, sm } = placement;
             let running = &mut self.launches[launch];
-            let index = running.placed;
-            running.placed += 1;
+            let (index, context) = running.returned.pop_front().unwrap_or((running.placed, None));
+            if index == running.placed {
+                running.placed += 1;
+                self.meter.begin(u64::from(!running.is_helper()));
+            }
             running.first_placed.get_or_insert(sim.cycle());
-            self.meter.begin(u64::from(!running.is_helper()));
             let id = running.launch.id;
-            running.sms += u32::from(self.sms[sm].take(id, &running.demand));
+            running.sms += u32::from(self.sms[sm].take((id, index), &running.demand, sim.cycle()));
             sim.stats.ctas.add(1);
             running.works().for_each(|work| work.ctas.add(1));
-            self.under_way.insert((id, index), sim.cycle());
             sim.trace(|| format!("places block {index} of {} on SM {sm}", running.launch.name()));
             let (number, sms) = (sm as u32, self.sms.len() as u32);
             let launch = Arc::clone(&running.launch);
-            let message = RunCta { launch, index, sm: number, sms, span: running.span };
+            let block = RunCta { launch, index, sm: number, sms, span: running.span };
             if let Some(permit) = io.sms[sm].tx.try_reserve() {
-                permit.send(message);
+                permit.send(match context {
+                    Some(context) => ToSm::Resume(block, context),
+                    None => ToSm::Run(block),
+                });
+            }
+        }
+    }
+
+    /// Takes the blocks off their SMs that the policy selects.
+    fn preempt(&mut self) -> Result<(), Fault> {
+        loop {
+            let view = View { launches: &self.launches, sms: &self.sms };
+            let Some(Departure { sm, block, how }) = self.policy.preempt(&view) else { return Ok(()) };
+            let found = self.sms.get_mut(sm).and_then(|place| {
+                let resident = place.blocks.get_mut(block).filter(|resident| !resident.leaves)?;
+                resident.leaves = true;
+                place.orders.push_back(ToSm::Preempt(resident.launch, resident.index, how));
+                Some(())
+            });
+            if found.is_none() {
+                let name = self.policy_name;
+                return Err(Fault::new(format!(
+                    "the policy `{name}` takes block {block} off SM {sm}, which has none there that stays"
+                )));
             }
         }
     }
@@ -310,7 +361,7 @@ impl Scheduler {
         noted.extend(unplaced.map(|running| Unplaced {
             launch: Arc::clone(&running.launch),
             waiting: running.waiting(),
-            resident: running.placed - running.ended,
+            resident: running.resident(),
         }));
         !noted.is_empty()
     }
@@ -323,6 +374,9 @@ impl Scheduler {
         self.policy.begin(self.sms.len()).map_err(Fault::new)?;
         let unplaced = Rc::clone(&self.unplaced);
         sim.explain(move || unplaced.borrow().iter().filter_map(Unplaced::reason).collect());
+        if let Some(cycles) = self.policy.samples_every() {
+            self.sms.iter_mut().for_each(|sm| sm.orders.push_back(ToSm::Sample(cycles)));
+        }
         // Every SM introduces itself before it is given anything.
         for index in 0..io.sms.len() {
             let event = io.sms[index].rx.recv().await;
@@ -355,14 +409,19 @@ impl Scheduler {
             {
                 permit.send(done);
             }
-            if sim.stats.ctas.get() > placed {
-                // An SM takes one block a cycle: there may be more to place.
+            let orders =
+                io.sms.iter().zip(&self.sms).any(|(io, sm)| !sm.orders.is_empty() && io.tx.credits() > 0);
+            if sim.stats.ctas.get() > placed || orders {
+                // An SM takes one message a cycle: there may be more to place.
                 sim.tick().await;
                 continue;
             }
             let unplaced = self.note_unplaced();
             let events = io.sms.iter().map(|sm| sm.rx.when(true));
-            let credits = io.sms.iter().map(|sm| sm.tx.when(unplaced && sm.tx.credits() == 0));
+            let ordered = self.sms.iter().map(|sm| !sm.orders.is_empty());
+            let credits = io.sms.iter().zip(ordered);
+            let credits =
+                credits.map(|(sm, ordered)| sm.tx.when((unplaced || ordered) && sm.tx.credits() == 0));
             let launches = [io.launches.rx.when(true), io.launches.tx.when(!self.done.is_empty())];
             sim.set_busy(!self.launches.is_empty() || !self.arrived.is_empty());
             let others = self.policy.awaits();
@@ -398,7 +457,6 @@ impl Component for CtaScheduler {
             arrived: VecDeque::new(),
             launches: Vec::new(),
             sms: vec![Sm::default(); io.sms.len()],
-            under_way: BTreeMap::new(),
             done: VecDeque::new(),
             page_log: sim.resource(),
             rows: sim.resource().unwrap_or_default(),

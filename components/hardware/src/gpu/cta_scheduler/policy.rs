@@ -6,7 +6,7 @@ use super::occupancy;
 use super::running::{Running, Sm};
 use counterpoint_framework::kernel::Source;
 use counterpoint_protocols::extra::Note;
-use counterpoint_protocols::launch::Launch;
+use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchId, Preemption};
 
 /// Decides which thread block goes where.
 pub trait CtaPolicy {
@@ -56,6 +56,24 @@ pub trait CtaPolicy {
         Vec::new()
     }
 
+    /// Cycles after which every SM reports what each launch has done on it ([`sampled`](CtaPolicy::sampled)); asked once, after `begin`.
+    fn samples_every(&self) -> Option<u64> {
+        None
+    }
+
+    /// What the blocks of a launch have done on an SM since its last sample, but for counts of whole blocks.
+    fn sampled(&mut self, _sm: usize, _launch: LaunchId, _counts: &CtaCounts) {}
+
+    /// The next block to take off its SM, if any should be now ([`Sm::blocks`]). Called until it gives nothing, before `place`. A block that
+    /// has left waits among those of its launch, and is the next to be placed. The SM goes on with a block that it has to keep
+    /// ([`kept`](CtaPolicy::kept)). To drain an SM, a policy places nothing there.
+    fn preempt(&mut self, _view: &View<'_>) -> Option<Departure> {
+        None
+    }
+
+    /// A block stays on its SM: its local memory is not saved, or it was to be flushed and has written to global memory.
+    fn kept(&mut self, _sm: usize, _launch: LaunchId, _block: u32) {}
+
     /// The next block to place, if any can and should be placed now. Called until it gives nothing; every placement is
     /// in effect when it is called again. A block that does not fit ([`View::fits`]) ends the run with a fault.
     fn place(&mut self, view: &View<'_>) -> Option<Placement>;
@@ -68,6 +86,17 @@ pub struct Placement {
     pub launch: usize,
     /// Index of the SM.
     pub sm: usize,
+}
+
+/// A block is to leave its SM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// Index of the SM.
+    pub sm: usize,
+    /// Index among the blocks of the SM ([`Sm::blocks`]).
+    pub block: usize,
+    /// Whether its state is saved.
+    pub how: Preemption,
 }
 
 /// View of a policy.

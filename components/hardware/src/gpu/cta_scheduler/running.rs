@@ -1,12 +1,14 @@
 //! Launches that run, and SMs as the scheduler knows them from messages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use counterpoint_framework::telemetry::SpanId;
-use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchId, Precedence, SmResources};
+use counterpoint_protocols::launch::{
+    BlockContext, CtaCounts, Launch, LaunchId, Precedence, SmResources, ToSm,
+};
 use counterpoint_protocols::local::Capacity;
 
 use super::occupancy::blocks;
@@ -28,6 +30,8 @@ pub struct Running {
     pub most_per_sm: u32,
     /// Blocks placed so far; they are placed in the order of their index.
     pub placed: u32,
+    /// Blocks that have left their SM before their end, with their saved contexts; they are the next to be placed.
+    pub(super) returned: VecDeque<(u32, Option<BlockContext>)>,
     /// Blocks that have ended.
     pub ended: u32,
     /// SMs that hold blocks of it.
@@ -56,9 +60,14 @@ impl Running {
         [&self.stats.work, &self.stream_stats.work].into_iter().chain(others).map(|work| &**work)
     }
 
-    /// Blocks that have not been placed.
+    /// Blocks that are to be placed: those that have not been, and those that have left before their end.
     pub fn waiting(&self) -> u32 {
-        self.launch.ctas() - self.placed
+        self.launch.ctas() - self.placed + self.returned.len() as u32
+    }
+
+    /// Blocks on SMs.
+    pub fn resident(&self) -> u32 {
+        self.placed - self.ended - self.returned.len() as u32
     }
 }
 
@@ -90,6 +99,24 @@ pub struct Sm {
     pub ready: bool,
     /// Resources in all.
     pub total: SmResources,
+    /// Blocks on it, in the order of their placement.
+    pub blocks: Vec<Resident>,
+    /// Messages that wait for credit.
+    pub(super) orders: VecDeque<ToSm>,
+}
+
+/// A block on an SM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Resident {
+    /// Its launch.
+    pub launch: LaunchId,
+    /// Index of the block.
+    pub index: u32,
+    /// The cycle in which it was placed.
+    pub since: u64,
+    /// Whether it is to leave.
+    pub leaves: bool,
 }
 
 impl Sm {
@@ -104,7 +131,13 @@ impl Sm {
     }
 
     /// A block arrives; true if it is the launch's only one here.
-    pub(super) fn take(&mut self, launch: LaunchId, demand: &SmResources) -> bool {
+    pub(super) fn take(
+        &mut self,
+        (launch, index): (LaunchId, u32),
+        demand: &SmResources,
+        since: u64,
+    ) -> bool {
+        self.blocks.push(Resident { launch, index, since, leaves: false });
         self.free.threads -= demand.threads;
         self.free.ctas -= demand.ctas;
         self.free.registers -= demand.registers;
@@ -115,8 +148,14 @@ impl Sm {
         *resident == 1
     }
 
-    /// A block has ended; true if it was the launch's last one here.
-    pub(super) fn give_back(&mut self, launch: LaunchId, demand: &SmResources) -> bool {
+    /// A block on it.
+    pub(super) fn block(&mut self, launch: LaunchId, index: u32) -> Option<&mut Resident> {
+        self.blocks.iter_mut().find(|block| (block.launch, block.index) == (launch, index))
+    }
+
+    /// A block has ended or left; true if it was the launch's last one here.
+    pub(super) fn give_back(&mut self, (launch, index): (LaunchId, u32), demand: &SmResources) -> bool {
+        self.blocks.retain(|block| (block.launch, block.index) != (launch, index));
         self.free.threads += demand.threads;
         self.free.ctas += demand.ctas;
         self.free.registers += demand.registers;

@@ -19,6 +19,9 @@ pub struct CtaSchedulerStats {
     /// Blocks placed.
     #[stat(unit = "CTAs")]
     pub(super) ctas: Counter,
+    /// Blocks that have left an SM before their end.
+    #[stat(unit = "CTAs")]
+    pub(super) preempted: Counter,
     /// Cycles in which a launch ran or waited for free block slots.
     #[stat(name = "gpu_tot_sim_cycle", unit = "cycles")]
     pub(super) busy: BusyCycles,
@@ -164,6 +167,11 @@ impl Work {
 
     pub(super) fn add_block(&self, counts: &CtaCounts) {
         self.ctas_ended.add(1);
+        self.add_part(counts);
+    }
+
+    /// A block has left before its end.
+    pub(super) fn add_part(&self, counts: &CtaCounts) {
         self.blocks.add(counts);
     }
 }

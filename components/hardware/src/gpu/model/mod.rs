@@ -181,7 +181,10 @@ impl ThroughputModel {
         }
         for number in 0..self.sms.len() {
             while let Some(message) = io.sms[number].rx.try_recv() {
-                self.begin(message, sim)?;
+                let Some(block) = message.run() else {
+                    return Err(Fault::new("blocks of the throughput model cannot be preempted or sampled"));
+                };
+                self.begin(block, sim)?;
             }
             io.sms[number].tx.send_front(&mut self.events[number], SimTime::ZERO);
         }

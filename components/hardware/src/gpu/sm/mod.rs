@@ -24,7 +24,7 @@ use std::rc::Rc;
 use counterpoint_framework::kernel::{Fault, Source};
 use counterpoint_framework::model::{Component, Context, Invalid, Ports};
 use counterpoint_framework::time::SimTime;
-use counterpoint_protocols::launch::{SmEvent, SmServer};
+use counterpoint_protocols::launch::{SmEvent, SmServer, ToSm};
 use counterpoint_protocols::memory::{MemReply, MemResult, MemoryClient};
 use counterpoint_protocols::roles;
 use counterpoint_protocols::translation::TranslationClient;
@@ -37,6 +37,7 @@ use operands::collector::{OperandCollector, RegisterFile};
 use operands::units::{MEMORY, PATHS, Units};
 use operands::writeback::WritebackRing;
 use params::{L1Params, SmParams};
+use retire::Samples;
 pub use scheduler::{L1Lookup, L1Result, NextInstruction, View, WarpPolicy};
 use state::Scheduler;
 pub use state::Sm;
@@ -80,8 +81,14 @@ impl Sm {
         if self.ended != 0 {
             self.end_blocks(sim);
         }
+        if !self.moving.is_empty() {
+            self.move_blocks(cycle, sim);
+        }
         if let Some(message) = io.work.rx.try_recv() {
-            self.start(message, sim)?;
+            self.take_order(message, sim)?;
+        }
+        if self.samples.is_some() {
+            self.sample(cycle, sim);
         }
         if !self.events.is_empty() {
             self.report(io);
@@ -141,8 +148,35 @@ impl Sm {
         }
     }
 
+    /// Takes a message of the CTA scheduler.
+    #[inline(never)]
+    fn take_order(&mut self, message: ToSm, sim: &Context<SmStats>) -> Result<(), Fault> {
+        match message {
+            ToSm::Run(block) => self.start(block, sim).map(|_| ()),
+            ToSm::Resume(block, context) => self.resume_block(block, &context, sim),
+            ToSm::Preempt(launch, index, how) => {
+                self.preempt(launch, index, how, sim);
+                Ok(())
+            }
+            ToSm::Sample(every) => {
+                self.samples = Some(Samples::new(every, sim.cycle()));
+                Ok(())
+            }
+        }
+    }
+
     /// The next cycle with work to do, if no message arrives.
     fn next(&self, cycle: u64) -> Option<u64> {
+        let next = self.next_work(cycle);
+        if self.moving.is_empty() && self.samples.is_none() {
+            return next;
+        }
+        let samples = self.samples.as_ref().filter(|_| self.resident()).map(|samples| samples.next);
+        [next, samples, self.next_move()].into_iter().flatten().min().map(|next| next.max(cycle + 1))
+    }
+
+    /// The next cycle in which an instruction or an access goes on, if no message arrives.
+    fn next_work(&self, cycle: u64) -> Option<u64> {
         if self.fetch.is_busy() {
             return Some(cycle + 1);
         }
@@ -253,6 +287,9 @@ impl Component for Sm {
             told: Rc::default(),
             release_behind_stores: params.tlb.release_behind_stores,
             page_log: None,
+            moving: Vec::new(),
+            context_rate: params.context_rate.get(),
+            samples: None,
             launch: None,
             counted: 0,
         })

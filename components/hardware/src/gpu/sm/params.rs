@@ -355,6 +355,9 @@ pub struct SmParams {
     /// iteration, with the same results.
     #[param(default = "on")]
     pub remember_polls: bool,
+    /// Bytes of a block's context that are saved or restored in a cycle, where the CTA scheduler preempts blocks.
+    #[param(default = "16 B", min = "1 B")]
+    pub context_rate: Bytes,
     /// The L1 data cache.
     pub l1d: L1Params,
     /// The instruction cache (GPGPU-Sim 4, GTX 480, gpgpu_cache:il1).

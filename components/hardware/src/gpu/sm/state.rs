@@ -18,6 +18,7 @@ use super::load_store::{LoadStore, SmContext};
 use super::operands::collector::{OperandCollector, RegisterFile};
 use super::operands::writeback::WritebackRing;
 use super::params::{L1Params, Pairing};
+use super::retire::{Moving, Samples};
 use super::scheduler::WarpPolicy;
 use super::stats::SmStats;
 
@@ -87,6 +88,11 @@ pub struct Sm {
     pub(super) release_behind_stores: bool,
     /// Observer of accesses to pages and of ends of blocks.
     pub(super) page_log: Option<Arc<PageLog>>,
+    /// Blocks that leave, or come back, and the bytes of their contexts that are saved or restored in a cycle.
+    pub(super) moving: Vec<Moving>,
+    pub(super) context_rate: u64,
+    /// Samples of its launches, if the CTA scheduler wants them.
+    pub(super) samples: Option<Samples>,
     /// The launch whose data the L1 holds.
     pub(super) launch: Option<LaunchId>,
     /// Up to which cycle `active` and the issue slots have been counted.

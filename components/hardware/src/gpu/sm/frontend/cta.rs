@@ -11,6 +11,7 @@ use counterpoint_ptx::{
 
 use super::drain::Drain;
 use super::spans::Spans;
+use crate::gpu::sm::issued::PlaceCounts;
 
 /// Barriers of a block (PTX ISA, bar).
 pub(in crate::gpu::sm) const BARRIERS: usize = 16;
@@ -38,6 +39,10 @@ pub(in crate::gpu::sm) struct Cta {
     /// The cycle in which it began.
     pub(in crate::gpu::sm) since: u64,
     pub(in crate::gpu::sm) spans: Spans,
+    /// Whether it has written to global memory.
+    pub(in crate::gpu::sm) has_written: bool,
+    /// What has been reported in samples.
+    pub(in crate::gpu::sm) sampled: CtaCounts,
     /// Ranges that it gives back when it has ended.
     pub(in crate::gpu::sm) releases: Vec<RangeClaim>,
     /// Accesses in flight, and releases that wait for them.
@@ -56,6 +61,21 @@ struct Barrier {
     /// Slots of the warps that wait.
     waiting: u64,
     votes: Votes,
+}
+
+/// A block that has left its SM, without its warps.
+pub(in crate::gpu::sm) struct SavedCta {
+    shared: Vec<u8>,
+    waiting: Vec<Option<Waiting>>,
+    live: u32,
+    has_written: bool,
+    /// With the numbers of warps in place of their slots.
+    barriers: [Barrier; BARRIERS],
+}
+
+/// Bits of warps by another name.
+fn renamed(bits: u64, name: impl Fn(u32) -> u32) -> u64 {
+    (0..u64::BITS).filter(|bit| bits >> bit & 1 != 0).fold(0, |all, bit| all | 1 << name(bit))
 }
 
 impl Cta {
@@ -92,10 +112,37 @@ impl Cta {
             counts_before: CtaCounts::default(),
             since,
             spans: Spans::default(),
+            has_written: false,
+            sampled: CtaCounts::default(),
             releases: Vec::new(),
             drain: Drain::default(),
             barriers,
         }
+    }
+
+    /// Its counts so far; `place` are those of its place on the SM.
+    pub(in crate::gpu::sm) fn so_far(&self, place: &PlaceCounts) -> CtaCounts {
+        let mut counts = self.counts;
+        counts += place.so_far();
+        counts -= self.counts_before;
+        counts
+    }
+
+    /// What is saved of it besides its warps, which are in these slots.
+    pub(in crate::gpu::sm) fn save(self, slots: &[u32]) -> SavedCta {
+        let Cta { shared, waiting, live, has_written, mut barriers, .. } = self;
+        let number = |slot: u32| slots.iter().position(|&other| other == slot).unwrap_or_default() as u32;
+        barriers.iter_mut().for_each(|barrier| barrier.waiting = renamed(barrier.waiting, number));
+        SavedCta { shared, waiting, live, has_written, barriers }
+    }
+
+    /// Goes on where it was saved; its warps are in these slots.
+    pub(in crate::gpu::sm) fn restore(&mut self, saved: &SavedCta, slots: &[u32]) {
+        self.shared.clone_from(&saved.shared);
+        self.waiting.clone_from(&saved.waiting);
+        (self.live, self.has_written, self.barriers) = (saved.live, saved.has_written, saved.barriers);
+        let slot = |number: u32| slots[number as usize];
+        self.barriers.iter_mut().for_each(|barrier| barrier.waiting = renamed(barrier.waiting, slot));
     }
 
     /// A whole warp arrives at a barrier, and waits there if it `waits`.

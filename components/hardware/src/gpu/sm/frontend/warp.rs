@@ -188,6 +188,8 @@ pub(in crate::gpu::sm) struct Warps {
     pub(in crate::gpu::sm) accessing: u64,
     /// Warps whose next instruction is an access that has had to wait for pages.
     pub(in crate::gpu::sm) held: u64,
+    /// Warps of blocks that leave the SM or come back: they issue nothing.
+    pub(in crate::gpu::sm) frozen: u64,
     /// Per path through the SM, the warps whose next instruction takes it. There are fewer paths than slots.
     wants: [u64; PATH_SLOTS],
     next: [Fact; SLOTS],
@@ -228,6 +230,7 @@ impl Warps {
             ready: 0,
             accessing: 0,
             held: 0,
+            frozen: 0,
             wants: [0; PATH_SLOTS],
             next: [Fact::default(); SLOTS],
             cta_slots: [0; SLOTS],
@@ -420,7 +423,8 @@ impl Warps {
     /// Updates the next instruction of the warp in a slot.
     pub(in crate::gpu::sm) fn refresh(&mut self, slot: u32) {
         let place = &self.slots[slot as usize];
-        let pc = if place.state == State::Running { place.warp.as_ref().and_then(Warp::pc) } else { None };
+        let runs = place.state == State::Running && self.frozen >> slot & 1 == 0;
+        let pc = if runs { place.warp.as_ref().and_then(Warp::pc) } else { None };
         let bit = 1 << slot;
         if self.held & bit == 0 || pc.is_none() {
             return self.continue_at(slot, pc);

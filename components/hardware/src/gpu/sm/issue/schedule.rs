@@ -279,6 +279,7 @@ impl Sm {
             {
                 return Ok(self.issue_gated(slot, issued.lanes, sim));
             }
+            cta.has_written |= self.scratch.space == Space::Global && self.scratch.kind != AccessKind::Load;
         }
         let parameters = cta.launch.parameters;
         if matches!(issued.kind, Issue::Exit { .. }) {

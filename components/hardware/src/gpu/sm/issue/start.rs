@@ -12,8 +12,12 @@ use crate::gpu::sm::state::Sm;
 use crate::gpu::sm::stats::SmStats;
 
 impl Sm {
-    /// Puts a block onto the SM.
-    pub(in crate::gpu::sm) fn start(&mut self, message: RunCta, sim: &Context<SmStats>) -> Result<(), Fault> {
+    /// Puts a block onto the SM; returns its place.
+    pub(in crate::gpu::sm) fn start(
+        &mut self,
+        message: RunCta,
+        sim: &Context<SmStats>,
+    ) -> Result<usize, Fault> {
         let RunCta { launch, index, sm, sms, span } = message;
         if self.launch != Some(launch.id) {
             let flushed = self.load_store.launch_changed(sim.now());
@@ -54,6 +58,6 @@ impl Sm {
         cta.spans = Spans::begin(span, index, place, slots, sim);
         self.ctas[place] = Some(cta);
         self.occupied |= 1 << place;
-        Ok(())
+        Ok(place)
     }
 }

@@ -4,6 +4,7 @@ use counterpoint_framework::kernel::Fault;
 use counterpoint_framework::model::Context;
 use counterpoint_protocols::launch::SmEvent;
 
+use crate::gpu::sm::frontend::cta::Cta;
 use crate::gpu::sm::frontend::warp::State;
 use crate::gpu::sm::operands::writeback::{NO_REGISTERS, Writeback};
 use crate::gpu::sm::state::Sm;
@@ -58,24 +59,32 @@ impl Sm {
         if self.release_ranges(place) {
             return;
         }
-        let Some(mut cta) = self.ctas[place].take() else { return };
-        self.occupied &= !(1 << place);
-        self.warps.end_block(cta.warps);
-        cta.counts += sim.stats.issued.of(place).so_far();
-        cta.counts -= cta.counts_before;
-        // Issue slots are by scheduler, and each has its share of the warp slots.
-        let warp_slots = self.warps.slots.len() as u64 / self.schedulers.len() as u64;
-        cta.counts.warp_slots = cta.counts.slots.total() * warp_slots;
+        let Some(cta) = self.remove(place, sim) else { return };
         sim.stats.ctas.add(1);
-        sim.stats.warp_cycles.add(cta.counts.warp_cycles);
-        sim.stats.warp_slots.add(cta.counts.warp_slots);
-        cta.spans.end(&cta, sim);
-        sim.debug(|| format!("ends block {} of {}", cta.index, cta.launch.kernel.name()));
         self.events.push_back(SmEvent::CtaDone {
             launch: cta.launch.id,
             index: cta.index,
             counts: cta.counts,
         });
+    }
+
+    /// Removes a block nothing of which is under way, and adds up its counts.
+    pub(in crate::gpu::sm) fn remove(&mut self, place: usize, sim: &Context<SmStats>) -> Option<Cta> {
+        let mut cta = self.ctas[place].take()?;
+        self.occupied &= !(1 << place);
+        self.warps.end_block(cta.warps);
+        cta.counts = cta.so_far(sim.stats.issued.of(place));
+        // Issue slots are by scheduler, and each has its share of the warp slots.
+        let warp_slots = self.warps.slots.len() as u64 / self.schedulers.len() as u64;
+        cta.counts.warp_slots = cta.counts.slots.total() * warp_slots;
+        sim.stats.warp_cycles.add(cta.counts.warp_cycles);
+        sim.stats.warp_slots.add(cta.counts.warp_slots);
+        cta.spans.end(&cta, sim);
+        if let Some(samples) = &mut self.samples {
+            samples.end(&cta);
+        }
+        sim.debug(|| format!("ends block {} of {}", cta.index, cta.launch.kernel.name()));
+        Some(cta)
     }
 
     /// Resumes the warps in these slots.

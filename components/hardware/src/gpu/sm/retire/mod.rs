@@ -5,3 +5,8 @@
 mod blocks;
 mod order;
 mod pages;
+mod preempt;
+mod samples;
+
+pub(super) use preempt::Moving;
+pub(super) use samples::Samples;
