@@ -1,12 +1,14 @@
 //! An extension: SMs that become available one after another, with the parts for that experiment.
 //!
 //! A governor (`governor`) says how many SMs may have blocks. The CTA policy `governed` listens to it through a port of its own, and
-//! `overlays/governed.yaml` brings both into any machine with a GPU. `youngest` and `keeper` are warp schedulers, `stepwise` a runtime,
+//! `overlays/governed.yaml` brings both into any machine with a GPU. `divided` and `urgent` are CTA policies, by samples of kernels
+//! and by preemption. `youngest` and `keeper` are warp schedulers, `stepwise` a runtime,
 //! `available_sms` a value of studies. `reads-first` is a DRAM scheduler, `most-recent` a replacement policy and `buddy` a prefetcher of caches;
 //! `overlays/memory.yaml` chooses them. `one-way-ring` is a topology of networks, which `overlays/one-way.yaml` chooses.
 
 mod available;
 mod buddy;
+mod divided;
 pub mod governed;
 pub mod governor;
 mod keeper;
@@ -14,6 +16,7 @@ mod most_recent;
 mod one_way;
 mod reads_first;
 mod stepwise;
+mod urgent;
 mod youngest;
 
 use counterpoint::application::built_in;
@@ -29,6 +32,8 @@ use counterpoint::network::Topology;
 pub fn register(registry: &mut Registry) {
     registry.component::<governor::Governor>();
     registry.equipped::<dyn CtaPolicy, governed::Governed>();
+    registry.variant::<dyn CtaPolicy, divided::Divided>();
+    registry.variant::<dyn CtaPolicy, urgent::Urgent>();
     registry.variant::<dyn WarpPolicy, youngest::Youngest>();
     registry.variant::<dyn WarpPolicy, keeper::Keeper>();
     registry.variant::<dyn Runtime, stepwise::Stepwise>();

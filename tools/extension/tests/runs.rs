@@ -63,17 +63,50 @@ fn its_parts_run_in_machines_of_the_tree_and_of_its_own() {
     call(&["run", "gtx480", "vecadd", "--with", "governed", "--set", "app.n=1000", "--out", &out]);
 }
 
+/// The statistic of a run of two applications, and its hash, under a policy.
+fn two(policy: &str, statistic: &str, more: &[&str]) -> (f64, String) {
+    let out = tempfile::tempdir().unwrap_or_else(|error| panic!("no folder: {error}"));
+    let folder = out.path().display().to_string();
+    let policy = format!("gpu.scheduler.policy={policy}");
+    let run = ["run", "eight", "matmul-tiled", "spmv", "--hash", "--set", &policy, "--out", &folder];
+    let printed = call(&[&run, more].concat());
+    let hash = printed.lines().find(|line| line.trim_start().starts_with("hash"));
+    let stats = std::fs::read_to_string(out.path().join("stats.txt")).unwrap_or_default();
+    let line = stats.lines().find(|line| line.split_whitespace().next() == Some(statistic));
+    let value = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
+    (value.unwrap_or_else(|| panic!("no {statistic}")), hash.unwrap_or_else(|| panic!("{printed}")).to_owned())
+}
+
+#[test]
+fn a_policy_takes_blocks_off_sms_for_a_younger_kernel() {
+    let preempted = "machine.gpu.scheduler.preempted";
+    let (none, _) = two("concurrent", preempted, &[]);
+    let (some, hash) = two("urgent", preempted, &[]);
+    assert!(none == 0.0 && some > 8.0, "{none}, {some}");
+    assert_eq!(two("urgent", preempted, &["--threads", "2", "--force-threads"]), (some, hash));
+    let (switched, _) = two("{urgent: {flushes: off}}", preempted, &[]);
+    assert!(switched > 8.0, "{switched}");
+}
+
+#[test]
+fn a_policy_divides_sms_by_samples() {
+    let blocks = "machine.gpu.scheduler.ctas";
+    let (all, hash) = two("{divided: {sample: 1000}}", blocks, &[]);
+    assert_eq!(two("concurrent", blocks, &[]).0, all);
+    assert_eq!(two("{divided: {sample: 1000}}", blocks, &["--threads", "2", "--force-threads"]).1, hash);
+}
+
 #[test]
 fn a_warp_scheduler_keeps_lines_by_what_the_l1_tells_it() {
-    // Threads that each read a row of a matrix: lines are lost to other warps where all of them load.
+    // Threads that each read a row of a sparse matrix: lines are lost to other warps where all of them load.
     let misses = |scheduler: &str| {
         let out = tempfile::tempdir().unwrap_or_else(|error| panic!("no folder: {error}"));
         let folder = out.path().display().to_string();
         let set = format!("gpu.sm.warp_scheduler={scheduler}");
         let machine = ["--set", "gpu.sms=1", "--set", "gpu.sm.l1d.capacity=8 KiB", "--set", &set];
-        call(&[&["run", "eight", "matvec", "--set", "app.size=small", "--out", &folder], &machine[..]].concat());
+        call(&[&["run", "eight", "spmv", "--set", "app.size=small", "--out", &folder], &machine[..]].concat());
         let stats = std::fs::read_to_string(out.path().join("stats.txt")).unwrap_or_default();
-        let line = stats.lines().find(|line| line.starts_with("machine.sms.l1_misses"));
+        let line = stats.lines().find(|line| line.starts_with("machine.sms.L1D_total_cache_misses"));
         let count = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
         count.unwrap_or_else(|| panic!("no misses in {stats:.400}"))
     };

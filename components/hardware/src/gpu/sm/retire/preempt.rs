@@ -70,6 +70,8 @@ impl Sm {
         }
         let slots = cta.warps;
         self.freeze(slots, sim);
+        // It may be about to come back.
+        self.moving.retain(|moving| moving.place != place);
         self.moving.push(Moving { place, phase: Phase::Drains(how) });
     }
 
