@@ -16,7 +16,7 @@ use crate::runtime::{GpuParams, real};
 
 /// A mix of Table 5.
 #[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
-enum Mix {
+enum Workload {
     /// Kernels that compute.
     Ci,
     /// Kernels that wait for memory.
@@ -45,7 +45,7 @@ enum Decides {
 pub(super) struct ReplayParams {
     /// The kernels.
     #[param(default = "all")]
-    mix: Mix,
+    mix: Workload,
     /// What decides about the next kernels.
     #[param(default = "kernelet")]
     policy: Decides,
@@ -73,7 +73,7 @@ pub(super) type Replay = Computed<ReplayParams>;
 /// The quantiles of random plans that are results.
 const QUANTILES: [(&str, f64); 3] = [("plans_fastest", 0.0), ("plans_median", 0.5), ("plans_slowest", 1.0)];
 
-impl Mix {
+impl Workload {
     fn kernels(self) -> &'static [&'static str] {
         WORKLOADS[self as usize].1
     }
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn mixes_are_those_of_table_5() {
-        let mixes = [Mix::Ci, Mix::Mi, Mix::Mix, Mix::All];
+        let mixes = [Workload::Ci, Workload::Mi, Workload::Mix, Workload::All];
         assert_eq!(mixes.map(|mix| format!("{mix:?}").to_uppercase()), WORKLOADS.map(|(name, _)| name));
     }
 }
