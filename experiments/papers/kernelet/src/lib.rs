@@ -8,12 +8,13 @@
 //!
 //! # How it works
 //!
-//! [`model`], [`schedule`] and [`replay`] are arithmetic without time. The runtimes `kernelet`, `optimal`, `monte-carlo`, `consolidation`
+//! [`model`], [`schedule`] and [`replay`] are arithmetic without time; the runtimes of `computed` give their results to studies. The runtimes `kernelet`, `optimal`, `monte-carlo`, `consolidation`
 //! and `slices` are each a `Policy` with its parameters; `runtime/queued.rs` wraps the policy into a runtime, `program.rs` rewrites the
-//! launches, and `executor.rs` admits instances, asks for decisions, and sends each slice when the one before it has ended, so that nothing
-//! waits at the head of the one hardware queue. Arrivals are those of [`replay::Queue`]: a queue that runs and its replay are the same. A
+//! launches, and `executor.rs` admits instances, asks for decisions, and sends slices so that each kernel's share of the SMs stays filled
+//! ([`schedule::cut`]). Arrivals are those of [`replay::Queue`]: a queue that runs and its replay are the same. A
 //! profile comes from the device itself, as counts that a launch requests.
 
+mod computed;
 pub mod model;
 pub mod paper;
 mod references;
@@ -27,6 +28,7 @@ use counterpoint::component::Registry;
 
 /// Registers the parts of this crate.
 pub fn register(registry: &mut Registry) {
+    computed::register(registry);
     references::register(registry);
     runtime::register(registry);
     for value in values::ALL {

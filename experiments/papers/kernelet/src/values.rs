@@ -4,17 +4,18 @@
 use counterpoint::run::{RunSummary, RunValue, is_launch};
 use counterpoint::telemetry::{Attribute, Level, Span};
 
-use crate::runtime::{CO_SCHEDULE, PROFILES, QUEUE};
+use crate::computed::COMPUTED;
+use crate::runtime::{CO_SCHEDULE, PROFILES, QUEUE, side_of};
 use crate::schedule::Card;
 
-pub(crate) const ALL: [RunValue; 29] = [
+pub(crate) const ALL: [RunValue; 38] = [
     // The reference of PUR: the most warp instructions that all SMs issue in a cycle of the machine's.
     RunValue { name: "kernelet_peak", unit: "instructions/cycle", of: |run| Some(known(&run.machine)?.peak) },
     // The reference of IPC.
     RunValue { name: "kernelet_cycles", unit: "cycles/s", of: |run| Some(known(&run.machine)?.cycles) },
     RunValue { name: "queue_time", unit: "s", of: |run| seconds(named(run, QUEUE)?) },
-    RunValue { name: "slice_1", unit: "CTAs", of: |run| shown(decision(run)?, "slice_1") },
-    RunValue { name: "slice_2", unit: "CTAs", of: |run| shown(decision(run)?, "slice_2") },
+    RunValue { name: "slice_1", unit: "CTAs", of: |run| decided_or_computed(run, "slice_1") },
+    RunValue { name: "slice_2", unit: "CTAs", of: |run| decided_or_computed(run, "slice_2") },
     RunValue { name: "decided_ctas", unit: "CTAs", of: decided_ctas },
     RunValue { name: "ctas_1", unit: "CTAs/s", of: |run| Some(sides(run)?.first()?.ctas) },
     RunValue { name: "ctas_2", unit: "CTAs/s", of: |run| Some(sides(run)?.get(1)?.ctas) },
@@ -48,7 +49,11 @@ pub(crate) const ALL: [RunValue; 29] = [
         unit: "instructions/cycle",
         of: |run| shown(decision(run)?, "predicted_alone_2"),
     },
-    RunValue { name: "predicted_profit", unit: "of 1", of: |run| shown(decision(run)?, "predicted_profit") },
+    RunValue {
+        name: "predicted_profit",
+        unit: "of 1",
+        of: |run| decided_or_computed(run, "predicted_profit"),
+    },
     RunValue {
         name: "profile_instructions",
         unit: "instructions/CTA",
@@ -83,6 +88,15 @@ pub(crate) const ALL: [RunValue; 29] = [
     RunValue { name: "pur_2", unit: "of 1", of: |run| shown(named(run, PROFILES)?, "pur_2") },
     RunValue { name: "mur_2", unit: "of 1", of: |run| shown(named(run, PROFILES)?, "mur_2") },
     RunValue { name: "minimum_slice", unit: "CTAs", of: |run| shown(named(run, PROFILES)?, "minimum_slice") },
+    RunValue { name: "replay_time", unit: "s", of: |run| computed(run, "replay_time") },
+    RunValue { name: "plans_shorter", unit: "plans", of: |run| computed(run, "plans_shorter") },
+    RunValue { name: "plans_fastest", unit: "s", of: |run| computed(run, "plans_fastest") },
+    RunValue { name: "plans_median", unit: "s", of: |run| computed(run, "plans_median") },
+    RunValue { name: "plans_slowest", unit: "s", of: |run| computed(run, "plans_slowest") },
+    RunValue { name: "measured_ipc", unit: "instructions/cycle", of: |run| computed(run, "measured_ipc") },
+    RunValue { name: "predicted_ipc", unit: "instructions/cycle", of: |run| computed(run, "predicted_ipc") },
+    RunValue { name: "measured_profit", unit: "of 1", of: |run| computed(run, "measured_profit") },
+    RunValue { name: "pruned_pairs", unit: "pairs", of: |run| computed(run, "pruned_pairs") },
 ];
 
 /// Constants of a machine of Table 2.
@@ -113,6 +127,16 @@ fn named<'a>(run: &'a RunSummary, name: &str) -> Option<&'a Span> {
 /// The first decision of the run.
 fn decision(run: &RunSummary) -> Option<&Span> {
     spans(run).filter(|span| span.name.starts_with(CO_SCHEDULE)).min_by_key(|span| (span.start, span.id))
+}
+
+/// A number of a computation from measured rates.
+fn computed(run: &RunSummary, name: &str) -> Option<f64> {
+    shown(named(run, COMPUTED)?, name)
+}
+
+/// A number of the first decision, or of a computation where nothing ran.
+fn decided_or_computed(run: &RunSummary, name: &str) -> Option<f64> {
+    decision(run).map_or_else(|| computed(run, name), |decision| shown(decision, name))
 }
 
 fn seconds(span: &Span) -> Option<f64> {
@@ -155,13 +179,13 @@ fn decided_ctas(run: &RunSummary) -> Option<f64> {
 /// Kernels of the first decision, measured from the moment when both are on the device to the end of the last slice of the kernel that
 /// ends first. A slice that is partly in this interval counts in proportion.
 fn sides(run: &RunSummary) -> Option<Vec<Side>> {
-    let mut own: Vec<(f64, Vec<&Span>)> = Vec::new();
+    let mut own: Vec<(u64, Vec<&Span>)> = Vec::new();
     for span in decided(run)? {
         // The first slice of the first kernel is sent first.
-        let stream = shown(span, "stream")?;
-        match own.iter_mut().find(|(known, _)| *known == stream) {
+        let side = side_of(shown(span, "stream")? as u64);
+        match own.iter_mut().find(|(known, _)| *known == side) {
             Some((_, spans)) => spans.push(span),
-            None => own.push((stream, vec![span])),
+            None => own.push((side, vec![span])),
         }
     }
     let begun = own.iter().filter_map(|(_, own)| own.iter().map(|span| span.start.as_ps()).min());
@@ -175,7 +199,7 @@ fn sides(run: &RunSummary) -> Option<Vec<Side>> {
         };
         own.iter().map(|span| Some(part(span) * shown(span, name)?)).sum()
     };
-    let side = |(_, own): &(f64, Vec<&Span>)| {
+    let side = |(_, own): &(u64, Vec<&Span>)| {
         let rate = |sum: f64| sum / window * 1e12;
         Some(Side { ctas: rate(sum(own, "ctas")?), instructions: rate(sum(own, "warp_insn")?) })
     };

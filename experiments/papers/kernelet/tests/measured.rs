@@ -1,112 +1,162 @@
-//! The page's statements about queues and predictions, from the committed rates of both cards.
+//! The page's tables of what is computed from measured rates are those that its studies compute.
 
-use counterpoint_kernelet::model::Unit;
-use counterpoint_kernelet::paper::WORKLOADS;
-use counterpoint_kernelet::replay::{Measured, Policy, Queue, Source, monte_carlo, replay};
-use counterpoint_kernelet::schedule::Card;
+use std::collections::BTreeMap;
 
-macro_rules! tables {
-    ($card:literal) => {
-        ["kernels", "pairs", "tails"].map(|name| Source {
-            name,
-            text: match name {
-                "kernels" => include_str!(concat!("../measured/", $card, "/kernels.csv")),
-                "pairs" => include_str!(concat!("../measured/", $card, "/pairs.csv")),
-                _ => include_str!(concat!("../measured/", $card, "/tails.csv")),
-            },
-        })
+use counterpoint_cli::SUCCESS;
+use counterpoint_tests::command::call;
+use counterpoint_tests::points::table;
+
+const PAGE: &str = include_str!("../README.md");
+
+/// The cells of a table, by the first cell of their row and the head of their column. A head such as `MI` behind `C2050: CI` is of the C2050.
+type Cells = BTreeMap<(String, String), f64>;
+
+/// The first table behind a heading of the page.
+fn page(heading: &str) -> Cells {
+    let mut lines = PAGE.lines().skip_while(|line| !line.starts_with(&format!("## {heading}")));
+    let mut rows = lines.by_ref().skip_while(|line| !line.starts_with('|'));
+    let cells = |line: &str| -> Vec<String> {
+        line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
     };
+    let mut card = String::new();
+    let head: Vec<String> = cells(rows.next().unwrap())
+        .into_iter()
+        .map(|cell| {
+            let (of, column) = cell.split_once(": ").unwrap_or((&card, &cell));
+            let head = format!("{of} {column}");
+            card = of.to_owned();
+            head.trim().to_owned()
+        })
+        .collect();
+    let mut found = Cells::new();
+    for line in rows.skip(1).take_while(|line| line.starts_with('|')) {
+        let row = cells(line);
+        for (column, cell) in head.iter().zip(&row).skip(1) {
+            found.insert((row[0].clone(), column.clone()), cell.parse().unwrap());
+        }
+    }
+    found
 }
 
-fn measured(card: Card) -> Measured {
-    let is_fermi = card.gpu.name == Card::C2050.gpu.name;
-    let [kernels, pairs, tails] = if is_fermi { tables!("c2050") } else { tables!("gtx680") };
-    Measured::read(kernels, pairs, Some(tails)).unwrap()
+/// A point of a study, by the names of dimensions and values.
+type Point = BTreeMap<String, String>;
+
+/// The points of a study whose names contain one of these texts.
+fn study(name: &str, filters: &[&str]) -> Vec<Point> {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display().to_string();
+    for filter in filters {
+        let called = call(&["study", name, "--filter", filter, "--out", &out, "--quiet"]);
+        assert_eq!(called.status, SUCCESS, "{name}: {}", called.err);
+    }
+    table(&std::fs::read_to_string(format!("{out}/results.csv")).unwrap())
 }
 
-fn kernelet(card: Card) -> Policy {
-    Policy::Kernelet { machine: card.machine, options: card.options() }
+fn value(point: &Point, column: &str) -> Option<f64> {
+    point[column].parse().ok()
 }
 
-/// Milliseconds of a mix under BASE, Kernelet and OPT.
-fn totals(card: Card, mix: &str, instances: usize, gap: Option<f64>) -> ([f64; 3], Queue, Measured) {
-    let measured = measured(card);
-    let names = WORKLOADS.iter().find(|(name, _)| *name == mix).unwrap().1;
-    let kernels = measured.places(names).unwrap();
-    let alone: f64 = kernels.iter().map(|kernel| measured.kernels()[*kernel].alone()).sum();
-    let queue = Queue::poisson(&kernels, instances, gap.unwrap_or(alone / 10.0), 1);
-    let total = |policy: &Policy| replay(&measured, &queue, policy).unwrap().total;
-    ([total(&Policy::Base), total(&kernelet(card)), total(&Policy::Optimal)], queue, measured)
-}
-
+/// Compares cells with the values that `of` finds for them; a cell has as many digits as it shows.
 #[track_caller]
-fn near(value: f64, expected: f64, tolerance: f64) {
-    assert!((value - expected).abs() <= tolerance, "{value} is not {expected}");
+fn assert_cells(cells: &Cells, digits: i32, of: impl Fn(&str, &str) -> Option<f64>) {
+    let mut wrong = Vec::new();
+    for ((row, column), shown) in cells {
+        let found = of(row, column);
+        let is_near = |found: f64| (found - shown).abs() <= 0.501 * 10_f64.powi(-digits);
+        if !found.is_some_and(is_near) {
+            wrong.push(format!("{row}, {column}: {shown} in the page, {found:?} found"));
+        }
+    }
+    assert!(!cells.is_empty() && wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn kernels_alone_are_predicted_as_the_page_says() {
-    for (card, mean) in [(Card::C2050, 0.114), (Card::GTX680, 0.564)] {
-        let (measured, cycles) = (measured(card), card.cycles() / 1e3);
-        let error = measured.kernels().iter().map(|kernel| {
-            let came = kernel.rate * kernel.profile.instructions_per_block / cycles;
-            (kernel.profile.alone(&card.machine, Unit::Block).unwrap() - came).abs()
-        });
-        near(error.sum::<f64>() / 8.0, mean, 0.001);
-    }
+    let points = study("kernelet-figure-7", &["/ model"]);
+    assert_cells(&page("Kernels alone"), 3, |row, kernel| {
+        let (card, what) = row.split_once(", ")?;
+        let of = |point: &&Point| point["machine"] == card && point["application"] == kernel;
+        value(points.iter().find(of)?, &format!("{what}_ipc"))
+    });
 }
 
-/// Fig. 13: card and mix, and gains in per cent, BASE / Kernelet - 1 and BASE / OPT - 1.
-type Gains = (Card, &'static str, f64, f64);
-
-#[track_caller]
-fn assert_gains(gains: &[Gains]) {
-    for &(card, mix, gain, optimal) in gains {
-        let ([base, kernelet, best], ..) = totals(card, mix, 1000, None);
-        near(100.0 * (base / kernelet - 1.0), gain, 0.1);
-        near(100.0 * (base / best - 1.0), optimal, 0.1);
-    }
+/// Mean of a column over the points of a machine and a run.
+fn mean(points: &[Point], machine: &str, run: &str, column: &str) -> Option<f64> {
+    let own = points.iter().filter(|point| point["machine"] == machine && point["run"] == run);
+    let values: Vec<f64> = own.filter_map(|point| value(point, column)).collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 #[test]
-fn two_queues_take_as_long_as_the_page_says() {
-    assert_gains(&[(Card::C2050, "MIX", 18.9, 20.1), (Card::GTX680, "CI", 1.2, 20.9)]);
-}
-/// Fig. 14.
-#[test]
-fn random_plans_are_as_much_longer_than_kernelet_as_the_page_says() {
-    for (card, factor) in [(Card::C2050, 1.15), (Card::GTX680, 1.1)] {
-        let ([_, kernelet, _], queue, measured) = totals(card, "MIX", 1000, None);
-        let random = monte_carlo(&measured, &queue, 50, 1);
-        assert!(random[0] > factor * kernelet, "{} {kernelet}", random[0]);
-    }
+fn errors_of_pairs_are_those_of_the_page() {
+    let points = study("kernelet-figure-8", &["/ balanced", "/ even"]);
+    assert_cells(&page("Pairs"), 3, |row, column| {
+        let (machine, model) = column.split_once(' ')?;
+        let (slices, value) = match row {
+            "balanced slices (Fig. 8)" => ("balanced", "error"),
+            "as many blocks of both (Fig. 9)" => ("even", "error"),
+            "profit in balanced slices (Fig. 12)" => ("balanced", "profit_error"),
+            _ => return None,
+        };
+        let run = if model == "model" { slices.to_owned() } else { format!("{slices} {model}") };
+        mean(&points, machine, &run, value)
+    });
 }
 
-/// Milliseconds of the same queue on the machines, under `kernelet` and `consolidation`.
 #[test]
-fn a_queue_of_40_takes_as_long_as_its_replay() {
-    for (card, on_kernelet, on_base) in [(Card::C2050, 26.230, 26.536), (Card::GTX680, 16.441, 16.556)] {
-        let ([base, kernelet, _], ..) = totals(card, "ALL", 5, Some(0.5));
-        near(kernelet / on_kernelet, 1.0, 0.05);
-        near(base / on_base, 1.0, 0.05);
-    }
+fn as_many_pairs_are_pruned_as_the_page_says() {
+    let points = study("kernelet-table-6", &["/ measured"]);
+    assert_cells(&page("Pairs that are pruned"), 0, |mur, pur| {
+        let path = "host.cpu.runtime.prune";
+        let is_own = |point: &&Point| {
+            let near =
+                |name: &str, text: &str| value(point, &format!("{path}.{name}")) == text.parse::<f64>().ok();
+            near("mur", mur) && near("pur", pur)
+        };
+        value(points.iter().find(is_own)?, "pruned_pairs")
+    });
+}
+
+/// A cell of the table of queues.
+fn of_queues(points: &[Point], row: &str, column: &str) -> Option<f64> {
+    let (machine, mix) = column.split_once(' ')?;
+    let (run, value_of) = match row {
+        "Kernelet" => ("Kernelet", "gain_percent"),
+        "OPT" => ("OPT", "gain_percent"),
+        "Kernelet behind OPT" => ("Kernelet", "behind_opt_percent"),
+        "Kernelet, BASE without tails" => ("Kernelet", "without_tails_percent"),
+        "OPT, BASE without tails" => ("OPT", "without_tails_percent"),
+        "ratios" | "differences" => (row, "gain_percent"),
+        "fastest" => ("MC", "fastest_plan"),
+        "median" => ("MC", "median_plan"),
+        "slowest" => ("MC", "slowest_plan"),
+        _ => return None,
+    };
+    let is_own =
+        |point: &&Point| point["machine"] == machine && point["application"] == mix && point["run"] == run;
+    value(points.iter().find(is_own)?, value_of)
+}
+
+#[test]
+fn queues_take_as_long_as_the_page_says() {
+    let points = study("kernelet-figure-13", &["/ BASE", "/ Kernelet", "/ OPT"]);
+    assert_cells(&page("Queues"), 1, |row, column| of_queues(&points, row, column));
+}
+
+#[test]
+fn queues_by_another_fit_take_as_long_as_the_page_says() {
+    let points = study("kernelet-fit", &["C2050"]);
+    assert_cells(&page("The fit of L0"), 1, |row, column| of_queues(&points, row, column));
 }
 
 mod slow {
     use super::*;
 
+    /// Fig. 14.
     #[test]
     #[ignore = "slow: cargo xtask slow"]
-    fn queues_take_as_long_as_the_page_says() {
-        assert_gains(&[
-            (Card::C2050, "CI", -1.9, 3.1),
-            (Card::C2050, "MI", -5.2, -0.3),
-            (Card::C2050, "MIX", 18.9, 20.1),
-            (Card::C2050, "ALL", 7.1, 13.3),
-            (Card::GTX680, "CI", 1.2, 20.9),
-            (Card::GTX680, "MI", -9.6, 5.2),
-            (Card::GTX680, "MIX", 16.9, 15.7),
-            (Card::GTX680, "ALL", 1.1, 17.5),
-        ]);
+    fn random_plans_take_as_long_as_the_page_says() {
+        let points = study("kernelet-figure-13", &["/ Kernelet", "/ MC"]);
+        assert_cells(&page("Random plans"), 2, |row, column| of_queues(&points, row, column));
     }
 }

@@ -10,9 +10,10 @@ const ONE: [Sound; 2] =
 const ALL: [Sound; 2] = [("kernelet-table-4", "/", 16, PROFILE), ("kernelet-kernels", "C2050", 16, RATES)];
 
 /// Studies of queues of kernels.
-const QUEUES: [Sound; 2] = [
+const QUEUES: [Sound; 3] = [
     ("kernelet-pairs", "C2050 / PC/TEA", 8, &["queue_time"]),
-    ("kernelet-figure-6", "C2050 / SAD", 9, &["queue_time"]),
+    ("kernelet-figure-6", "C2050 / SAD", 10, &["queue_time"]),
+    ("kernelet-queues", "C2050 / MIX", 7, &["time"]),
 ];
 
 #[test]

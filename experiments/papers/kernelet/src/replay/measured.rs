@@ -144,14 +144,15 @@ impl Measured {
     }
 
     /// Milliseconds by which whole kernels overlap when the second is launched in another stream behind the first: the time saved against
-    /// running one after the other; at most the time of the shorter kernel. Below 0 if overlapping takes longer. 0 if the pair was not
-    /// measured.
+    /// running one after the other; at most the time of the shorter kernel. Below 0 if overlapping takes longer. The other order's, if
+    /// only that was measured, and 0 if neither was.
     ///
     /// # Panics
     /// If a kernel is not of the table.
     pub fn overlap(&self, first: usize, second: usize) -> f64 {
         let alone = [first, second].map(|kernel| self.kernels[kernel].alone());
-        let saved = self.both.get(&[first, second]).map_or(0.0, |both| alone[0] + alone[1] - both);
+        let both = self.both.get(&[first, second]).or_else(|| self.both.get(&[second, first]));
+        let saved = both.map_or(0.0, |both| alone[0] + alone[1] - both);
         saved.min(alone[0]).min(alone[1])
     }
 }

@@ -32,6 +32,7 @@ mod outcome;
 mod pending;
 mod policy;
 mod queue;
+mod rates;
 mod read;
 mod run;
 mod table;

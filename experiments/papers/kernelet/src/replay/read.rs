@@ -42,7 +42,7 @@ impl Measured {
     ///   millisecond of each kernel while both run. The order of the two kernels does not matter. Every pair of different kernels needs a
     ///   row.
     /// - `tails`: `first,second,both`. Milliseconds of two whole kernels in streams, `first` launched first, under the left-over policy.
-    ///   Kernels that have no row do not overlap.
+    ///   Kernels that have a row in one order overlap alike in the other; those that have none do not.
     ///
     /// A pair of a kernel with itself may be absent: its two instances then share the kernel's rate.
     ///

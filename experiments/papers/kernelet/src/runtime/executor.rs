@@ -1,8 +1,8 @@
 //! Runs the queue: admits arrivals, requests the next decision, and sends its kernels slice by slice.
 //!
-//! A decision holds until one of its kernels has no blocks left to send, and arrivals meanwhile wait for the next one. Each kernel of a
-//! pair has a stream, and a slice is sent when the one before it on its stream has ended. The slices of the next decision follow
-//! directly: that decision is made when the last slices of this one have been sent, and not earlier.
+//! A decision holds until one of its kernels has no blocks left to send, and arrivals meanwhile wait for the next one. Each kernel keeps
+//! its share of the SMs filled by several slices in flight ([`Cut`]). The slices of the next decision follow directly: that decision is made
+//! when the last slices of this one have been sent, and not earlier.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,9 +15,11 @@ use counterpoint::ptx::slice::Slice;
 use counterpoint::telemetry::{Attribute, Attributes, Level, SpanId};
 use counterpoint::time::SimTime;
 
+use super::flight::Flight;
 use super::program::{Program, programs};
 use super::queue::{Instance, Queue, QueueParams};
 use super::queued::Policy;
+use crate::schedule::cut::Cut;
 
 /// The span of the queue: from its beginning to the end of the last kernel.
 pub(crate) const QUEUE: &str = "queue";
@@ -29,9 +31,7 @@ pub(crate) const CO_SCHEDULE: &str = "co-schedule ";
 pub(super) struct Share {
     /// The place of its instance among those that are pending.
     pub(super) place: usize,
-    pub(super) slice: u64,
-    /// Streams over which slices are spread.
-    pub(super) streams: u32,
+    pub(super) cut: Cut,
 }
 
 /// The next to run.
@@ -47,16 +47,16 @@ pub(super) struct Decision {
 impl Decision {
     /// A decision that sends all remaining blocks of an instance in one launch.
     pub(super) fn whole(place: usize, instance: &Instance) -> Self {
-        let share = Share { place, slice: instance.left, streams: 1 };
+        let share = Share { place, cut: Cut::whole(instance.left) };
         Decision { shares: vec![share], waits: true, attributes: Attributes::new() }
     }
 
-    /// Two instances in slices of these blocks, whose span shows them.
-    pub(super) fn together(places: [usize; 2], slices: [u32; 2]) -> Self {
-        let share = |at: usize| Share { place: places[at], slice: slices[at].into(), streams: 1 };
+    /// Two instances, each with a share of the SMs of so many blocks, which is cut so; the span shows the shares.
+    pub(super) fn together(places: [usize; 2], shares: [u32; 2], cuts: [Cut; 2]) -> Self {
+        let share = |at: usize| Share { place: places[at], cut: cuts[at] };
         let attributes = vec![
-            ("slice_1", Attribute::Number(slices[0].into())),
-            ("slice_2", Attribute::Number(slices[1].into())),
+            ("slice_1", Attribute::Number(shares[0].into())),
+            ("slice_2", Attribute::Number(shares[1].into())),
         ];
         Decision { shares: vec![share(0), share(1)], waits: false, attributes }
     }
@@ -80,28 +80,24 @@ struct Started {
 struct Executor<'d, 'a> {
     driver: &'d mut Driver<'a>,
     programs: Vec<Program>,
-    /// Commands of a stream that are under way at a time.
-    ahead: usize,
     started: Vec<Started>,
-    /// Slices in flight on each stream.
-    streams: BTreeMap<u32, Vec<CommandId>>,
+    /// Slices in flight of each kernel on each side.
+    flights: BTreeMap<(usize, usize), Flight>,
 }
 
 /// A kernel's part of a decision as it is sent.
 struct Side {
     share: Share,
-    streams: Vec<u32>,
-    /// The stream of its next slice.
-    turn: usize,
+    /// Its kernel, and whether it is the first or the second of the decision.
+    own: (usize, usize),
     /// The first slice of this kernel has been sent.
     has_begun: bool,
 }
 
 impl<'d, 'a> Executor<'d, 'a> {
-    fn new(driver: &'d mut Driver<'a>, params: &QueueParams) -> Result<Self, Fault> {
+    fn new(driver: &'d mut Driver<'a>) -> Result<Self, Fault> {
         let programs = programs(&driver.application())?;
-        let ahead = params.ahead as usize;
-        Ok(Executor { driver, programs, ahead, started: Vec::new(), streams: BTreeMap::new() })
+        Ok(Executor { driver, programs, started: Vec::new(), flights: BTreeMap::new() })
     }
 
     /// Copies in or out on the default stream.
@@ -183,12 +179,9 @@ impl<'d, 'a> Executor<'d, 'a> {
         let name = |share: &Share| &*self.programs[queue.pending[share.place].kernel].name;
         let title = format!("{CO_SCHEDULE}{}", shares.iter().map(name).collect::<Vec<_>>().join(" and "));
         let span = self.driver.begin(Some(parent), Level::Phases, title);
-        let kernels = self.programs.len() as u32;
         let side = |(at, &share): (usize, &Share)| {
-            // Streams of their own for both sides, regardless of their kernels, and for earlier ones.
-            let own = queue.pending[share.place].kernel as u32 + 1 + at as u32 * kernels;
-            let further = (1..share.streams).map(|turn| 2 * kernels + turn);
-            Side { share, streams: std::iter::once(own).chain(further).collect(), turn: 0, has_begun: false }
+            let own = (queue.pending[share.place].kernel, at);
+            Side { share, own, has_begun: false }
         };
         let mut sides: Vec<Side> = shares.iter().enumerate().map(side).collect();
         loop {
@@ -207,8 +200,8 @@ impl<'d, 'a> Executor<'d, 'a> {
         }
         queue.pending.retain(|instance| instance.left > 0);
         if waits {
-            let streams = sides.iter().flat_map(|side| &side.streams);
-            for &command in streams.filter_map(|stream| self.streams.get(stream)).flatten() {
+            let flights = sides.iter().filter_map(|side| self.flights.get(&side.own));
+            for command in flights.flat_map(Flight::commands) {
                 self.driver.wait(command).await?;
             }
             self.end_instances();
@@ -217,22 +210,20 @@ impl<'d, 'a> Executor<'d, 'a> {
         Ok(())
     }
 
-    /// Sends the next slice of a side, if its stream has room for it.
+    /// Sends the next slice of a side, if there is one and its window has room.
     async fn send(&mut self, queue: &mut Queue, side: &mut Side, parent: SpanId) -> Result<bool, Fault> {
         let instance = &mut queue.pending[side.share.place];
-        let stream = side.streams[side.turn];
-        let under_way = self.streams.entry(stream).or_default();
-        under_way.retain(|id| self.driver.is_under_way(*id));
-        if instance.left == 0 || under_way.len() >= self.ahead {
-            return Ok(false);
-        }
+        let flight = self.flights.entry(side.own).or_default();
+        let lane = flight.lane(side.share.cut, |command| self.driver.is_under_way(command));
+        let Some(lane) = lane.filter(|_| instance.left > 0) else { return Ok(false) };
         let program = &self.programs[instance.kernel];
-        let blocks = side.share.slice.min(instance.left) as u32;
+        let blocks = side.share.cut.slice.min(instance.left) as u32;
         let slice = Slice { first: program.blocks() - instance.left, blocks };
+        let (kernel, at) = side.own;
+        let stream = stream(lane, kernel as u32, self.programs.len() as u32, at as u32);
         let command = self.driver.launch(&program.launch(slice), stream, Some(parent)).await?;
-        under_way.push(command);
+        flight.sent(lane, command, blocks.into());
         instance.left -= u64::from(blocks);
-        side.turn = (side.turn + 1) % side.streams.len();
         side.has_begun = true;
         let is_own = |one: &&mut Started| (one.kernel, one.number) == (instance.kernel, instance.number);
         if let Some(started) = self.started.iter_mut().find(is_own) {
@@ -243,10 +234,23 @@ impl<'d, 'a> Executor<'d, 'a> {
     }
 }
 
+/// Kernels that run together at most.
+const SIDES: u32 = 2;
+
+/// The stream of a lane of a kernel on a side: each lane has its own, behind the default stream.
+fn stream(lane: u32, kernel: u32, kernels: u32, side: u32) -> u32 {
+    1 + (lane * kernels + kernel) * SIDES + side
+}
+
+/// The side that a stream is of.
+pub(crate) fn side_of(stream: u64) -> u64 {
+    stream.saturating_sub(1) % u64::from(SIDES)
+}
+
 /// Does everything from prelude to postlude.
 pub(super) async fn run<P: Policy>(driver: &mut Driver<'_>, policy: &P, run: SpanId) -> Result<(), Fault> {
     prelude(driver, run).await?;
-    let mut executor = Executor::new(driver, policy.queue())?;
+    let mut executor = Executor::new(driver)?;
     executor.copies(Direction::HostToDevice, run).await?;
     let mut scheduler = policy.scheduler(executor.driver, &executor.programs, run).await?;
     executor.run(policy.queue(), &mut *scheduler, run).await?;
@@ -255,6 +259,6 @@ pub(super) async fn run<P: Policy>(driver: &mut Driver<'_>, policy: &P, run: Spa
 }
 
 /// A floating-point number as an attribute of a span.
-pub(super) fn real(value: f64) -> Attribute {
+pub(crate) fn real(value: f64) -> Attribute {
     Attribute::Text(format!("{value:.9}").into())
 }

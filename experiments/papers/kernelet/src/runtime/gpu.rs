@@ -25,7 +25,7 @@ pub(super) enum Like {
 /// The model's knowledge of the GPU. Constants that are not given are the card's. SMs, and their resources
 /// for blocks, are those of the device.
 #[derive(Clone, Debug, Params)]
-pub(super) struct GpuParams {
+pub(crate) struct GpuParams {
     /// The card; without it, the one of Table 2 with as many threads on an SM as the device has.
     like: Option<Like>,
     /// The clock of the model's cycles: a scheduler of the model issues an instruction of a warp in each.
@@ -58,9 +58,11 @@ pub(super) struct GpuParams {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Gpu {
+pub(crate) struct Gpu {
     /// The model's description of the GPU.
-    pub(super) machine: GpuDescription,
+    pub(crate) machine: GpuDescription,
+    /// The card.
+    pub(crate) card: Card,
     /// The clock of its cycles, in Hz.
     pub(super) clock: f64,
     /// The card's threshold of MUR.
@@ -80,6 +82,25 @@ fn with(sm: &SmResources) -> Result<Card, Fault> {
     })
 }
 
+/// The description of the one device.
+///
+/// # Errors
+/// If there is more than one.
+fn only(devices: &BTreeMap<u32, Description>) -> Result<&Description, Fault> {
+    match devices.values().collect::<Vec<_>>()[..] {
+        [description] => Ok(description),
+        _ => {
+            let count = devices.len();
+            Err(Fault::new(format!("a queue of kernels has one GPU; this machine has {count} in use")))
+        }
+    }
+}
+
+/// The card that is given, or the one of Table 2 with as many threads on an SM as the device has.
+pub(super) fn card_of(given: Option<Like>, devices: &BTreeMap<u32, Description>) -> Result<Card, Fault> {
+    given.map_or_else(|| with(&only(devices)?.sm), |like| Ok(like.card()))
+}
+
 impl Like {
     const fn card(self) -> Card {
         match self {
@@ -94,14 +115,8 @@ impl GpuParams {
     ///
     /// # Errors
     /// If there is more than one device.
-    pub(super) fn gpu(&self, devices: &BTreeMap<u32, Description>) -> Result<Gpu, Fault> {
-        let [description] = &devices.values().collect::<Vec<_>>()[..] else {
-            let count = devices.len();
-            return Err(Fault::new(format!(
-                "a queue of kernels has one GPU; this machine has {count} in use"
-            )));
-        };
-        let card = self.like.map_or_else(|| with(&description.sm), |like| Ok(like.card()))?;
+    pub(crate) fn gpu(&self, devices: &BTreeMap<u32, Description>) -> Result<Gpu, Fault> {
+        let (description, card) = (only(devices)?, card_of(self.like, devices)?);
         let Card { machine: known, .. } = card;
         let clock = self.clock.map_or(card.clock, |clock| clock.get() as f64);
         let bytes = known.memory.bandwidth * card.clock * 128.0;
@@ -126,6 +141,7 @@ impl GpuParams {
         };
         Ok(Gpu {
             machine,
+            card,
             clock,
             mur: card.gpu.alpha_m,
             request: self.request.get() as f64,

@@ -13,6 +13,7 @@ use super::program::Program;
 use super::queue::{Instance, QueueParams};
 use super::queued::{Policy, Queued};
 use crate::model::{Unit, Unsolvable};
+use crate::schedule::cut::Lanes;
 use crate::schedule::prune::Thresholds;
 use crate::schedule::{Choices, Options, Profile};
 
@@ -77,7 +78,9 @@ impl Policy for KerneletParams {
         };
         let span = driver.begin(Some(run), Level::Phases, PROFILES);
         let mut profiles = Vec::new();
-        let mut profiler = Profiler { params: &self.profile, driver: &mut *driver, gpu: &gpu, parent: span };
+        let lanes = self.queue.lanes();
+        let mut profiler =
+            Profiler { params: &self.profile, driver: &mut *driver, gpu: &gpu, lanes, parent: span };
         for program in programs {
             profiles.push(profiler.profile(program).await?);
         }
@@ -97,7 +100,9 @@ impl Policy for KerneletParams {
         }
         let thresholds = Thresholds { pur: self.pur, mur: self.mur.unwrap_or(gpu.mur) };
         let options = Options { thresholds, unit, ..Options::default() };
-        Ok(Box::new(ByModel(Choices::new(profiles, gpu.machine, options))))
+        let smallest = profiles.iter().map(|profile| profile.minimum_slice).collect();
+        let choices = Choices::new(profiles, gpu.machine, options);
+        Ok(Box::new(ByModel { choices, smallest, sms: gpu.machine.sms, lanes }))
     }
 }
 
@@ -117,19 +122,30 @@ fn shown(profile: &Profile) -> Attributes {
     ]
 }
 
-struct ByModel(Choices);
+struct ByModel {
+    choices: Choices,
+    /// The smallest slice of each kernel.
+    smallest: Vec<u32>,
+    sms: u32,
+    lanes: Lanes,
+}
 
 impl Scheduler for ByModel {
     fn decide(&mut self, pending: &[Instance], _random: &mut dyn FnMut() -> u64) -> Result<Decision, Fault> {
         let unsolvable = |error: Unsolvable| Fault::new(format!("the model has no solution: {error}"));
         let kernels: Vec<usize> = pending.iter().map(|instance| instance.kernel).collect();
-        let found = self.0.choose(&kernels).map_err(unsolvable)?;
-        let alone = |place: usize| self.0.alone(kernels[place]).map(real).map_err(unsolvable);
+        let found = self.choices.choose(&kernels).map_err(unsolvable)?;
+        let alone = |place: usize| self.choices.alone(kernels[place]).map(real).map_err(unsolvable);
         let Some(found) = found else {
             let attributes = vec![("predicted_alone_1", alone(0)?)];
             return Ok(Decision { attributes, ..Decision::whole(0, &pending[0]) });
         };
-        let mut decision = Decision::together([found.first, found.second], found.slices);
+        let places = [found.first, found.second];
+        let cut = |at: usize| {
+            let smallest = self.smallest[kernels[places[at]]];
+            self.lanes.among(2).cut(found.slices[at], smallest, self.sms)
+        };
+        let mut decision = Decision::together(places, found.slices, [cut(0), cut(1)]);
         decision.attributes.extend([
             ("predicted_1", real(found.predicted[0])),
             ("predicted_2", real(found.predicted[1])),

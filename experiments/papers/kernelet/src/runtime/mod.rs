@@ -14,6 +14,7 @@
 //! list; [`queued`] is their common part, and [`executor`] runs the queue.
 
 mod executor;
+mod flight;
 mod gpu;
 mod profiler;
 mod program;
@@ -24,7 +25,8 @@ mod waiting;
 
 use counterpoint::host::Runtime;
 
-pub(crate) use executor::{CO_SCHEDULE, QUEUE};
+pub(crate) use executor::{CO_SCHEDULE, QUEUE, real, side_of};
+pub(crate) use gpu::GpuParams;
 pub(crate) use kernelet::PROFILES;
 
 counterpoint::component::variants! {

@@ -14,6 +14,7 @@ use super::queued::{Policy, Queued};
 use super::room::Room;
 use super::waiting::Waiting;
 use crate::replay::random_kernels;
+use crate::schedule::cut::Lanes;
 use crate::schedule::slices::Fill;
 
 /// Parameters.
@@ -45,20 +46,23 @@ impl Policy for MonteCarloParams {
         _run: SpanId,
     ) -> Result<Box<dyn Scheduler>, Fault> {
         let gpu = self.gpu.gpu(driver.devices())?;
-        Ok(Box::new(ByChance(Room::new(&gpu, programs))))
+        Ok(Box::new(ByChance { room: Room::new(&gpu, programs), lanes: self.queue.lanes() }))
     }
 }
 
-struct ByChance(Room);
+struct ByChance {
+    room: Room,
+    lanes: Lanes,
+}
 
 impl ByChance {
     /// The places of two random instances, and random slices of both on all SMs. `None` if they do not fit on an SM.
     fn choose(&self, instances: &[Instance], random: &mut SplitMix) -> Option<([usize; 2], [u32; 2])> {
-        let waiting = Waiting::new(instances, self.0.demands.len(), |instance| instance.kernel);
+        let waiting = Waiting::new(instances, self.room.demands.len(), |instance| instance.kernel);
         let kernels = random_kernels(&waiting.pending, random)?;
-        let pairs = self.0.pairs(kernels, Fill::Full);
+        let pairs = self.room.pairs(kernels, Fill::Full);
         let blocks = pairs.get(random.below(pairs.len() as u128) as usize)?;
-        Some((waiting.places(kernels)?, blocks.map(|blocks| blocks * self.0.sms)))
+        Some((waiting.places(kernels)?, blocks.map(|blocks| blocks * self.room.sms)))
     }
 }
 
@@ -66,7 +70,10 @@ impl Scheduler for ByChance {
     fn decide(&mut self, pending: &[Instance], random: &mut dyn FnMut() -> u64) -> Result<Decision, Fault> {
         let chosen = self.choose(pending, &mut SplitMix::new(random()));
         let alone = || Decision::whole(0, &pending[0]);
-        Ok(chosen.map_or_else(alone, |(places, slices)| Decision::together(places, slices)))
+        let cut = |share| self.lanes.among(2).cut(share, 0, self.room.sms);
+        let together =
+            |(places, shares): ([usize; 2], [u32; 2])| Decision::together(places, shares, shares.map(cut));
+        Ok(chosen.map_or_else(alone, together))
     }
 }
 
@@ -83,10 +90,11 @@ mod tests {
     fn by_chance() -> ByChance {
         let slots = |ctas| SmResources { threads: 32, ctas, registers: 0, shared: 0 };
         let offer = SmResources { threads: 1024, ..slots(4) };
-        ByChance(Room { sms: 2, offer, demands: vec![slots(1), slots(1), slots(4)] })
+        let room = Room { sms: 2, offer, demands: vec![slots(1), slots(1), slots(4)] };
+        ByChance { room, lanes: Lanes { launches: 16, ready: 0.0 } }
     }
 
-    /// Decisions on instances of these kernels: places and slices.
+    /// Decisions on instances of these kernels: places and windows.
     fn decisions(kernels: &[usize]) -> BTreeSet<Vec<(usize, u64)>> {
         let instance = |&kernel| Instance { kernel, number: 1, arrival: SimTime::ZERO, left: 9 };
         let pending: Vec<Instance> = kernels.iter().map(instance).collect();
@@ -97,7 +105,7 @@ mod tests {
                 seed
             };
             let decision = by_chance().decide(&pending, &mut random).unwrap();
-            decision.shares.iter().map(|share| (share.place, share.slice)).collect()
+            decision.shares.iter().map(|share| (share.place, share.cut.window)).collect()
         };
         (0..300).map(|_| decide()).collect()
     }
@@ -113,7 +121,7 @@ mod tests {
 
     #[test]
     fn one_alone_and_two_that_do_not_fit_run_whole() {
-        assert_eq!(decisions(&[1]), BTreeSet::from([vec![(0, 9)]]));
-        assert_eq!(decisions(&[2, 0]), BTreeSet::from([vec![(0, 9)]]));
+        assert_eq!(decisions(&[1]), BTreeSet::from([vec![(0, 1)]]));
+        assert_eq!(decisions(&[2, 0]), BTreeSet::from([vec![(0, 1)]]));
     }
 }

@@ -1,35 +1,32 @@
 //! The paper's OPT: the pair that saves most time, chosen as Kernelet does, but by the measured rates of all
 //! pairs.
 
+use std::collections::BTreeMap;
+
 use counterpoint::component::Params;
 use counterpoint::host::{Driver, async_trait};
 use counterpoint::kernel::Fault;
+use counterpoint::messages::bus::Description;
 use counterpoint::telemetry::SpanId;
 
 use super::executor::{Decision, Scheduler};
-use super::gpu::Like;
+use super::gpu::{Like, card_of};
 use super::program::Program;
 use super::queue::{Instance, QueueParams};
 use super::queued::{Policy, Queued};
 use super::waiting::Waiting;
 use crate::paper::APPLICATIONS;
-use crate::replay::{ByMeasurement, Measured, Source};
-
-/// A table of measured rates.
-macro_rules! table {
-    ($file:literal) => {
-        Source { name: concat!("measured/", $file), text: include_str!(concat!("../../measured/", $file)) }
-    };
-}
+use crate::replay::{ByMeasurement, Measured};
+use crate::schedule::cut::Lanes;
 
 /// The queue, and the table of rates.
 #[derive(Clone, Debug, Params)]
 pub(super) struct OptimalParams {
     /// Instances and their arrivals.
     queue: QueueParams,
-    /// The card whose measured rates count. Slices are those of its number of SMs.
-    #[param(default = "c2050")]
-    table: Like,
+    /// The card whose measured rates count; without it, the one of Table 2 with as many threads on an SM as the device has. Slices are those
+    /// of its number of SMs.
+    table: Option<Like>,
 }
 
 /// The runtime `optimal`.
@@ -41,8 +38,8 @@ impl Policy for OptimalParams {
     const DOC: &'static str = "A queue of kernels, of which the two run together, in slices, that save most time by measured rates of all \
                                pairs (the best of Kernelet's scheme).";
 
-    fn accept(&self, programs: &[Program]) -> Result<(), Fault> {
-        self.by_rates(programs).map(drop)
+    fn accept(&self, programs: &[Program], devices: &BTreeMap<u32, Description>) -> Result<(), Fault> {
+        self.by_rates(programs, devices).map(drop)
     }
 
     fn queue(&self) -> &QueueParams {
@@ -51,28 +48,21 @@ impl Policy for OptimalParams {
 
     async fn scheduler(
         &self,
-        _driver: &mut Driver<'_>,
+        driver: &mut Driver<'_>,
         programs: &[Program],
         _run: SpanId,
     ) -> Result<Box<dyn Scheduler>, Fault> {
-        Ok(Box::new(self.by_rates(programs)?))
+        Ok(Box::new(self.by_rates(programs, driver.devices())?))
     }
 }
 
 impl OptimalParams {
-    fn by_rates(&self, programs: &[Program]) -> Result<ByRates, Fault> {
+    fn by_rates(&self, programs: &[Program], devices: &BTreeMap<u32, Description>) -> Result<ByRates, Fault> {
         let names: Vec<&str> = programs.iter().map(|program| &*program.name).collect();
-        ByRates::new(&measured(self.table)?, &names)
+        let card = card_of(self.table, devices)?;
+        let measured = Measured::of_card(&card, false).map_err(|report| Fault::new(report.render()))?;
+        ByRates::new(&measured, &names, card.machine.sms, self.queue.lanes())
     }
-}
-
-/// The rates of kernels alone, and of pairs.
-fn measured(card: Like) -> Result<Measured, Fault> {
-    let (kernels, pairs) = match card {
-        Like::C2050 => (table!("c2050/kernels.csv"), table!("c2050/pairs.csv")),
-        Like::Gtx680 => (table!("gtx680/kernels.csv"), table!("gtx680/pairs.csv")),
-    };
-    Measured::read(kernels, pairs, None).map_err(|report| Fault::new(report.render()))
 }
 
 /// The name that an application has in the tables.
@@ -86,6 +76,11 @@ struct ByRates {
     count: usize,
     /// Index in the table for each kernel of the queue.
     places: Vec<usize>,
+    /// The smallest slice of each kernel of the table.
+    smallest: Vec<u32>,
+    /// SMs of the card.
+    sms: u32,
+    lanes: Lanes,
 }
 
 impl ByRates {
@@ -93,7 +88,7 @@ impl ByRates {
     ///
     /// # Errors
     /// If a kernel is not of the table.
-    fn new(measured: &Measured, names: &[&str]) -> Result<Self, Fault> {
+    fn new(measured: &Measured, names: &[&str], sms: u32, lanes: Lanes) -> Result<Self, Fault> {
         let wanted: Vec<&str> = names.iter().map(|name| of_table(name)).collect();
         let places = measured.places(&wanted).map_err(|unknown| {
             let known = measured.kernels().iter().map(|kernel| {
@@ -106,7 +101,9 @@ impl ByRates {
                 unknown.name
             ))
         })?;
-        Ok(ByRates { best: ByMeasurement::new(measured), count: measured.kernels().len(), places })
+        let smallest = measured.kernels().iter().map(|kernel| kernel.profile.minimum_slice).collect();
+        let best = ByMeasurement::new(measured);
+        Ok(ByRates { best, count: measured.kernels().len(), places, smallest, sms, lanes })
     }
 }
 
@@ -114,7 +111,12 @@ impl Scheduler for ByRates {
     fn decide(&mut self, pending: &[Instance], _random: &mut dyn FnMut() -> u64) -> Result<Decision, Fault> {
         let waiting = Waiting::new(pending, self.count, |instance| self.places[instance.kernel]);
         let together = self.best.choose(&waiting.pending).and_then(|selected| {
-            Some(Decision::together(waiting.places(selected.kernels)?, selected.together.slices))
+            let shares = selected.together.slices;
+            let cut = |at: usize| {
+                let smallest = self.smallest[selected.kernels[at]];
+                self.lanes.among(2).cut(shares[at], smallest, self.sms)
+            };
+            Some(Decision::together(waiting.places(selected.kernels)?, shares, [cut(0), cut(1)]))
         });
         Ok(together.unwrap_or_else(|| Decision::whole(0, &pending[0])))
     }
@@ -125,6 +127,7 @@ mod tests {
     use counterpoint::time::SimTime;
 
     use super::*;
+    use crate::replay::Source;
 
     const KERNELS: &str = "kernel,blocks,rate,instructions_per_block,memory_fraction,uncoalesced_fraction,warps_per_block,threads,\
         registers,shared,pur,mur,minimum_slice\n\
@@ -137,16 +140,17 @@ mod tests {
 
     fn by_rates(names: &[&str]) -> Result<ByRates, Fault> {
         let source = |text| Source { name: "table.csv", text };
-        ByRates::new(&Measured::read(source(KERNELS), source(PAIRS), None).unwrap(), names)
+        let lanes = Lanes { launches: 16, ready: 0.0 };
+        ByRates::new(&Measured::read(source(KERNELS), source(PAIRS), None).unwrap(), names, 14, lanes)
     }
 
-    /// Places and slices of the decision on instances of these kernels.
+    /// Places and windows of the decision on instances of these kernels; as none lies ready, windows are shares.
     fn decision(kernels: &[usize]) -> Vec<(usize, u64)> {
         let instance = |&kernel| Instance { kernel, number: 1, arrival: SimTime::ZERO, left: 70 };
         let pending: Vec<Instance> = kernels.iter().map(instance).collect();
         let mut scheduler = by_rates(&["kernelet-tea", "kernelet-pc", "other"]).unwrap();
         let decision = scheduler.decide(&pending, &mut || 0).unwrap();
-        decision.shares.iter().map(|share| (share.place, share.slice)).collect()
+        decision.shares.iter().map(|share| (share.place, share.cut.window)).collect()
     }
 
     #[test]
@@ -156,7 +160,7 @@ mod tests {
         assert_eq!(decision(&[2, 1]), [(1, 42), (0, 14)]);
         // Slower together than two instances of one kernel, which share the rate.
         assert_eq!(decision(&[0, 0, 2]), [(0, 90), (1, 90)]);
-        assert_eq!(decision(&[0]), [(0, 70)]);
+        assert_eq!(decision(&[0]), [(0, 1)]);
     }
 
     #[test]
@@ -164,14 +168,5 @@ mod tests {
         let error = by_rates(&["kernelet-pc", "vecadd"]).err().unwrap();
         let known = "it has those of `kernelet-pc`, `other`, `kernelet-tea`";
         assert_eq!(error.to_string(), format!("`optimal` has no measured rates of `vecadd`; {known}"));
-    }
-
-    #[test]
-    fn the_tables_have_the_kernels_of_the_paper() {
-        for card in [Like::C2050, Like::Gtx680] {
-            let measured = measured(card).unwrap();
-            let names: Vec<&str> = measured.kernels().iter().map(|kernel| &*kernel.name).collect();
-            assert_eq!(names, APPLICATIONS.map(|(_, kernel)| kernel));
-        }
     }
 }

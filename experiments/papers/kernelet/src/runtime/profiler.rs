@@ -13,10 +13,12 @@ use counterpoint::ptx::slice::Slice;
 use counterpoint::telemetry::{Level, SpanId};
 use counterpoint::time::SimTime;
 
+use super::flight::Flight;
 use super::gpu::Gpu;
 use super::program::Program;
 use crate::schedule::Profile;
-use crate::schedule::slices::{most, overhead};
+use crate::schedule::cut::{Cut, Lanes};
+use crate::schedule::slices::{most, overhead, sizes};
 
 /// How kernels are profiled.
 #[derive(Clone, Debug, Params)]
@@ -28,9 +30,9 @@ pub(super) struct ProfilerParams {
     /// more is searched for. With 0 it is not, and a slice has a block for each SM at least.
     #[param(default = "0.02", min = "0", max = "10")]
     overhead: f64,
-    /// Streams over which the slices of a kernel alone are spread while that is measured.
-    #[param(default = "16", min = "1", max = "64")]
-    streams: u32,
+    /// Blocks with which that cost is measured, in those that all SMs hold at a time.
+    #[param(default = "12", min = "2", max = "1000")]
+    sliced_waves: u32,
 }
 
 /// A launch on which nothing else runs.
@@ -43,6 +45,8 @@ pub(super) struct Profiler<'p, 'd, 'a> {
     pub(super) params: &'p ProfilerParams,
     pub(super) driver: &'d mut Driver<'a>,
     pub(super) gpu: &'p Gpu,
+    /// The launches in flight of a queue: smallest slices are measured as they are run.
+    pub(super) lanes: Lanes,
     /// Parent span of the launches.
     pub(super) parent: SpanId,
 }
@@ -83,7 +87,10 @@ impl Profiler<'_, '_, '_> {
             minimum_slice: 0,
         };
         if self.params.overhead > 0.0 {
-            profile.minimum_slice = self.minimum(program, Slice { first, blocks: many as u32 }, span).await?;
+            let long = (wave * u64::from(self.params.sliced_waves)).min(all);
+            // Of whole waves, where there are some.
+            let short = if long >= 2 * wave { long / 2 / wave * wave } else { 0 };
+            profile.minimum_slice = self.minimum(program, [long as u32, short as u32], span).await?;
         }
         self.driver.end(span);
         Ok(profile)
@@ -101,34 +108,55 @@ impl Profiler<'_, '_, '_> {
         Ok(Measured { counts, time: self.driver.now() - since })
     }
 
-    /// The smallest slice that costs no more than it may. The cost of slices falls with their size, so that
-    /// half of the sizes that are left are ruled out at a time. If all cost more, the largest.
-    async fn minimum(&mut self, program: &Program, blocks: Slice, span: SpanId) -> Result<u32, Fault> {
+    /// The smallest slice that costs no more than it may, by the time that blocks take beyond a shorter run's; if all cost more, the one that costs
+    /// least. Larger slices may cost more than smaller ones: fewer of them are in flight.
+    async fn minimum(&mut self, program: &Program, blocks: [u32; 2], span: SpanId) -> Result<u32, Fault> {
         let machine = self.gpu.machine;
-        let unsliced = self.alone(program, blocks, span).await?.time.as_ps() as f64;
-        let (mut low, mut high) = (1, most(&machine.offer, &self.gpu.demand(program)).max(1));
-        while low < high {
-            let middle = (low + high) / 2;
-            let sliced = self.sliced(program, blocks, middle * machine.sms, span).await?.as_ps() as f64;
-            if overhead(sliced, unsliced) <= self.params.overhead { high = middle } else { low = middle + 1 }
+        let most = most(&machine.offer, &self.gpu.demand(program)).max(1);
+        let beyond = |[long, short]: [SimTime; 2]| long.saturating_sub(short).as_ps().max(1) as f64;
+        let mut times = [SimTime::ZERO; 2];
+        for (time, blocks) in times.iter_mut().zip(blocks).filter(|(_, blocks)| *blocks > 0) {
+            *time = self.alone(program, Slice { first: 0, blocks }, span).await?.time;
         }
-        Ok(low * machine.sms)
+        let unsliced = beyond(times);
+        let mut best: Option<(f64, u32)> = None;
+        for size in sizes(machine.sms, most) {
+            let cut = self.lanes.cut(most * machine.sms, size, machine.sms);
+            for (time, blocks) in times.iter_mut().zip(blocks).filter(|(_, blocks)| *blocks > 0) {
+                *time = self.sliced(program, Slice { first: 0, blocks }, cut, span).await?;
+            }
+            let cost = overhead(beyond(times), unsliced);
+            if cost <= self.params.overhead {
+                return Ok(size);
+            }
+            if best.is_none_or(|(least, _)| cost < least) {
+                best = Some((cost, size));
+            }
+        }
+        Ok(best.map_or(machine.sms, |(_, size)| size))
     }
 
-    /// The time of blocks in slices.
+    /// The time of blocks in slices, sent as those of a queue are.
     async fn sliced(
         &mut self,
         program: &Program,
         blocks: Slice,
-        size: u32,
+        cut: Cut,
         span: SpanId,
     ) -> Result<SimTime, Fault> {
         let since = self.driver.now();
-        for (index, done) in (0_u32..).zip((0..blocks.blocks).step_by(size as usize)) {
-            let slice =
-                Slice { first: blocks.first + u64::from(done), blocks: size.min(blocks.blocks - done) };
-            let stream = STREAMS + index % self.params.streams;
-            self.driver.launch(&program.launch(slice), stream, Some(span)).await?;
+        let mut flight = Flight::default();
+        let mut sent = 0;
+        while sent < blocks.blocks {
+            let Some(lane) = flight.lane(cut, |command| self.driver.is_under_way(command)) else {
+                self.driver.event_until(SimTime::MAX).await?;
+                continue;
+            };
+            let size = (cut.slice as u32).min(blocks.blocks - sent);
+            let slice = Slice { first: blocks.first + u64::from(sent), blocks: size };
+            let command = self.driver.launch(&program.launch(slice), STREAMS + lane, Some(span)).await?;
+            flight.sent(lane, command, size.into());
+            sent += size;
         }
         self.driver.drain().await?;
         Ok(self.driver.now() - since)

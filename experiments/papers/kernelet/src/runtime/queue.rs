@@ -4,6 +4,7 @@ use counterpoint::component::Params;
 use counterpoint::time::SimTime;
 
 use crate::replay::{Arrival, Queue as Arrivals};
+use crate::schedule::cut::Lanes;
 
 /// The arrivals, and their times.
 #[derive(Clone, Debug, Params)]
@@ -18,11 +19,13 @@ pub(super) struct QueueParams {
     /// The seed of the arrivals: they are those of a replay with this seed.
     #[param(default = "1")]
     pub(super) seed: u64,
-    /// Commands of a stream that are under way at a time. With 1 the host sends a slice when it knows that the one before has ended, so that
-    /// what lies at the head of the device's queue never waits; with more, a slice waits there for the one before, and with one
-    /// hardware queue so does all behind it.
-    #[param(default = "1", min = "1", max = "1024")]
-    pub(super) ahead: u32,
+    /// Launches that are in flight at most, of all kernels together; devices run 16.
+    #[param(default = "16", min = "2", max = "1024")]
+    launches: u32,
+    /// Blocks of a kernel that lie ready on the device, in those of its share of the SMs: they take the places of blocks that end. With 0 a
+    /// place is empty until its slice has ended and the host has sent the next one.
+    #[param(default = "0.5", min = "0", max = "16")]
+    ready: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +45,13 @@ pub(super) struct Queue {
     coming: Vec<Instance>,
     /// Instances that have arrived and have blocks left, in the order of their arrival.
     pub(super) pending: Vec<Instance>,
+}
+
+impl QueueParams {
+    /// The launches in flight.
+    pub(super) fn lanes(&self) -> Lanes {
+        Lanes { launches: self.launches, ready: self.ready }
+    }
 }
 
 impl Queue {
@@ -83,7 +93,7 @@ mod tests {
     use super::*;
 
     fn params(instances: u32, every: u64) -> QueueParams {
-        QueueParams { instances, every: SimTime::from_ps(every), seed: 1, ahead: 1 }
+        QueueParams { instances, every: SimTime::from_ps(every), seed: 1, launches: 16, ready: 0.5 }
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(super) trait Policy: Params + Clone + Send + Sync + 'static {
     }
 
     /// The reason why it cannot run these kernels.
-    fn accept(&self, _programs: &[Program]) -> Result<(), Fault> {
+    fn accept(&self, _programs: &[Program], _devices: &BTreeMap<u32, Description>) -> Result<(), Fault> {
         Ok(())
     }
 
@@ -63,10 +63,10 @@ impl<P: Policy> Runtime for Queued<P> {
     fn prepare(
         &self,
         application: &Arc<Application>,
-        _devices: &BTreeMap<u32, Description>,
+        devices: &BTreeMap<u32, Description>,
     ) -> Result<Arc<Application>, Fault> {
         let application = with_slices(application)?;
-        self.0.accept(&programs(&application)?)?;
+        self.0.accept(&programs(&application)?, devices)?;
         Ok(Arc::new(application))
     }
 

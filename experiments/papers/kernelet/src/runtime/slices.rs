@@ -12,6 +12,7 @@ use super::program::Program;
 use super::queue::{Instance, QueueParams};
 use super::queued::{Policy, Queued};
 use super::room::Room;
+use crate::schedule::cut::Cut;
 use crate::schedule::slices::Fill;
 
 /// Which slices.
@@ -29,9 +30,9 @@ pub(super) struct SlicesParams {
     /// As many blocks of both kernels, as many as fit.
     #[param(default = "off")]
     even: bool,
-    /// Streams over which the slices of a kernel alone are spread.
+    /// Blocks of a launch on an SM, at most the slice's. Fewer are cut off where the launches in flight would not fill the slice's share.
     #[param(default = "1", min = "1", max = "64")]
-    streams: u32,
+    launch: u32,
 }
 
 /// The runtime `slices`.
@@ -87,6 +88,12 @@ impl Given {
         self.room.pairs(kernels, Fill::Full).into_iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
 
+    /// The launches of a share, among so many kernels.
+    fn cut(&self, share: u32, kernels: u32) -> Cut {
+        let lanes = self.params.queue.lanes().among(kernels);
+        lanes.cut(share, self.params.launch * self.room.sms, self.room.sms)
+    }
+
     /// Blocks of a kernel alone on an SM.
     fn single(&self, kernel: usize) -> u32 {
         let given = self.params.blocks.as_ref().map(|blocks| blocks[kernel % blocks.len()]);
@@ -100,11 +107,12 @@ impl Scheduler for Given {
         let other = pending.iter().position(|instance| instance.kernel != first);
         let pair = other.and_then(|other| Some((other, self.pair([first, pending[other].kernel])?)));
         if let Some((other, blocks)) = pair {
-            return Ok(Decision::together([0, other], blocks.map(|blocks| blocks * self.room.sms)));
+            let shares = blocks.map(|blocks| blocks * self.room.sms);
+            return Ok(Decision::together([0, other], shares, shares.map(|share| self.cut(share, 2))));
         }
-        let slice = u64::from(self.single(first) * self.room.sms);
-        let shares = vec![Share { place: 0, slice, streams: self.params.streams }];
-        let attributes = vec![("slice_1", Attribute::Number(slice))];
+        let share = self.single(first) * self.room.sms;
+        let shares = vec![Share { place: 0, cut: self.cut(share, 1) }];
+        let attributes = vec![("slice_1", Attribute::Number(share.into()))];
         Ok(Decision { shares, waits: false, attributes })
     }
 }
@@ -127,44 +135,54 @@ mod tests {
         Given { params, room: Room { sms: 2, offer: of(1024, 8), demands } }
     }
 
-    /// The places and slices of the decision on instances of these kernels, and the streams of the last.
-    fn decision(params: &str, kernels: &[usize]) -> (Vec<(usize, u64)>, u32) {
+    /// The places and shares of the decision on instances of these kernels: as none lies ready, windows are shares.
+    fn decision(params: &str, kernels: &[usize]) -> Vec<(usize, u64)> {
         let instance = |&kernel| Instance { kernel, number: 1, arrival: SimTime::ZERO, left: 90 };
         let pending: Vec<Instance> = kernels.iter().map(instance).collect();
-        let decision = given(params).decide(&pending, &mut || 0).unwrap();
-        let shares = decision.shares.iter().map(|share| (share.place, share.slice)).collect();
-        (shares, decision.shares.last().unwrap().streams)
+        let mut given = given(params);
+        given.params.queue = testing::params(&Families::default(), "{ ready: 0 }");
+        let decision = given.decide(&pending, &mut || 0).unwrap();
+        decision.shares.iter().map(|share| (share.place, share.cut.window)).collect()
     }
 
     #[test]
     fn the_first_two_kernels_share_sms_by_the_part_of_the_first_ones_warps() {
         // Splits that fill an SM: 7 and 1 blocks, 6 and 2, 5 and 3, 4 and 4, 1 and 5.
-        let slices = |params: &str| decision(params, &[0, 0, 1, 1]).0;
+        let slices = |params: &str| decision(params, &[0, 0, 1, 1]);
         assert_eq!(slices("{}"), [(0, 12), (2, 4)]);
         assert_eq!(slices("{ part: 1 }"), [(0, 14), (2, 2)]);
         assert_eq!(slices("{ part: 0.25 }"), [(0, 8), (2, 8)]);
         assert_eq!(slices("{ part: 0 }"), [(0, 2), (2, 10)]);
-        assert_eq!(decision("{ part: 0 }", &[1, 0]).0, [(0, 2), (1, 14)]);
+        assert_eq!(decision("{ part: 0 }", &[1, 0]), [(0, 2), (1, 14)]);
     }
 
     #[test]
     fn even_slices_have_as_many_blocks_of_both() {
-        assert_eq!(decision("{ even: on }", &[1, 0]).0, [(0, 8), (1, 8)]);
+        assert_eq!(decision("{ even: on }", &[1, 0]), [(0, 8), (1, 8)]);
     }
 
     #[test]
     fn given_blocks_are_those_of_the_kernels_in_turn() {
-        assert_eq!(decision("{ blocks: [3, 1] }", &[1, 0]).0, [(0, 2), (1, 6)]);
-        assert_eq!(decision("{ blocks: [3, 1] }", &[2, 2]).0, [(0, 6)]);
+        assert_eq!(decision("{ blocks: [3, 1] }", &[1, 0]), [(0, 2), (1, 6)]);
+        assert_eq!(decision("{ blocks: [3, 1] }", &[2, 2]), [(0, 6)]);
     }
 
     #[test]
     fn a_kernel_alone_has_all_that_sms_hold() {
-        assert_eq!(decision("{ streams: 3 }", &[1, 1]), (vec![(0, 10)], 3));
+        assert_eq!(decision("{}", &[1, 1]), [(0, 10)]);
         // Beside a block of the first kernel is no room for another's.
         for params in ["{}", "{ even: on }"] {
-            assert_eq!(decision(params, &[2, 0]), (vec![(0, 2)], 1));
+            assert_eq!(decision(params, &[2, 0]), [(0, 2)]);
         }
+    }
+
+    #[test]
+    fn launches_have_a_block_for_each_sm_or_as_many_as_the_parameters_state() {
+        let cut = |params: &str, kernels| given(params).cut(12, kernels);
+        assert_eq!(cut("{}", 1), Cut { slice: 2, window: 18 });
+        assert_eq!(cut("{ launch: 3 }", 1), Cut { slice: 6, window: 18 });
+        // Three launches of a kernel in flight, of which two fill its share.
+        assert_eq!(cut("{ queue: { launches: 6 } }", 2), Cut { slice: 6, window: 18 });
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! take 2 s on a C2050, without uncoalesced accesses.
 
 mod choices;
+pub mod cut;
 mod machine;
 pub mod prune;
 pub mod slices;
