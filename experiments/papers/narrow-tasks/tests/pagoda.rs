@@ -106,7 +106,7 @@ fn tasks_that_read_what_others_left_must_not_look_in_the_l1() {
 }
 
 #[test]
-fn every_dialect_has_a_master_kernel() {
+fn the_master_kernel_runs_tasks_of_every_dialect() {
     let folder = tempfile::tempdir().unwrap();
     for dialect in ["clang-sm_20", "clang-sm_35", "nvrtc-sm_70"] {
         let application = in_dialect(folder.path(), APPLICATION, dialect);
@@ -375,7 +375,7 @@ fn the_master_kernel_stays_between_tasks_and_gives_way_to_kernels() {
 }
 
 #[test]
-fn a_module_without_a_master_kernel_is_named() {
+fn a_module_without_task_functions_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let kernel = root().join("experiments/applications/vecadd/kernel.nvrtc-sm_35.ptx").display().to_string();
     let text = "counterpoint: 1
@@ -389,7 +389,7 @@ kernels:
     std::fs::write(&path, text.replace("KERNEL", &kernel)).unwrap();
     let request = request("tiny", &path.display().to_string(), &["host.cpu.runtime=pagoda"]);
     let why = refusal(&request);
-    assert!(why.contains("has no `master_kernel`") && why.contains("pagoda.h"), "{why}");
+    assert!(why.contains("vecadd/kernel.nvrtc-sm_35.ptx has no `task_functions`"), "{why}");
 }
 
 mod slow {

@@ -1,7 +1,7 @@
 //! Pagoda (Yeh et al., PPoPP 2017): a kernel that owns the GPU and takes narrow tasks from a table.
 //!
-//! Tasks of an application's step `tasks` go to the table; the runtime `serial` does all other steps. The MasterKernel (`cuda/pagoda.h`) is
-//! part of the application's module. It is launched before the first task on a stream of its own, and stays until another kernel is to be
+//! Tasks of an application's step `tasks` go to the table; the runtime `serial` does all other steps. The MasterKernel (`cuda/pagoda`) is
+//! linked with the application's module. It is launched before the first task on a stream of its own, and stays until another kernel is to be
 //! launched or the application ends: then the host writes the stop word. The paper's MasterKernel ends with the process. `spawner.rs` is
 //! the host's side: taskSpawn, the flush of the last task, and waitAll.
 //!
@@ -30,7 +30,8 @@ use counterpoint::messages::bus::{Description, Direction};
 use counterpoint::telemetry::SpanId;
 use counterpoint::time::{Bytes, SimTime};
 
-use super::narrow::{self, Copies, Loads, copy_all, key_of};
+use super::narrow::{self, Copies, copy_all, key_of};
+use super::resident::Loads;
 use prepare::{Master, masters};
 use spawner::Spawner;
 use task_table::Protocol;
