@@ -177,6 +177,17 @@ fn whoever_waits_for_one_task_after_another_has_their_entries_copied_back_one_by
     assert!(pauses <= 3, "most are known to be done together: {results:?}");
 }
 
+#[test]
+fn whoever_checks_asks_of_one_task_after_another_and_waits_for_none() {
+    let summary =
+        verified(&pagoda("tiny", "waiting: check, timeout: 5 us, idle: 400 us", &["app.rounds=400"]));
+    let [checks, done] = ["checks", "checks_true"].map(|name| count(&summary, name));
+    assert_eq!(done, count(&summary, "tasks"), "each task is known to be done by a check");
+    assert!(checks > 2 * done, "{checks} checks, {done} of which found a task done");
+    let waits = verified(&pagoda("tiny", "waiting: each, timeout: 5 us, idle: 400 us", &["app.rounds=400"]));
+    assert_eq!(count(&waits, "checks"), 0);
+}
+
 /// The MasterKernel has two blocks on each of the SMs of a Titan X with these settings.
 fn owns(sms: usize, sets: &[&str]) {
     let summary = run_request(&of_blocks(pagoda("titanx-maxwell", "", sets)));

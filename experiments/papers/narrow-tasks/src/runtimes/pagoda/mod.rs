@@ -111,6 +111,9 @@ pub(super) enum Waiting {
     All,
     /// For one after another (`wait`), in their order: on each time-out the entry of that one is copied back.
     Each,
+    /// For none: it asks of one task after another whether it has ended (`check`), round after round. On each time-out the entry of the
+    /// next one is copied back, and the answer is that of the CPU's table.
+    Check,
 }
 
 /// The host's statistics of a TaskTable.
@@ -128,6 +131,12 @@ pub(super) struct PagodaStats {
     /// Times that the last task was set to be scheduled because no other one came.
     #[stat(unit = "flushes")]
     flushes: Counter,
+    /// Questions whether a task has ended.
+    #[stat(unit = "checks")]
+    checks: Counter,
+    /// Such questions that were answered with yes.
+    #[stat(unit = "checks")]
+    checks_true: Counter,
 }
 
 /// The runtime `pagoda`.
