@@ -111,6 +111,19 @@ mod slow {
 
     #[test]
     #[ignore = "slow: cargo xtask slow"]
+    fn triple_des_gains_what_the_page_says() {
+        let gain = |sets: &[&str]| {
+            let sets = [&["app.tasks=512"], sets].concat();
+            let [kernels, pagoda] =
+                ["hyperq", "pagoda"].map(|overlay| whole_us(overlay, &[], "narrow-des", &sets));
+            (100.0 * kernels / pagoda).round() / 100.0
+        };
+        assert_eq!(gain(&[]), 1.67);
+        assert_eq!(gain(&["app.unit=2048"]), 4.95);
+    }
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
     fn with_irregular_inputs_of_another_program_pagoda_is_ahead_too() {
         is_ahead_with_irregular_inputs("narrow-beam-former");
     }
