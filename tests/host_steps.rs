@@ -64,7 +64,7 @@ impl Program {
             assert_verified(&summary);
             assert_eq!(summary.results, functional.results, "{sets:?}");
         }
-        let other = run_request(&self.on("fermi-16sm", &["gpu.sms=2"]));
+        let other = run_request(&self.on("gtx480", &["gpu.sms=2"]));
         assert_verified(&other);
         assert_eq!(other.results, functional.results);
         assert_verified(&functional);

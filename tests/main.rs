@@ -34,6 +34,8 @@ mod otlp;
 mod overlays;
 #[cfg(feature = "papers")]
 mod papers;
+#[cfg(feature = "papers")]
+mod papers_machines;
 mod peaks;
 mod pictures;
 mod progress;

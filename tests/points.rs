@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use counterpoint_cli::SUCCESS;
+use counterpoint_cli::{PAPERS, SUCCESS};
+use counterpoint_simulation::find::{ProjectFiles, Sort};
+use counterpoint_simulation::registry_with;
 
 use crate::command::call;
 use crate::support::root;
@@ -48,7 +50,9 @@ pub fn assert_sound_on(arguments: &[&str], studies: &[Sound]) {
 pub fn assert_sound_on_four_sms(machine: &str, sms: &str, studies: &[Sound]) {
     let folder = tempfile::tempdir().unwrap();
     let topologies = root().join("topologies");
-    let text = std::fs::read_to_string(topologies.join(format!("systems/{machine}.yaml"))).unwrap();
+    let registry = registry_with(PAPERS);
+    let files = ProjectFiles::new(&root(), &registry);
+    let text = files.text(&files.find(Sort::Machine, machine).unwrap()).unwrap();
     let fewer = text.replace(sms, "sms: 4");
     assert_ne!(fewer, text);
     let path = folder.path().join(format!("{machine}-of-four-sms.yaml"));

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use counterpoint_cli::PAPERS;
 use counterpoint_framework::time::SimTime;
 use counterpoint_simulation::cpu_time::cpu_seconds;
-use counterpoint_simulation::registry;
+use counterpoint_simulation::registry_with;
 use counterpoint_simulation::run::{Forecast, Progress, RunRequest, Snapshot, load_application, run};
 
 use crate::support::{request, root};
@@ -85,7 +86,7 @@ fn estimates_are_honest_from_a_tenth_of_a_run_on() {
 fn record() {
     for (machine, application, sets) in RUNS {
         let request = RunRequest { livelock_after: SimTime::MAX, ..request(machine, application, sets) };
-        let (_, loaded) = load_application(&request, &registry()).unwrap();
+        let (_, loaded) = load_application(&request, &registry_with(PAPERS)).unwrap();
         let mut text = String::new();
         for (kernel, count) in loaded.application.blocks().unwrap() {
             writeln!(text, "blocks {kernel} {count}").unwrap();
@@ -96,7 +97,7 @@ fn record() {
             writeln!(text, "{seconds:.2} {ctas} {under_way} {all_ctas} {bytes} {all_bytes}").unwrap();
         };
         std::thread::scope(|scope| {
-            let running = scope.spawn(|| run(&request, &Arc::new(registry()), &progress));
+            let running = scope.spawn(|| run(&request, &Arc::new(registry_with(PAPERS)), &progress));
             let (mut begun, mut last) = (None, Snapshot::default());
             while !running.is_finished() {
                 std::thread::sleep(Duration::from_millis(50));

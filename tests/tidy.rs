@@ -2,6 +2,7 @@
 
 mod facade;
 mod imports;
+mod of_papers;
 mod recorder;
 mod words;
 
@@ -416,40 +417,4 @@ fn storeys_import_only_those_below() {
         }
         assert!(seen > few, "the walk found {seen} files only of {source}");
     }
-}
-
-/// Names from papers' proposals.
-const OF_PAPERS: [&str; 9] =
-    ["crcs", "ppcs", "dka", "pagoda", "gemtc", "hyperq", "pthreads", "masterkernel", "superkernel"];
-
-#[test]
-fn generic_parts_do_not_know_papers() {
-    let generic = [
-        "framework/",
-        "components/",
-        "host-model/",
-        "topologies/modules/",
-        "experiments/simulation/src/",
-        "experiments/report/",
-        "experiments/src/",
-    ];
-    let texts = ["rs", "yaml"].into_iter().flat_map(sources);
-    let mut seen = 0;
-    for (path, text) in texts {
-        let place = path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
-        if !generic.iter().any(|folder| place.starts_with(folder)) {
-            continue;
-        }
-        seen += 1;
-        // Heads of crates list which kinds and runtimes papers bring along; a sample of CUDA has its name.
-        let lines =
-            text.lines().filter(|line| !line.starts_with("//! |") && !line.contains("`simpleHyperQ`"));
-        for line in lines {
-            let lower = line.to_lowercase();
-            let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric());
-            let found = words.find(|word| OF_PAPERS.contains(word));
-            assert!(found.is_none(), "{place} has `{}`: {line}", found.unwrap_or_default());
-        }
-    }
-    assert!(seen > 400, "the walk found {seen} files only");
 }

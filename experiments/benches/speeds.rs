@@ -14,7 +14,7 @@ use counterpoint_simulation::registry;
 
 /// GPUs that run the reference kernels alone, and the machine that runs everything.
 const GPUS: [&str; 2] = ["gtx480", "titanx-sm6"];
-const WHOLE: &str = "crcs-64sm-pcie3-ssd";
+const WHOLE: &str = "papers/crcs/machines/crcs-64sm-pcie3-ssd.yaml";
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
@@ -33,8 +33,9 @@ fn main() {
         match Speed::of(machine, application, folder, &registry) {
             Ok(speed) => {
                 let rate = |count: f64| (count / speed.cpu_seconds / 1e3).round();
+                let name = Path::new(machine).file_stem().unwrap_or_default().display();
                 println!(
-                    "| {calibration:.2} | {machine} | {application} | {} | {} | {} | {} |",
+                    "| {calibration:.2} | {name} | {application} | {} | {} | {} | {} |",
                     rate(speed.cycles),
                     rate(speed.warp_instructions),
                     rate(speed.l2_accesses),

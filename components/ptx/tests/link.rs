@@ -36,6 +36,10 @@ fn modules_that_need_each_other_are_one() {
     for texts in [[FIRST, SECOND], [SECOND, FIRST]] {
         let text = link(&texts).unwrap_or_else(|errors| panic!("{errors:?}"));
         assert!(text.starts_with(".version 7.5\n.target sm_60\n"), "{text}");
+        let moved =
+            |line: &&str| !matches!(line.split_once(' '), Some((".version" | ".target" | ".extern", _)));
+        let kept = texts[0].lines().zip(text.lines()).filter(|(line, _)| moved(line));
+        kept.for_each(|(line, same)| assert_eq!(line, same, "lines of the first module keep their numbers"));
         let kernel = Kernel::compile(&text, None).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
         let mut memory = counterpoint_ptx::functional::FlatMemory::new(0);
         let out = memory.push(&[0; 4]);

@@ -29,7 +29,3 @@ extern "C" __global__ void exchange(const unsigned *in, unsigned *out, unsigned 
 TASK(Exchange, exchange)
 
 TASK_FUNCTIONS(exchange_task)
-
-#include "../../papers/narrow-tasks/cuda/gemtc.h"
-#include "../../papers/narrow-tasks/cuda/pagoda.h"
-#include "../../papers/narrow-tasks/cuda/fusion.h"

@@ -3,7 +3,3 @@
 #include "task.h"
 
 TASK_FUNCTIONS(factor_task, forward_task, divide_task, modify_task)
-
-#include "../../papers/narrow-tasks/cuda/gemtc.h"
-#include "../../papers/narrow-tasks/cuda/pagoda.h"
-#include "../../papers/narrow-tasks/cuda/fusion.h"

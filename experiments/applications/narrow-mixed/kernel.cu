@@ -6,7 +6,3 @@
 #include "../narrow-matmul/task.h"
 
 TASK_FUNCTIONS(triple_des_task, mandelbrot_task, filter_bank_task, multiply_tiled_task, multiply_task)
-
-#include "../../papers/narrow-tasks/cuda/gemtc.h"
-#include "../../papers/narrow-tasks/cuda/pagoda.h"
-#include "../../papers/narrow-tasks/cuda/fusion.h"

@@ -94,7 +94,7 @@ proptest! {
 
 #[test]
 fn other_machines_are_the_same_when_they_are_held() {
-    for machine in ["integrated", "fermi-16sm"] {
+    for machine in ["integrated", "gtx480"] {
         let request = request(machine, "vecadd", &["app.n=2048"]);
         let expected = result(&unheld(&request));
         for threads in [1, 3] {

@@ -62,7 +62,7 @@ impl Measured {
     /// # Errors
     /// If the file cannot be read or parsed.
     pub fn read(files: &ProjectFiles<'_>) -> Result<Self, String> {
-        let found = files.find(Sort::Validation, "gpgpu-sim-4.2.yaml");
+        let found = files.find(Sort::Validation, "gpgpu-sim-4.2");
         let path = found.map_err(|missing| missing.to_string())?;
         let text = files.text(&path).map_err(|error| format!("{path}: {error}"))?;
         serde_yaml::from_str(&text).map_err(|error| format!("{path}: {error}"))

@@ -3,6 +3,8 @@
 #[doc(inline)]
 pub use counterpoint_ptx::ast::Module;
 #[doc(inline)]
+pub use counterpoint_ptx::link::link;
+#[doc(inline)]
 pub use counterpoint_ptx::parser::parse;
 #[doc(inline)]
 pub use counterpoint_ptx::rewrite::loads_past_l1;

@@ -15,7 +15,7 @@ const PAGES: &[&str] = &[
     "README.md",
     "tools/GUIDE.md",
     "experiments/applications/README.md",
-    "experiments/applications/CRCS.md",
+    "experiments/papers/crcs/PROGRAMS.md",
     "experiments/papers/crcs/README.md",
     "experiments/papers/dka/README.md",
     "experiments/papers/interleave/README.md",

@@ -16,6 +16,8 @@ import sys
 ARCHITECTURES = (35, 70)
 # NVRTC declares the words of CUDA C itself.
 DECLARED = "cuda.h"
+# A module whose source has this table is linked with another one: its names stay visible.
+LINKED_BY = "task_functions"
 INCLUDE = re.compile(r'^#include "(.*)"\n', re.MULTILINE)
 
 
@@ -90,7 +92,9 @@ def main(library, source=None, target=None, chosen=None):
         print(f"sm_{architecture}")
     else:
         source = pathlib.Path(source)
-        pathlib.Path(target).write_bytes(nvrtc.compile(source, architecture, text_of(source)))
+        text = text_of(source)
+        options = ["--relocatable-device-code=true"] if LINKED_BY in text else []
+        pathlib.Path(target).write_bytes(nvrtc.compile(source, architecture, text, options))
 
 
 if __name__ == "__main__":

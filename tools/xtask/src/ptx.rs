@@ -1,6 +1,6 @@
-//! Compiles every `kernel.cu` of `experiments/applications` and of papers' `applications` to PTX again, in the dialects of the compilers at hand. The dialect
-//! that an application names in its YAML lies beside it, the others in the archive of `tests/corpus` (`corpora.rs`). Then the kernels of
-//! `tests/front_ends` follow (`front_ends.rs`).
+//! Compiles every `kernel.cu` of `experiments/applications` and of papers' `applications` and `cuda` to PTX again, in the dialects of the
+//! compilers at hand. The dialect that an application names in its YAML lies beside it, the others in the archive of `tests/corpus`
+//! (`corpora.rs`). Kernels in `cuda` keep the dialects that lie beside them. Then the kernels of `tests/front_ends` follow (`front_ends.rs`).
 //!
 //! No compiler is part of this repository: the user names those at hand. The
 //! dialects, and the versions that made the committed files, are described in
@@ -150,13 +150,14 @@ fn compile_all(request: &Ptx, root: &Path) -> Result<(), String> {
     crate::front_ends::run(&front_ends, &compilers)
 }
 
-/// Applications with CUDA C, including those of papers, or the requested one.
+/// Applications with CUDA C, including those of papers, and papers' own kernels; or the requested one.
 fn folders(root: &Path, only: Option<&str>) -> Result<Vec<PathBuf>, String> {
     let root = root.join("experiments");
-    let papers = entries(&root.join("papers"))?.into_iter().map(|paper| paper.join("applications"));
+    let papers = entries(&root.join("papers"))?;
+    let of_papers = papers.iter().flat_map(|paper| ["applications", "cuda"].map(|inner| paper.join(inner)));
     let mut folders = entries(&root.join("applications"))?;
-    for applications in papers.filter(|folder| folder.is_dir()) {
-        folders.extend(entries(&applications)?);
+    for inner in of_papers.filter(|folder| folder.is_dir()) {
+        folders.extend(entries(&inner)?);
     }
     folders.retain(|folder| folder.join("kernel.cu").is_file());
     folders.sort();
@@ -189,11 +190,16 @@ fn targets<'a>(
     for folder in folders {
         let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let yaml = folder.join(name).with_extension("yaml");
-        let text = std::fs::read_to_string(&yaml).map_err(|error| format!("{}: {error}", yaml.display()))?;
         let others = root.join(CORPORA[0]).join(name);
-        if text.contains(&file) {
+        let is_own = if yaml.is_file() {
+            let text = std::fs::read_to_string(&yaml);
+            text.map_err(|error| format!("{}: {error}", yaml.display()))?.contains(&file)
+        } else {
+            folder.join(&file).is_file()
+        };
+        if is_own {
             targets.push((folder.as_path(), folder.join(&file)));
-        } else if enter || packed.contains(name) {
+        } else if yaml.is_file() && (enter || packed.contains(name)) {
             targets.push((folder.as_path(), others.join(&file)));
         }
     }

@@ -82,6 +82,16 @@ fn compute_the_same(chosen: impl Fn(usize, usize, usize) -> bool) {
 }
 
 #[test]
+fn the_machine_has_channels_as_it_has_sms() {
+    for (sets, channels) in [(&["sms=8"][..], 3), (&["sms=24"], 9), (&["sms=24", "controllers=6"], 6)] {
+        let summary = run_request(&request("dka", "vecadd", &[sets, &["app.size=small"]].concat()));
+        assert_verified(&summary);
+        let controllers = summary.report.stats.iter().filter(|row| row.label.name == "n_ref");
+        assert_eq!(controllers.count(), channels, "{sets:?}");
+    }
+}
+
+#[test]
 fn every_program_computes_the_same_with_labels_flushes_and_protected_lines() {
     // The six combinations take turns.
     compute_the_same(|program, overlay, keep| program % 2 == overlay && program / 2 % 3 == keep);
@@ -309,7 +319,7 @@ fn labelled_lines_keep_what_the_next_kernel_reads() {
 #[test]
 fn what_cannot_be_run_is_refused_in_words() {
     let file = |folder: &str, name: &str| root().join(folder).join(name).display().to_string();
-    let dka = file("topologies/systems", "dka.yaml");
+    let dka = file("experiments/papers/dka/machines", "dka.yaml");
     let overlay = file("experiments/papers/dka/overlays", "dka.yaml");
     let refused = |application: &str, sets: &[&str], words: &str| {
         let out = tempfile::tempdir().unwrap();

@@ -11,10 +11,10 @@
 //! # How it works
 //!
 //! Under `pagoda` tasks are entries of a table, with one copy in host memory and one in device memory. The
-//! MasterKernel (`cuda/pagoda.h`) is CUDA C like any other kernel: its polling, its placing of warps and its
-//! allocator are instructions on the SMs. An application's module includes it behind a table of its task
-//! functions, which it calls through pointers; the runtime finds a function's number in that table's first
-//! values. `task_entry.rs` has entries and their states, `runtimes/pagoda/` the host's table, `model/pagoda/`
+//! MasterKernel (`cuda/pagoda`) is CUDA C like any other kernel: its polling, its placing of warps and its
+//! allocator are instructions on the SMs. It is a module of its own, which the runtime links with the application's (`runtimes/resident.rs`).
+//! The application has a table of its task functions, which the kernel calls through pointers; the runtime finds a function's number in
+//! that table's first values. `task_entry.rs` has entries and their states, `runtimes/pagoda/` the host's table, `model/pagoda/`
 //! pure twins of the MasterKernel's structures; both ends are tested against them.
 //!
 //! The start of a task travels with the entry of the next one. Where the bus lets answers to reads pass one another (`relaxed-ordering`),
@@ -22,7 +22,7 @@
 //! resident, so devices report the capacity of their SMs. The paper's scheduler warp looks at one row of its table after another; with
 //! `scan: lanes` each lane looks at a row, in a kernel of its own, so that the paper's is unchanged.
 //!
-//! GeMTC's SuperKernel (`cuda/gemtc.h`) takes tasks from a queue under a lock; under `fusion` each block of a kernel does the task at its
+//! GeMTC's SuperKernel (`cuda/gemtc`) takes tasks from a queue under a lock; under `fusion` each block of a kernel does the task at its
 //! place; under `hyperq` each task is a kernel, and the policy `concurrent` lets blocks of several share an SM. `runtimes/narrow.rs` and
 //! `runtimes/batches.rs` hold their common parts.
 //!

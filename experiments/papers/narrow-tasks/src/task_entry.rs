@@ -6,7 +6,7 @@
 //! whose ready field is 0 in its own copy, and the GPU those whose ready field is not 0 in its. The copies may disagree, and no
 //! atomic operation crosses the bus: the CPU sees the GPU's changes when it copies entries back.
 //!
-//! The bytes are those of `TaskEntry` in `cuda/pagoda.h`. The paper gives the fields but not their
+//! The bytes are those of `TaskEntry` in `cuda/pagoda`. The paper gives the fields but not their
 //! sizes; an entry is a line of memory here, with 96 bytes of arguments.
 
 /// Id of an entry: 2 for the first, so that ids differ from the other values of a ready field.

@@ -3,6 +3,7 @@
 use counterpoint::ptx::Kernel;
 use counterpoint::ptx::functional::{FlatMemory, Grid, Options};
 use counterpoint_narrow_tasks::runtimes::pagoda::entry;
+use counterpoint_narrow_tasks::runtimes::resident::PAGODA;
 use counterpoint_narrow_tasks::task_entry::{self, Demand, ENABLED, FREE, PRESENT, Parameters, Shape, State};
 use counterpoint_tests::support::kernels;
 
@@ -28,6 +29,7 @@ fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
 fn master_kernel(dialect: &str, name: &str) -> Kernel {
     let text = kernels("narrow-exchange", dialect).expect("the PTX of an application");
     let text = String::from_utf8(text).expect("PTX is text");
+    let text = PAGODA.linked(&text).unwrap_or_else(|errors| panic!("{dialect}: {errors:?}"));
     Kernel::compile(&text, Some(name)).unwrap_or_else(|errors| panic!("{dialect}: {errors:?}"))
 }
 

@@ -106,7 +106,7 @@ fn tasks_that_read_what_others_left_must_not_look_in_the_l1() {
 }
 
 #[test]
-fn every_dialect_has_a_master_kernel() {
+fn the_master_kernel_runs_tasks_of_every_dialect() {
     let folder = tempfile::tempdir().unwrap();
     for dialect in ["clang-sm_20", "clang-sm_35", "nvrtc-sm_70"] {
         let application = in_dialect(folder.path(), APPLICATION, dialect);
@@ -175,6 +175,17 @@ fn whoever_waits_for_one_task_after_another_has_their_entries_copied_back_one_by
     let results = starts(&all, "D2H exchanged");
     let pauses = results.windows(2).filter(|pair| micros(pair[1] - pair[0]) > 50.0).count();
     assert!(pauses <= 3, "most are known to be done together: {results:?}");
+}
+
+#[test]
+fn whoever_checks_asks_of_one_task_after_another_and_waits_for_none() {
+    let summary =
+        verified(&pagoda("tiny", "waiting: check, timeout: 5 us, idle: 400 us", &["app.rounds=400"]));
+    let [checks, done] = ["checks", "checks_true"].map(|name| count(&summary, name));
+    assert_eq!(done, count(&summary, "tasks"), "each task is known to be done by a check");
+    assert!(checks > 2 * done, "{checks} checks, {done} of which found a task done");
+    let waits = verified(&pagoda("tiny", "waiting: each, timeout: 5 us, idle: 400 us", &["app.rounds=400"]));
+    assert_eq!(count(&waits, "checks"), 0);
 }
 
 /// The MasterKernel has two blocks on each of the SMs of a Titan X with these settings.
@@ -375,7 +386,7 @@ fn the_master_kernel_stays_between_tasks_and_gives_way_to_kernels() {
 }
 
 #[test]
-fn a_module_without_a_master_kernel_is_named() {
+fn a_module_without_task_functions_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let kernel = root().join("experiments/applications/vecadd/kernel.nvrtc-sm_35.ptx").display().to_string();
     let text = "counterpoint: 1
@@ -389,7 +400,7 @@ kernels:
     std::fs::write(&path, text.replace("KERNEL", &kernel)).unwrap();
     let request = request("tiny", &path.display().to_string(), &["host.cpu.runtime=pagoda"]);
     let why = refusal(&request);
-    assert!(why.contains("has no `master_kernel`") && why.contains("pagoda.h"), "{why}");
+    assert!(why.contains("vecadd/kernel.nvrtc-sm_35.ptx has no `task_functions`"), "{why}");
 }
 
 mod slow {

@@ -111,6 +111,17 @@ mod slow {
 
     #[test]
     #[ignore = "slow: cargo xtask slow"]
+    fn triple_des_gains_what_the_page_says() {
+        let gain = || {
+            let [kernels, pagoda] =
+                ["hyperq", "pagoda"].map(|overlay| whole_us(overlay, &[], "narrow-des", &["app.tasks=512"]));
+            (100.0 * kernels / pagoda).round() / 100.0
+        };
+        assert_eq!(gain(), 1.85);
+    }
+
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
     fn with_irregular_inputs_of_another_program_pagoda_is_ahead_too() {
         is_ahead_with_irregular_inputs("narrow-beam-former");
     }

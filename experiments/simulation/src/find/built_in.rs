@@ -9,8 +9,8 @@ use counterpoint_framework::model::Registry;
 /// Prefix of the paths of built-in files: `built-in:topologies/systems/tiny.yaml`.
 pub const BUILT_IN: &str = "built-in:";
 
-/// The files of a crate, as its build script packs them (`counterpoint_archive::pack`): machines as `machines/NAME.yaml`, modules, overlays and
-/// studies so, too, and applications as `applications/NAME/NAME.yaml`. [`built_in!`](crate::built_in) makes it.
+/// The files of a crate, as its build script packs them (`counterpoint_archive::pack`): machines as `machines/NAME.yaml`, modules, overlays,
+/// studies and figures for validation so, too, and applications as `applications/NAME/NAME.yaml`. [`built_in!`](crate::built_in) makes it.
 #[derive(Debug)]
 pub struct BuiltIn {
     folder: &'static str,

@@ -44,9 +44,8 @@ impl Sort {
             Sort::Module if is_path => vec![name.to_owned(), format!("topologies/{name}")],
             Sort::Module => Vec::new(),
             Sort::Overlay => vec![format!("topologies/{name}")],
-            Sort::Application | Sort::Study => Vec::new(),
+            Sort::Application | Sort::Study | Sort::Validation => Vec::new(),
             Sort::Code | Sort::Data => vec![name.to_owned()],
-            Sort::Validation => vec![format!("experiments/validation/{name}")],
         };
         let named = self.folders().iter().map(|folder| self.file(folder, name));
         plain.into_iter().chain(named).collect()
@@ -65,7 +64,8 @@ impl Sort {
             Sort::Overlay => &["topologies/overlays"],
             Sort::Application => &["experiments/applications"],
             Sort::Study => &["experiments/studies"],
-            Sort::Code | Sort::Data | Sort::Validation => &[],
+            Sort::Validation => &["experiments/validation"],
+            Sort::Code | Sort::Data => &[],
         }
     }
 
@@ -77,7 +77,8 @@ impl Sort {
             Sort::Overlay => Some("overlays"),
             Sort::Application => Some("applications"),
             Sort::Study => Some("studies"),
-            Sort::Code | Sort::Data | Sort::Validation => None,
+            Sort::Validation => Some("validation"),
+            Sort::Code | Sort::Data => None,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Stated values, read from `experiments/validation/peaks.yaml`.
+//! Stated values, read from `experiments/validation/peaks.yaml` and, for machines of extensions, from their `validation/NAME-peaks.yaml`.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +6,9 @@ use counterpoint_simulation::find::{ProjectFiles, Sort};
 use serde::{Deserialize, Serialize};
 
 use super::QUANTITIES;
+
+/// The name of the files.
+const PEAKS: &str = "peaks";
 
 /// The required agreement of a measured value.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
@@ -74,14 +77,22 @@ pub struct Stated {
 }
 
 impl Stated {
-    /// Reads the file of a project, or the built-in one.
+    /// Reads the file of a project, or the built-in one, and those of extensions.
     ///
     /// # Errors
-    /// If the file cannot be read or parsed, or names an unmeasured quantity.
+    /// If a file cannot be read or parsed, or names an unmeasured quantity.
     pub fn read(files: &ProjectFiles<'_>) -> Result<Self, String> {
-        let path = files.find(Sort::Validation, "peaks.yaml").map_err(|missing| missing.to_string())?;
-        let text = files.text(&path).map_err(|error| format!("{path}: {error}"))?;
-        Self::parse(&text).map_err(|error| format!("{path}: {error}"))
+        let own = files.find(Sort::Validation, PEAKS).map_err(|missing| missing.to_string())?;
+        let all = files.list(Sort::Validation).into_iter();
+        let of_extensions =
+            all.filter(|(name, _)| name.strip_suffix(PEAKS).is_some_and(|rest| rest.ends_with('-')));
+        let mut figures = Vec::new();
+        for path in std::iter::once(own).chain(of_extensions.map(|(_, path)| path)) {
+            let text = files.text(&path).map_err(|error| format!("{path}: {error}"))?;
+            let stated = Self::parse(&text).map_err(|error| format!("{path}: {error}"))?;
+            figures.extend(stated.figures);
+        }
+        Ok(Stated { figures })
     }
 
     fn parse(text: &str) -> Result<Self, String> {

@@ -260,7 +260,12 @@ impl Clock {
                 let begun = self.load_store(issued, cycles);
                 self.deliver(step, begun + cycles - 1 + costs.shared);
             }
-            Space::Const | Space::Local => {
+            Space::Const => {
+                let cycles = addresses(access);
+                let begun = self.load_store(issued, cycles);
+                self.deliver(step, begun + cycles - 1 + costs.parameter);
+            }
+            Space::Local => {
                 let begun = self.load_store(issued, 1);
                 self.deliver(step, begun + costs.parameter);
             }
@@ -345,4 +350,13 @@ impl Observer for Isolated<'_> {
     fn opened(&mut self, barrier: u32) {
         self.arrived[barrier as usize] = 0;
     }
+}
+
+/// Addresses that the lanes of an access name: the cache of constants reads one a cycle.
+fn addresses(access: &Access) -> u64 {
+    let lanes = (0..32).filter(|lane| access.mask >> lane & 1 != 0);
+    let mut named: Vec<u64> = lanes.map(|lane| access.addresses[lane]).collect();
+    named.sort_unstable();
+    named.dedup();
+    named.len().max(1) as u64
 }

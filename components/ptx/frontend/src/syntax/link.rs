@@ -1,9 +1,13 @@
 //! Linking: modules that were compiled apart (`nvcc -rdc=true`) as one.
 //!
 //! A symbol that one module declares `.extern`, another defines. Names local to a module get a number if another module has the same name.
-//! Of several `.weak` definitions the first stays.
+//! Of several `.weak` definitions the first stays. Lines of the first module keep their numbers, so that messages about it name them.
+//!
+//! A runtime that brings a kernel of its own links it with the module of an application: the kernel calls functions that it declares and
+//! the application defines.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use crate::syntax::ast::{Module, Span};
 use crate::syntax::error::PtxError;
@@ -44,13 +48,13 @@ pub fn link(texts: &[&str]) -> Result<String, (usize, Vec<PtxError>)> {
     let Some(newest) = modules.iter().map(|(module, _)| module).max_by_key(|module| key(module)) else {
         return Ok(String::new());
     };
-    let Module { version, target, address_size, .. } = newest;
-    let mut out = format!(".version {version}\n.target {target}\n.address_size {address_size}\n");
     let defined = defined(&modules)?;
     let mut written: BTreeSet<&str> = BTreeSet::new();
     let mut taken: BTreeSet<String> = BTreeSet::new();
+    let mut out = String::new();
     for (number, (module, items)) in modules.iter().enumerate() {
         let renamed = renamed(number, items, &defined, &mut taken);
+        let mut at = 0;
         for item in items {
             let is_here = item.names.iter().all(|name| match item.linkage {
                 Linkage::Local => true,
@@ -59,17 +63,55 @@ pub fn link(texts: &[&str]) -> Result<String, (usize, Vec<PtxError>)> {
                 Linkage::Weak => defined.get(name.as_str()) == Some(&number),
                 Linkage::Extern => !defined.contains_key(name.as_str()) && !written.contains(name.as_str()),
             });
+            let between = if number == 0 {
+                between(module, at..item.span.start as usize, newest)
+            } else {
+                "\n".to_owned()
+            };
+            out.push_str(&between);
+            at = item.span.end as usize;
             if is_here {
                 if item.linkage == Linkage::Extern {
                     written.extend(item.names.iter().map(String::as_str));
                 }
-                out.push('\n');
                 print(module, item.span, &renamed, &mut out);
-                out.push('\n');
+            } else {
+                out.extend(module.source[item.span.start as usize..at].chars().filter(|&c| c == '\n'));
             }
         }
+        if number == 0 {
+            out.push_str(&between(module, at..module.source.len(), newest));
+        }
+        out.push('\n');
     }
     Ok(out)
+}
+
+/// What is between two items of the first module, with the version and the target of the newest one.
+fn between(module: &Module, range: Range<usize>, newest: &Module) -> String {
+    let first = module.tokens.partition_point(|token| (token.start as usize) < range.start);
+    let (mut out, mut at) = (String::new(), range.start);
+    // The value of a directive, which takes the place of the next token; nothing takes that of those behind it.
+    let mut value: Option<&str> = None;
+    for token in module.tokens[first..].iter().take_while(|token| token.end as usize <= range.end) {
+        let (start, end) = (token.start as usize, token.end as usize);
+        let word = &module.source[start..end];
+        out.push_str(&module.source[at..start]);
+        at = end;
+        match (word, value) {
+            (".version", _) => value = Some(&newest.version),
+            (".target", _) => value = Some(&newest.target),
+            (_, Some(other)) if !word.starts_with('.') => {
+                out.push_str(other);
+                value = Some("");
+                continue;
+            }
+            _ => value = None,
+        }
+        out.push_str(word);
+    }
+    out.push_str(&module.source[at..range.end]);
+    out
 }
 
 /// Versions and targets in the order in which they are newer.

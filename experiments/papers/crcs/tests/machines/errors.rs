@@ -13,7 +13,8 @@ use super::{FIFO, PPCS};
 #[track_caller]
 fn assert_refused(application: &str, overlay: &str, sets: &[&str], words: &str) {
     let out = tempfile::tempdir().unwrap();
-    let machine = root().join("topologies/systems/crcs-64sm-pcie3-ssd.yaml").display().to_string();
+    let machine =
+        root().join("experiments/papers/crcs/machines/crcs-64sm-pcie3-ssd.yaml").display().to_string();
     let out = out.path().display().to_string();
     let mut arguments = vec!["run", &machine, application, "--with", overlay, "--out", &out];
     sets.iter().for_each(|set| arguments.extend(["--set", set]));
@@ -98,7 +99,8 @@ fn textures_surfaces_and_inputs_that_nobody_writes_are_refused() {
 
 #[test]
 fn the_command_computes_the_cost() {
-    let machine = root().join("topologies/systems/crcs-64sm-pcie3-ssd.yaml").display().to_string();
+    let machine =
+        root().join("experiments/papers/crcs/machines/crcs-64sm-pcie3-ssd.yaml").display().to_string();
     let cost = call(&["cost", &machine, "--with", PPCS]);
     assert_eq!(cost.status, SUCCESS, "{}", cost.err);
     for expected in ["1024 B", "3328 B", "68864 B of 64 x (32 + 32 + 48) KiB + 1536 KiB", "0.7726 %"] {

@@ -1,7 +1,7 @@
 //! Static fusion (Yeh et al., PPoPP 2017, section 6.3): many narrow tasks are one kernel, each of whose
 //! blocks is a task.
 //!
-//! The kernel (`cuda/fusion.h`) is part of the application's module. All blocks have the threads, registers and shared memory that
+//! The kernel (`cuda/fusion`) is linked with the application's module. All blocks have the threads, registers and shared memory that
 //! the largest task needs: a small task leaves the rest of its block idle. The kernel ends with its longest task, so a task's
 //! latency is the kernel's, however short it is itself.
 //!
@@ -23,8 +23,9 @@ use counterpoint::messages::bus::Description;
 use counterpoint::telemetry::SpanId;
 
 use super::batches::{self, Batch, DoesBatches, divided};
-use super::narrow::{self, Copies, Key, Loads};
+use super::narrow::{self, Copies, Key};
 use super::pagoda::entry;
+use super::resident::{FUSION, Loads};
 
 /// The kernel's name in the module.
 const FUSED_KERNEL: &str = "fused_kernel";
@@ -106,7 +107,7 @@ impl Runtime for Fusion {
         let mut changed = (**application).clone();
         for (key, steps) in &narrow::steps(application)? {
             let tasks: Vec<&Task> = steps.iter().copied().flatten().collect();
-            let kernel = narrow::resident(&tasks, FUSED_KERNEL, "fusion.h", Loads::AsWritten)?;
+            let kernel = FUSION.with(&tasks, FUSED_KERNEL, Loads::AsWritten)?;
             tasks.iter().try_for_each(|task| narrow::check(task, &kernel))?;
             let sm = devices.get(&key.1).map(|device| device.sm).unwrap_or_default();
             let mut most = 0;

@@ -1,7 +1,7 @@
 //! GeMTC (Krieder et al., HPDC 2014) as Pagoda was compared with it (Yeh et al., PPoPP 2017, section 6.1): batches of narrow tasks
 //! in one queue, from which the blocks of a SuperKernel take them.
 //!
-//! The SuperKernel (`cuda/gemtc.h`) is part of the application's module. Of each batch the inputs and the
+//! The SuperKernel (`cuda/gemtc`) is linked with the application's module. Of each batch the inputs and the
 //! queue are copied to the GPU, the SuperKernel runs until the queue is empty, and the list of finished tasks
 //! and the results are copied back: a batch takes as long as its longest task.
 //!
@@ -24,8 +24,9 @@ use counterpoint::ptx::Kernel;
 use counterpoint::telemetry::SpanId;
 
 use super::batches::{self, Batch, DoesBatches};
-use super::narrow::{self, Copies, Key, Loads, copied};
+use super::narrow::{self, Copies, Key, copied};
 use super::pagoda::entry;
+use super::resident::{GEMTC, Loads};
 
 /// Bytes before the tasks of a queue: the lock and the counts.
 const HEADER: u64 = 128;
@@ -99,7 +100,7 @@ impl Runtime for Gemtc {
     ) -> Result<Arc<Application>, Fault> {
         let mut changed = (**application).clone();
         for (key, tasks) in &narrow::tasks(application)? {
-            let kernel = narrow::resident(tasks, SUPER_KERNEL, "gemtc.h", Loads::AsWritten)?;
+            let kernel = GEMTC.with(tasks, SUPER_KERNEL, Loads::AsWritten)?;
             for task in tasks {
                 check(task)
                     .map_err(|error| Fault::new(format!("task `{}`: {error}", task.launch.kernel.name())))?;

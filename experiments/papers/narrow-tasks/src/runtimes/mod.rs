@@ -15,6 +15,7 @@ counterpoint::component::variants! {
 }
 
 pub mod pagoda;
+pub mod resident;
 
 use counterpoint::component::Registry;
 use counterpoint::host::Runtime;

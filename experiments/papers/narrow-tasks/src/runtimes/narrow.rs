@@ -11,7 +11,7 @@ use counterpoint::host::{Driver, as_serial};
 use counterpoint::kernel::Fault;
 use counterpoint::messages::bus::Direction;
 use counterpoint::messages::launch::SmResources;
-use counterpoint::ptx::{Kernel, Module, PtxError, loads_past_l1, parse};
+use counterpoint::ptx::Kernel;
 use counterpoint::telemetry::SpanId;
 
 use super::pagoda::entry;
@@ -24,15 +24,6 @@ pub(super) enum Copies {
     /// All inputs before the first task, all results when the last one is done: the time between is that of
     /// the tasks alone.
     Apart,
-}
-
-/// Where loads of global memory look that do not say it themselves.
-#[derive(Choice, Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loads {
-    /// In the L2, as `ptxas -dlcm=cg` has it.
-    L2,
-    /// Where those of any other kernel look.
-    AsWritten,
 }
 
 /// The name of a module and its device.
@@ -95,35 +86,6 @@ pub(super) fn remark(application: &Application) -> Option<String> {
 pub(super) fn tasks(application: &Application) -> Result<BTreeMap<Key, Vec<&Task>>, Fault> {
     let steps = steps(application)?.into_iter();
     Ok(steps.map(|(key, steps)| (key, steps.into_iter().flatten().collect())).collect())
-}
-
-/// A kernel of the file that tasks are from, which a header puts there, with its loads and those of its tasks where they are to look.
-///
-/// # Errors
-/// If the file does not include the header.
-pub(super) fn resident(
-    tasks: &[&Task],
-    name: &str,
-    header: &str,
-    loads: Loads,
-) -> Result<Arc<Kernel>, Fault> {
-    let Some(kernel) = tasks.first().map(|task| &task.launch.kernel) else {
-        return Err(Fault::new(format!("there is no task for `{name}`")));
-    };
-    let wrong = |errors: Vec<PtxError>| {
-        let told = errors.first().map_or_else(String::new, |error| format!(" ({error})"));
-        Fault::new(format!(
-            "{} has no `{name}`, which runs tasks: its CUDA C includes `{header}` behind the table of its task functions{told}",
-            kernel.origin()
-        ))
-    };
-    let text = |module: &Module| match loads {
-        Loads::L2 => loads_past_l1(module),
-        Loads::AsWritten => kernel.source().to_owned(),
-    };
-    let module = parse(kernel.source());
-    let compiled = module.and_then(|module| Kernel::compile(&text(&module), Some(name))).map_err(wrong)?;
-    Ok(Arc::new(compiled.from_file(kernel.origin())))
 }
 
 /// Puts a kernel into the module of an application.

@@ -15,7 +15,9 @@ use counterpoint_narrow_tasks::task_entry::{
 use counterpoint_tests::observed::total;
 use counterpoint_tests::probe::{Configured, MODEL, STEPPED, cycles};
 
-use super::{Resident, amount, block};
+use counterpoint_narrow_tasks::runtimes::resident::PAGODA;
+
+use super::{Launched, amount, block};
 
 /// The work of a task: each warp keeps its clock at the beginning and at its store. The arguments are the offsets of the clocks and of the
 /// stop word or 0, relative to the arguments.
@@ -117,7 +119,8 @@ fn run_kernel(kernel: &str, executors: u32, rows: u32, entries: &[(u32, Entry)])
             .copy_from_slice(&task_entry::bytes(entry.state, &parameters));
     }
     let arguments = format!("[memory, {rows}, {{ buffer: memory, element: {} }}, {pool}]", stop / 4);
-    let launch = Resident {
+    let launch = Launched {
+        code: PAGODA,
         machine: STEPPED,
         sets: &["gpu.sms=1"],
         kernel,

@@ -7,15 +7,18 @@ mod super_kernel;
 use counterpoint::run::{RunRequest, RunSummary};
 use counterpoint::telemetry::{Attribute, Level, Recording, Span};
 
+use counterpoint_narrow_tasks::runtimes::resident::Resident;
 use counterpoint_tests::probe::{Configured, MODEL};
 use counterpoint_tests::support::{request, root};
 
 use crate::{registry, run_request};
 
 /// A launch of such a kernel.
-struct Resident<'a> {
+struct Launched<'a> {
     machine: &'a str,
     sets: &'a [&'a str],
+    /// The module of the kernel.
+    code: Resident,
     kernel: &'a str,
     /// The body of its one task function, `exchange_task`.
     task: &'a str,
@@ -27,13 +30,23 @@ struct Resident<'a> {
     arguments: &'a str,
 }
 
-impl Resident<'_> {
+impl Launched<'_> {
+    /// The module of `narrow-exchange` with another task, and the kernel's.
+    fn module(&self) -> String {
+        let path = root().join("experiments/applications/narrow-exchange/kernel.nvrtc-sm_35.ptx");
+        let text = std::fs::read_to_string(path).unwrap();
+        let function = text.rfind(".func exchange_task(").unwrap();
+        let begin = function + text[function..].find('{').unwrap();
+        let end = begin + text[begin..].find("\n}").unwrap() + 2;
+        self.code.linked(&format!("{}{}{}", &text[..begin], self.task, &text[end..])).unwrap()
+    }
+
     /// Runs to the end; all writes to the buffer are watched.
     fn run(&self) -> RunSummary {
-        let Resident { kernel, memory, blocks, threads, shared, arguments, .. } = self;
+        let Launched { kernel, memory, blocks, threads, shared, arguments, .. } = self;
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("memory.u32"), memory).unwrap();
-        std::fs::write(folder.path().join("probe.ptx"), module(self.task)).unwrap();
+        std::fs::write(folder.path().join("probe.ptx"), self.module()).unwrap();
         let application = format!(
             "counterpoint: 1\napplication: probe\ncode: {{ probe: probe.ptx }}\nbuffers:\n  memory: {{ type: u32, elements: {} }}\n\
              prelude:\n  - read: {{ file: memory.u32, into: memory }}\ncopy_in: [memory]\nkernels:\n  - launch: probe.{kernel}\n    \
@@ -48,16 +61,6 @@ impl Resident<'_> {
             ..request(self.machine, &path.display().to_string(), self.sets)
         })
     }
-}
-
-/// The module of `narrow-exchange` with another task.
-fn module(task: &str) -> String {
-    let path = root().join("experiments/applications/narrow-exchange/kernel.nvrtc-sm_35.ptx");
-    let text = std::fs::read_to_string(path).unwrap();
-    let function = text.rfind(".func exchange_task(").unwrap();
-    let begin = function + text[function..].find('{').unwrap();
-    let end = begin + text[begin..].find("\n}").unwrap() + 2;
-    format!("{}{task}{}", &text[..begin], &text[end..])
 }
 
 /// The first block.

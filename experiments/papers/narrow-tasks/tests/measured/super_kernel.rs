@@ -10,7 +10,9 @@ use counterpoint_narrow_tasks::task_entry::{self, BYTES, Demand, FREE, Parameter
 use counterpoint_tests::observed::total;
 use counterpoint_tests::probe::{MODEL, STEPPED, cycles};
 
-use super::{Resident, amount, block};
+use counterpoint_narrow_tasks::runtimes::resident::GEMTC;
+
+use super::{Launched, amount, block};
 
 /// Threads of a block, two warps of it, and bytes that each block of a task reads and writes.
 const THREADS: u32 = 64;
@@ -79,7 +81,8 @@ fn run_on(machine: &str, sets: &[&str], blocks: u32, tasks: u32, of: u32) -> Run
         queue[own as usize..(own + BYTES) as usize].copy_from_slice(&bytes);
     }
     let word = |at: u64| format!("{{ buffer: memory, element: {} }}", at / 4);
-    Resident {
+    Launched {
+        code: GEMTC,
         machine,
         sets,
         kernel: SUPER_KERNEL,

@@ -6,7 +6,7 @@ use counterpoint::time::Cycles;
 
 use super::lock::LockCosts;
 
-/// The work of a SuperKernel (`cuda/gemtc.h`): cycles, seen from the part of the L2 that has the lock.
+/// The work of a SuperKernel (`cuda/gemtc`): cycles, seen from the part of the L2 that has the lock.
 ///
 /// Measured on `titanx-maxwell`, where SMs are stepped, with tasks that do next to nothing and one block of 64 threads unless stated otherwise; the
 /// tests in `tests/measured/super_kernel.rs` are these measurements. With 1 to 768 blocks the whole kernel

@@ -1,6 +1,6 @@
 //! The lock of GeMTC's queue: its holder, the blocks that spin on the lock, and the time for which each holds it.
 //!
-//! This models the `atomicCAS` in a loop on which `cuda/gemtc.h` spins. Every waiting block polls the lock once per period, and the L2
+//! This models the `atomicCAS` in a loop on which `cuda/gemtc` spins. Every waiting block polls the lock once per period, and the L2
 //! answers one poll per cycle: with more blocks than cycles in a period, the period becomes longer. The first poll after a release depends
 //! on the cycle at which each block polls, and on the exact time of the release, which the model does not know: the model draws one of the
 //! waiting blocks. The holder's data is in the same part of the L2 as the lock, and the holder's requests wait behind the polls in their

@@ -5,7 +5,7 @@
 //! ends when no task is left. [`lock`] determines the holder of the lock and its time. A task is executed functionally when it is taken, on
 //! the memory at that time; its warps then share the SM like any others, except that their memory accesses wait behind polls of the lock.
 //! Blocks of a task come one after another in the same warps. Queue, tasks and the list of finished ones are in device memory and are
-//! changed as `cuda/gemtc.h` does.
+//! changed as `cuda/gemtc` does.
 
 mod costs;
 mod lock;
@@ -101,7 +101,7 @@ impl Super {
     /// The next task, if one is left.
     fn take(&self, device: &mut Device<'_>) -> Option<u32> {
         let front = self.word(FRONT, device);
-        // Both indices are signed in `cuda/gemtc.h`.
+        // Both indices are signed in `cuda/gemtc`.
         if front as i32 >= self.word(REAR, device) as i32 {
             return None;
         }

@@ -1,6 +1,6 @@
 //! The allocator of a MasterKernel block's task memory: a binary buddy tree in an array (Pagoda, PPoPP 2017, section 5.1).
 //!
-//! This is the pure twin of the tree in `cuda/pagoda.h`, which the scheduler warp keeps in shared memory, 32 lanes at a time. A
+//! This is the pure twin of the tree in `cuda/pagoda`, which the scheduler warp keeps in shared memory, 32 lanes at a time. A
 //! node is marked if it is allocated, is within an allocated node, or contains one: the parent of a marked node is thus marked.
 //! Executors only mark the pieces that they give back; the scheduler frees them before it allocates again, and is the only one to
 //! touch the tree, which therefore needs no lock.

@@ -6,7 +6,7 @@ use counterpoint::time::Cycles;
 
 use crate::task_entry::Demand;
 
-/// The work of a MasterKernel (`cuda/pagoda.h`): cycles, alone on an SM. All are measured where SMs are stepped, from the
+/// The work of a MasterKernel (`cuda/pagoda`): cycles, alone on an SM. All are measured where SMs are stepped, from the
 /// times of its writes to the TaskTable; the tests in `tests/measured/master_kernel.rs` are these measurements.
 #[derive(Clone, Debug, Params)]
 pub(crate) struct MasterParams {

@@ -1,5 +1,5 @@
 //! The GPU's copy of the TaskTable (Pagoda, PPoPP 2017, section 4.2): the pure twin of the actions of the
-//! scheduler and executor warps of `cuda/pagoda.h` on the entries in device memory.
+//! scheduler and executor warps of `cuda/pagoda` on the entries in device memory.
 //!
 //! Corrections of the printed Algorithm 1: an entry names a predecessor if its ready field is above 1, not above 0, because a task
 //! that runs has 1; and behind the predecessor's state the scheduler writes its own entry's, -1, as the text says.

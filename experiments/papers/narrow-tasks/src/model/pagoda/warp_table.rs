@@ -1,7 +1,7 @@
 //! A MasterKernel block's knowledge of its warps: the WarpTable, counters and barrier ids (Pagoda, PPoPP
 //! 2017, sections 4.3 and 5).
 //!
-//! This is the pure twin of the state of `cuda/pagoda.h` in shared memory. Warp 0 schedules: it places one block of a task that needs
+//! This is the pure twin of the state of `cuda/pagoda` in shared memory. Warp 0 schedules: it places one block of a task that needs
 //! memory or a barrier before the next, and all warps of any other task at once, on any free slots, and does nothing else until all
 //! are placed. The other warps execute; they release barriers at once, and memory by marking it.
 //!

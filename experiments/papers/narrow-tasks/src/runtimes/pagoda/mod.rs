@@ -1,7 +1,7 @@
 //! Pagoda (Yeh et al., PPoPP 2017): a kernel that owns the GPU and takes narrow tasks from a table.
 //!
-//! Tasks of an application's step `tasks` go to the table; the runtime `serial` does all other steps. The MasterKernel (`cuda/pagoda.h`) is
-//! part of the application's module. It is launched before the first task on a stream of its own, and stays until another kernel is to be
+//! Tasks of an application's step `tasks` go to the table; the runtime `serial` does all other steps. The MasterKernel (`cuda/pagoda`) is
+//! linked with the application's module. It is launched before the first task on a stream of its own, and stays until another kernel is to be
 //! launched or the application ends: then the host writes the stop word. The paper's MasterKernel ends with the process. `spawner.rs` is
 //! the host's side: taskSpawn, the flush of the last task, and waitAll.
 //!
@@ -30,7 +30,8 @@ use counterpoint::messages::bus::{Description, Direction};
 use counterpoint::telemetry::SpanId;
 use counterpoint::time::{Bytes, SimTime};
 
-use super::narrow::{self, Copies, Loads, copy_all, key_of};
+use super::narrow::{self, Copies, copy_all, key_of};
+use super::resident::Loads;
 use prepare::{Master, masters};
 use spawner::Spawner;
 use task_table::Protocol;
@@ -110,6 +111,9 @@ pub(super) enum Waiting {
     All,
     /// For one after another (`wait`), in their order: on each time-out the entry of that one is copied back.
     Each,
+    /// For none: it asks of one task after another whether it has ended (`check`), round after round. On each time-out the entry of the
+    /// next one is copied back, and the answer is that of the CPU's table.
+    Check,
 }
 
 /// The host's statistics of a TaskTable.
@@ -127,6 +131,12 @@ pub(super) struct PagodaStats {
     /// Times that the last task was set to be scheduled because no other one came.
     #[stat(unit = "flushes")]
     flushes: Counter,
+    /// Questions whether a task has ended.
+    #[stat(unit = "checks")]
+    checks: Counter,
+    /// Such questions that were answered with yes.
+    #[stat(unit = "checks")]
+    checks_true: Counter,
 }
 
 /// The runtime `pagoda`.

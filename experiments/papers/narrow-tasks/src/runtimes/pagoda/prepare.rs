@@ -11,6 +11,7 @@ use counterpoint::messages::launch::SmResources;
 use counterpoint::ptx::Kernel;
 
 use super::super::narrow::{self, Key};
+use super::super::resident::PAGODA;
 use super::{PagodaParams, entry};
 
 /// A MasterKernel and its memory.
@@ -61,7 +62,7 @@ pub(super) fn with_masters(
 ) -> Result<Application, Fault> {
     let mut changed = application.clone();
     for (key, tasks) in &narrow::tasks(application)? {
-        let master = narrow::resident(tasks, params.scan.kernel(), "pagoda.h", params.loads)?;
+        let master = PAGODA.with(tasks, params.scan.kernel(), params.loads)?;
         let Description { capacity, sm, .. } = devices.get(&key.1).cloned().unwrap_or_default();
         let pool = pool(tasks, &master, sm, params);
         for task in tasks {

@@ -47,6 +47,8 @@ pub(super) struct Spawner {
     idle: SimTime,
     timeout: SimTime,
     waiting: Waiting,
+    /// Where the next question is asked (`check`).
+    asked: usize,
     table: HostTable,
     /// Copy in progress of each host thread.
     threads: Vec<Option<Copying>>,
@@ -86,6 +88,7 @@ impl Spawner {
             idle: params.idle,
             timeout: params.timeout,
             waiting: params.waiting,
+            asked: 0,
             table: HostTable::new(master.shape, params.protocol),
             threads: (0..params.spawners).map(|_| None).collect(),
             spawned: vec![None; master.shape.entries()],
@@ -249,9 +252,19 @@ impl Spawner {
         let first_and_last = match self.waiting {
             Waiting::All => waiting.clone().next().zip(waiting.next_back()),
             Waiting::Each => waiting.min_by_key(|&(_, task)| task).map(|first| (first, first)),
+            Waiting::Check => {
+                let next = waiting.clone().find(|&(place, _)| place >= self.asked).or_else(|| waiting.next());
+                next.map(|next| (next, next))
+            }
         };
         if let Some(((first, _), (last, _))) = first_and_last {
             self.copy_entries_back(driver, tasks, first..=last).await?;
+            if self.waiting == Waiting::Check {
+                self.asked = first + 1;
+                let id = self.table.shape().at(first);
+                self.stats.checks.add(1);
+                self.stats.checks_true.add(u64::from(self.table.check(id).map_err(unknown)?));
+            }
         }
         self.since = driver.now();
         Ok(())

@@ -1,10 +1,12 @@
 // The MasterKernel of Pagoda (Yeh et al., PPoPP 2017): a kernel that never lets go of the GPU and runs narrow tasks from a table.
 //
-// A kernel.cu includes this file at its end, behind its table of task functions (`tasks.h`): warps call them through it.
+// It is a module of its own. The application's module, which it is linked with, has the tasks and the table of their functions
+// (`tasks.h`), through which warps call them.
 //
 // Each block (MTB) has a column of the table. Its warp 0 schedules, its other warps, 31 of a block of 1024 threads, execute. What is
 // paper and what is not has a note where it stands; src/model/pagoda has the pure twins of the structures.
-#pragma once
+#include "../../../../applications/cuda.h"
+#include "../../../../applications/tasks.h"
 
 // An entry of the TaskTable, one line of memory. The CPU writes it as a whole while its own copy says that it is free.
 struct TaskEntry {
@@ -276,7 +278,7 @@ PAGODA_DEVICE void pagoda_end_executors(MasterBlock &own, int lane) {
 
 // An executor warp (Algorithm 1, lines 29 to 43).
 PAGODA_DEVICE void pagoda_executor(MasterBlock &own, TaskEntry *table, char *memory, int pool, int slot, int lane) {
-    // What the compiler does not know it cannot put in the place of the call: a table may have one function.
+    // The address of the table stays in a register: without this the compiler makes it again for each task.
     const TaskFunction *functions = task_functions;
     asm volatile("" : "+l"(functions));
     while (true) {

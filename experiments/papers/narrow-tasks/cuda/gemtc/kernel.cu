@@ -2,8 +2,10 @@
 // empty. It is the version that Pagoda was compared with (Yeh et al., PPoPP 2017, section 6.1): a task is a block, where
 // GeMTC's own is a warp. There is no shared memory for tasks.
 //
-// A kernel.cu includes this file behind its table of task functions, like pagoda.h.
-#pragma once
+// It is a module of its own, like `pagoda`, and linked with the application's.
+#include "../../../../applications/cuda.h"
+#include "../../../../applications/tasks.h"
+#include "../queued.h"
 
 #define GEMTC_DEVICE static __device__ __forceinline__
 
@@ -30,7 +32,7 @@ GEMTC_DEVICE void gemtc_unlock(TaskQueue *queue) {
 // `done` has room for the number of each task. The blocks are as many as the GPU holds, with as many threads as a task has at most.
 extern "C" __global__ void super_kernel(TaskQueue *queue, const QueuedTask *tasks, int *done) {
     __shared__ int taken;
-    // What the compiler does not know it cannot put in the place of the call: a table may have one function.
+    // The address of the table stays in a register: without this the compiler makes it again for each task.
     const TaskFunction *functions = task_functions;
     asm volatile("" : "+l"(functions));
     while (true) {
