@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use counterpoint::gpu::cta_scheduler::CtaScheduler;
 use counterpoint::gpu::mmu::Mmu;
-use counterpoint::kernel::Socket;
 use counterpoint::messages::bus::{Copy, Direction};
 use counterpoint::messages::extra::{Extra, LineTag, Note};
 use counterpoint::messages::launch::{

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use counterpoint::gpu::throughput_model::ThroughputModel;
-use counterpoint::messages::launch::{Launch, RunCta, SmEvent};
+use counterpoint::messages::launch::{Launch, RunCta, SmEvent, ToSm};
 use counterpoint::messages::memory::{LINE_BYTES, MemAccess, MemReply, MemRequest};
 use counterpoint::ptx::Kernel;
 use counterpoint::telemetry::SpanId;
@@ -52,8 +52,8 @@ ret;
     Arc::new(Launch { kernel: Arc::new(compiled), params: params.into(), ..(*plain).clone() })
 }
 
-fn block(launch: &Arc<Launch>, index: u32) -> RunCta {
-    RunCta { launch: Arc::clone(launch), index, sm: 0, sms: 1, span: SpanId(0) }
+fn block(launch: &Arc<Launch>, index: u32) -> ToSm {
+    RunCta { launch: Arc::clone(launch), index, sm: 0, sms: 1, span: SpanId(0) }.into()
 }
 
 fn words(words: &[u32]) -> Vec<u8> {
