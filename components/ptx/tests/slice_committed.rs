@@ -74,7 +74,7 @@ fn take_at_most_one_register_more(step: usize, least: u32) {
 
 #[test]
 fn slices_take_at_most_one_register_more() {
-    take_at_most_one_register_more(7, 70);
+    take_at_most_one_register_more(5, 70);
 }
 
 /// With the assembler that `PTXAS` names: it accepts all slices. Prints the number of additional registers

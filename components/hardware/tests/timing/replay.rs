@@ -31,7 +31,8 @@ fn run(replay: &str, l1: &str, body: &str) -> Run {
 
 /// The place of the first request for a line among the requests.
 fn place_of(run: &Run, line: u64) -> usize {
-    run.requests.iter().position(|(_, request)| request.line == line).unwrap()
+    let place = run.requests.iter().position(|(_, request)| request.line == line);
+    place.expect("somebody asks for the line")
 }
 
 #[test]

@@ -31,13 +31,13 @@ use counterpoint_protocols::translation::TranslationClient;
 
 use answer::Answer;
 use frontend::fetch::Fetch;
+use frontend::samples::Samples;
 use frontend::warp::Warps;
 use load_store::{L1Policies, LoadStore};
 use operands::collector::{OperandCollector, RegisterFile};
 use operands::units::{MEMORY, PATHS, Units};
 use operands::writeback::WritebackRing;
 use params::{L1Params, SmParams};
-use retire::Samples;
 pub use scheduler::{L1Lookup, L1Result, NextInstruction, View, WarpPolicy};
 use state::Scheduler;
 pub use state::Sm;

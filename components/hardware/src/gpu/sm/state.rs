@@ -13,12 +13,13 @@ use counterpoint_ptx::Access;
 
 use super::frontend::cta::Cta;
 use super::frontend::fetch::Fetch;
+use super::frontend::moving::Moving;
+use super::frontend::samples::Samples;
 use super::frontend::warp::Warps;
 use super::load_store::{LoadStore, SmContext};
 use super::operands::collector::{OperandCollector, RegisterFile};
 use super::operands::writeback::WritebackRing;
 use super::params::{L1Params, Pairing};
-use super::retire::{Moving, Samples};
 use super::scheduler::WarpPolicy;
 use super::stats::SmStats;
 

@@ -20,7 +20,7 @@ fn every_study_can_be_run_and_its_points_are_sound() {
         ("crcs-figure-10", "/ hotspot /", 2, &["prelude_share"]),
         ("crcs-figure-11", "/ laplace /", 1, &["prelude", "other"]),
         ("crcs-figure-12", "/ 5 /", 3, &["single_kernel", "crcs_ppcs", "kernels_percent"]),
-        ("crcs-random", "/ laplace /", 5, &["ppcs_at_random", "lost_percent"]),
+        ("crcs-random", "/ laplace /", 7, &["ppcs_at_random", "lost_percent"]),
         ("crcs-overhead", "/ laplace /", 1, &["profilers_percent"]),
         ("crcs-sensitivity", "/ hotspot / 8 /", 3, &["time_ms", "profilers_percent"]),
     ]);

@@ -4,5 +4,7 @@ pub(super) mod copies;
 pub(in crate::gpu) mod cta;
 pub(super) mod drain;
 pub(in crate::gpu) mod fetch;
+pub(super) mod moving;
+pub(super) mod samples;
 pub(super) mod spans;
 pub(super) mod warp;

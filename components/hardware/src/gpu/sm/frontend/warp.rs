@@ -14,7 +14,7 @@ use crate::gpu::sm::operands::collector::RegisterFile;
 use crate::gpu::sm::operands::facts::{Fact, Program, Programs};
 use crate::gpu::sm::operands::units::{MEMORY, Units};
 use crate::gpu::sm::operands::writeback::{NO_REGISTERS, Writeback};
-use crate::gpu::sm::scheduler::View;
+use crate::gpu::sm::scheduler::{NextInstruction, NextInstructions, View};
 
 /// Slots for the paths in a table: a power of two, so that no index needs a check of its bounds.
 pub(in crate::gpu::sm) const PATH_SLOTS: usize = 8;
@@ -288,8 +288,8 @@ impl Warps {
         let live = self.live & share;
         // A warp with an access under way that is not ready waits for it, or for a result that comes sooner.
         let waiting = live & (!self.running | self.accessing & !self.ready);
-        let (ages, older, blocks, facts) = (&self.ages, &self.older, &self.cta_slots, &self.next);
-        View { ready, live, waiting, ages, older, blocks, facts }
+        let (ages, older, blocks) = (&self.ages, &self.older, &self.cta_slots);
+        View { ready, live, waiting, ages, older, blocks, instructions: Some(&self.next) }
     }
 
     /// For each path, the warps whose next instruction takes it.
@@ -455,5 +455,12 @@ impl Warps {
         self.wants[usize::from(next.path) % PATH_SLOTS] |= bit;
         let has_operands = self.scoreboard.has(at, next, program);
         self.ready = self.ready & !bit | u64::from(has_operands) << slot;
+    }
+}
+
+impl NextInstructions for [Fact; SLOTS] {
+    fn of(&self, slot: u32) -> NextInstruction {
+        let Fact { pc, class, .. } = self[slot as usize];
+        NextInstruction { pc, class }
     }
 }

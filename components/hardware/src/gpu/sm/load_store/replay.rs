@@ -23,20 +23,20 @@ pub(super) struct Rest {
 
 /// An access that is replayed: its warp, its place in the order of issue, and whether it writes.
 #[derive(Clone, Copy)]
-struct Place {
+struct Replayed {
     warp: u32,
     order: u64,
     writes: bool,
 }
 
-impl Place {
+impl Replayed {
     fn of(instruction: &InFlight) -> Self {
         let InFlight { warp, order, access, .. } = instruction;
-        Place { warp: *warp, order: *order, writes: access.kind != AccessKind::Load }
+        Replayed { warp: *warp, order: *order, writes: access.kind != AccessKind::Load }
     }
 
     /// Whether this access must not pass another one: an older one; `same_line` says whether they meet.
-    fn waits_for(&self, older: &Place, same_line: impl FnOnce() -> bool) -> bool {
+    fn waits_for(&self, older: &Replayed, same_line: impl FnOnce() -> bool) -> bool {
         older.order < self.order && (older.warp == self.warp || (older.writes || self.writes) && same_line())
     }
 }
@@ -44,11 +44,11 @@ impl Place {
 /// The accesses of an SM that others pass.
 pub(super) struct Replays {
     /// Accesses with lines to come, in the order of their turns.
-    rests: VecDeque<(Place, Rest)>,
+    rests: VecDeque<(Replayed, Rest)>,
     /// Transactions that wait for the end of any miss, in the order of their lookups.
-    by_misses: VecDeque<(Place, Transaction)>,
+    by_misses: VecDeque<(Replayed, Transaction)>,
     /// Transactions that wait for room in their set, or for an older access.
-    others: VecDeque<(Place, Transaction)>,
+    others: VecDeque<(Replayed, Transaction)>,
     /// Transactions of `others` that may be looked up again.
     news: usize,
     /// The orders of the transactions that wait, by their warps.
@@ -78,7 +78,7 @@ impl Replays {
 
     /// The lines of an access are to take turns with the others.
     pub(super) fn add_rest(&mut self, rest: Rest, instructions: &mut Table<InFlight>) {
-        let place = Place::of(instructions.get(rest.instruction));
+        let place = Replayed::of(instructions.get(rest.instruction));
         self.writers += usize::from(place.writes);
         self.rests.push_back((place, rest));
     }
@@ -86,7 +86,7 @@ impl Replays {
     /// The access whose turn it is, in `rests`: a warp's oldest, of which no transaction waits.
     fn next_rest(&self) -> Option<usize> {
         self.rests.iter().position(|(place, _)| {
-            let older = |other: &Place| other.warp == place.warp && other.order < place.order;
+            let older = |other: &Replayed| other.warp == place.warp && other.order < place.order;
             self.waiting[place.warp as usize].iter().all(|&order| order > place.order)
                 && !self.rests.iter().any(|(other, _)| older(other))
         })
@@ -111,14 +111,14 @@ impl Replays {
         l1: &L1,
         instructions: &mut Table<InFlight>,
     ) -> bool {
-        let (mine, line) = (Place::of(instructions.get(transaction.instruction)), transaction.line);
+        let (mine, line) = (Replayed::of(instructions.get(transaction.instruction)), transaction.line);
         let alone = self.waiting[mine.warp as usize].is_empty();
         if alone && !mine.writes && self.writers == 0 && !l1.has_writes() {
             return false;
         }
         let older = |other: &&Transaction| other.order < mine.order;
         for other in l1.pipeline().filter(older) {
-            if mine.waits_for(&Place::of(instructions.get(other.instruction)), || other.line == line) {
+            if mine.waits_for(&Replayed::of(instructions.get(other.instruction)), || other.line == line) {
                 return true;
             }
         }
@@ -131,8 +131,8 @@ impl Replays {
     }
 
     /// A transaction waits.
-    fn wait(&mut self, transaction: &Transaction, instructions: &mut Table<InFlight>) -> Place {
-        let place = Place::of(instructions.get(transaction.instruction));
+    fn wait(&mut self, transaction: &Transaction, instructions: &mut Table<InFlight>) -> Replayed {
+        let place = Replayed::of(instructions.get(transaction.instruction));
         self.writers += usize::from(place.writes);
         self.waiting[place.warp as usize].push(place.order);
         place

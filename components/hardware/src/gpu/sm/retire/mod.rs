@@ -7,6 +7,3 @@ mod order;
 mod pages;
 mod preempt;
 mod samples;
-
-pub(super) use preempt::Moving;
-pub(super) use samples::Samples;

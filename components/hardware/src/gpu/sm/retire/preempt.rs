@@ -12,25 +12,10 @@ use counterpoint_protocols::launch::{BlockContext, Launch, LaunchId, Preemption,
 use counterpoint_ptx::Warp;
 
 use crate::gpu::sm::frontend::cta::{Cta, SavedCta};
+use crate::gpu::sm::frontend::moving::{Moving, Phase};
 use crate::gpu::sm::frontend::warp::State;
 use crate::gpu::sm::state::Sm;
 use crate::gpu::sm::stats::SmStats;
-
-/// A block that leaves, or comes back.
-pub(in crate::gpu::sm) struct Moving {
-    place: usize,
-    phase: Phase,
-}
-
-#[derive(Clone, Copy)]
-enum Phase {
-    /// What its warps have issued has not ended.
-    Drains(Preemption),
-    /// Its context is saved up to this cycle.
-    Saves(u64),
-    /// Its context is restored up to this cycle.
-    Restores(u64),
-}
 
 /// A warp of a saved block.
 struct SavedWarp {

@@ -12,8 +12,6 @@ counterpoint_framework::variants! {
 
 use counterpoint_ptx::Class;
 
-use super::operands::facts::Fact;
-
 /// The next instruction of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -64,18 +62,22 @@ pub struct View<'a> {
     pub older: &'a [u64],
     /// For each slot, the number that its block has on the SM. Warps of a block have the same.
     pub blocks: &'a [u8],
-    pub(super) facts: &'a [Fact],
+    pub(super) instructions: Option<&'a dyn NextInstructions>,
 }
 
 impl View<'_> {
     /// The next instruction of a live warp. A warp that waits at a barrier or a fence has the one at which it waits.
     ///
     /// # Panics
-    /// If the SM has no such slot.
+    /// If the SM has no such slot, or the view is none of an SM.
     pub fn next(&self, slot: u32) -> NextInstruction {
-        let Fact { pc, class, .. } = self.facts[slot as usize];
-        NextInstruction { pc, class }
+        self.instructions.expect("a view of an SM's warps").of(slot)
     }
+}
+
+/// The next instructions of the warps of an SM, by their slots.
+pub(super) trait NextInstructions {
+    fn of(&self, slot: u32) -> NextInstruction;
 }
 
 /// Chooses among ready warps.
