@@ -53,6 +53,13 @@ macro_rules! counts {
             /// Dirty lines written to memory, counted for who wrote to them last.
             #[stat(unit = "lines")]
             write_backs: Counter,
+            /// Sectors of 32 bytes that became dirty, counted for who wrote to them.
+            #[stat(unit = "sectors")]
+            dirtied: Counter,
+            /// Sectors of 32 bytes that were dirty until they were written to memory, counted for who wrote to their lines last.
+            /// Over a whole run, `dirtied` less `cleaned` is what is still dirty at its end.
+            #[stat(unit = "sectors")]
+            cleaned: Counter,
             /// Lines written back early because no later access reads them.
             #[stat(unit = "lines")]
             flushed: Counter,
@@ -80,6 +87,8 @@ macro_rules! counts {
                     Count::Passed => &self.passed,
                     Count::Prefetches => &self.prefetches,
                     Count::WriteBacks => &self.write_backs,
+                    Count::Dirtied => &self.dirtied,
+                    Count::Cleaned => &self.cleaned,
                     Count::Flushed => &self.flushed,
                 }
             }
@@ -101,6 +110,8 @@ pub(super) enum Count {
     Passed,
     Prefetches,
     WriteBacks,
+    Dirtied,
+    Cleaned,
     Flushed,
 }
 

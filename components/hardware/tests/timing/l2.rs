@@ -311,6 +311,10 @@ fn requests_are_counted_for_their_launch_and_a_write_back_for_who_wrote_last() {
     assert_eq!(counted(&report, "streams[3]", names), [2, 2, 0, 1, 1, 0]);
     assert_eq!(counted(&report, "streams[4]", names), [6, 4, 1, 2, 1, 1]);
     assert_eq!(names.map(|name| report.count(name)), [8, 6, 1, 3, 2, 1]);
+    // Both wrote to one sector, which is dirty once.
+    let sectors = ["dirtied", "cleaned"];
+    assert_eq!(counted(&report, "kernels[#1]", sectors), [1, 0]);
+    assert_eq!(counted(&report, "kernels[#2]", sectors), [0, 1]);
     let labels: Vec<_> = fetches.iter().map(|(_, request)| (request.line, request.label)).collect();
     let label = |kernel, stream| Label { kernel, stream, ..Label::default() };
     assert_eq!(labels, [(512, label(1, 3)), (0, label(2, 4)), (1024, label(0, 4))]);

@@ -13,13 +13,15 @@ use counterpoint_tests::command::call;
 use counterpoint_tests::observed::{blocks, of_blocks, phase, total};
 use counterpoint_tests::support::{assert_verified, request, root, run_with};
 
-/// The paper's nine programs, DCT without its last kernel, and one whose times follow from parameters.
-const PROGRAMS: [&str; 11] = [
+/// The paper's nine programs, MUM with more between its kernels than in its tree, DCT without its last kernel, and one whose times follow
+/// from parameters.
+const PROGRAMS: [&str; 12] = [
     "mersenne-twister",
     "pattern-match",
     "neural-network",
     "fir-pipeline",
     "mummer",
+    "mummer-matches",
     "histogram-pipeline",
     "line-of-sight",
     "dct-pipeline",

@@ -4,4 +4,5 @@
 
 mod labels;
 mod machines;
+mod studies;
 mod timing;

@@ -18,7 +18,7 @@ use counterpoint_framework::time::{Bytes, SimTime};
 use counterpoint_protocols::extra::LineTag;
 use counterpoint_protocols::memory::{
     ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply, MemRequest, MemoryClient, MemoryServer, Packets,
-    Tag, fresh_at, line_of, word_of,
+    Tag, fresh_at, line_of, sectors, word_of,
 };
 use counterpoint_protocols::preload::Preloaded;
 use counterpoint_protocols::write_log::WriteLog;
@@ -171,7 +171,9 @@ impl CacheServer {
     fn write_back(&mut self, mut evicted: Option<Evicted>, sim: &Context<impl CacheStats>) {
         while let Some(Evicted { way, line, dirty, data, rest }) = evicted {
             let label = self.writers[way.index()];
-            sim.stats.by_label().of(label).add(Count::WriteBacks, 1);
+            let counts = sim.stats.by_label().of(label);
+            counts.add(Count::WriteBacks, 1);
+            counts.add(Count::Cleaned, sectors(dirty).into());
             sim.trace(|| format!("evicts {line:#x} and writes it back"));
             let access = MemAccess::Write(dirty, data);
             let (tag, fresh) = (WRITE_BACK, 0);
@@ -187,7 +189,10 @@ impl CacheServer {
         label: Label,
         (line, mask, data): (u64, ByteMask, &Line),
         sim: &Context<impl CacheStats>,
+        counts: &impl CacheCounts,
     ) {
+        let dirty = self.cache.dirty(way);
+        counts.add(Count::Dirtied, u64::from(sectors(dirty | mask) - sectors(dirty)));
         self.cache.write(way, mask, data);
         if let Some(log) = &self.log {
             log.on_device(sim.now(), sim.path(), line, mask, data);

@@ -83,6 +83,8 @@ impl CacheServer {
         };
         match (way, to, &request.access) {
             (Some(way), WriteTo::Both { .. }, MemAccess::Write(mask, data)) => {
+                let dirty = self.cache.dirty(way);
+                counts.add(Count::Cleaned, u64::from(sectors(dirty) - sectors(dirty & !mask)));
                 self.cache.update(way, *mask, data);
             }
             (Some(way), ..) => {
@@ -242,7 +244,7 @@ impl CacheServer {
             }
             MemAccess::Write(mask, data) => {
                 counts.add(Count::Writes, 1);
-                self.write(way, label, (line, mask, &*data), sim);
+                self.write(way, label, (line, mask, &*data), sim, counts);
                 far += sectors(mask) as u8;
                 MemResult::Written(sectors(mask) as u8)
             }
@@ -251,7 +253,7 @@ impl CacheServer {
                 counts.add(Count::Atomics, 1);
                 let mut data: Line = *self.cache.data(way);
                 let old = atomic::execute(&mut data, &lanes);
-                self.write(way, label, (line, AtomicLane::bytes(&lanes), &data), sim);
+                self.write(way, label, (line, AtomicLane::bytes(&lanes), &data), sim, counts);
                 if let Atomics::Here(Some(unit)) = &mut self.atomics {
                     let cycle = sim.cycle();
                     let through = unit.take(line, &lanes, cycle);
