@@ -1,5 +1,5 @@
 //! Packs the files of the paper.
 
 fn main() -> std::io::Result<()> {
-    counterpoint_archive::pack(".", &["machines", "overlays", "studies", "validation"])
+    counterpoint_archive::pack(".", &["applications", "machines", "overlays", "studies", "validation"])
 }
