@@ -304,7 +304,8 @@ impl Writer<'_> {
 
     fn finish(mut self, name: &str) -> io::Result<String> {
         let steps = std::mem::take(&mut self.steps);
-        let [prelude, copy_in, kernels, copy_out, postlude] = phases(steps);
+        let [prelude, copy_in, kernels, copy_out, postlude] =
+            phases(steps, !streams::non_blocking(&self.recorded.entries).is_empty());
         let expected = self.expectations()?;
         let mut yaml = String::from("counterpoint: 1\n");
         let _ = writeln!(yaml, "application: {}", text::quoted(name));

@@ -50,7 +50,8 @@ pub(crate) enum Contents {
 }
 
 /// Steps as the phases of an application: what the host does first, copies to the device, all else, copies back, and what the host does last.
-pub(crate) fn phases(steps: Vec<RecordedStep>) -> [Vec<RecordedStep>; 5] {
+/// The copies back wait for all streams but those that are non-blocking; where there are such, a wait in front of them stays.
+pub(crate) fn phases(steps: Vec<RecordedStep>, non_blocking: bool) -> [Vec<RecordedStep>; 5] {
     let mut phases: [Vec<RecordedStep>; 5] = Default::default();
     let mut steps = steps.into_iter().peekable();
     let (mut seen, mut waits) = (BTreeSet::new(), false);
@@ -83,7 +84,7 @@ pub(crate) fn phases(steps: Vec<RecordedStep>) -> [Vec<RecordedStep>; 5] {
         phases[4].extend(rest.pop());
     }
     phases[4].reverse();
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut waits) = (BTreeSet::new(), false);
     while let Some(step) = rest.last() {
         match step {
             RecordedStep::WholeCopy { way: Way::Out, buffer, before }
@@ -91,9 +92,15 @@ pub(crate) fn phases(steps: Vec<RecordedStep>) -> [Vec<RecordedStep>; 5] {
             {
                 phases[3].extend(rest.pop());
             }
-            RecordedStep::SynchronizeAll { before } if *before < LITTLE => drop(rest.pop()),
+            RecordedStep::SynchronizeAll { before } if *before < LITTLE => {
+                waits |= non_blocking && !phases[3].is_empty();
+                drop(rest.pop());
+            }
             _ => break,
         }
+    }
+    if waits {
+        rest.push(RecordedStep::SynchronizeAll { before: 0.0 });
     }
     phases[3].reverse();
     phases[2] = rest;
