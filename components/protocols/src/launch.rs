@@ -239,7 +239,7 @@ pub enum Preemption {
     Switch,
 }
 
-/// The saved state of a block. SMs know what is in it.
+/// The saved state of a block, in a form that only SMs read.
 #[derive(Clone, Debug)]
 pub struct BlockContext(pub Arc<dyn Any + Send + Sync>);
 
@@ -275,7 +275,7 @@ impl ToSm {
 }
 
 impl Hash for ToSm {
-    /// What a block's beginning adds to a hash is that of its [`RunCta`].
+    /// A block that begins has the hash of its [`RunCta`].
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
             ToSm::Run(block) => block.hash(state),
@@ -324,7 +324,7 @@ pub enum SmEvent {
         /// Index of the block.
         index: u32,
     },
-    /// What blocks of a launch did since the last sample.
+    /// Counts of a launch since the last sample.
     Sample {
         /// The launch.
         launch: LaunchId,

@@ -16,7 +16,7 @@ use super::*;
 
 const PARAMS: &str = "{ fetch_width: 8, l1i: { perfect: on }, l1c: { perfect: on }, context_rate: 64 B }";
 
-/// What an SM was asked to store, and its events, in order and with their cycles.
+/// Stores and events of an SM, in order and with their cycles.
 struct Ran {
     stores: Vec<(u64, u64, u32)>,
     events: Vec<(u64, SmEvent)>,

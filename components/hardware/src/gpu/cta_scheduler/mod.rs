@@ -212,9 +212,7 @@ impl Scheduler {
                 sim.trace(|| format!("block {index} of {} has ended on SM {sm}", running.launch.name()));
                 sim.stats.add_block(&counts);
                 running.works().for_each(|work| work.add_block(&counts));
-                if let Some(sum) = &mut running.counts {
-                    **sum += counts;
-                }
+                running.add_counts(counts);
                 self.meter.end(u64::from(!running.is_helper()));
                 if running.ended == running.launch.ctas() {
                     self.end(place, sim)?;
@@ -227,9 +225,7 @@ impl Scheduler {
                 sim.stats.preempted.add(1);
                 sim.stats.add_block(&counts);
                 running.works().for_each(|work| work.add_part(&counts));
-                if let Some(sum) = &mut running.counts {
-                    **sum += counts;
-                }
+                running.add_counts(counts);
                 running.returned.push_back((index, context));
             }
             SmEvent::Kept { launch, index } => {

@@ -61,7 +61,7 @@ pub trait CtaPolicy {
         None
     }
 
-    /// What the blocks of a launch have done on an SM since its last sample, but for counts of whole blocks.
+    /// An SM reports a sample: the counts of a launch's blocks since the last one, without `warp_cycles` and `warp_slots`.
     fn sampled(&mut self, _sm: usize, _launch: LaunchId, _counts: &CtaCounts) {}
 
     /// The next block to take off its SM, if any should be now ([`Sm::blocks`]). Called until it gives nothing, before `place`. A block that

@@ -60,6 +60,13 @@ impl Running {
         [&self.stats.work, &self.stream_stats.work].into_iter().chain(others).map(|work| &**work)
     }
 
+    /// Adds counts of a block that has ended or left to those that the end of the launch reports, if it does.
+    pub(super) fn add_counts(&mut self, counts: CtaCounts) {
+        if let Some(sum) = &mut self.counts {
+            **sum += counts;
+        }
+    }
+
     /// Blocks that are to be placed: those that have not been, and those that have left before their end.
     pub fn waiting(&self) -> u32 {
         self.launch.ctas() - self.placed + self.returned.len() as u32

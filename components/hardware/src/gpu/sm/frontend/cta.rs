@@ -128,7 +128,7 @@ impl Cta {
         counts
     }
 
-    /// What is saved of it besides its warps, which are in these slots.
+    /// Saves the block without its warps; `slots` are the slots of the warps, by their numbers.
     pub(in crate::gpu::sm) fn save(self, slots: &[u32]) -> SavedCta {
         let Cta { shared, waiting, live, has_written, mut barriers, .. } = self;
         let number = |slot: u32| slots.iter().position(|&other| other == slot).unwrap_or_default() as u32;
@@ -136,7 +136,7 @@ impl Cta {
         SavedCta { shared, waiting, live, has_written, barriers }
     }
 
-    /// Goes on where it was saved; its warps are in these slots.
+    /// Restores a saved block; `slots` are the slots of its warps, by their numbers.
     pub(in crate::gpu::sm) fn restore(&mut self, saved: &SavedCta, slots: &[u32]) {
         self.shared.clone_from(&saved.shared);
         self.waiting.clone_from(&saved.waiting);

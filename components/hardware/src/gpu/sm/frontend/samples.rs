@@ -1,4 +1,4 @@
-//! What the blocks of each launch have done since the last sample.
+//! Samples: the counts of each launch on the SM since the last report.
 
 use std::collections::BTreeMap;
 
