@@ -1,10 +1,11 @@
-//! Builds the library that programs load, and three stubs under CUDA's names that lead to it.
+//! Builds the library that programs load, and stubs under CUDA's names that lead to it.
 //!
 //! The library is compiled by `rustc` alone, in a second. The library has the functions of the server, as the server's sources name them,
 //! their variants, and the functions that the server refuses by name.
 //!
 //! A library can have one name, and programs ask for `libcudart.so.11.0`, `.12` or `.13`, each with a version of its own for all functions.
-//! Each of the three stubs is therefore empty, has that name and that version, and depends on the library that has the functions.
+//! Each of these stubs is therefore empty, has that name and that version, and depends on the library that has the functions. The driver's
+//! stub, `libcuda.so.1`, has no version.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const LIBRARY: &str = "libcounterpoint_cuda.so";
+const DRIVER: &str = "libcuda.so.1";
 /// The function that a program calls when it ends.
 const END: &str = "__cudaUnregisterFatBinary";
 /// Versions of CUDA's runtime, as its names have them.
@@ -35,9 +37,11 @@ fn main() -> io::Result<()> {
     fs::write(&list, format!("functions! {{\n{}end {end}\n}}\n", lines.collect::<String>()))?;
     if variable("CARGO_CFG_TARGET_OS")? == "linux" {
         compile(&runtime.join("library/lib.rs"), &list, &out.join(LIBRARY))?;
-        return VERSIONS.iter().try_for_each(|version| named(&out, &format!("libcudart.so.{version}")));
+        VERSIONS.iter().try_for_each(|version| named(&out, &format!("libcudart.so.{version}"), true))?;
+        return named(&out, DRIVER, false);
     }
-    let all = VERSIONS.iter().map(|version| format!("libcudart.so.{version}")).chain([LIBRARY.to_owned()]);
+    let all = VERSIONS.iter().map(|version| format!("libcudart.so.{version}"));
+    let all = all.chain([LIBRARY, DRIVER].map(str::to_owned));
     all.into_iter().try_for_each(|name| fs::write(out.join(name), []))
 }
 
@@ -48,19 +52,33 @@ fn variable(name: &str) -> io::Result<String> {
 /// The names of all functions: those that begin a line of the server's lists, their second forms, and those that are refused.
 fn names(runtime: &Path) -> io::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
-    for list in ["library/refused.txt", "library/per_thread.txt"] {
-        let text = fs::read_to_string(runtime.join(list))?;
+    for list in ["refused.txt", "refused_driver.txt", "per_thread.txt", "aliases.txt"] {
+        let text = fs::read_to_string(runtime.join("library").join(list))?;
         let lines = text.lines().filter(|line| !line.starts_with('#'));
+        // The second word of an alias is a function, too.
         names.extend(lines.flat_map(str::split_whitespace).map(str::to_owned));
     }
-    for file in fs::read_dir(runtime.join("src/api"))? {
-        let text = fs::read_to_string(file?.path())?;
+    let [functions, of_driver] =
+        ["src/api", "src/api/driver"].map(|folder| fs::read_dir(runtime.join(folder)));
+    for entry in functions?.chain(of_driver?) {
+        let path = entry?.path();
+        if path.is_dir() {
+            continue;
+        }
+        let text = fs::read_to_string(path)?;
         let functions =
             text.lines().filter_map(|line| line.trim_start().strip_prefix("fn ")?.split('(').next());
-        let functions = functions.filter(|name| name.starts_with("cuda") || name.starts_with("__cuda"));
+        let functions = functions.filter(|name| is_of_cuda(name));
         names.extend(functions.map(str::to_owned));
     }
     Ok(names)
+}
+
+/// Whether a function's name is one of CUDA's runtime or of its driver.
+fn is_of_cuda(name: &str) -> bool {
+    let of_driver =
+        name.strip_prefix("cu").is_some_and(|rest| rest.starts_with(|letter: char| letter.is_uppercase()));
+    of_driver || name.starts_with("cuda") || name.starts_with("__cuda")
 }
 
 /// The library with the functions.
@@ -92,13 +110,16 @@ fn compile(source: &Path, list: &Path, made: &Path) -> io::Result<()> {
     check(rustc.env("COUNTERPOINT_CUDA_FUNCTIONS", list))
 }
 
-/// An empty library of a name that needs the one with the functions.
-fn named(out: &Path, name: &str) -> io::Result<()> {
+/// An empty library of a name that needs the one with the functions; its functions may have the name as their version.
+fn named(out: &Path, name: &str, has_version: bool) -> io::Result<()> {
     let script = out.join("version");
     fs::write(&script, format!("{name} {{ *; }};\n"))?;
     let mut link = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
     link.args(["-shared", "-nostdlib", "-x", "c", "/dev/null", "-o"]).arg(out.join(name));
-    link.arg(format!("-Wl,-soname,{name}")).arg(format!("-Wl,--version-script={}", script.display()));
+    link.arg(format!("-Wl,-soname,{name}"));
+    if has_version {
+        link.arg(format!("-Wl,--version-script={}", script.display()));
+    }
     link.args(["-Wl,--no-as-needed", "-lcounterpoint_cuda", "-Wl,-rpath,$ORIGIN"]);
     check(link.arg(format!("-L{}", out.display())))
 }

@@ -8,10 +8,11 @@ use etcetera::BaseStrategy;
 
 pub(crate) const LIBRARY: &str = "libcounterpoint_cuda.so";
 
-static LIBRARIES: [(&str, &[u8]); 4] = [
+static LIBRARIES: [(&str, &[u8]); 5] = [
     (LIBRARY, include_bytes!(concat!(env!("OUT_DIR"), "/libcounterpoint_cuda.so"))),
     ("libcudart.so.11.0", include_bytes!(concat!(env!("OUT_DIR"), "/libcudart.so.11.0"))),
     ("libcudart.so.12", include_bytes!(concat!(env!("OUT_DIR"), "/libcudart.so.12"))),
+    ("libcuda.so.1", include_bytes!(concat!(env!("OUT_DIR"), "/libcuda.so.1"))),
     ("libcudart.so.13", include_bytes!(concat!(env!("OUT_DIR"), "/libcudart.so.13"))),
 ];
 

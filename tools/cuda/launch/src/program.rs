@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use object::elf::{DT_NEEDED, DT_RPATH, FileHeader64};
 use object::read::elf::{Dyn, FileHeader, SectionHeader};
-use object::{Endianness, FileKind, Object, ObjectSection};
+use object::{Endianness, FileKind};
 
 /// The CUDA runtime that a program needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,10 +17,8 @@ pub enum Needs {
         /// The program names a library folder that precedes all others.
         insists: bool,
     },
-    /// CUDA's runtime is in the program.
-    Static,
-    /// The program has no device code and does not need the runtime, or is a script; programs that it starts
-    /// may need the runtime.
+    /// The program needs no such library: it has CUDA's runtime in itself, which calls the driver, or calls the driver itself, or is a script, or
+    /// starts programs that need CUDA.
     Nothing,
 }
 
@@ -37,9 +35,7 @@ pub fn inspect(program: &Path) -> io::Result<Needs> {
     if let Some(name) = needed.into_iter().find(|name| name.starts_with("libcudart.so")) {
         return Ok(Needs::Shared { name, insists });
     }
-    let file = object::File::parse(&*bytes).map_err(io::Error::other)?;
-    let has_code = file.sections().any(|section| section.name() == Ok(".nv_fatbin"));
-    Ok(if has_code { Needs::Static } else { Needs::Nothing })
+    Ok(Needs::Nothing)
 }
 
 /// The libraries that a program names, and whether it insists on their folder.

@@ -90,8 +90,6 @@ pub struct Captured {
 pub enum RunError {
     /// The program does not exist.
     NotFound(PathBuf),
-    /// CUDA's runtime is in the program.
-    Static(PathBuf),
     /// A file, and the problem with it.
     File(PathBuf, String),
 }
@@ -100,12 +98,6 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RunError::NotFound(program) => write!(f, "there is no program `{}`", program.display()),
-            RunError::Static(program) => write!(
-                f,
-                "`{}` has CUDA's runtime in itself, which cannot be replaced: link it with `-cudart shared` \
-                 (CMake: `CMAKE_CUDA_RUNTIME_LIBRARY=Shared`)",
-                program.display()
-            ),
             RunError::File(path, problem) => write!(f, "{}: {problem}", path.display()),
         }
     }
@@ -126,9 +118,6 @@ pub fn run(request: &Request, interrupt: &AtomicBool) -> Result<Captured, RunErr
         move |error: io::Error| RunError::File(path, error.to_string())
     };
     let needs = inspect(&program).map_err(at(&program))?;
-    if needs == Needs::Static {
-        return Err(RunError::Static(program));
-    }
     let libraries = cached().map_err(at(Path::new("CUDA library")))?;
     let record = request.folder.join("record");
     remove_stale(&request.folder)?;

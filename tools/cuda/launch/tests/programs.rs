@@ -12,7 +12,6 @@ use std::sync::atomic::AtomicBool;
 use counterpoint_cuda_launch::{Captured, Ended, Needs, Request, RunError, inspect, run};
 use flate2::read::GzDecoder;
 
-use support::compile;
 
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
@@ -168,25 +167,16 @@ fn what_is_not_there_is_refused_by_name() {
 }
 
 #[test]
-fn programs_are_told_apart_by_what_they_were_linked_with() {
+fn a_program_names_the_runtime_that_it_was_linked_with() {
     let folder = built();
     let needs = inspect(&folder.join("program")).expect("a program");
     assert_eq!(needs, Needs::Shared { name: "libcudart.so.13".to_owned(), insists: false });
-    let source = folder.join("static.c");
-    // The section in which compilers put device code.
-    let text = "__attribute__((section(\".nv_fatbin\"))) int code = 1; int main(void) { return 0; }";
-    std::fs::write(&source, text).expect("a file");
-    compile(&[source.into()], &folder.join("static"));
-    assert_eq!(inspect(&folder.join("static")).expect("a program"), Needs::Static);
     let request = |program: PathBuf| Request {
         command: vec![program.into()],
         name: "none".to_owned(),
         folder: folder.join("none"),
         ..Request::default()
     };
-    let refused = run(&request(folder.join("static")), &AtomicBool::new(false));
-    let message = refused.expect_err("a static program").to_string();
-    assert!(message.contains("-cudart shared"), "{message}");
     let missing = run(&request(folder.join("gone")), &AtomicBool::new(false));
     assert!(matches!(missing, Err(RunError::NotFound(_))));
     // A program that has nothing to do with CUDA runs, and leaves no application.

@@ -28,6 +28,15 @@ const DATA: u64 = 0x8000;
 /// Folders that have no data of programs.
 const SYSTEM: [&[u8]; 6] = [b"/proc/", b"/sys/", b"/dev/", b"/etc/", b"/lib", b"/usr/lib"];
 
+/// Parts and ends of the names of files that are code: programs in Python load theirs while they run.
+const CODE_PLACES: [&[u8]; 4] = [b"/site-packages/", b"/dist-packages/", b"/lib/python", b"/__pycache__/"];
+const CODE_ENDS: [&[u8]; 3] = [b".py", b".pyc", b".so"];
+
+fn is_code(name: &[u8]) -> bool {
+    let has = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
+    CODE_ENDS.iter().any(|end| name.ends_with(end)) || CODE_PLACES.iter().any(|part| has(part))
+}
+
 /// Keys of a free slot, and of a slot that is being filled.
 const FREE: u64 = 0;
 const TAKEN: u64 = 1;
@@ -70,7 +79,7 @@ unsafe fn opened(key: u64, path: *const c_char, written: bool, appended: bool) {
     };
     // The mode is at byte 28, and the size at byte 40.
     let (mode, size) = (status.0[3] >> 32, status.0[5]);
-    if !known || mode & KIND != DATA || SYSTEM.iter().any(|place| name.starts_with(place)) {
+    if !known || mode & KIND != DATA || SYSTEM.iter().any(|place| name.starts_with(place)) || is_code(name) {
         return;
     }
     // Closed in a way that is not seen here, its key may be there still.

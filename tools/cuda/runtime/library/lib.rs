@@ -20,12 +20,13 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64};
 
 use page::{
-    CALL, DONE, ERROR_BYTES, FILES, MAP, PRINT, PROGRAM, Page, RETURNED, SERVER, TEXT_BYTES, UNMAP, WORDS,
+    CALL, DONE, ERROR_BYTES, FILES, FLOATS, MAP, PRINT, PROGRAM, Page, RETURNED, SERVER, TEXT_BYTES, UNMAP,
+    WORDS,
 };
 use system::{
     CALENDAR, Mutex, PROCESSOR, STEADY, Time, close_own, fflush, fwrite, mmap, munmap, now, openat,
-    out_of_the_way, process, pthread_mutex_lock, pthread_mutex_timedlock, pthread_mutex_unlock, say, stdout,
-    thread,
+    out_of_the_way, process, pthread_mutex_lock, pthread_mutex_timedlock, pthread_mutex_unlock, pthread_self,
+    say, stdout, thread,
 };
 
 /// CUDA's error for a call that reaches no device, and its name and text.
@@ -66,20 +67,28 @@ static PAGE: AtomicPtr<Page> = AtomicPtr::new(core::ptr::null_mut());
 /// Processor time when the last call ended.
 static LEFT: AtomicU64 = AtomicU64::new(0);
 
-/// The functions of CUDA's runtime, and their names by number; behind them the one that a program calls when it ends.
+/// A function of the library.
+#[rustfmt::skip]
+type Entry = extern "C" fn(
+    u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, f64, f64,
+) -> u64;
+
+/// The functions of CUDA's runtime and of its driver, and their names by number; behind them the one that a program calls when it ends.
 macro_rules! functions {
     ($($number:literal $name:ident)* end $end:literal) => {
         const END: u32 = $end;
         static NAMES: &str = concat!($(stringify!($name), "\n"),*);
+        static ADDRESSES: &[Entry] = &[$($name),*];
         $(
             #[unsafe(no_mangle)]
             #[allow(non_snake_case, reason = "the name is CUDA's")]
             #[allow(clippy::too_many_arguments, reason = "as many words as any of them has")]
             extern "C" fn $name(
                 a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, g: u64, h: u64, i: u64, j: u64, k: u64, l: u64, m: u64,
-                n: u64,
+                n: u64, o: u64, p: u64, q: u64, r: u64, s: u64, t: u64, u: u64, v: u64, w: u64, x: u64, y: f64, z: f64,
             ) -> u64 {
-                call($number, &[a, b, c, d, e, f, g, h, i, j, k, l, m, n])
+                let words = [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x];
+                call($number, &words, [y, z])
             }
         )*
     };
@@ -97,6 +106,17 @@ struct Channels([c_int; 5]);
 extern "C" fn cudaCreateChannelDesc(x: c_int, y: c_int, z: c_int, w: c_int, kind: c_int) -> Channels {
     Channels([x, y, z, w, kind])
 }
+
+/// The program ends, though it has registered no code whose end would tell.
+extern "C" fn leave() {
+    if STATE.load(Relaxed) == THERE && !is_forked() {
+        call(END, &[0; WORDS], [0.0; FLOATS]);
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static AT_END: extern "C" fn() = leave;
 
 fn lock() {
     // SAFETY: it is all zeros before, as a mutex begins.
@@ -142,7 +162,7 @@ fn give_way(file: c_int) {
 }
 
 /// A call of CUDA. The server alone knows how many of the words mean something.
-fn call(number: u32, words: &[u64; WORDS]) -> u64 {
+fn call(number: u32, words: &[u64; WORDS], floats: [f64; FLOATS]) -> u64 {
     if is_forked() {
         static SAID: AtomicU32 = AtomicU32::new(0);
         if SAID.swap(1, Relaxed) == 0 {
@@ -159,6 +179,7 @@ fn call(number: u32, words: &[u64; WORDS]) -> u64 {
     }
     let result = connected().and_then(|page| {
         files::note_all(page);
+        page.floats.iter().zip(floats).for_each(|(place, float)| place.store(float.to_bits(), Relaxed));
         talk(page, number, words)
     });
     unlock();
@@ -214,6 +235,8 @@ fn talk(page: &Page, number: u32, words: &[u64; WORDS]) -> Option<u64> {
         page.work.store(now(PROCESSOR).saturating_sub(LEFT.load(Relaxed)), Relaxed);
         page.function.store(number, Relaxed);
         page.thread.store(thread(), Relaxed);
+        // SAFETY: it takes nothing.
+        page.thread_pointer.store(unsafe { pthread_self() }, Relaxed);
     };
     begin(number);
     page.words.iter().zip(words).for_each(|(place, word)| place.store(*word, Relaxed));

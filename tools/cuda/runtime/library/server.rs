@@ -10,7 +10,7 @@ use crate::system::{
     ftruncate, getenv, memfd_create, mmap, prctl, pthread_atfork, recv, say, send, setsid, socket,
     socketpair, waitpid,
 };
-use crate::{NAMES, READ_WRITE, SHARED, SOCKET, TEXT};
+use crate::{ADDRESSES, NAMES, READ_WRITE, SHARED, SOCKET, TEXT};
 
 /// The name of the server's socket.
 const VARIABLE: &CStr = c"COUNTERPOINT_CUDA_SOCKET";
@@ -126,6 +126,7 @@ fn exchange(socket: c_int) -> Option<*mut Page> {
             text: TEXT.0.get().expose_provenance() as u64,
             names: NAMES.as_ptr().expose_provenance() as u64,
             names_bytes: NAMES.len() as u64,
+            functions: ADDRESSES.as_ptr().expose_provenance() as u64,
         };
         let sent = page.addr() != usize::MAX
             && send(socket, (&raw const hello).cast(), size_of::<Hello>(), NO_SIGNAL) > 0

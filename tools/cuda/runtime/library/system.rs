@@ -73,6 +73,7 @@ unsafe extern "C" {
     pub(crate) fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int;
     pub(crate) fn pthread_mutex_timedlock(mutex: *mut Mutex, end: *const Time) -> c_int;
     pub(crate) fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int;
+    pub(crate) fn pthread_self() -> u64;
     pub(crate) fn realpath(path: *const c_char, whole: *mut c_char) -> *mut c_char;
     pub(crate) fn recv(socket: c_int, bytes: *mut c_void, count: usize, flags: c_int) -> isize;
     pub(crate) fn send(socket: c_int, bytes: *const c_void, count: usize, flags: c_int) -> isize;

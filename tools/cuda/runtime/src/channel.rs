@@ -19,7 +19,7 @@ use rustix::net::sockopt::socket_peercred;
 
 use crate::foreign;
 use crate::page::{
-    ERROR_BYTES, FILES, Hello, MAP, PATIENCE, PRINT, PROGRAM, Page, SERVER, TEXT_BYTES, UNMAP, WORDS,
+    ERROR_BYTES, FILES, FLOATS, Hello, MAP, PATIENCE, PRINT, PROGRAM, Page, SERVER, TEXT_BYTES, UNMAP, WORDS,
 };
 
 /// Bytes of names that a program may have.
@@ -46,9 +46,11 @@ pub(crate) struct Call {
     /// The number of its function, or one of the page's other words.
     pub(crate) function: u32,
     pub(crate) thread: u32,
+    pub(crate) thread_pointer: u64,
     /// Processor time of the program since the call before.
     pub(crate) work: u64,
     pub(crate) words: [u64; WORDS],
+    pub(crate) floats: [u64; FLOATS],
     /// Files that have come further.
     pub(crate) files: Vec<Entry>,
 }
@@ -59,6 +61,8 @@ pub(crate) struct Channel {
     socket: UnixStream,
     text: u64,
     begun: Instant,
+    /// Address in the program of the functions' addresses by number.
+    pub(crate) functions: u64,
     /// Function names by number.
     pub(crate) names: Vec<String>,
     pub(crate) gone: Arc<AtomicBool>,
@@ -73,7 +77,7 @@ impl Channel {
         let mut bytes = [0; size_of::<Hello>()];
         socket.read_exact(&mut bytes)?;
         let word = |at: usize| u64::from_ne_bytes(bytes.as_chunks().0[at]);
-        let (file, text, names, names_bytes) = (word(0), word(1), word(2), word(3));
+        let (file, text, names, names_bytes, functions) = (word(0), word(1), word(2), word(3), word(4));
         let page = OpenOptions::new().read(true).write(true).open(format!("/proc/{process}/fd/{file}"))?;
         // A file that became shorter would take the page away.
         fcntl_add_seals(&page, SealFlags::SHRINK)?;
@@ -95,7 +99,7 @@ impl Channel {
         let gone = Arc::new(AtomicBool::new(false));
         watch(socket.try_clone()?, Arc::clone(&gone));
         socket.write_all(&[0])?;
-        Ok(Channel { page, socket, text, begun: Instant::now(), names, gone })
+        Ok(Channel { page, socket, text, begun: Instant::now(), functions, names, gone })
     }
 
     /// Waits until the page is ours; false if the program has gone.
@@ -121,8 +125,10 @@ impl Channel {
         Some(Call {
             function: page.function.load(Relaxed),
             thread: page.thread.load(Relaxed),
+            thread_pointer: page.thread_pointer.load(Relaxed),
             work: page.work.load(Relaxed),
             words: std::array::from_fn(|index| page.words[index].load(Relaxed)),
+            floats: std::array::from_fn(|index| page.floats[index].load(Relaxed)),
             files: files.collect(),
         })
     }

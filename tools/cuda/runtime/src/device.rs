@@ -192,6 +192,13 @@ impl Device {
         Ok(bases)
     }
 
+    /// Takes the variables of a module away that begin at an address, if there are some.
+    pub(crate) fn remove(&mut self, address: u64) {
+        if self.live.remove(&address).is_some() {
+            self.memory.free(address, self.launches);
+        }
+    }
+
     /// Frees all that the program has been given; the result is their addresses.
     pub(crate) fn free_all(&mut self) -> Result<Vec<u64>> {
         let buffers = self.live.iter().filter(|(_, found)| found.is_buffer).map(|(address, _)| *address);

@@ -27,6 +27,7 @@ table! {
     INVALID_VALUE = 1, c"cudaErrorInvalidValue", c"invalid argument";
     MEMORY_ALLOCATION = 2, c"cudaErrorMemoryAllocation", c"out of memory";
     INITIALIZATION = 3, c"cudaErrorInitializationError", c"initialization error";
+    DEINITIALIZED = 4, c"cudaErrorCudartUnloading", c"driver shutting down";
     INVALID_CONFIGURATION = 9, c"cudaErrorInvalidConfiguration", c"invalid configuration argument";
     INVALID_PITCH = 12, c"cudaErrorInvalidPitchValue", c"invalid pitch argument";
     INVALID_SYMBOL = 13, c"cudaErrorInvalidSymbol", c"invalid device symbol";
@@ -35,16 +36,22 @@ table! {
     INVALID_DEVICE_FUNCTION = 98, c"cudaErrorInvalidDeviceFunction", c"invalid device function";
     NO_DEVICE = 100, c"cudaErrorNoDevice", c"no CUDA-capable device is detected";
     INVALID_DEVICE = 101, c"cudaErrorInvalidDevice", c"invalid device ordinal";
+    INVALID_IMAGE = 200, c"cudaErrorInvalidKernelImage", c"device kernel image is invalid";
+    INVALID_CONTEXT = 201, c"cudaErrorDeviceUninitialized", c"invalid device context";
     NO_KERNEL_IMAGE = 209, c"cudaErrorNoKernelImageForDevice", c"no kernel image is available for execution on the device";
     UNSUPPORTED_LIMIT = 215, c"cudaErrorUnsupportedLimit", c"limit is not supported on this architecture";
     PEER_ACCESS_UNSUPPORTED = 217, c"cudaErrorPeerAccessUnsupported", c"peer access is not supported between these two devices";
     INVALID_PTX = 218, c"cudaErrorInvalidPtx", c"a PTX JIT compilation failed";
+    INVALID_SOURCE = 300, c"cudaErrorInvalidSource", c"device kernel image is invalid";
+    FILE_NOT_FOUND = 301, c"cudaErrorFileNotFound", c"file not found";
     INVALID_RESOURCE_HANDLE = 400, c"cudaErrorInvalidResourceHandle", c"invalid resource handle";
     ILLEGAL_STATE = 401, c"cudaErrorIllegalState", c"the operation cannot be performed in the present state";
+    NOT_FOUND = 500, c"cudaErrorSymbolNotFound", c"named symbol not found";
     NOT_READY = 600, c"cudaErrorNotReady", c"device not ready";
     ILLEGAL_ADDRESS = 700, c"cudaErrorIllegalAddress", c"an illegal memory access was encountered";
     LAUNCH_OUT_OF_RESOURCES = 701, c"cudaErrorLaunchOutOfResources", c"too many resources requested for launch";
     PEER_ACCESS_NOT_ENABLED = 705, c"cudaErrorPeerAccessNotEnabled", c"peer access has not been enabled";
+    CONTEXT_IS_DESTROYED = 709, c"cudaErrorContextIsDestroyed", c"context is destroyed";
     ASSERT = 710, c"cudaErrorAssert", c"device-side assert triggered";
     ALREADY_REGISTERED = 712, c"cudaErrorHostMemoryAlreadyRegistered", c"part or all of the requested memory range is already mapped";
     NOT_REGISTERED = 713, c"cudaErrorHostMemoryNotRegistered", c"pointer does not correspond to a registered memory region";
@@ -81,6 +88,24 @@ impl Error {
         self.row().map_or(NOT_KNOWN, |(_, _, text)| text)
     }
 
+    /// The driver's error for one of the runtime: numbers are the same, but for errors that only the runtime has.
+    pub(crate) fn of_driver(self) -> Self {
+        match self {
+            Error::INVALID_CONFIGURATION
+            | Error::INVALID_PITCH
+            | Error::INVALID_DEVICE_POINTER
+            | Error::INVALID_MEMCPY_DIRECTION => Error::INVALID_VALUE,
+            Error::INVALID_SYMBOL => Error::NOT_FOUND,
+            Error::INVALID_DEVICE_FUNCTION => Error::INVALID_RESOURCE_HANDLE,
+            other => other,
+        }
+    }
+
+    /// Name of the driver's result, as `cuGetErrorName` gives it, if the driver has such a result.
+    pub(crate) fn driver_name(self) -> Option<&'static str> {
+        DRIVER_NAMES.iter().find(|(number, _)| *number == self.0).map(|(_, name)| *name)
+    }
+
     /// The error of a kernel that failed so.
     pub(crate) fn of_fault(kind: FaultKind) -> Self {
         match kind {
@@ -102,3 +127,50 @@ impl Error {
         TABLE.iter().find(|(number, ..)| *number == self.0)
     }
 }
+
+/// Names of the driver's results (`CUresult` in CUDA's `cuda.h`).
+static DRIVER_NAMES: &[(i32, &str)] = &[
+    (0, "CUDA_SUCCESS"),
+    (1, "CUDA_ERROR_INVALID_VALUE"),
+    (2, "CUDA_ERROR_OUT_OF_MEMORY"),
+    (3, "CUDA_ERROR_NOT_INITIALIZED"),
+    (4, "CUDA_ERROR_DEINITIALIZED"),
+    (100, "CUDA_ERROR_NO_DEVICE"),
+    (101, "CUDA_ERROR_INVALID_DEVICE"),
+    (200, "CUDA_ERROR_INVALID_IMAGE"),
+    (201, "CUDA_ERROR_INVALID_CONTEXT"),
+    (209, "CUDA_ERROR_NO_BINARY_FOR_GPU"),
+    (215, "CUDA_ERROR_UNSUPPORTED_LIMIT"),
+    (217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED"),
+    (218, "CUDA_ERROR_INVALID_PTX"),
+    (300, "CUDA_ERROR_INVALID_SOURCE"),
+    (301, "CUDA_ERROR_FILE_NOT_FOUND"),
+    (400, "CUDA_ERROR_INVALID_HANDLE"),
+    (401, "CUDA_ERROR_ILLEGAL_STATE"),
+    (500, "CUDA_ERROR_NOT_FOUND"),
+    (600, "CUDA_ERROR_NOT_READY"),
+    (700, "CUDA_ERROR_ILLEGAL_ADDRESS"),
+    (701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"),
+    (705, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED"),
+    (709, "CUDA_ERROR_CONTEXT_IS_DESTROYED"),
+    (710, "CUDA_ERROR_ASSERT"),
+    (712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED"),
+    (713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED"),
+    (714, "CUDA_ERROR_HARDWARE_STACK_ERROR"),
+    (715, "CUDA_ERROR_ILLEGAL_INSTRUCTION"),
+    (716, "CUDA_ERROR_MISALIGNED_ADDRESS"),
+    (717, "CUDA_ERROR_INVALID_ADDRESS_SPACE"),
+    (718, "CUDA_ERROR_INVALID_PC"),
+    (719, "CUDA_ERROR_LAUNCH_FAILED"),
+    (720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"),
+    (800, "CUDA_ERROR_NOT_PERMITTED"),
+    (801, "CUDA_ERROR_NOT_SUPPORTED"),
+    (900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"),
+    (902, "CUDA_ERROR_STREAM_CAPTURE_MERGE"),
+    (903, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED"),
+    (904, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED"),
+    (905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION"),
+    (910, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE"),
+    (912, "CUDA_ERROR_INVALID_CLUSTER_SIZE"),
+    (999, "CUDA_ERROR_UNKNOWN"),
+];

@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::Read;
 
 /// The first word of a fat binary.
-const MAGIC: u32 = 0xba55_ed50;
+pub(crate) const MAGIC: u32 = 0xba55_ed50;
 /// Bytes of the header before the entries.
 pub(crate) const HEADER_BYTES: usize = 16;
 /// Bytes of an entry's header at least.

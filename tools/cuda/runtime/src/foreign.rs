@@ -5,6 +5,7 @@
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;
+use std::path::{Path, PathBuf};
 
 use crate::errors::{Error, Result};
 
@@ -38,6 +39,8 @@ const PORTION: usize = 1 << 30;
 /// Bytes of a text at most, and those that are read at once.
 const LONGEST_TEXT: usize = 1 << 16;
 const LINE: u64 = 256;
+/// Bytes of a long text that are read at once: a page.
+const PART: u64 = 4096;
 
 thread_local! {
     static PROCESS: Cell<c_int> = const { Cell::new(0) };
@@ -140,6 +143,30 @@ pub(crate) fn read(address: u64, count: u64) -> Result<Vec<u8>> {
 pub(crate) fn write(address: u64, bytes: &[u8]) -> Result {
     // SAFETY: they are only read.
     unsafe { transfer(bytes.as_ptr().cast_mut(), address, bytes.len(), true) }
+}
+
+/// Bytes of a text of the program up to a zero, which is not among them, or to a number of them.
+pub(crate) fn long_text(address: u64, most: usize) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    while bytes.len() < most {
+        let at = address + bytes.len() as u64;
+        let count = (PART - at % PART).min((most - bytes.len()) as u64);
+        let from = bytes.len();
+        if read_to(&mut bytes, at, count).is_err() {
+            // A larger part may end in memory that is not there.
+            break;
+        }
+        if let Some(end) = bytes[from..].iter().position(|byte| *byte == 0) {
+            bytes.truncate(from + end);
+            break;
+        }
+    }
+    if bytes.is_empty() { Err(Error::INVALID_VALUE) } else { Ok(bytes) }
+}
+
+/// A path of the program, whose working folder and root may be others.
+pub(crate) fn path(path: &str) -> PathBuf {
+    Path::new(&format!("/proc/{}/cwd", process())).join(path)
 }
 
 /// A text of the program, up to a zero or to where it cannot be read.

@@ -10,6 +10,7 @@ use counterpoint_ptx::{Kernel, PtxError, Symbol, VariableBases, parser};
 use crate::device::Device;
 use crate::errors::{Error, Result};
 use crate::fatbin::{Contents, Ptx};
+use crate::made::contexts::KERNELS;
 
 /// A kernel as the program knows it.
 #[derive(Clone, Debug)]
@@ -46,6 +47,11 @@ impl Module {
     /// The address and the bytes of its variables in global memory.
     pub(crate) fn globals(&self) -> (u64, u64) {
         (self.bases.globals, self.kernels.values().next().map_or(0, |kernel| kernel.global_bytes()))
+    }
+
+    /// Names of its kernels.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.kernels.keys().cloned().collect()
     }
 
     /// A kernel, by which all of the module is known.
@@ -101,6 +107,31 @@ impl Modules {
     pub(crate) fn register(&mut self, contents: Option<Vec<Contents>>) -> usize {
         self.binaries.push(contents.map_or(Binary::Unusable, Binary::Registered));
         self.binaries.len() - 1
+    }
+
+    /// The handle of a kernel on the device, by which it is known as by a stub; none if the binary has no such kernel.
+    pub(crate) fn handle(&mut self, binary: usize, name: &str) -> Option<u64> {
+        self.module(binary)?.kernel(name)?;
+        let known =
+            self.functions.range(KERNELS as usize..).find(|(_, it)| it.binary == binary && it.name == name);
+        if let Some((handle, _)) = known {
+            return Some(*handle as u64);
+        }
+        let last = self.functions.range(KERNELS as usize..).next_back();
+        let handle = last.map_or(KERNELS as usize, |(last, _)| last + 1);
+        self.functions.insert(handle, Function { binary, name: name.to_owned() });
+        Some(handle as u64)
+    }
+
+    /// Takes a binary from the device; false if it is not there. Nobody is given the addresses of its variables again.
+    pub(crate) fn unload(&mut self, binary: usize, device: &mut Device) -> bool {
+        let Some(place) = self.binaries.get_mut(binary) else { return false };
+        let Binary::Loaded(module) = std::mem::replace(place, Binary::Unusable) else { return false };
+        for base in [module.bases.globals, module.bases.constants] {
+            device.remove(base);
+        }
+        self.functions.retain(|_, function| function.binary != binary);
+        true
     }
 
     /// Notes a kernel.
@@ -162,13 +193,7 @@ impl Modules {
                 return Ok(false);
             }
         };
-        if newest(&parts).next().is_none() {
-            let machine_code: Vec<u32> = parts.iter().flat_map(|part| &part.machine_code).copied().collect();
-            return Err((Error::NO_KERNEL_IMAGE, no_ptx(&machine_code)));
-        }
-        let texts = newest(&parts).map(|ptx| ptx.text.as_str());
-        let texts: Vec<&str> = texts.filter(|text| !text.contains(DEVICE_RUNTIME)).collect();
-        let text = link(&texts).map_err(|(_, errors)| not_understood(&errors))?;
+        let text = link_parts(&parts)?;
         let kernels = parser::parse(&text).and_then(|module| decode(&module));
         let kernels = kernels.map_err(|errors| not_understood(&errors))?;
         let title = format!("module {}", binary + 1);
@@ -181,6 +206,17 @@ impl Modules {
         *place = Binary::Loaded(Module { text, bases, kernels });
         Ok(true)
     }
+}
+
+/// The text of one module that has all of the parts.
+pub(crate) fn link_parts(parts: &[Contents]) -> std::result::Result<String, Unusable> {
+    if newest(parts).next().is_none() {
+        let machine_code: Vec<u32> = parts.iter().flat_map(|part| &part.machine_code).copied().collect();
+        return Err((Error::NO_KERNEL_IMAGE, no_ptx(&machine_code)));
+    }
+    let texts = newest(parts).map(|ptx| ptx.text.as_str());
+    let texts: Vec<&str> = texts.filter(|text| !text.contains(DEVICE_RUNTIME)).collect();
+    link(&texts).map_err(|(_, errors)| not_understood(&errors))
 }
 
 /// A part of names in the library of launches by kernels, which programs are linked with. It is left out: only kernels that call it are refused.

@@ -7,7 +7,9 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Words of a call: of every function in registers and on the stack, whether it has as many or not.
-pub(crate) const WORDS: usize = 14;
+pub(crate) const WORDS: usize = 24;
+/// Numbers with a fraction that a call passes in registers of their own.
+pub(crate) const FLOATS: usize = 2;
 /// Files whose progress a call can tell.
 pub(crate) const NOTES: usize = 32;
 /// Bytes of text that an answer can have, and behind them those of names and texts of errors, which stay.
@@ -38,8 +40,8 @@ pub(crate) const MAP: u32 = 3;
 /// The program must unmap pages.
 pub(crate) const UNMAP: u32 = 4;
 
-/// First message of a program, after the server's process number: the file of the page, the address of its text, and the names of its
-/// functions by their numbers, a line each.
+/// First message of a program, after the server's process number: the file of the page, the address of its text, the names of its
+/// functions by their numbers, a line each, and the functions' addresses.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Hello {
@@ -47,6 +49,8 @@ pub(crate) struct Hello {
     pub(crate) text: u64,
     pub(crate) names: u64,
     pub(crate) names_bytes: u64,
+    /// Addresses of the functions, in the same order.
+    pub(crate) functions: u64,
 }
 
 /// The progress of a file.
@@ -69,11 +73,15 @@ pub(crate) struct Page {
     pub(crate) function: AtomicU32,
     pub(crate) kind: AtomicU32,
     pub(crate) thread: AtomicU32,
+    /// The thread's number in its process.
+    pub(crate) thread_pointer: AtomicU64,
     pub(crate) notes: AtomicU32,
     /// Processor time of the program since it called last.
     pub(crate) work: AtomicU64,
     /// Words of the call, and of the answer.
     pub(crate) words: [AtomicU64; WORDS],
+    /// Bits of the numbers with a fraction.
+    pub(crate) floats: [AtomicU64; FLOATS],
     pub(crate) files: [Note; NOTES],
 }
 

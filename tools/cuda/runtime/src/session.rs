@@ -1,13 +1,12 @@
 //! A program's calls, one after another, from its first one to its end.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use counterpoint_cuda_capture::Entry;
 
-use crate::api::{Body, Function, PER_THREAD, functions};
+use crate::api::{Body, PER_THREAD, bodies};
 use crate::channel::{Call, Channel};
 use crate::errors::{Error, Result};
 use crate::page::{CALL, DONE, RETURNED};
@@ -18,9 +17,9 @@ use crate::words::Words;
 /// Serves a program until it has gone.
 pub(crate) fn run(program: UnixStream, settings: Settings) -> io::Result<()> {
     let channel = Channel::open(program)?;
-    let known: BTreeMap<&str, &'static Function> = functions().map(|it| (it.name, it)).collect();
+    let known = bodies();
     let names = channel.names.clone();
-    let find = |name: &str| known.get(name).map(|function| function.body);
+    let find = |name: &str| known.get(name).copied();
     let mut state = State::new(settings, channel);
     while let Some(call) = state.channel.next() {
         let name = names.get(call.function as usize).map_or("", String::as_str);
@@ -40,14 +39,19 @@ pub(crate) fn run(program: UnixStream, settings: Settings) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether a function is one of CUDA's driver.
+fn is_of_driver(name: &str) -> bool {
+    name.starts_with("cu") && !name.starts_with("cuda")
+}
+
 impl State {
     /// Does what a call wants; the result is the program's.
     fn serve(&mut self, call: Call, name: &str, body: Option<Body>) -> u64 {
-        self.thread = call.thread;
+        (self.thread, self.thread_pointer) = (call.thread, call.thread_pointer);
         for entry in &call.files {
             self.note_file(entry);
         }
-        let words = &mut Words::new(call.words);
+        let words = &mut Words::new(call.words, call.floats);
         if call.is_of_files() {
             self.recorder.enter(call.work);
             self.write_files();
@@ -58,7 +62,16 @@ impl State {
             return self.check("cudaGraphLaunch", call.work, |state| state.perform_all(rest), false);
         }
         match body {
-            Some(Body::Call(body)) => self.check(name, call.work, |state| body(state, words), false),
+            Some(Body::Call(body)) => self.check(
+                name,
+                call.work,
+                |state| state.enter(name).and_then(|()| body(state, words)),
+                false,
+            ),
+            Some(Body::Device(body)) => {
+                let enter = |state: &mut State| state.check_initialized().and_then(|()| body(state, words));
+                self.check(name, call.work, enter, false)
+            }
             Some(Body::Always(body)) => self.check(name, call.work, |state| body(state, words), true),
             None => self.check(name, call.work, |state| Err(state.refuse(name, "is not supported")), false),
             Some(Body::Answer(body)) => {
@@ -67,6 +80,20 @@ impl State {
             }
             Some(Body::Register(body)) => self.guard(name, |state| body(state, words)).unwrap_or(0),
         }
+    }
+
+    /// A call of the runtime has a context; one of the driver needs one.
+    fn enter(&mut self, name: &str) -> Result {
+        if !is_of_driver(name) {
+            self.enter_runtime();
+            return Ok(());
+        }
+        self.check_initialized()?;
+        self.current_context().map(drop)
+    }
+
+    fn check_initialized(&self) -> Result {
+        if self.contexts.is_initialized { Ok(()) } else { Err(Error::INITIALIZATION) }
     }
 
     /// Does a call whose result is an error number, unless the device has failed, which does not matter `always`, or the thread is in a function
@@ -79,6 +106,9 @@ impl State {
             state.failed.filter(|_| !always).or(called).map_or_else(|| body(state), Err)
         });
         let error = done.err().unwrap_or(Error::SUCCESS);
+        if is_of_driver(name) {
+            return error.of_driver().0 as u64;
+        }
         if error != Error::SUCCESS && error != Error::NOT_READY {
             self.of_thread().last = error;
         }

@@ -2,16 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_uint};
+use std::ops::Range;
 use std::sync::Arc;
 
 use counterpoint_cuda_capture::{Entry, Module as ModuleEntry};
 use counterpoint_ptx::texture::Textures;
 
+use crate::api::Link;
 use crate::channel::Channel;
 use crate::device::Device;
 use crate::errors::{Error, Result};
 use crate::graphs::{HostCall, Operation};
 use crate::made::arrays::Array;
+use crate::made::contexts::Contexts;
 use crate::made::device_limits::DeviceLimits;
 use crate::made::graphs::Graphs;
 use crate::made::{
@@ -30,6 +33,8 @@ const MOST_MEMORY: u64 = 1 << 40;
 pub(crate) struct State {
     pub(crate) channel: Channel,
     pub(crate) thread: u32,
+    /// The thread's number in its process (`pthread_self`).
+    pub(crate) thread_pointer: u64,
     /// Whether the call is of a form that has the thread's own default stream.
     pub(crate) per_thread: bool,
     threads: BTreeMap<u32, Thread>,
@@ -58,6 +63,15 @@ pub(crate) struct State {
     pub(crate) graphs: Graphs,
     pub(crate) graph_memory: GraphMemory,
     pub(crate) texts: Texts,
+    /// Other texts in memory of the program, and what is free of that memory.
+    pub(crate) lasting: BTreeMap<String, u64>,
+    pub(crate) text_room: Range<u64>,
+    pub(crate) contexts: Contexts,
+    /// Tables of functions in the program by their numbers, and values that NVIDIA's runtime keeps by context and key.
+    pub(crate) tables: BTreeMap<[u8; 16], u64>,
+    pub(crate) stored: BTreeMap<(u64, u64), u64>,
+    /// Code that the driver links, by its number.
+    pub(crate) links: BTreeMap<usize, Link>,
     pub(crate) pool: PoolAttributes,
     /// Memory of the host that the program has registered, by address.
     pub(crate) registered: BTreeMap<u64, Registered>,
@@ -80,6 +94,8 @@ pub(crate) struct Thread {
     pub(crate) stream: Option<u32>,
     /// The launches that it has begun and not yet made.
     pub(crate) configurations: Vec<Configuration>,
+    /// Contexts of the thread, the current one last.
+    pub(crate) contexts: Vec<u64>,
     /// Mode in which the thread captures streams.
     pub(crate) mode: c_int,
     /// Set while the thread is in a function that CUDA has called: the operations after that function, the
@@ -98,6 +114,7 @@ impl State {
         State {
             channel,
             thread: 0,
+            thread_pointer: 0,
             per_thread: false,
             threads: BTreeMap::new(),
             function_of_host: None,
@@ -120,6 +137,12 @@ impl State {
             graphs: Graphs::default(),
             graph_memory: GraphMemory::default(),
             texts: Texts::default(),
+            lasting: BTreeMap::new(),
+            text_room: 0..0,
+            contexts: Contexts::default(),
+            tables: BTreeMap::new(),
+            stored: BTreeMap::new(),
+            links: BTreeMap::new(),
             pool: PoolAttributes::default(),
             registered: BTreeMap::new(),
             device_limits: DeviceLimits::default(),
@@ -163,6 +186,14 @@ impl State {
 
     /// Puts a binary on the device, if it is not there.
     pub(crate) fn load(&mut self, binary: usize) -> Result {
+        self.load_with_reason(binary).map_err(|(error, message)| {
+            self.unusable((error, message));
+            error
+        })
+    }
+
+    /// Puts a binary on the device, if it is not there, or says why that cannot be.
+    pub(crate) fn load_with_reason(&mut self, binary: usize) -> std::result::Result<(), Unusable> {
         match self.modules.load(binary, &mut self.device) {
             Ok(false) => Ok(()),
             Ok(true) => {
@@ -179,14 +210,11 @@ impl State {
                 }
                 Ok(())
             }
-            Err((error, message)) => {
-                self.unusable((error, message));
-                Err(error)
-            }
+            Err(unusable) => Err(unusable),
         }
     }
 
-    fn unusable(&mut self, (_, message): Unusable) {
+    pub(crate) fn unusable(&mut self, (_, message): Unusable) {
         self.say_once(&message);
         self.recorder.write(&Entry::Refused { call: "code".to_owned(), reason: message });
     }

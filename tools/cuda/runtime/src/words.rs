@@ -4,7 +4,7 @@
 //! is on the stack, or on Arm in memory that a word has the address of.
 
 use crate::errors::Result;
-use crate::page::WORDS;
+use crate::page::{FLOATS, WORDS};
 
 /// Words that come in registers; those on the stack follow.
 #[cfg(not(target_arch = "aarch64"))]
@@ -15,13 +15,15 @@ const REGISTERS: usize = 8;
 /// The words of a call that are not taken yet.
 pub(crate) struct Words {
     words: [u64; WORDS],
+    floats: [u64; FLOATS],
     register: usize,
     stack: usize,
+    float: usize,
 }
 
 impl Words {
-    pub(crate) fn new(words: [u64; WORDS]) -> Self {
-        Words { words, register: 0, stack: REGISTERS }
+    pub(crate) fn new(words: [u64; WORDS], floats: [u64; FLOATS]) -> Self {
+        Words { words, floats, register: 0, stack: REGISTERS, float: 0 }
     }
 
     fn on_stack(&mut self) -> u64 {
@@ -95,6 +97,19 @@ macro_rules! numbers {
 
 numbers!(i32, u32, u64, usize);
 
+impl Argument for f64 {
+    fn take(words: &mut Words) -> Result<Self> {
+        words.float += 1;
+        Ok(f64::from_bits(words.floats.get(words.float - 1).copied().unwrap_or(0)))
+    }
+}
+
+impl Argument for f32 {
+    fn take(words: &mut Words) -> Result<Self> {
+        f64::take(words).map(|both| f32::from_bits(both.to_bits() as u32))
+    }
+}
+
 impl<T> Argument for *const T {
     fn take(words: &mut Words) -> Result<Self> {
         Ok(std::ptr::without_provenance(words.word() as usize))
@@ -121,7 +136,11 @@ mod tests {
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn arguments_are_where_c_puts_them() {
-        let mut words = Words::new(std::array::from_fn(|index| index as u64));
+        let mut words = Words::new(
+            std::array::from_fn(|index| index as u64),
+            [1.5_f64.to_bits(), u64::from(2.5_f32.to_bits())],
+        );
+        assert_eq!((f64::take(&mut words), f32::take(&mut words)), (Ok(1.5), Ok(2.5)));
         let function: u64 = Argument::take(&mut words).expect("a word");
         let grid: Dim3 = Argument::take(&mut words).expect("two words");
         assert_eq!((function, grid), (0, Dim3 { x: 1, y: 0, z: 2 }));
@@ -130,6 +149,6 @@ mod tests {
         assert_eq!((fifth, words.two(), words.word()), (4, [6, 7], 5));
         assert_eq!(words.many::<3>().expect("words of the stack"), [8, 9, 10]);
         let beyond: [u64; 4] = words.many().expect("words of the stack");
-        assert_eq!(beyond, [11, 12, 13, 0]);
+        assert_eq!(beyond, [11, 12, 13, 14]);
     }
 }

@@ -8,6 +8,7 @@ use super::entries;
 use crate::errors::{Error, Result};
 use crate::foreign::put;
 use crate::graphs::Operation;
+use crate::made::contexts::Owned;
 use crate::made::{Known, Stream};
 use crate::state::State;
 
@@ -74,6 +75,7 @@ impl State {
         let number = self.next_event;
         self.next_event += 1;
         self.events.insert(number, Known::default());
+        self.own(Owned::Event(number));
         number
     }
 }

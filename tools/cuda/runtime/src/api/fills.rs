@@ -15,9 +15,14 @@ use crate::pitched::{PitchedAddress, Shape, flat, line, pitched, plane};
 use crate::state::State;
 
 impl State {
-    /// Fills rows with bytes, now or when the graph is launched that watches the stream.
-    fn fill(&mut self, place: PitchedAddress, shape: Shape, value: c_int, stream: u32) -> Result {
-        let value = vec![value as u8];
+    /// Fills rows with a value of one byte or more, now or when the graph is launched that watches the stream.
+    pub(super) fn fill(
+        &mut self,
+        place: PitchedAddress,
+        shape: Shape,
+        value: Vec<u8>,
+        stream: u32,
+    ) -> Result {
         if self.is_watched(stream) {
             return self.watched(stream, Operation::Fill { place, shape, value });
         }
@@ -73,7 +78,7 @@ impl State {
             self.device.check(last.region(shape)).map_err(|_| Error::INVALID_VALUE)?;
         }
         for index in 0..extent.depth as u64 {
-            self.fill(first.later(index * between)?, shape, value, stream)?;
+            self.fill(first.later(index * between)?, shape, vec![value as u8], stream)?;
         }
         Ok(())
     }
@@ -82,24 +87,24 @@ impl State {
 entries! {
     fn cudaMemset(address: *mut c_void, value: c_int, bytes: usize) |state| {
         let stream = state.default_stream();
-        state.fill(line(address), flat(bytes), value, stream)
+        state.fill(line(address), flat(bytes), vec![value as u8], stream)
     }
 
     fn cudaMemsetAsync(address: *mut c_void, value: c_int, bytes: usize, stream: Stream) |state| {
         let stream = state.stream(stream)?;
-        state.fill(line(address), flat(bytes), value, stream)
+        state.fill(line(address), flat(bytes), vec![value as u8], stream)
     }
 
     fn cudaMemset2D(address: *mut c_void, pitch: usize, value: c_int, width: usize, rows: usize) |state| {
         let stream = state.default_stream();
-        state.fill(pitched(address, pitch), plane(width, rows), value, stream)
+        state.fill(pitched(address, pitch), plane(width, rows), vec![value as u8], stream)
     }
 
     fn cudaMemset2DAsync(
         address: *mut c_void, pitch: usize, value: c_int, width: usize, rows: usize, stream: Stream,
     ) |state| {
         let stream = state.stream(stream)?;
-        state.fill(pitched(address, pitch), plane(width, rows), value, stream)
+        state.fill(pitched(address, pitch), plane(width, rows), vec![value as u8], stream)
     }
 
     fn cudaMemset3D(pointer: PitchedPointer, value: c_int, extent: Extent) |state| {

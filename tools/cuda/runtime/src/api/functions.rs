@@ -64,26 +64,39 @@ fn resident_blocks(
     Ok(state.resident_blocks(&kernel, threads, shared as u64) as c_int)
 }
 
-entries! {
-    fn cudaFuncSetAttribute(stub: *const c_void, attribute: c_int, value: c_int) |state| {
-        let (_, kernel) = state.kernel(stub)?;
-        let most = state.limits().shared_of_block_at_most;
+impl State {
+    /// Sets an attribute of a kernel, in a call of this name.
+    pub(super) fn set_function_attribute(
+        &mut self,
+        call: &str,
+        stub: *const c_void,
+        attribute: c_int,
+        value: c_int,
+    ) -> Result {
+        let (_, kernel) = self.kernel(stub)?;
+        let most = self.limits().shared_of_block_at_most;
         let refused = usize::try_from(attribute).ok().and_then(|number| REFUSED.get(number.checked_sub(10)?));
         match attribute {
             DYNAMIC_SHARED if value >= 0 && u64::from(kernel.shared_bytes()) + value as u64 <= most => {
-                state.functions.entry(stub.addr()).or_default().dynamic_shared = Some(value as u32);
+                self.functions.entry(stub.addr()).or_default().dynamic_shared = Some(value as u32);
                 Ok(())
             }
             CARVEOUT => {
                 check_carveout(value)?;
-                state.functions.entry(stub.addr()).or_default().carveout = Some(value);
+                self.functions.entry(stub.addr()).or_default().carveout = Some(value);
                 Ok(())
             }
             _ => match refused {
-                Some(name) => Err(state.refuse("cudaFuncSetAttribute", &format!("{name} is not supported"))),
+                Some(name) => Err(self.refuse(call, &format!("{name} is not supported"))),
                 None => Err(Error::INVALID_VALUE),
             },
         }
+    }
+}
+
+entries! {
+    fn cudaFuncSetAttribute(stub: *const c_void, attribute: c_int, value: c_int) |state| {
+        state.set_function_attribute("cudaFuncSetAttribute", stub, attribute, value)
     }
 
     fn cudaFuncGetAttributes(attributes: *mut FunctionAttributes, stub: *const c_void) |state| {

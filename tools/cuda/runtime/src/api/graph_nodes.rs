@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use super::entries;
 use super::events::{Event, event_number};
+use super::launches::Arguments;
 use super::volumes::{Copy3D, planes};
 use crate::errors::{Error, Result};
 use crate::foreign::{get, plain, put};
@@ -61,11 +62,8 @@ plain!(KernelNode, FillNode, HostNode, MemoryNode);
 impl KernelNode {
     fn operation(self, state: &mut State) -> Result<Operation> {
         let KernelNode { stub, grid, block, shared, arguments, extra } = self;
-        if arguments.is_null() && !extra.is_null() {
-            return Err(state.refuse("cudaGraphAddKernelNode", "arguments in one block are not supported"));
-        }
         let sizes = Configuration { grid, block, shared: shared as usize, stream: std::ptr::null_mut() };
-        state.kernel_call(stub, sizes, arguments, false).map(Operation::Kernel)
+        state.kernel_call(stub, sizes, Arguments { places: arguments, extra }, false).map(Operation::Kernel)
     }
 }
 

@@ -22,6 +22,56 @@ const LARGEST_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 const LARGEST_BLOCK: [u32; 3] = [1024, 1024, 64];
 pub(super) const MOST_THREADS: u64 = 1024;
 
+/// Arguments of a launch: the address of each, or a list with all of them in one block.
+#[derive(Clone, Copy)]
+pub(super) struct Arguments {
+    pub(super) places: *mut *mut c_void,
+    pub(super) extra: *mut *mut c_void,
+}
+
+/// Words of that list: the block and its size follow, and the end.
+const BLOCK: usize = 1;
+const BLOCK_BYTES: usize = 2;
+const END: usize = 0;
+
+impl Arguments {
+    pub(super) fn at(places: *mut *mut c_void) -> Self {
+        Arguments { places, extra: std::ptr::null_mut() }
+    }
+
+    /// The parameters of a kernel as bytes.
+    fn values(self, kernel: &Kernel) -> Result<Vec<u8>> {
+        let mut parameters = vec![0; kernel.param_bytes() as usize];
+        if self.places.is_null() && !self.extra.is_null() {
+            let block = self.block()?;
+            let count = block.len().min(parameters.len());
+            parameters[..count].copy_from_slice(&block[..count]);
+            return Ok(parameters);
+        }
+        let places = read(self.places.addr() as u64, 8 * kernel.params().len() as u64)?;
+        for (place, param) in places.as_chunks().0.iter().zip(kernel.params()) {
+            let value = read(u64::from_le_bytes(*place), param.size.into())?;
+            parameters[param.offset as usize..][..value.len()].copy_from_slice(&value);
+        }
+        Ok(parameters)
+    }
+
+    fn block(self) -> Result<Vec<u8>> {
+        let (mut place, mut bytes) = (0, 0);
+        for index in (0..).step_by(2) {
+            let value = || get(self.extra.wrapping_add(index + 1)).map(|value| value.addr() as u64);
+            match get(self.extra.wrapping_add(index))?.addr() {
+                BLOCK => place = value()?,
+                // The size is behind an address.
+                BLOCK_BYTES => bytes = get(std::ptr::without_provenance::<u64>(value()? as usize))?,
+                END => break,
+                _ => return Err(Error::INVALID_VALUE),
+            }
+        }
+        read(place, bytes)
+    }
+}
+
 fn fits(sizes: [u32; 3], largest: [u32; 3]) -> bool {
     sizes.iter().zip(largest).all(|(&size, largest)| size > 0 && size <= largest)
 }
@@ -57,7 +107,7 @@ impl State {
         &mut self,
         stub: *const c_void,
         sizes: Configuration,
-        arguments: *mut *mut c_void,
+        arguments: Arguments,
         cooperative: bool,
     ) -> Result<KernelCall> {
         let (_, kernel) = self.kernel(stub)?;
@@ -83,21 +133,16 @@ impl State {
                 return Err(Error::COOPERATIVE_TOO_LARGE);
             }
         }
-        let mut parameters = vec![0; kernel.param_bytes() as usize];
-        let places = read(arguments.addr() as u64, 8 * kernel.params().len() as u64)?;
-        for (place, param) in places.as_chunks().0.iter().zip(kernel.params()) {
-            let value = read(u64::from_le_bytes(*place), param.size.into())?;
-            parameters[param.offset as usize..][..value.len()].copy_from_slice(&value);
-        }
+        let parameters = arguments.values(&kernel)?;
         Ok(KernelCall { stub: stub.addr(), grid, block, shared, cooperative, parameters })
     }
 
     /// Makes a launch, now or when the graph is launched that watches the stream.
-    fn launch(
+    pub(super) fn launch(
         &mut self,
         stub: *const c_void,
         sizes: Configuration,
-        arguments: *mut *mut c_void,
+        arguments: Arguments,
         cooperative: bool,
     ) -> Result {
         let stream = self.stream(sizes.stream)?;
@@ -154,7 +199,7 @@ struct ExtendedConfiguration {
 /// An attribute of it: 64 bytes of value behind its number.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct ExtendedAttribute {
+pub(super) struct ExtendedAttribute {
     number: c_int,
     padding: [u8; 4],
     value: [u8; 64],
@@ -169,7 +214,7 @@ impl ExtendedAttribute {
     ///
     /// # Errors
     /// A launch has no such attribute, or it is not supported.
-    fn is_cooperative(&self, state: &mut State, grid: [u32; 3]) -> Result<bool> {
+    pub(super) fn is_cooperative(&self, state: &mut State, grid: [u32; 3]) -> Result<bool> {
         let name = match attributes::of_launch(self.number)? {
             Attribute::Harmless | Attribute::Priority => return Ok(false),
             Attribute::Carveout => return check_carveout(self.word(0) as i32).map(|()| false),
@@ -212,7 +257,7 @@ entries! {
     fn cudaLaunchKernel(
         stub: *const c_void, grid: Dim3, block: Dim3, arguments: *mut *mut c_void, shared: usize, stream: Stream,
     ) |state| {
-        state.launch(stub, Configuration { grid, block, shared, stream }, arguments, false)
+        state.launch(stub, Configuration { grid, block, shared, stream }, Arguments::at(arguments), false)
     }
 
     fn __cudaGetKernel(kernel: *mut *const c_void, stub: *const c_void) |state| {
@@ -223,13 +268,13 @@ entries! {
     fn __cudaLaunchKernel(
         kernel: *const c_void, grid: Dim3, block: Dim3, arguments: *mut *mut c_void, shared: usize, stream: Stream,
     ) |state| {
-        state.launch(kernel, Configuration { grid, block, shared, stream }, arguments, false)
+        state.launch(kernel, Configuration { grid, block, shared, stream }, Arguments::at(arguments), false)
     }
 
     fn cudaLaunchCooperativeKernel(
         stub: *const c_void, grid: Dim3, block: Dim3, arguments: *mut *mut c_void, shared: usize, stream: Stream,
     ) |state| {
-        state.launch(stub, Configuration { grid, block, shared, stream }, arguments, true)
+        state.launch(stub, Configuration { grid, block, shared, stream }, Arguments::at(arguments), true)
     }
 
     fn cudaLaunchKernelExC(
@@ -240,6 +285,6 @@ entries! {
         for index in 0..count as usize {
             cooperative |= get(attributes.wrapping_add(index))?.is_cooperative(state, grid.sizes())?;
         }
-        state.launch(stub, Configuration { grid, block, shared, stream }, arguments, cooperative)
+        state.launch(stub, Configuration { grid, block, shared, stream }, Arguments::at(arguments), cooperative)
     }
 }

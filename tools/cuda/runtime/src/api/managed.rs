@@ -30,7 +30,7 @@ const CPU: c_int = -1;
 
 /// A place of memory.
 #[derive(Clone, Copy)]
-enum Location {
+pub(super) enum Location {
     Host,
     Device(c_int),
     None,
@@ -46,7 +46,7 @@ impl Location {
         }
     }
 
-    fn of(device: c_int) -> Self {
+    pub(super) fn of(device: c_int) -> Self {
         if device == CPU { Location::Host } else { Location::Device(device) }
     }
 
@@ -71,7 +71,7 @@ impl State {
         if is_there && bytes > 0 { Ok(()) } else { Err(Error::INVALID_VALUE) }
     }
 
-    fn advise(&self, address: u64, bytes: usize, advice: c_int, location: Location) -> Result {
+    pub(super) fn advise(&self, address: u64, bytes: usize, advice: c_int, location: Location) -> Result {
         self.check_managed(address, bytes)?;
         if !ADVICE.contains(&advice) {
             return Err(Error::INVALID_VALUE);
@@ -82,7 +82,7 @@ impl State {
         location.check().map_err(|_| Error::INVALID_VALUE)
     }
 
-    fn prefetch(
+    pub(super) fn prefetch(
         &mut self,
         address: u64,
         bytes: usize,

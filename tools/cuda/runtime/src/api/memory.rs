@@ -9,6 +9,7 @@ use crate::errors::{Error, Result};
 use crate::foreign::{plain, put};
 use crate::graphs::Operation;
 use crate::made::Stream;
+use crate::made::contexts::Owned;
 use crate::state::State;
 
 /// Bytes between rows of memory that has rows are a multiple of it.
@@ -18,6 +19,7 @@ impl State {
     pub(super) fn allocate(&mut self, bytes: u64) -> Result<u64> {
         let address = self.device.allocate(bytes)?;
         self.recorder.write(&Entry::Allocate { address, bytes });
+        self.own(Owned::Buffer(address));
         Ok(address)
     }
 

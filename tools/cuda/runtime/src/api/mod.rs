@@ -5,6 +5,7 @@ mod attributes;
 mod copies;
 mod device_limits;
 mod devices;
+mod driver;
 mod events;
 mod fills;
 mod functions;
@@ -25,6 +26,10 @@ mod symbols;
 mod textures;
 mod volumes;
 
+use std::collections::BTreeMap;
+
+pub(crate) use driver::links::Link;
+
 use crate::errors::Result;
 use crate::state::State;
 use crate::words::Words;
@@ -42,6 +47,8 @@ pub(crate) enum Body {
     Answer(fn(&mut State, &mut Words) -> Result<u64>),
     /// A function that returns a word, called before the program's `main` or after it.
     Register(fn(&mut State, &mut Words) -> Result<u64>),
+    /// A function of the driver that needs no context: only the driver must have been initialized.
+    Device(fn(&mut State, &mut Words) -> Result),
 }
 
 /// A function by CUDA's name.
@@ -51,12 +58,34 @@ pub(crate) struct Function {
     pub(crate) body: Body,
 }
 
-pub(crate) fn functions() -> impl Iterator<Item = &'static Function> {
+/// Every function that the server has, by its names.
+pub(crate) fn bodies() -> BTreeMap<&'static str, Body> {
+    let own: BTreeMap<&str, Body> = functions().map(|function| (function.name, function.body)).collect();
+    let others = aliases().filter_map(|(name, other)| Some((name, *own.get(other)?)));
+    own.iter().map(|(name, body)| (*name, *body)).chain(others).collect()
+}
+
+/// Names of functions that do what another one does, and its name.
+fn aliases() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = include_str!("../../library/aliases.txt").lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split_once(' '))
+}
+
+fn functions() -> impl Iterator<Item = &'static Function> {
     let all = [
         arrays::FUNCTIONS,
         copies::FUNCTIONS,
         device_limits::FUNCTIONS,
         devices::FUNCTIONS,
+        driver::contexts::FUNCTIONS,
+        driver::copies::FUNCTIONS,
+        driver::devices::FUNCTIONS,
+        driver::entry_points::FUNCTIONS,
+        driver::kernels::FUNCTIONS,
+        driver::links::FUNCTIONS,
+        driver::memory::FUNCTIONS,
+        driver::modules::FUNCTIONS,
+        driver::private::FUNCTIONS,
         events::FUNCTIONS,
         fills::FUNCTIONS,
         functions::FUNCTIONS,
@@ -84,7 +113,7 @@ pub(crate) fn functions() -> impl Iterator<Item = &'static Function> {
 /// its arguments a function is a `Body::Call`. The build script of `tools/cuda/launch` finds the names where lines begin with `fn cuda` or `fn __cuda`.
 macro_rules! entries {
     ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(=> $kind:ident)? |$state:ident| $body:block)*) => {
-        pub(super) static FUNCTIONS: &[$crate::api::Function] = &[$(
+        pub(in crate::api) static FUNCTIONS: &[$crate::api::Function] = &[$(
             $crate::api::Function {
                 name: stringify!($name),
                 body: $crate::api::entries!(@ $($kind)?)(|$state, words| {
@@ -104,26 +133,38 @@ pub(crate) use entries;
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{PER_THREAD, functions};
+    use super::{PER_THREAD, aliases, functions};
 
     #[test]
     fn the_library_has_every_function_once() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/api");
         let mut lines = String::new();
-        for file in std::fs::read_dir(folder).expect("sources") {
-            lines += &std::fs::read_to_string(file.expect("a source").path()).expect("a text");
+        let folders = [folder.to_owned(), format!("{folder}/driver")];
+        for entry in folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("sources")) {
+            let path = entry.expect("a source").path();
+            if path.is_file() {
+                lines += &std::fs::read_to_string(path).expect("a text");
+            }
         }
         // The build script of the library finds function names in this way.
         let begin = |line: &str| Some(line.trim_start().strip_prefix("fn ")?.split('(').next()?.to_owned());
         let found: BTreeSet<String> = lines.lines().filter_map(begin).collect();
-        let (refused, per_thread) =
-            (include_str!("../../library/refused.txt"), include_str!("../../library/per_thread.txt"));
+        let refused = concat!(
+            include_str!("../../library/refused.txt"),
+            include_str!("../../library/refused_driver.txt")
+        );
+        let per_thread = include_str!("../../library/per_thread.txt");
         let mut seen = BTreeSet::new();
         for name in functions().map(|function| function.name) {
             assert!(seen.insert(name) && found.contains(name), "{name}");
             assert!(!refused.split_whitespace().any(|other| other == name), "{name} is refused");
         }
-        assert!(seen.len() > 180, "{}", seen.len());
+        assert!(seen.len() > 300, "{}", seen.len());
+        for (name, other) in aliases() {
+            assert!(seen.contains(other), "{other}");
+            assert!(!refused.split_whitespace().any(|other| other == name), "{name} is refused");
+        }
+        seen.extend(aliases().map(|(name, _)| name));
         let lines = per_thread.lines().filter(|line| !line.starts_with('#'));
         for name in lines.flat_map(str::split_whitespace) {
             let first_form = PER_THREAD.iter().find_map(|end| name.strip_suffix(end));

@@ -9,7 +9,7 @@ use crate::errors::{Error, Result};
 use crate::foreign::{get, put};
 use crate::made::Stream;
 
-const POOL: usize = 1;
+pub(super) const POOL: usize = 1;
 
 type Pool = *mut c_void;
 

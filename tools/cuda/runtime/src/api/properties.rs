@@ -9,7 +9,7 @@ use crate::state::State;
 
 /// Bytes of the structure up to CUDA 11, in 12, and from 13 on.
 const SIZES: [usize; 3] = [728, 1032, 1008];
-const NAME: &[u8] = b"Counterpoint functional device";
+pub(super) const NAME: &[u8] = b"Counterpoint functional device";
 
 /// Numbers of attributes that CUDA 13.0 has.
 const ATTRIBUTES: std::ops::RangeInclusive<c_int> = 1..=147;

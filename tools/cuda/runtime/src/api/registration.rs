@@ -9,13 +9,13 @@ use crate::modules::{Function, Variable};
 use crate::shared::Managed;
 
 /// The first word of a wrapper, and the version of one whose fat binaries are to be linked with each other.
-const WRAPPER_MAGIC: u32 = 0x4662_43b1;
+pub(super) const WRAPPER_MAGIC: u32 = 0x4662_43b1;
 const LINKED: u32 = 2;
 
 /// A compiler's description of a fat binary.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Wrapper {
+pub(super) struct Wrapper {
     magic: u32,
     version: u32,
     data: *const u8,
@@ -32,7 +32,7 @@ fn number(handle: Handle) -> usize {
 }
 
 /// The contents of a fat binary in the program's memory.
-fn contents(data: *const u8) -> Result<Contents, String> {
+pub(super) fn contents(data: *const u8) -> Result<Contents, String> {
     let missing = |_| "there is no fat binary".to_owned();
     let header = read(data.addr() as u64, fatbin::HEADER_BYTES as u64).map_err(missing)?;
     let bytes = fatbin::length(&header).map_err(|error| error.to_string())?;
@@ -41,7 +41,7 @@ fn contents(data: *const u8) -> Result<Contents, String> {
 }
 
 /// The contents of all fat binaries of a wrapper.
-fn wrapped(wrapper: *const Wrapper) -> Result<Vec<Contents>, String> {
+pub(super) fn wrapped(wrapper: *const Wrapper) -> Result<Vec<Contents>, String> {
     let missing = |_| "there is no fat binary".to_owned();
     let Wrapper { magic, version, data, binaries } = get(wrapper).map_err(missing)?;
     if magic != WRAPPER_MAGIC {

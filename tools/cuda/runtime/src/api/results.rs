@@ -10,7 +10,7 @@ use crate::state::State;
 
 impl State {
     /// The address of a text in the program's memory, which gets all of them when it wants the first one.
-    fn address_of(&mut self, text: &'static CStr) -> Result<u64> {
+    pub(super) fn address_of(&mut self, text: &'static CStr) -> Result<u64> {
         if self.texts.0.is_empty() {
             let mut room = self.channel.errors();
             for text in Error::texts() {

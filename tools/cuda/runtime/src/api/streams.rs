@@ -12,6 +12,7 @@ use super::events::{check_flags, event_number};
 use crate::errors::{Error, Result};
 use crate::foreign::{get, put};
 use crate::graphs::{HostCall, Operation};
+use crate::made::contexts::Owned;
 use crate::made::{Made, NON_BLOCKING, Stream};
 use crate::state::State;
 
@@ -65,6 +66,7 @@ impl State {
         let number = self.next_stream;
         self.next_stream += 1;
         self.streams.insert(number, made);
+        self.own(Owned::Stream(number));
         if made.is_non_blocking() {
             self.recorder.write(&Entry::NonBlocking { stream: number });
         }

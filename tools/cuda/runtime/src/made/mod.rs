@@ -1,6 +1,7 @@
 //! Things that a program has made or set, by subject: the parts of its state. The functions on them are in `api`.
 
 pub(crate) mod arrays;
+pub(crate) mod contexts;
 pub(crate) mod device_limits;
 pub(crate) mod graphs;
 
