@@ -4,8 +4,8 @@
 //! their variants, and the functions that the server refuses by name.
 //!
 //! A library can have one name, and programs ask for `libcudart.so.11.0`, `.12` or `.13`, each with a version of its own for all functions.
-//! Each of these stubs is therefore empty, has that name and that version, and depends on the library that has the functions. The driver's
-//! stub, `libcuda.so.1`, has no version.
+//! Each of these stubs is therefore empty, has that name and that version, and depends on the library that has the functions. Stubs
+//! of the driver and of NVIDIA's linker have no version.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const LIBRARY: &str = "libcounterpoint_cuda.so";
-const DRIVER: &str = "libcuda.so.1";
+/// Names of libraries whose functions have no version: the driver, and NVIDIA's linker.
+const STAND_INS: [&str; 4] = ["libcuda.so", "libcuda.so.1", "libnvJitLink.so.12", "libnvJitLink.so.13"];
 /// The function that a program calls when it ends.
 const END: &str = "__cudaUnregisterFatBinary";
 /// Versions of CUDA's runtime, as its names have them.
@@ -38,10 +39,10 @@ fn main() -> io::Result<()> {
     if variable("CARGO_CFG_TARGET_OS")? == "linux" {
         compile(&runtime.join("library/lib.rs"), &list, &out.join(LIBRARY))?;
         VERSIONS.iter().try_for_each(|version| named(&out, &format!("libcudart.so.{version}"), true))?;
-        return named(&out, DRIVER, false);
+        return STAND_INS.iter().try_for_each(|name| named(&out, name, false));
     }
     let all = VERSIONS.iter().map(|version| format!("libcudart.so.{version}"));
-    let all = all.chain([LIBRARY, DRIVER].map(str::to_owned));
+    let all = all.chain(STAND_INS.iter().chain([&LIBRARY]).map(|name| (*name).to_owned()));
     all.into_iter().try_for_each(|name| fs::write(out.join(name), []))
 }
 
@@ -78,7 +79,7 @@ fn names(runtime: &Path) -> io::Result<BTreeSet<String>> {
 fn is_of_cuda(name: &str) -> bool {
     let of_driver =
         name.strip_prefix("cu").is_some_and(|rest| rest.starts_with(|letter: char| letter.is_uppercase()));
-    of_driver || name.starts_with("cuda") || name.starts_with("__cuda")
+    of_driver || ["cuda", "__cuda", "nvJitLink"].iter().any(|start| name.starts_with(start))
 }
 
 /// The library with the functions.

@@ -8,13 +8,27 @@ use etcetera::BaseStrategy;
 
 pub(crate) const LIBRARY: &str = "libcounterpoint_cuda.so";
 
-static LIBRARIES: [(&str, &[u8]); 5] = [
-    (LIBRARY, include_bytes!(concat!(env!("OUT_DIR"), "/libcounterpoint_cuda.so"))),
-    ("libcudart.so.11.0", include_bytes!(concat!(env!("OUT_DIR"), "/libcudart.so.11.0"))),
-    ("libcudart.so.12", include_bytes!(concat!(env!("OUT_DIR"), "/libcudart.so.12"))),
-    ("libcuda.so.1", include_bytes!(concat!(env!("OUT_DIR"), "/libcuda.so.1"))),
-    ("libcudart.so.13", include_bytes!(concat!(env!("OUT_DIR"), "/libcudart.so.13"))),
+/// A file of the build script.
+macro_rules! made {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_bytes!(concat!(env!("OUT_DIR"), "/", $name)))),*]
+    };
+}
+
+static LIBRARIES: [(&str, &[u8]); 8] = made![
+    "libcounterpoint_cuda.so",
+    "libcuda.so",
+    "libcuda.so.1",
+    "libcudart.so.11.0",
+    "libcudart.so.12",
+    "libcudart.so.13",
+    "libnvJitLink.so.12",
+    "libnvJitLink.so.13",
 ];
+
+/// A stand-in for NVIDIA's assembler, which hands PTX through.
+pub(crate) const ASSEMBLER: &str = "ptxas";
+static ASSEMBLER_TEXT: &str = include_str!("ptxas.sh");
 
 /// The link to the command, by which the library starts it for a program that something else has started.
 const COMMAND: &str = "counterpoint";
@@ -36,8 +50,20 @@ pub fn install(folder: &Path) -> io::Result<()> {
     for (name, bytes) in LIBRARIES {
         replace(name, &|place| std::fs::write(place, bytes))?;
     }
+    replace(ASSEMBLER, &|place| std::fs::write(place, ASSEMBLER_TEXT).and_then(|()| make_executable(place)))?;
     let command = std::env::current_exe()?;
     replace(COMMAND, &|place| link(&command, place))
+}
+
+fn make_executable(file: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755))?;
+    }
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
 }
 
 fn link(to: &Path, place: &Path) -> io::Result<()> {
@@ -54,9 +80,10 @@ fn link(to: &Path, place: &Path) -> io::Result<()> {
 pub fn cached() -> io::Result<PathBuf> {
     let base = etcetera::choose_base_strategy().map_err(io::Error::other)?;
     let mut key = DefaultHasher::new();
-    LIBRARIES.hash(&mut key);
+    (LIBRARIES, ASSEMBLER_TEXT).hash(&mut key);
     let folder = base.cache_dir().join(format!("counterpoint/cuda/{:016x}", key.finish()));
-    if LIBRARIES.iter().any(|(name, _)| !folder.join(name).is_file()) {
+    let names = LIBRARIES.iter().map(|(name, _)| *name).chain([ASSEMBLER]);
+    if names.into_iter().any(|name| !folder.join(name).is_file()) {
         install(&folder)?;
     }
     Ok(folder)

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use counterpoint_cuda_capture::{HostTime, Summary, read, summary, write_application};
 
-use crate::library::{LIBRARY, cached};
+use crate::library::{ASSEMBLER, LIBRARY, cached};
 use crate::program::{Needs, find, inspect};
 use crate::service::Service;
 
@@ -127,6 +127,11 @@ pub fn run(request: &Request, interrupt: &AtomicBool) -> Result<Captured, RunErr
     command.args(&request.command[1..]);
     let service = Service::start(request, &record).map_err(at(&program))?;
     service.introduce(&mut command);
+    for (variable, value) in handed_through(&libraries) {
+        if std::env::var_os(variable).is_none() {
+            command.env(variable, value);
+        }
+    }
     command.env("LD_LIBRARY_PATH", with_folder(&libraries, "LD_LIBRARY_PATH"));
     // The library sees files that the program opens where it comes before the C library.
     let mut first = with_folder(&libraries.join(LIBRARY), "LD_PRELOAD");
@@ -144,6 +149,16 @@ pub fn run(request: &Request, interrupt: &AtomicBool) -> Result<Captured, RunErr
     kept.map_err(at(&record))?;
     let (summary, application) = captured.unzip();
     Ok(Captured { ended, summary, application })
+}
+
+/// Variables of the environment by which compilers in Python hand PTX over in place of machine code.
+fn handed_through(libraries: &Path) -> [(&'static str, OsString); 3] {
+    let assembler = libraries.join(ASSEMBLER).into_os_string();
+    [
+        ("TRITON_PTXAS_PATH", assembler.clone()),
+        ("TRITON_PTXAS_BLACKWELL_PATH", assembler),
+        ("CUPY_COMPILE_WITH_PTX", "1".into()),
+    ]
 }
 
 /// Removes the files of an application that was here before: they are not this one's.

@@ -12,7 +12,6 @@ use std::sync::atomic::AtomicBool;
 use counterpoint_cuda_launch::{Captured, Ended, Needs, Request, RunError, inspect, run};
 use flate2::read::GzDecoder;
 
-
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| support::build("program.c"))

@@ -14,7 +14,7 @@ use crate::system::{Status, close_range_own, dlsym, fileno, free, ftello, lseek,
 
 /// `dlsym`'s handle for the next library, `lseek`'s word for the present place, and `statx`'s for the working folder, for a descriptor, and for type,
 /// number and size.
-const NEXT: *mut c_void = without_provenance_mut(usize::MAX);
+pub(crate) const NEXT: *mut c_void = without_provenance_mut(usize::MAX);
 const HERE: c_int = 1;
 const WORKING_FOLDER: c_int = -100;
 const BY_DESCRIPTOR: c_int = 0x1000;
@@ -30,7 +30,7 @@ const SYSTEM: [&[u8]; 6] = [b"/proc/", b"/sys/", b"/dev/", b"/etc/", b"/lib", b"
 
 /// Parts and ends of the names of files that are code: programs in Python load theirs while they run.
 const CODE_PLACES: [&[u8]; 4] = [b"/site-packages/", b"/dist-packages/", b"/lib/python", b"/__pycache__/"];
-const CODE_ENDS: [&[u8]; 3] = [b".py", b".pyc", b".so"];
+const CODE_ENDS: [&[u8]; 6] = [b".py", b".pyc", b".so", b".cubin", b".fatbin", b".ptx"];
 
 fn is_code(name: &[u8]) -> bool {
     let has = |part: &[u8]| name.windows(part.len()).any(|window| window == part);

@@ -6,6 +6,7 @@
 //! nothing but the C library.
 #![no_std]
 
+mod dynamic;
 mod files;
 #[path = "../src/page.rs"]
 mod page;

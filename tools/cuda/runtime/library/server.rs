@@ -64,9 +64,8 @@ fn meet(name: *const c_char) -> Option<c_int> {
     }
 }
 
-/// Starts the command beside the library. It is no child of the program, which may wait for all of its children; it ends when the program does.
-fn start() -> Option<c_int> {
-    let mut path = [0; 4096];
+/// Puts the folder of this library into a path; the result is its length, with the slash.
+pub(crate) fn own_folder(path: &mut [u8; 4096]) -> Option<usize> {
     let mut found = Found { file: null(), more: [null(); 3] };
     let own = start as fn() -> Option<c_int> as *const c_void;
     // SAFETY: an address of this library; `found` is filled in, with a text that ends with a zero.
@@ -78,6 +77,13 @@ fn start() -> Option<c_int> {
     };
     let folder = file.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
     path.get_mut(..folder)?.copy_from_slice(&file[..folder]);
+    Some(folder)
+}
+
+/// Starts the command beside the library. It is no child of the program, which may wait for all of its children; it ends when the program does.
+fn start() -> Option<c_int> {
+    let mut path = [0; 4096];
+    let folder = own_folder(&mut path)?;
     path.get_mut(folder..folder + COMMAND.len())?.copy_from_slice(COMMAND);
     let words = [WORDS[0].as_ptr(), WORDS[1].as_ptr(), WORDS[2].as_ptr(), null()];
     let (mut both, mut status) = ([0; 2], 0);

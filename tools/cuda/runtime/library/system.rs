@@ -35,6 +35,7 @@ unsafe extern "C" {
     pub(crate) static stdout: *mut c_void;
     pub(crate) fn __errno_location() -> *mut c_int;
     pub(crate) fn abort() -> !;
+    pub(crate) fn access(path: *const c_char, how: c_int) -> c_int;
     pub(crate) fn clock_gettime(clock: c_int, time: *mut Time) -> c_int;
     pub(crate) fn connect(socket: c_int, address: *const Address, bytes: u32) -> c_int;
     pub(crate) fn dladdr(address: *const c_void, found: *mut Found) -> c_int;
@@ -87,6 +88,7 @@ unsafe extern "C" {
         wanted: u32,
         status: *mut Status,
     ) -> c_int;
+    pub(crate) fn strdup(text: *const c_char) -> *mut c_char;
     pub(crate) fn syscall(number: c_long, ...) -> c_long;
     pub(crate) fn waitpid(process: c_int, status: *mut c_int, options: c_int) -> c_int;
     pub(crate) fn write(file: c_int, bytes: *const c_void, count: usize) -> isize;

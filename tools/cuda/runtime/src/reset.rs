@@ -25,8 +25,8 @@ impl State {
         self.events.clear();
         self.graphs.clear();
         self.registered.clear();
-        (self.lasting, self.text_room) = (BTreeMap::new(), 0..0);
         self.stored.clear();
+        self.virtual_memory = Default::default();
         self.functions.clear();
         self.pool = Default::default();
         (self.device_flags, self.cache_config) = (0, 0);

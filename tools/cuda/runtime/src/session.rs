@@ -69,8 +69,11 @@ impl State {
                 false,
             ),
             Some(Body::Device(body)) => {
-                let enter = |state: &mut State| state.check_initialized().and_then(|()| body(state, words));
-                self.check(name, call.work, enter, false)
+                let enter = |state: &mut State| match is_of_driver(name) {
+                    true => state.check_initialized(),
+                    false => state.enter(name),
+                };
+                self.check(name, call.work, |state| enter(state).and_then(|()| body(state, words)), false)
             }
             Some(Body::Always(body)) => self.check(name, call.work, |state| body(state, words), true),
             None => self.check(name, call.work, |state| Err(state.refuse(name, "is not supported")), false),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use counterpoint_cuda_capture::{Entry, Module as ModuleEntry};
 use counterpoint_ptx::texture::Textures;
 
-use crate::api::Link;
+use crate::api::{JitLink, Link, VirtualMemory};
 use crate::channel::Channel;
 use crate::device::Device;
 use crate::errors::{Error, Result};
@@ -17,9 +17,7 @@ use crate::made::arrays::Array;
 use crate::made::contexts::Contexts;
 use crate::made::device_limits::DeviceLimits;
 use crate::made::graphs::Graphs;
-use crate::made::{
-    Configuration, FunctionSettings, GraphMemory, Known, Made, PoolAttributes, Registered, Texts,
-};
+use crate::made::{Configuration, FunctionSettings, GraphMemory, Known, Made, Pools, Registered, Texts};
 use crate::modules::{Modules, Unusable};
 use crate::recorder::{Recorder, say};
 use crate::settings::{Settings, arguments, taken_addresses};
@@ -72,7 +70,9 @@ pub(crate) struct State {
     pub(crate) stored: BTreeMap<(u64, u64), u64>,
     /// Code that the driver links, by its number.
     pub(crate) links: BTreeMap<usize, Link>,
-    pub(crate) pool: PoolAttributes,
+    pub(crate) jit_links: BTreeMap<u64, JitLink>,
+    pub(crate) virtual_memory: VirtualMemory,
+    pub(crate) pool: Pools,
     /// Memory of the host that the program has registered, by address.
     pub(crate) registered: BTreeMap<u64, Registered>,
     pub(crate) device_limits: DeviceLimits,
@@ -143,7 +143,9 @@ impl State {
             tables: BTreeMap::new(),
             stored: BTreeMap::new(),
             links: BTreeMap::new(),
-            pool: PoolAttributes::default(),
+            jit_links: BTreeMap::new(),
+            virtual_memory: VirtualMemory::default(),
+            pool: Pools::default(),
             registered: BTreeMap::new(),
             device_limits: DeviceLimits::default(),
             device_flags: 0,

@@ -26,7 +26,7 @@ impl State {
         self.arrays.get(&number).copied().ok_or(Error::INVALID_RESOURCE_HANDLE)
     }
 
-    fn new_array(
+    pub(super) fn new_array(
         &mut self,
         call: &str,
         description: ChannelDescription,

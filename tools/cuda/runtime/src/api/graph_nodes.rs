@@ -95,12 +95,12 @@ fn flat_copy(to: *mut c_void, from: *const c_void, bytes: usize, kind: c_int) ->
     Operation::Copy { planes: Planes::one(line(to), line(from)), shape: flat(bytes), kind }
 }
 
-fn list(nodes: *const Handle, count: usize) -> Result<Vec<u64>> {
+pub(super) fn list(nodes: *const Handle, count: usize) -> Result<Vec<u64>> {
     (0..count).map(|index| get(nodes.wrapping_add(index)).map(number)).collect()
 }
 
 /// Adds a node to a graph behind others.
-fn add(
+pub(super) fn add(
     state: &mut State,
     node: *mut Handle,
     graph: Handle,
@@ -112,7 +112,7 @@ fn add(
     put(node, handle(next))
 }
 
-fn change(own: &mut Operation, new: Operation) -> Result {
+pub(super) fn change(own: &mut Operation, new: Operation) -> Result {
     if own.kind() != new.kind() {
         return Err(Error::INVALID_VALUE);
     }
@@ -121,7 +121,7 @@ fn change(own: &mut Operation, new: Operation) -> Result {
 }
 
 /// Writes handles to the program's array, as many as fit; without an array, writes their number.
-fn put_list(place: *mut Handle, count: *mut usize, nodes: &[u64]) -> Result {
+pub(super) fn put_list(place: *mut Handle, count: *mut usize, nodes: &[u64]) -> Result {
     if place.is_null() {
         return put(count, nodes.len());
     }
@@ -295,20 +295,6 @@ entries! {
         state.graphs.operation(node)?;
         for graph in state.graphs.graphs.values_mut() {
             graph.remove(number(node));
-        }
-        Ok(())
-    }
-
-    /// Before CUDA 13 the count is behind the nodes; since then there is a description of each edge between.
-    fn cudaGraphAddDependencies(
-        graph: Handle, from: *const Handle, to: *const Handle, edges_or_count: usize, count: usize,
-    ) |state| {
-        let count = if crate::settings::version() < 13 { edges_or_count } else { count };
-        let (from, to) = (list(from, count)?, list(to, count)?);
-        let graph = state.graphs.graph(graph)?;
-        for (from, to) in from.into_iter().zip(to) {
-            graph.node(from)?;
-            graph.node(to)?.behind.push(from);
         }
         Ok(())
     }

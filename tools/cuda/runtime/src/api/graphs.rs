@@ -24,11 +24,17 @@ impl State {
         Ok(address)
     }
 
-    fn make_ready(&mut self, graph: Handle) -> Result<Handle> {
+    pub(super) fn make_ready(&mut self, graph: Handle) -> Result<Handle> {
         let plan = self.graphs.graph(graph)?.plan()?;
         let number = self.graphs.next();
         self.graphs.ready.insert(number, Ready { plan, ..Ready::default() });
         Ok(handle(number))
+    }
+
+    /// Has a graph that can be launched do what another graph of the same form does.
+    pub(super) fn update(&mut self, ready: Handle, graph: Handle) -> Result {
+        let graph = self.graphs.graph(graph)?.clone();
+        self.graphs.ready(ready)?.plan.update(&graph)
     }
 
     /// The operations of a launch with the streams that do them, the records and waits of events between lanes among them.
@@ -181,8 +187,7 @@ entries! {
 
     /// Before CUDA 12 with places for a node and a result, since then with one for both.
     fn cudaGraphExecUpdate(ready: Handle, graph: Handle, first: *mut c_void, second: *mut c_int) |state| {
-        let graph = state.graphs.graph(graph)?.clone();
-        let done = state.graphs.ready(ready)?.plan.update(&graph);
+        let done = state.update(ready, graph);
         let result = if done.is_ok() { UPDATED } else { FORM_CHANGED };
         if version() >= 12 {
             put(first.cast::<Update>(), Update { result, nodes: [std::ptr::null_mut(); 2] })?;

@@ -9,6 +9,7 @@ mod driver;
 mod events;
 mod fills;
 mod functions;
+mod graph_edges;
 mod graph_nodes;
 mod graphs;
 mod host_memory;
@@ -28,7 +29,9 @@ mod volumes;
 
 use std::collections::BTreeMap;
 
+pub(crate) use driver::jit_link::JitLink;
 pub(crate) use driver::links::Link;
+pub(crate) use driver::virtual_memory::VirtualMemory;
 
 use crate::errors::Result;
 use crate::state::State;
@@ -77,18 +80,24 @@ fn functions() -> impl Iterator<Item = &'static Function> {
         copies::FUNCTIONS,
         device_limits::FUNCTIONS,
         devices::FUNCTIONS,
+        driver::arrays::FUNCTIONS,
         driver::contexts::FUNCTIONS,
         driver::copies::FUNCTIONS,
         driver::devices::FUNCTIONS,
         driver::entry_points::FUNCTIONS,
+        driver::graphs::FUNCTIONS,
+        driver::jit_link::FUNCTIONS,
         driver::kernels::FUNCTIONS,
         driver::links::FUNCTIONS,
         driver::memory::FUNCTIONS,
         driver::modules::FUNCTIONS,
         driver::private::FUNCTIONS,
+        driver::streams::FUNCTIONS,
+        driver::virtual_memory::FUNCTIONS,
         events::FUNCTIONS,
         fills::FUNCTIONS,
         functions::FUNCTIONS,
+        graph_edges::FUNCTIONS,
         graph_nodes::FUNCTIONS,
         graphs::FUNCTIONS,
         host_memory::FUNCTIONS,

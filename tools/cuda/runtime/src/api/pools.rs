@@ -1,4 +1,4 @@
-//! Memory that streams and graphs allocate. There is one pool, of which all of the device's memory is.
+//! Memory that streams and graphs allocate. All pools are of the device's memory, and none has a size of its own.
 
 use std::ffi::{c_int, c_void};
 
@@ -8,13 +8,19 @@ use super::memory::allocate_in_stream;
 use crate::errors::{Error, Result};
 use crate::foreign::{get, put};
 use crate::made::Stream;
+use crate::state::State;
 
 pub(super) const POOL: usize = 1;
 
 type Pool = *mut c_void;
 
-fn check_pool(pool: Pool) -> Result {
-    if pool.addr() == POOL { Ok(()) } else { Err(Error::INVALID_VALUE) }
+/// Rights to read and to write.
+const READ_WRITE: c_int = 3;
+
+/// Checks that a pool is the device's own, or one that the program has made.
+fn check_pool(state: &State, pool: Pool) -> Result {
+    let is_known = pool.addr() == POOL || state.pool.made.contains(&pool.addr());
+    if is_known { Ok(()) } else { Err(Error::INVALID_VALUE) }
 }
 
 /// Attributes of the pool that a program sets: whether memory is given again in three ways, which are numbers of 4 bytes, and the bytes that the pool
@@ -33,35 +39,55 @@ entries! {
         put(pool, std::ptr::without_provenance_mut(POOL))
     }
 
-    fn cudaDeviceSetMemPool(device: c_int, pool: Pool) |_state| {
+    fn cudaDeviceSetMemPool(device: c_int, pool: Pool) |state| {
         check_device(device)?;
-        check_pool(pool)
+        check_pool(state, pool)
     }
 
     fn cudaMallocFromPoolAsync(address: *mut u64, bytes: usize, pool: Pool, stream: Stream) |state| {
-        check_pool(pool)?;
+        check_pool(state, pool)?;
         allocate_in_stream(state, address, bytes as u64, stream)
     }
 
     fn cudaMemPoolSetAttribute(pool: Pool, attribute: c_int, value: *const c_void) |state| {
-        check_pool(pool)?;
+        check_pool(state, pool)?;
         let value = match attribute {
             KEPT => get(value.cast::<u64>())?,
             attribute if REUSE.contains(&attribute) => u64::from(get(value.cast::<u32>())?),
             _ => return Err(state.refuse("cudaMemPoolSetAttribute", "the attribute is not supported")),
         };
-        state.pool.0.insert(attribute, value);
+        state.pool.set.insert((pool.addr(), attribute), value);
         Ok(())
     }
 
     fn cudaMemPoolGetAttribute(pool: Pool, attribute: c_int, value: *mut c_void) |state| {
-        check_pool(pool)?;
-        let set = state.pool.0.get(&attribute).copied();
+        check_pool(state, pool)?;
+        let set = state.pool.set.get(&(pool.addr(), attribute)).copied();
         match attribute {
             KEPT => put(value.cast::<u64>(), set.unwrap_or(0)),
             attribute if REUSE.contains(&attribute) => put(value.cast::<u32>(), set.unwrap_or(1) as u32),
             _ => Err(state.refuse("cudaMemPoolGetAttribute", "the attribute is not supported")),
         }
+    }
+
+    fn cudaMemPoolCreate(pool: *mut Pool, _properties: *const c_void) |state| {
+        let number = state.pool.made.last().map_or(POOL, |last| *last) + 1;
+        state.pool.made.insert(number);
+        put(pool, std::ptr::without_provenance_mut(number))
+    }
+
+    fn cudaMemPoolDestroy(pool: Pool) |state| {
+        if state.pool.made.remove(&pool.addr()) { Ok(()) } else { Err(Error::INVALID_VALUE) }
+    }
+
+    fn cudaMemPoolTrimTo(pool: Pool, _bytes: usize) |state| { check_pool(state, pool) }
+
+    /// The device has all rights to its pools.
+    fn cudaMemPoolSetAccess(pool: Pool, _list: *const c_void, _count: usize) |state| { check_pool(state, pool) }
+
+    fn cudaMemPoolGetAccess(rights: *mut c_int, pool: Pool, _place: *const c_void) |state| {
+        check_pool(state, pool)?;
+        put(rights, READ_WRITE)
     }
 
     /// Bytes that graphs use now and at most, and that are kept for them, which are as many.

@@ -1,14 +1,16 @@
 //! Graphs that are made by watching streams: between the beginning and the end, a stream's operations become nodes and are not done. Another stream
 //! takes part once it waits for an event of one that does.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
+use super::driver::streams::put_capture;
 use super::entries;
 use crate::errors::{Error, Result};
 use crate::foreign::{get, put};
 use crate::graphs::{Capture, Operation};
 use crate::made::Stream;
 use crate::made::graphs::{Graphs, Handle};
+use crate::settings::version;
 use crate::state::State;
 
 /// Whether a stream is watched, by CUDA's numbers.
@@ -16,7 +18,7 @@ const NOT_WATCHED: c_int = 0;
 const WATCHED: c_int = 1;
 
 impl Graphs {
-    fn capture_of(&self, stream: u32) -> Option<u64> {
+    pub(super) fn capture_of(&self, stream: u32) -> Option<u64> {
         let found = self.captures.iter().find(|(_, capture)| capture.ends.contains_key(&stream));
         found.map(|(number, _)| *number)
     }
@@ -82,6 +84,15 @@ entries! {
         put(graph, std::ptr::null_mut())?;
         let made = capture.end()?;
         put(graph, state.graphs.keep(made))
+    }
+
+    /// Whether a stream is watched, and the number of the graph; from CUDA 13 on also what it has so far, which is refused.
+    fn cudaStreamGetCaptureInfo(
+        stream: Stream, status: *mut c_int, number: *mut u64, graph: *mut c_void, nodes: *mut c_void, edges: *mut c_void,
+        count: *mut c_void,
+    ) |state| {
+        let details = if version() < 13 { [std::ptr::null_mut(); 4] } else { [graph, nodes, edges, count] };
+        put_capture(state, stream, (status, number), details)
     }
 
     fn cudaStreamIsCapturing(stream: Stream, status: *mut c_int) |state| {

@@ -12,7 +12,7 @@ use crate::foreign::{get, put};
 use crate::state::State;
 
 impl State {
-    fn new_surface(&mut self, resource: ResourceDescription) -> Result<u64> {
+    pub(super) fn new_surface(&mut self, resource: ResourceDescription) -> Result<u64> {
         if resource.kind != ARRAY {
             return Err(Error::INVALID_VALUE);
         }

@@ -19,27 +19,27 @@ pub(super) struct ResourceDescription {
     pub(super) kind: c_int,
     /// An array, or an address.
     pub(super) place: u64,
-    channels: ChannelDescription,
+    pub(super) channels: ChannelDescription,
     /// Bytes of memory without rows; else texels of a row.
-    width: usize,
-    height: usize,
-    pitch: usize,
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) pitch: usize,
 }
 
 pub(super) const ARRAY: c_int = 0;
-const LINEAR: c_int = 2;
-const PITCHED: c_int = 3;
+pub(super) const LINEAR: c_int = 2;
+pub(super) const PITCHED: c_int = 3;
 
 /// CUDA's description of texture reads, up to the last field that is used here.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct TextureDescription {
-    address: [c_int; 3],
-    filter: c_int,
-    read: c_int,
-    gamma: c_int,
-    border: [f32; 4],
-    normalized: c_int,
+pub(super) struct TextureDescription {
+    pub(super) address: [c_int; 3],
+    pub(super) filter: c_int,
+    pub(super) read: c_int,
+    pub(super) gamma: c_int,
+    pub(super) border: [f32; 4],
+    pub(super) normalized: c_int,
 }
 
 plain!(ResourceDescription, TextureDescription);
@@ -80,6 +80,45 @@ impl TextureDescription {
 }
 
 impl State {
+    /// Makes a texture of memory as it is described.
+    pub(super) fn texture_of(
+        &mut self,
+        resource: ResourceDescription,
+        texture: TextureDescription,
+    ) -> Result<u64> {
+        let description = resource.channels;
+        let texel = description.bytes() as usize;
+        let address = resource.place;
+        let memory = match resource.kind {
+            ARRAY => {
+                let array = self.array(std::ptr::without_provenance(address as usize))?;
+                Memory {
+                    address: array.address,
+                    description: array.description,
+                    dimensions: array.dimensions(),
+                    size: array.size,
+                    layers: array.layers,
+                    pitch: None,
+                }
+            }
+            LINEAR if texel > 0 => {
+                let size = [(resource.width / texel) as u32, 1, 1];
+                Memory { address, description, dimensions: 1, size, layers: None, pitch: None }
+            }
+            PITCHED => {
+                let size = [resource.width as u32, resource.height as u32, 1];
+                let pitch = (resource.pitch != resource.width * texel).then_some(resource.pitch as u64);
+                Memory { address, description, dimensions: 2, size, layers: None, pitch }
+            }
+            _ => {
+                return Err(
+                    self.refuse("cudaCreateTextureObject", "textures of several levels are not supported")
+                );
+            }
+        };
+        self.new_texture(memory, texture)
+    }
+
     fn new_texture(&mut self, memory: Memory, description: TextureDescription) -> Result<u64> {
         let (channel, channels) = memory.description.channels().ok_or(Error::INVALID_VALUE)?;
         let edges = description.edges(memory.dimensions)?;
@@ -132,33 +171,7 @@ entries! {
             return Err(state.refuse("cudaCreateTextureObject", "views of another format are not supported"));
         }
         let (resource, texture) = (get(resource)?, get(texture)?);
-        let description = resource.channels;
-        let texel = description.bytes() as usize;
-        let address = resource.place;
-        let memory = match resource.kind {
-            ARRAY => {
-                let array = state.array(std::ptr::without_provenance(address as usize))?;
-                Memory {
-                    address: array.address,
-                    description: array.description,
-                    dimensions: array.dimensions(),
-                    size: array.size,
-                    layers: array.layers,
-                    pitch: None,
-                }
-            }
-            LINEAR if texel > 0 => {
-                let size = [(resource.width / texel) as u32, 1, 1];
-                Memory { address, description, dimensions: 1, size, layers: None, pitch: None }
-            }
-            PITCHED => {
-                let size = [resource.width as u32, resource.height as u32, 1];
-                let pitch = (resource.pitch != resource.width * texel).then_some(resource.pitch as u64);
-                Memory { address, description, dimensions: 2, size, layers: None, pitch }
-            }
-            _ => return Err(state.refuse("cudaCreateTextureObject", "textures of several levels are not supported")),
-        };
-        put(handle, state.new_texture(memory, texture)?)
+        put(handle, state.texture_of(resource, texture)?)
     }
 
     fn cudaDestroyTextureObject(handle: u64) |state| {

@@ -5,7 +5,7 @@ pub(crate) mod contexts;
 pub(crate) mod device_limits;
 pub(crate) mod graphs;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, c_int, c_uint, c_void};
 
 use crate::words::Dim3;
@@ -60,9 +60,12 @@ pub(crate) struct Configuration {
     pub(crate) stream: Stream,
 }
 
-/// Values of attributes that a program has set.
+/// Pools of memory that a program has made, and the values of attributes that it has set, by pool and attribute.
 #[derive(Default)]
-pub(crate) struct PoolAttributes(pub(crate) BTreeMap<c_int, u64>);
+pub(crate) struct Pools {
+    pub(crate) made: BTreeSet<usize>,
+    pub(crate) set: BTreeMap<(usize, c_int), u64>,
+}
 
 /// Memory of graphs: bytes now, and at most.
 #[derive(Default)]

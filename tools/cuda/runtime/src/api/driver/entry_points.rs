@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_int, c_ulonglong};
 
 use super::super::entries;
+use super::devices::VERSION;
 use crate::errors::{Error, Result};
 use crate::foreign::{put, read, text};
 use crate::state::State;
@@ -119,6 +120,16 @@ entries! {
         name: *const c_char, place: *mut u64, version: c_int, flags: c_ulonglong,
     ) => Always |state| {
         state.put_function((name, place), version, flags, std::ptr::null_mut())
+    }
+
+    fn cudaGetDriverEntryPoint(name: *const c_char, place: *mut u64, flags: c_ulonglong, status: *mut c_int) |state| {
+        state.put_function((name, place), VERSION, flags, status)
+    }
+
+    fn cudaGetDriverEntryPointByVersion(
+        name: *const c_char, place: *mut u64, version: c_int, flags: c_ulonglong, status: *mut c_int,
+    ) |state| {
+        state.put_function((name, place), version, flags, status)
     }
 
     fn cuGetProcAddress_v2(

@@ -210,6 +210,8 @@ impl State {
         if self.text_room.end - self.text_room.start < bytes {
             let room = bytes.max(4096);
             let start = self.allocate_pinned(room, 0, false)?;
+            // Nobody frees it, not even a reset of the device.
+            self.shared.blocks.remove(&start);
             self.text_room = start..start + room;
         }
         let address = self.text_room.start;

@@ -129,16 +129,6 @@ entries! {
         state.advise(address, bytes, advice, Location::of(device))
     }
 
-    fn cuStreamGetCtx(stream: Stream, context: *mut u64) |state| {
-        state.stream(stream)?;
-        put(context, state.current_context()?)
-    }
-
-    fn cuStreamGetDevice(stream: Stream, device: *mut c_int) |state| {
-        state.stream(stream)?;
-        put(device, 0)
-    }
-
     fn cuDeviceGetMemPool(pool: *mut u64, device: c_int) => Device |_state| {
         super::super::devices::check_device(device)?;
         put(pool, super::super::pools::POOL as u64)
