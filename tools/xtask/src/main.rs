@@ -23,6 +23,7 @@ mod pgo;
 mod profile;
 mod ptx;
 mod ptxas;
+mod python_kernels;
 mod quick;
 mod random_programs;
 mod semver;
@@ -61,6 +62,7 @@ enum Chore {
     BenchPeers,
     CudaCompilers(cuda_compilers::CudaCompilers),
     CudaPrograms(cuda_programs::CudaPrograms),
+    PythonKernels(python_kernels::PythonKernels),
     /// Tries every command line of the README and its like, and compares what it prints with the page.
     Documented {
         /// The command; the release build if not given.
@@ -109,6 +111,7 @@ fn main() -> ExitCode {
         Chore::BenchPeers => bench_peers::run(),
         Chore::CudaCompilers(chore) => chore.run(),
         Chore::CudaPrograms(chore) => chore.run(),
+        Chore::PythonKernels(chore) => chore.run(),
         Chore::Documented { counterpoint } => documented::run(counterpoint.as_deref()),
         Chore::E2e { counterpoint } => e2e::run(counterpoint.as_deref()),
         Chore::Extension => extension::run(),

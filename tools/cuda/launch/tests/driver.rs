@@ -52,7 +52,8 @@ fn the_assembler_hands_ptx_through() {
     let folder = cached().expect("the libraries");
     let (from, to) = (support::here("driver.ptx"), built().join("driver.cubin"));
     let assembler = || Command::new(folder.join("ptxas"));
-    let status = assembler().args(["-lineinfo", "-v", "--gpu-name=sm_80"]).arg(&from).arg("-o").arg(&to).status();
+    let status =
+        assembler().args(["-lineinfo", "-v", "--gpu-name=sm_80"]).arg(&from).arg("-o").arg(&to).status();
     assert!(status.expect("a shell").success());
     let [given, made] = [from, to].map(|file| std::fs::read(file).expect("a file"));
     assert_eq!(given, made);

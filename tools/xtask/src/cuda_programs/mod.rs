@@ -8,7 +8,7 @@
 //! library other than CUDA's runtime is not built.
 
 mod compile;
-mod process;
+pub(crate) mod process;
 mod sources;
 
 use std::collections::BTreeMap;

@@ -16,7 +16,7 @@ pub(super) fn succeed(mut command: Command) -> Result<(), String> {
 }
 
 /// Runs a command, unless it takes too long.
-pub(super) fn within(limit: Duration, mut command: Command) -> Result<Output, String> {
+pub(crate) fn within(limit: Duration, mut command: Command) -> Result<Output, String> {
     let spawned = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn();
     let mut child = spawned.map_err(|error| format!("{command:?}: {error}"))?;
     let process = child.id();
@@ -48,7 +48,7 @@ fn read_all(from: Option<&mut impl std::io::Read>) -> Vec<u8> {
 }
 
 /// The end of a program's output.
-pub(super) fn last_lines(output: &Output) -> String {
+pub(crate) fn last_lines(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     let last =

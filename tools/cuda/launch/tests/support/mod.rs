@@ -25,7 +25,8 @@ pub(crate) fn build(source: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).expect("a folder");
     let libraries = cached().expect("the libraries");
-    let named = ["libcudart.so.13", "libcuda.so.1", "libcounterpoint_cuda.so"].map(|name| libraries.join(name).into());
+    let named = ["libcudart.so.13", "libcuda.so.1", "libcounterpoint_cuda.so"]
+        .map(|name| libraries.join(name).into());
     compile(&[vec![here(source).into()], named.to_vec()].concat(), &folder.join("program"));
     folder
 }
