@@ -3,6 +3,7 @@
 
 mod allocation;
 mod host;
+mod live;
 mod modules;
 mod moves;
 pub(crate) mod overlap;
@@ -25,6 +26,7 @@ use counterpoint_protocols::launch::{CtaCounts, Launch, LaunchId, Precedence};
 use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_protocols::memory::Tag;
 use counterpoint_ptx::Allocations;
+use counterpoint_ptx::texture::Textures;
 
 use crate::calls::CallParams;
 use crate::cores::CoreParams;
@@ -97,6 +99,10 @@ pub struct Driver<'a> {
     devices: BTreeMap<u32, Description>,
     next_command: u32,
     next_launch: u32,
+    /// Times at which commands were done, of those for which it is noted.
+    ends: BTreeMap<CommandId, Option<SimTime>>,
+    /// Textures and surfaces of a program that runs live; others have those of the application.
+    textures: Option<Arc<Textures>>,
     inspected: BTreeMap<BufferId, Vec<u8>>,
     /// Bytes that the CPU looked at last.
     seen: Vec<u8>,
@@ -141,6 +147,8 @@ impl<'a> Driver<'a> {
             devices: BTreeMap::new(),
             next_command: 1,
             next_launch: 1,
+            ends: BTreeMap::new(),
+            textures: None,
             inspected: BTreeMap::new(),
             seen: Vec::new(),
         })
@@ -252,7 +260,10 @@ impl<'a> Driver<'a> {
     ) -> Result<CommandId, Fault> {
         let params = self.params_of(step);
         let place_of = |name| self.device_address[self.place(name)];
-        let textures = self.application.textures_on(step.device, place_of);
+        let textures = match &self.textures {
+            Some(textures) => Arc::clone(textures),
+            None => self.application.textures_on(step.device, place_of),
+        };
         let id = LaunchId(self.next_launch);
         self.next_launch += 1;
         let unknown = || Fault::new(format!("`{}` is not on device {}", step.code, step.device));
@@ -329,6 +340,11 @@ impl<'a> Driver<'a> {
     /// done; once.
     pub fn take_counts(&mut self, id: CommandId) -> Option<CtaCounts> {
         self.counts.remove(&id).map(|counts| *counts)
+    }
+
+    /// Whether any command has been sent and is not done.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.commands.is_empty()
     }
 
     /// Whether a command has been sent and is not done.
@@ -490,6 +506,9 @@ impl<'a> Driver<'a> {
         let issued = self.commands.remove(&id);
         let issued =
             issued.ok_or_else(|| Fault::new(format!("device {device} ended command {}, unknown", id.0)))?;
+        if let Some(end) = self.ends.get_mut(&id) {
+            *end = Some(self.sim.now());
+        }
         self.journal.moved(issued.bytes);
         if issued.is_launch {
             self.journal.launched();

@@ -17,6 +17,7 @@ pub mod dat;
 pub mod driver;
 pub mod functional;
 mod journal;
+pub mod live;
 pub mod modules;
 pub mod program;
 pub mod runtimes;

@@ -176,7 +176,7 @@ impl Driver<'_> {
     }
 
     /// Sets the memory that the kernels of a device may access from now on.
-    fn map(&mut self, device: u32) {
+    pub(super) fn map(&mut self, device: u32) {
         let all = self.application.buffers.iter().zip(&self.device_address).zip(&self.freed);
         // A variable is part of its module.
         let own = |buffer: &Buffer| buffer.bytes > 0 && !matches!(buffer.place, BufferPlace::Variable(_));

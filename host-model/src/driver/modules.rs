@@ -1,15 +1,20 @@
-//! Modules in device memory: variables, constants, code, and local memory of the threads, behind the buffers.
+//! Modules in device memory: variables, constants, code, and local memory of the threads, behind the buffers. Where a program was recorded, they are
+//! in the upper half of the device's memory, in the order of first launches: as they would be if the program ran live.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use counterpoint_protocols::launch::LaunchId;
 use counterpoint_protocols::local::{Capacity, LocalMemory};
 use counterpoint_protocols::memory::LINE_BYTES;
 use counterpoint_protocols::preload::Preloaded;
 use counterpoint_ptx::printf::Ring;
-use counterpoint_ptx::{Allocation, Heap, Rights, StackSize, VariableBases};
+use counterpoint_ptx::{Allocation, Heap, Kernel, Rights, StackSize, VariableBases};
 
 use super::Driver;
 use super::allocation::beyond;
-use crate::program::{Application, LibrarySizes, Space};
+use crate::modules::KernelPlace;
+use crate::program::{Application, LibrarySizes, Space, Step};
 
 /// Addresses of a module on its device.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +51,9 @@ pub(super) struct Hidden {
     pub(super) printf: u64,
 }
 
+/// Bytes of a place for parameters at least, of a program whose kernels are not known before: those that CUDA allowed for long.
+const LEAST_PARAMETERS: u64 = 4096;
+
 /// Addresses of the parameters of launches: launches use different areas in turn, so that cached parameters of one launch are not
 /// taken for another's.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,12 +64,32 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
+    /// Bytes of a kernel's parameters, in whole lines.
+    fn bytes_of(kernel: &Kernel) -> u64 {
+        u64::from(kernel.param_bytes()).next_multiple_of(LINE_BYTES)
+    }
+
     /// Number of areas: more than the launches that any device has under way.
     const PLACES: u64 = 64;
 
     pub(super) fn of(&self, launch: LaunchId) -> u64 {
         self.base + u64::from(launch.0) % Parameters::PLACES * self.bytes
     }
+}
+
+/// Names of memory that kernels have besides their code.
+const LOCAL: &str = "local memory";
+const PARAMETERS: &str = "kernel parameters";
+
+/// The kernels of a device in the order of their first launches.
+fn first_launches(application: &Application, device: u32) -> Vec<(KernelPlace, Arc<Kernel>)> {
+    let mut seen = BTreeSet::new();
+    let launches = Step::launches(&application.steps);
+    let places = launches.into_iter().filter(|launch| launch.device == device).filter_map(|launch| {
+        let place = application.place_of(launch)?;
+        seen.insert((place.module, place.kernel)).then(|| (place, Arc::clone(&launch.kernel)))
+    });
+    places.collect()
 }
 
 /// Allocates addresses, one allocation after another.
@@ -88,6 +116,32 @@ impl Bump {
             Some(start) if bytes > 0 => self.give(name, start, bytes, rights),
             _ => self.take(name, bytes, rights),
         }
+    }
+
+    /// The place of a kernel's code.
+    fn code(&mut self, kernel: &Kernel) -> u64 {
+        self.take(format!("code of {}", kernel.name()), kernel.code_bytes(), Rights::None)
+    }
+
+    /// Local memory and places for parameters, larger where a kernel needs them so.
+    fn widen(
+        &mut self,
+        kernel: &Kernel,
+        (mut local, mut parameters): (LocalMemory, Parameters),
+        stack: StackSize,
+    ) -> (LocalMemory, Parameters) {
+        let bytes_per_thread = kernel.local_bytes(stack).next_multiple_of(4);
+        if bytes_per_thread > local.bytes_per_thread {
+            local.bytes_per_thread = bytes_per_thread;
+            local.base = self.take(LOCAL.to_owned(), local.bytes(), Rights::All);
+        }
+        let bytes = Parameters::bytes_of(kernel);
+        if bytes > parameters.bytes {
+            parameters.bytes = bytes.max(LEAST_PARAMETERS);
+            parameters.base =
+                self.take(PARAMETERS.to_owned(), Parameters::PLACES * parameters.bytes, Rights::None);
+        }
+        (local, parameters)
     }
 
     fn give(&mut self, name: String, start: u64, bytes: u64, rights: Rights) -> u64 {
@@ -140,7 +194,7 @@ impl Placed {
         next: u64,
         capacity: Capacity,
     ) -> Self {
-        let with = |stack| Placed::with_stack(application, page, (device, next), capacity, stack);
+        let with = |stack| Placed::with_stack(application, page, (device, memory, next), capacity, stack);
         if let Some(stack) = application.stack {
             return with(stack);
         }
@@ -152,10 +206,12 @@ impl Placed {
     fn with_stack(
         application: &Application,
         page: u64,
-        (device, next): (u32, u64),
+        (device, memory, next): (u32, u64, u64),
         capacity: Capacity,
         stack: StackSize,
     ) -> Self {
+        let is_upper = application.is_recorded(device, memory);
+        let next = if is_upper { memory / 2 } else { next };
         let mut bump = Bump { next, page, given: Vec::new() };
         let mut bytes_per_thread = 0;
         let mut parameters = Parameters::default();
@@ -187,19 +243,30 @@ impl Placed {
                 heap,
                 printf,
             };
-            for kernel in &module.kernels {
-                let title = format!("code of {}", kernel.name());
-                loaded.code.push(bump.take(title, kernel.code_bytes(), Rights::None));
-                bytes_per_thread = kernel.local_bytes(stack).next_multiple_of(4).max(bytes_per_thread);
-                let bytes = u64::from(kernel.param_bytes()).next_multiple_of(LINE_BYTES);
-                parameters.bytes = bytes.max(parameters.bytes);
+            loaded.code = vec![0; module.kernels.len()];
+            if !is_upper {
+                for (kernel, code) in module.kernels.iter().zip(&mut loaded.code) {
+                    *code = bump.code(kernel);
+                    bytes_per_thread = kernel.local_bytes(stack).next_multiple_of(4).max(bytes_per_thread);
+                    parameters.bytes = Parameters::bytes_of(kernel).max(parameters.bytes);
+                }
             }
             all.push((number, loaded));
         }
         let mut local = LocalMemory { base: 0, bytes_per_thread, capacity };
-        local.base = bump.take("local memory".to_owned(), local.bytes(), Rights::All);
-        let bytes = Parameters::PLACES * parameters.bytes;
-        parameters.base = bump.take("kernel parameters".to_owned(), bytes, Rights::None);
+        if is_upper {
+            for (place, kernel) in first_launches(application, device) {
+                let loaded = all.iter_mut().find(|(number, _)| *number == place.module);
+                if let Some(code) = loaded.and_then(|(_, loaded)| loaded.code.get_mut(place.kernel)) {
+                    *code = bump.code(&kernel);
+                }
+                (local, parameters) = bump.widen(&kernel, (local, parameters), stack);
+            }
+        } else {
+            local.base = bump.take(LOCAL.to_owned(), local.bytes(), Rights::All);
+            let bytes = Parameters::PLACES * parameters.bytes;
+            parameters.base = bump.take(PARAMETERS.to_owned(), bytes, Rights::None);
+        }
         let hidden = Hidden { allocations: bump.given, local, parameters, stack, heap, printf };
         Placed {
             loaded: all,
@@ -211,6 +278,44 @@ impl Placed {
 }
 
 impl Driver<'_> {
+    /// The heap of a live program's device, or its ring for what kernels print, if a module needs it.
+    pub(super) fn hidden_of_library(&mut self, is_needed: bool, is_heap: bool) -> u64 {
+        let (device, library) = (0, self.application.library);
+        let known =
+            self.hidden.get(&device).map_or(0, |hidden| if is_heap { hidden.heap } else { hidden.printf });
+        if !is_needed || known != 0 {
+            return known;
+        }
+        let ring = Ring::new(library.printf);
+        let (name, bytes, header) = match is_heap {
+            true => ("heap of the device", library.heap, Heap::header(library.heap)),
+            false => ("printf buffer of the device", ring.bytes(), ring.header()),
+        };
+        let address = self.place_hidden(name.to_owned(), bytes, Rights::All);
+        let path = self.devices.get(&device).map_or_else(String::new, |known| known.path.clone());
+        if let Some(preloaded) = self.sim.resource::<Preloaded>() {
+            preloaded.place(&path, address, header.into());
+        }
+        if let Some(hidden) = self.hidden.get_mut(&device) {
+            *(if is_heap { &mut hidden.heap } else { &mut hidden.printf }) = address;
+        }
+        address
+    }
+
+    /// Gives a live program's device what a kernel needs that it launches for the first time; the result is the place of its code.
+    pub(super) fn place_kernel(&mut self, device: u32, kernel: &Kernel) -> u64 {
+        let next = self.end_of_hidden(device);
+        let capacity = self.devices.get(&device).map(|known| known.capacity).unwrap_or_default();
+        let hidden = self.hidden.entry(device).or_default();
+        hidden.local.capacity = capacity;
+        let mut bump = Bump { next, page: self.page, given: Vec::new() };
+        let code = bump.code(kernel);
+        (hidden.local, hidden.parameters) =
+            bump.widen(kernel, (hidden.local, hidden.parameters), hidden.stack);
+        hidden.allocations.extend(bump.given);
+        code
+    }
+
     /// Allocates everything besides buffers on a device of `memory` bytes, whose buffers end at `next`. Returns a message if the memory
     /// is too small.
     pub(super) fn place_modules(

@@ -124,6 +124,16 @@ impl Application {
         self.fixed_where(|space| (space.device == device).then_some(space.shift))
     }
 
+    /// Whether a program was recorded: all buffers of a device have fixed addresses, in the lower half of its memory.
+    pub(crate) fn is_recorded(&self, device: u32, memory: u64) -> bool {
+        let mut here =
+            self.buffers.iter().filter(|buffer| buffer.device == device && buffer.bytes > 0).peekable();
+        here.peek().is_some()
+            && here.all(|buffer| !matches!(buffer.place, BufferPlace::Anywhere))
+            && self.spaces(device).len() == 1
+            && self.fixed_end(device) <= memory / 2
+    }
+
     /// The address behind all that has a fixed one in a space; 0 if nothing has.
     pub fn fixed_end_in(&self, space: Space) -> u64 {
         let fixed = self.fixed_where(|one| (one == space).then_some(0));

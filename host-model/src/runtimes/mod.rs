@@ -10,6 +10,7 @@ counterpoint_framework::variants! {
     pub(crate) fn register, of dyn Runtime;
 
     pub(super) mod serial::Serial;
+    mod live::Live;
     mod streams::Streams;
 }
 

@@ -78,7 +78,7 @@ impl Sender {
     }
 
     /// Waits on the host.
-    async fn synchronize(&self, driver: &mut Driver<'_>, awaited: Awaited) -> Result<(), Fault> {
+    pub(super) async fn synchronize(&self, driver: &mut Driver<'_>, awaited: Awaited) -> Result<(), Fault> {
         let last = match awaited {
             Awaited::Event(event) => self.recorded.get(&event),
             Awaited::Stream(stream) if !self.one_stream => {
@@ -94,7 +94,7 @@ impl Sender {
     }
 
     /// The stream of a command that names `stream`, after the waits that the default stream requires.
-    async fn enter(&mut self, driver: &mut Driver<'_>, device: u32, stream: u32) -> u32 {
+    pub(super) async fn enter(&mut self, driver: &mut Driver<'_>, device: u32, stream: u32) -> u32 {
         if self.one_stream {
             return DEFAULT_STREAM;
         }
@@ -163,7 +163,13 @@ impl Sender {
         Ok(id)
     }
 
-    fn sent(&mut self, driver: &Driver<'_>, device: u32, stream: u32, id: CommandId) {
+    /// The last command on a stream of the first device.
+    pub(super) fn last(&self, stream: u32) -> Option<CommandId> {
+        self.devices.get(&0)?.last.get(&stream).copied()
+    }
+
+    /// Notes a command that has been sent on a stream.
+    pub(super) fn sent(&mut self, driver: &Driver<'_>, device: u32, stream: u32, id: CommandId) {
         let state = self.devices.entry(device).or_default();
         state.last.insert(stream, id);
         if stream == DEFAULT_STREAM {

@@ -5,6 +5,7 @@
 mod columns;
 mod commands;
 mod dot;
+mod live;
 mod log;
 mod picture;
 mod progress;

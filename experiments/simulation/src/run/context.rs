@@ -47,6 +47,9 @@ impl RunContext {
         resources.insert(Arc::clone(&meter));
         resources.insert(Arc::new(Preloaded::new(contents.clone())));
         resources.insert(Arc::new(LaunchRows::new(request.launch_rows)));
+        if let Some(feed) = &request.live {
+            resources.insert(Arc::clone(feed));
+        }
         let page_log = request.racecheck.then(Arc::<PageLog>::default);
         if let Some(log) = &page_log {
             resources.insert(Arc::clone(log));

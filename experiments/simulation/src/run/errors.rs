@@ -84,7 +84,8 @@ impl RunErrors {
         causes.collect()
     }
 
-    pub(super) fn usage(message: impl Into<String>) -> Self {
+    /// An error of how the run was asked for.
+    pub fn usage(message: impl Into<String>) -> Self {
         RunErrors(vec![RunError::Usage(message.into())])
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use counterpoint_framework::model::{Registry, Report};
 use counterpoint_framework::topology::{self, Loaded};
+use counterpoint_host_model::program::{Application, Buffer, Stream};
 use counterpoint_protocols::roles;
 
 use super::coherence;
@@ -93,6 +94,17 @@ pub fn load_application(
     Ok((paths.join(SEPARATOR), loaded))
 }
 
+/// The application of a program that runs beside the simulation: it has nothing yet, on the first device.
+fn beside(name: &str) -> LoadedApplication {
+    let application = Application {
+        name: name.to_owned(),
+        buffers: vec![Buffer { name: "nothing".to_owned(), ..Buffer::default() }],
+        streams: vec![Stream::default_of_all()],
+        ..Application::default()
+    };
+    LoadedApplication { application, ..LoadedApplication::default() }
+}
+
 /// The settings of the machine, and those of the application.
 fn split(sets: &[String]) -> (Vec<String>, Vec<String>) {
     sets.iter().cloned().partition(|set| !set.trim_start().starts_with(SETTING_PREFIX))
@@ -103,7 +115,10 @@ pub(super) fn load(
     request: &RunRequest,
     registry: &Registry,
 ) -> Result<(Loaded, String, LoadedApplication), RunErrors> {
-    let application = load_application(request, registry);
+    let application = match request.live {
+        Some(_) => Ok((request.application.clone(), beside(&request.application))),
+        None => load_application(request, registry),
+    };
     let co_run = application.as_ref().is_ok_and(|(_, loaded)| !loaded.parts.is_empty());
     match (machine_for(request, co_run, registry), application) {
         (Ok(machine), Ok((path, application))) => Ok((machine, path, application)),

@@ -1,6 +1,7 @@
 //! Requests for runs.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use counterpoint_framework::kernel::{Islands, RunOptions, Sharing, SnapshotTimes, Watchdog};
@@ -8,6 +9,7 @@ use counterpoint_framework::model::Logs;
 use counterpoint_framework::telemetry::Recording;
 use counterpoint_framework::telemetry::sinks::stats::Shown;
 use counterpoint_framework::time::SimTime;
+use counterpoint_host_model::live::Feed;
 use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_ptx::functional::DEFAULT_LIMIT;
 
@@ -89,6 +91,8 @@ pub struct RunRequest {
     pub folder: PathBuf,
     /// The user's command line, for the manifest.
     pub command_line: Vec<String>,
+    /// The program that runs beside the simulation, whose name is `application`: its steps come from here.
+    pub live: Option<Arc<Feed>>,
 }
 
 impl RunRequest {
@@ -125,6 +129,7 @@ impl RunRequest {
             watchdog: Watchdog::default().after,
             folder: std::env::current_dir().unwrap_or_default(),
             command_line: Vec::new(),
+            live: None,
         }
     }
 }

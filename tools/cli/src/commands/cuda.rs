@@ -3,15 +3,24 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use clap::Args;
-use counterpoint_cuda_launch::{Captured, Ended, HostTime, Request, install, run, serve};
+use counterpoint_cuda_launch::{Captured, Ended, HostTime, Request, install, run_on, serve};
+use counterpoint_framework::model::Registry;
 use counterpoint_framework::time::{Bytes, UnitError};
 use counterpoint_simulation::output::Lock;
 
+use super::fail;
+use super::live_run::{self, Wanted};
+use super::machine::MachineChanges;
+use crate::live::Timed;
 use crate::table::grouped;
 use crate::{Console, FAILURE, SUCCESS};
+
+/// The part of a machine's memory that a program has, as places may be given twice its size of addresses.
+const PARTS: u64 = 4;
 
 /// The command's arguments.
 #[derive(Args)]
@@ -32,12 +41,21 @@ pub(crate) struct Cuda {
     #[arg(long, value_parser = capability)]
     capability: Option<u32>,
     /// Time of the host in the application: `measured`, `none`, with which the same program has the same application each time, or a factor of what is
-    /// measured, such as `0.5`.
-    #[arg(long, value_name = "TIME", default_value = "measured", value_parser = host_time)]
-    host_time: HostTime,
+    /// measured, such as `0.5`. If not given it is `measured`, and with --machine `none`.
+    #[arg(long, value_name = "TIME", value_parser = host_time)]
+    host_time: Option<HostTime>,
     /// Data of copies that the record keeps at most, such as `500 MiB`; 4 GiB if not given. Behind it the program goes on without a record.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     limit: Option<Bytes>,
+    /// Run the program's work on this machine as the program calls: events, clocks and times are the machine's.
+    #[arg(long, value_name = "MACHINE")]
+    machine: Option<String>,
+    #[command(flatten)]
+    changes: MachineChanges,
+    /// With --machine: have only these launches take time, by their numbers (`3..5`, from 1), or the first of this kernel; the others run without
+    /// time.
+    #[arg(long, value_name = "LAUNCHES", requires = "machine", value_parser = Timed::parse)]
+    timed: Option<Timed>,
     /// Write the libraries into a folder and run nothing: a program that finds them by `LD_LIBRARY_PATH` runs without a GPU.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["out", "name", "program"])]
     install: Option<PathBuf>,
@@ -73,7 +91,12 @@ fn capability(text: &str) -> Result<u32, String> {
 }
 
 impl Cuda {
-    pub(super) fn execute(self, console: &mut Console<'_>) -> io::Result<u8> {
+    pub(super) fn execute(
+        self,
+        words: Vec<String>,
+        registry: &Arc<Registry>,
+        console: &mut Console<'_>,
+    ) -> io::Result<u8> {
         if let Some(folder) = &self.install {
             return match install(folder) {
                 Ok(()) => {
@@ -89,7 +112,9 @@ impl Cuda {
         let program = self.program.first().map(Path::new).and_then(Path::file_stem).unwrap_or_default();
         let name = self.name.unwrap_or_else(|| program.to_string_lossy().into_owned());
         let folder = self.out.unwrap_or_else(|| Path::new("out/cuda").join(&name));
-        let request = Request {
+        let usual = if self.machine.is_some() { HostTime::None } else { HostTime::Measured };
+        let host_time = self.host_time.unwrap_or(usual);
+        let mut request = Request {
             command: self.program,
             name,
             folder,
@@ -97,7 +122,7 @@ impl Cuda {
             sms: self.sms,
             capability: self.capability,
             limit: self.limit.map(Bytes::get),
-            host_time: self.host_time,
+            host_time,
         };
         let lock = match lock(&request.folder) {
             Ok(lock) => lock,
@@ -106,14 +131,37 @@ impl Cuda {
                 return Ok(FAILURE);
             }
         };
+        let begun = self.machine.as_ref().map(|machine| {
+            let wanted = Wanted {
+                machine,
+                changes: &self.changes,
+                timed: self.timed.clone().unwrap_or(Timed::All),
+                host_time,
+                name: &request.name,
+                words,
+            };
+            live_run::begin(wanted, registry)
+        });
+        let (machine, beside) = match begun.transpose() {
+            Ok(Some((machine, device, beside))) => {
+                // Addresses of the program's memory stay in the lower half of the machine's.
+                request.memory.get_or_insert(device.memory / PARTS);
+                request.sms.get_or_insert(device.capacity.sms);
+                (Some(machine), Some(beside))
+            }
+            Ok(None) => (None, None),
+            Err(errors) => return fail(&errors, console),
+        };
         // An interrupt keeps the record of the program so far.
         console.listens.store(true, Ordering::SeqCst);
-        let captured = run(&request, &console.interrupt);
+        let captured = run_on(&request, machine, &console.interrupt);
         drop(lock);
-        match captured {
-            Ok(captured) => report(&captured, console),
-            Err(error) => refuse(&error, console),
-        }
+        let simulated = beside.map(|beside| beside.report(console)).transpose()?;
+        let status = match captured {
+            Ok(captured) => report(&captured, console)?,
+            Err(error) => refuse(&error, console)?,
+        };
+        Ok(if status == SUCCESS { simulated.unwrap_or(SUCCESS) } else { status })
     }
 }
 

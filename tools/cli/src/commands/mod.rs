@@ -13,6 +13,7 @@ mod export;
 mod graph;
 mod instrument;
 mod list;
+mod live_run;
 mod machine;
 mod new;
 mod ptx;
@@ -96,7 +97,7 @@ impl Command {
             Command::Graph(command) => command.execute(registry, console),
             Command::Resolve(command) => command.execute(registry, console),
             Command::Cost(command) => command.execute(registry, console),
-            Command::Cuda(command) => command.execute(console),
+            Command::Cuda(command) => command.execute(words, registry, console),
             Command::List(command) => command.execute(registry, console),
             Command::New(command) => command.execute(console),
             Command::Explain(command) => command.execute(registry, console),

@@ -25,10 +25,14 @@ fn build(folder: &Path) {
 
 /// Builds a program from another source.
 pub(super) fn build_of(folder: &Path, source: &str) {
+    build_with(folder, source, "libcudart.so.12");
+}
+
+/// Builds a program that needs this one of the libraries.
+pub(super) fn build_with(folder: &Path, source: &str, library: &str) {
     let installed = counterpoint(folder, &["cuda", "--install", "libraries"]);
     assert!(installed.status.success(), "{}", text(&installed.stderr));
-    let libraries =
-        ["libcudart.so.12", "libcounterpoint_cuda.so"].map(|name| folder.join("libraries").join(name));
+    let libraries = [library, "libcounterpoint_cuda.so"].map(|name| folder.join("libraries").join(name));
     let mut compiler = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
     compiler
         .args(["-pthread", "-Wl,--no-as-needed"])

@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 mod cuda;
 mod folders;
+#[cfg(target_os = "linux")]
+mod live;
 mod log;
 #[cfg(target_os = "linux")]
 mod memory;

@@ -13,6 +13,7 @@ mod expectations;
 mod fold;
 mod held;
 mod journal;
+mod machine;
 mod paths;
 mod phases;
 mod ranges;
@@ -26,5 +27,6 @@ mod waits;
 
 pub use application::{HostTime, write_application};
 pub use journal::{Journal, JournalError, Recorded, read};
+pub use machine::{Machine, Memory};
 pub use record::{Blob, Dim, Elements, Entry, Module, Region, Texels, Way};
 pub use summary::{Summary, summary};

@@ -10,8 +10,8 @@ mod program;
 mod run;
 mod service;
 
-pub use counterpoint_cuda_capture::HostTime;
+pub use counterpoint_cuda_capture::{Entry, HostTime, Machine, Memory, Region, Way};
 pub use library::{cached, install};
 pub use program::{Needs, inspect};
-pub use run::{Captured, Ended, Request, RunError, run};
+pub use run::{Captured, Ended, Request, RunError, run, run_on};
 pub use service::serve;

@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use counterpoint_cuda_capture::{HostTime, Summary, read, summary, write_application};
+use counterpoint_cuda_capture::{HostTime, Machine, Summary, read, summary, write_application};
 
 use crate::library::{ASSEMBLER, LIBRARY, cached};
 use crate::program::{Needs, find, inspect};
@@ -111,6 +111,18 @@ impl std::error::Error for RunError {}
 /// # Errors
 /// If the program cannot be run, or the application not be written.
 pub fn run(request: &Request, interrupt: &AtomicBool) -> Result<Captured, RunError> {
+    run_on(request, None, interrupt)
+}
+
+/// Like [`run`]; the program's work runs on the machine, too, and its times are the machine's.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on(
+    request: &Request,
+    machine: Option<Box<dyn Machine>>,
+    interrupt: &AtomicBool,
+) -> Result<Captured, RunError> {
     let named = PathBuf::from(request.command.first().cloned().unwrap_or_default());
     let program = find(&named).ok_or_else(|| RunError::NotFound(named.clone()))?;
     let at = |path: &Path| {
@@ -125,7 +137,7 @@ pub fn run(request: &Request, interrupt: &AtomicBool) -> Result<Captured, RunErr
     let record = record.canonicalize().map_err(at(&record))?;
     let mut command = Command::new(&program);
     command.args(&request.command[1..]);
-    let service = Service::start(request, &record).map_err(at(&program))?;
+    let service = Service::start(request, &record, machine).map_err(at(&program))?;
     service.introduce(&mut command);
     for (variable, value) in handed_through(&libraries) {
         if std::env::var_os(variable).is_none() {

@@ -4,6 +4,8 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
+use counterpoint_cuda_capture::Machine;
+
 use crate::run::Request;
 
 /// A server for the programs that a command starts.
@@ -13,7 +15,11 @@ pub(crate) struct Service(counterpoint_cuda_runtime::Server);
 #[cfg(target_os = "linux")]
 impl Service {
     /// Starts a server with the requested device, which records into a folder.
-    pub(crate) fn start(request: &Request, record: &Path) -> io::Result<Self> {
+    pub(crate) fn start(
+        request: &Request,
+        record: &Path,
+        machine: Option<Box<dyn Machine>>,
+    ) -> io::Result<Self> {
         let usual = counterpoint_cuda_runtime::Settings::default();
         let settings = counterpoint_cuda_runtime::Settings {
             folder: Some(record.to_owned()),
@@ -22,7 +28,7 @@ impl Service {
             capability: request.capability,
             limit: request.limit.unwrap_or(usual.limit),
         };
-        counterpoint_cuda_runtime::Server::start(settings).map(Service)
+        counterpoint_cuda_runtime::Server::start(settings, machine).map(Service)
     }
 
     /// Passes the server's name to a program.
@@ -51,7 +57,7 @@ pub(crate) enum Service {}
 
 #[cfg(not(target_os = "linux"))]
 impl Service {
-    pub(crate) fn start(_: &Request, _: &Path) -> io::Result<Self> {
+    pub(crate) fn start(_: &Request, _: &Path, _: Option<Box<dyn Machine>>) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

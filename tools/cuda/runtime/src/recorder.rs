@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use counterpoint_cuda_capture::{Blob, Entry, Journal};
+use counterpoint_cuda_capture::{Blob, Entry, Journal, Machine, Way};
 
 /// Work of the host that is too short to be noted.
 const LEAST_NANOSECONDS: u64 = 500;
@@ -14,11 +14,15 @@ pub(crate) struct Recorder {
     work: u64,
     /// Bytes of data at most.
     limit: u64,
+    /// The machine on which the program's work runs as it calls.
+    pub(crate) machine: Option<Box<dyn Machine>>,
+    /// Bytes that were kept last, for that machine.
+    kept: Vec<u8>,
 }
 
 impl Recorder {
     /// A recorder that writes to a folder, this many bytes of data at most, or nowhere.
-    pub(crate) fn new(folder: Option<&Path>, limit: u64) -> Self {
+    pub(crate) fn new(folder: Option<&Path>, limit: u64, machine: Option<Box<dyn Machine>>) -> Self {
         let journal = folder.and_then(|folder| match Journal::create(folder, limit) {
             Ok(journal) => Some(journal),
             Err(error) => {
@@ -26,7 +30,7 @@ impl Recorder {
                 None
             }
         });
-        Recorder { journal, work: 0, limit }
+        Recorder { journal, work: 0, limit, machine, kept: Vec::new() }
     }
 
     /// The program has called, after so much processor time.
@@ -34,21 +38,35 @@ impl Recorder {
         self.work += work;
     }
 
-    /// Writes an entry of something that devices do, behind the work of the host before it.
-    pub(crate) fn entry(&mut self, entry: &Entry) {
+    /// Writes the work of the host since the last entry.
+    pub(crate) fn settle(&mut self) {
         if self.work >= LEAST_NANOSECONDS {
             let nanoseconds = std::mem::take(&mut self.work);
             self.write(&Entry::Work { nanoseconds });
         }
+    }
+
+    /// Writes an entry of something that devices do, behind the work of the host before it.
+    pub(crate) fn entry(&mut self, entry: &Entry) {
+        self.settle();
         self.write(entry);
     }
 
     pub(crate) fn write(&mut self, entry: &Entry) {
         let written = self.journal.as_mut().map_or(Ok(()), |journal| journal.entry(entry));
         self.stop_on(written);
+        // A copy to the host has been made before its entry.
+        let is_out = matches!(entry, Entry::Copy { way: Way::Out, .. });
+        if let Some(machine) = self.machine.as_mut().filter(|_| !is_out) {
+            machine.entry(entry, &self.kept);
+        }
     }
 
     pub(crate) fn keep(&mut self, bytes: &[u8]) -> Blob {
+        if self.machine.is_some() {
+            self.kept.clear();
+            self.kept.extend_from_slice(bytes);
+        }
         let kept = self.journal.as_mut().map(|journal| journal.keep(bytes));
         match kept.transpose() {
             Ok(Some(Some(blob))) => blob,
@@ -66,6 +84,9 @@ impl Recorder {
     }
 
     pub(crate) fn file(&mut self, name: &str, contents: &str) {
+        if let Some(machine) = &mut self.machine {
+            machine.file(name, contents);
+        }
         let written = self.journal.as_ref().map_or(Ok(()), |journal| journal.file(name, contents.as_bytes()));
         self.stop_on(written);
     }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
+use counterpoint_cuda_capture::Machine;
 use rustix::net::sockopt::socket_peercred;
 
 use crate::recorder::say;
@@ -24,6 +25,8 @@ const STACK: usize = 8 << 20;
 #[derive(Default)]
 struct Programs {
     over: AtomicBool,
+    /// The machine of the first program.
+    machine: Mutex<Option<Box<dyn Machine>>>,
     all: Mutex<Vec<(UnixStream, JoinHandle<()>)>>,
 }
 
@@ -53,16 +56,16 @@ fn start(work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
 }
 
 impl Server {
-    /// Listens at a socket that no file names, so that none is left behind.
+    /// Listens at a socket that no file names, so that none is left behind. The work of the first program runs on the machine, too, if there is one.
     ///
     /// # Errors
     /// The system has none.
-    pub fn start(settings: Settings) -> io::Result<Self> {
+    pub fn start(settings: Settings, machine: Option<Box<dyn Machine>>) -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("counterpoint-cuda-{}-{number}", std::process::id());
         let listener = UnixListener::bind_addr(&address(&name)?)?;
-        let programs = Arc::<Programs>::default();
+        let programs = Arc::new(Programs { machine: Mutex::new(machine), ..Programs::default() });
         let all = Arc::clone(&programs);
         let listens = start(move || {
             for stream in listener.incoming() {
@@ -106,9 +109,10 @@ impl Programs {
             return Err(io::Error::other("it is another user's"));
         }
         let (own, hangs_up) = (stream.try_clone()?, HangsUp(stream.try_clone()?));
+        let machine = self.machine.lock().unwrap_or_else(PoisonError::into_inner).take();
         let serves = start(move || {
             let _hangs_up = hangs_up;
-            if let Err(error) = session::run(stream, settings) {
+            if let Err(error) = session::run(stream, settings, machine) {
                 say(&format!("a program is not served: {error}"));
             }
         })?;
@@ -124,7 +128,7 @@ impl Programs {
 /// # Errors
 /// It is no program of CUDA.
 pub fn serve(program: UnixStream) -> io::Result<()> {
-    session::run(program, Settings::from_environment())
+    session::run(program, Settings::from_environment(), None)
 }
 
 #[cfg(test)]
@@ -135,7 +139,7 @@ mod tests {
 
     #[test]
     fn who_is_no_program_of_cuda_is_left_and_the_server_goes_on() {
-        let server = Server::start(Settings::default()).expect("a server");
+        let server = Server::start(Settings::default(), None).expect("a server");
         for hello in [&[0; 32][..], &[255; 32], &[1]] {
             let address = address(server.name()).expect("a name");
             let mut stranger = UnixStream::connect_addr(&address).expect("a server");

@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use counterpoint_cuda_capture::Entry;
+use counterpoint_cuda_capture::{Entry, Machine};
 
 use crate::api::{Body, PER_THREAD, bodies};
 use crate::channel::{Call, Channel};
@@ -15,12 +15,16 @@ use crate::state::State;
 use crate::words::Words;
 
 /// Serves a program until it has gone.
-pub(crate) fn run(program: UnixStream, settings: Settings) -> io::Result<()> {
+pub(crate) fn run(
+    program: UnixStream,
+    settings: Settings,
+    machine: Option<Box<dyn Machine>>,
+) -> io::Result<()> {
     let channel = Channel::open(program)?;
     let known = bodies();
     let names = channel.names.clone();
     let find = |name: &str| known.get(name).copied();
-    let mut state = State::new(settings, channel);
+    let mut state = State::new(settings, channel, machine);
     while let Some(call) = state.channel.next() {
         let name = names.get(call.function as usize).map_or("", String::as_str);
         // The second form of a function differs from it in the default stream alone.

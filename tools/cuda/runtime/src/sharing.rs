@@ -170,9 +170,9 @@ impl State {
     pub(crate) fn unshare(&mut self, stream: u32) -> Result {
         for (address, region) in self.on_device() {
             let bytes = self.device.read(region)?;
-            let host = self.shared.pages.at(address, region.width)?;
-            if bytes != host {
-                host.copy_from_slice(&bytes);
+            if bytes != self.shared.pages.at(address, region.width)? {
+                let bytes = self.as_timed(region, bytes, stream, true)?;
+                self.shared.pages.at(address, region.width)?.copy_from_slice(&bytes);
                 self.note_copy(Way::Out, region, &bytes, stream, true);
             }
         }

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_uint};
 use std::ops::Range;
 use std::sync::Arc;
 
-use counterpoint_cuda_capture::{Entry, Module as ModuleEntry};
+use counterpoint_cuda_capture::{Entry, Machine, Module as ModuleEntry};
 use counterpoint_ptx::texture::Textures;
 
 use crate::api::{JitLink, Link, VirtualMemory};
@@ -104,8 +104,8 @@ pub(crate) struct Thread {
 }
 
 impl State {
-    pub(crate) fn new(settings: Settings, channel: Channel) -> Self {
-        let mut recorder = Recorder::new(settings.folder.as_deref(), settings.limit);
+    pub(crate) fn new(settings: Settings, channel: Channel, machine: Option<Box<dyn Machine>>) -> Self {
+        let mut recorder = Recorder::new(settings.folder.as_deref(), settings.limit, machine);
         recorder.write(&Entry::Program { arguments: arguments() });
         let memory = settings.memory.clamp(LEAST_MEMORY, MOST_MEMORY);
         let settings = Settings { memory, ..settings };

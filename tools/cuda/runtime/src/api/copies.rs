@@ -171,6 +171,7 @@ impl State {
             }
             Ends::DeviceToHost => {
                 let bytes = self.device.read(from)?;
+                let bytes = self.as_timed(from, bytes, stream, waits)?;
                 write_rows(to, &bytes)?;
                 self.note_copy(Way::Out, from, &bytes, stream, waits);
                 Ok(())
@@ -187,6 +188,24 @@ impl State {
                 Ok(())
             }
         }
+    }
+
+    /// The bytes of a copy to the host: those of the machine with time, if there is one that gives them.
+    pub(crate) fn as_timed(
+        &mut self,
+        device: Region,
+        bytes: Vec<u8>,
+        stream: u32,
+        waits: bool,
+    ) -> Result<Vec<u8>> {
+        self.recorder.settle();
+        let machine = self.recorder.machine.as_mut();
+        let seen = machine.and_then(|machine| machine.copy_out(device, stream, waits, &bytes));
+        if let Some(seen) = seen {
+            self.device.write(device, &seen)?;
+            return Ok(seen);
+        }
+        Ok(bytes)
     }
 
     /// Notes a copy of rows, and prints where the host waits for it.

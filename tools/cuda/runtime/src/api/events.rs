@@ -63,6 +63,16 @@ fn record(state: &mut State, event: Event, stream: Stream, flags: c_uint) -> Res
 }
 
 impl State {
+    /// An error if a stream or an event is not done on the machine with time; without one, everything is.
+    pub(super) fn check_done(&mut self, stream: Option<u32>, event: Option<u32>) -> Result {
+        let machine = self.recorder.machine.as_mut();
+        if machine.is_none_or(|machine| machine.is_done(stream, event)) {
+            Ok(())
+        } else {
+            Err(Error::NOT_READY)
+        }
+    }
+
     pub(super) fn record(&mut self, event: u32, stream: u32) {
         self.graphs.watched_events.remove(&event);
         if let Some(known) = self.events.get_mut(&event) {
@@ -80,12 +90,19 @@ impl State {
     }
 }
 
+const PICOSECONDS_OF_MILLISECOND: f64 = 1e9;
+
 fn elapsed(state: &mut State, first: Event, second: Event) -> Result<f32> {
     for event in [first, second] {
         let number = event_number(state, event)?;
         let Some(Known { has_no_time: false, is_recorded: true }) = state.events.get(&number) else {
             return Err(Error::INVALID_RESOURCE_HANDLE);
         };
+    }
+    let (first, second) = (event_number(state, first)?, event_number(state, second)?);
+    if let Some(machine) = &mut state.recorder.machine {
+        let picoseconds = machine.elapsed(first, second).ok_or(Error::NOT_READY)?;
+        return Ok((picoseconds as f64 / PICOSECONDS_OF_MILLISECOND) as f32);
     }
     state.say_once("no time passes between events while a program is recorded: cudaEventElapsedTime gives 0");
     Ok(0.0)
@@ -114,8 +131,8 @@ entries! {
     }
 
     fn cudaEventQuery(event: Event) |state| {
-        event_number(state, event)?;
-        Ok(())
+        let event = event_number(state, event)?;
+        state.check_done(None, Some(event))
     }
 
     fn cudaEventElapsedTime(milliseconds: *mut f32, first: Event, second: Event) |state| {

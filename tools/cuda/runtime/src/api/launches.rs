@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use counterpoint_cuda_capture::Entry;
+use counterpoint_cuda_capture::{Entry, Region};
 use counterpoint_ptx::Kernel;
 
 use super::attributes::{self, Attribute, check_carveout, check_cluster};
@@ -160,6 +160,14 @@ impl State {
         let stack = self.give_memory(&kernel);
         self.put_arguments_on_device(&parameters)?;
         self.share(stream)?;
+        if let Some(machine) = &mut self.recorder.machine {
+            let device = &self.device;
+            let mut memory = |address, bytes| match bytes {
+                0 => Vec::new(),
+                bytes => device.read(Region::line(address, bytes)).unwrap_or_default(),
+            };
+            machine.before_launch(kernel.name(), &self.textures, &mut memory);
+        }
         self.recorder.entry(&Entry::Launch {
             module: binary as u32,
             kernel: kernel.name().to_owned(),

@@ -143,9 +143,9 @@ entries! {
     }
 
     fn cudaStreamQuery(stream: Stream) |state| {
-        state.stream(stream)?;
+        let stream = state.stream(stream)?;
         state.print();
-        Ok(())
+        state.check_done(Some(stream), None)
     }
 
     fn cudaStreamWaitEvent(stream: Stream, event: *mut c_void, flags: c_uint) |state| {
