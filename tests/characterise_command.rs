@@ -110,13 +110,6 @@ fn the_threshold_parts_the_types() {
     assert!(words.contains("[default: 9]") && words.contains("Awatramani et al., Table I"), "{help}");
 }
 
-#[test]
-fn a_machine_whose_sms_are_not_stepped_is_refused() {
-    let called = call(&["characterise", "titanx-maxwell-model", "vecadd"]);
-    let expected = "error: the model of throughput measures no latencies, and `titanx-maxwell-model` has it as `gpu.model`\n";
-    assert_eq!((called.status, called.out.as_str(), called.err.as_str()), (FAILURE, "", expected));
-}
-
 /// A copy of `vecadd` with another text.
 fn changed(folder: &Path, change: impl Fn(&str) -> String) -> String {
     let app = application(folder, "vecadd");

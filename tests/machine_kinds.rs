@@ -24,7 +24,7 @@ fn text(machine: &Machine, path: &str, parameter: &str) -> Option<String> {
 fn every_machine_says_what_it_follows() {
     let kinds = [
         (Follows::Simulator, &["gtx480", "kepler-titan", "titanx-sm6"][..]),
-        (Follows::Card, &["c2050", "gtx680", "k40", "m2050", "titanx-maxwell", "titanx-maxwell-model"]),
+        (Follows::Card, &["c2050", "gtx680", "k40", "m2050", "titanx-maxwell"]),
     ];
     // Small ones for tests follow nothing.
     let mut named = vec!["integrated", "tiny", "two-gpus"];

@@ -52,7 +52,6 @@ mod surfaces;
 mod tasks;
 mod telemetry;
 mod textures;
-mod throughput_model;
 mod tidy;
 mod traffic;
 mod tutorial;

@@ -3,7 +3,6 @@
 
 mod atomics;
 mod bandwidth;
-mod model_costs;
 mod rows;
 mod units;
 

@@ -24,6 +24,7 @@ fn papers_bring_the_machines_that_follow_them() {
     let follows = |name: &String| load_machine(&request(name, "", &[]), &registry()).unwrap().machine.follows;
     let found: Vec<&String> = all.iter().filter(|name| follows(name) == Some(Follows::Paper)).collect();
     assert_eq!(found, MACHINES);
+    assert_eq!(follows(&"titanx-maxwell-model".to_owned()), Some(Follows::Card));
     for machine in MACHINES {
         assert_verified(&run_with(&request(machine, "vecadd", &["app.size=small"]), registry()));
     }

@@ -10,18 +10,17 @@ use counterpoint_hardware::memory::dram::timing::{Timing, TimingParams};
 use counterpoint_simulation::registry;
 use counterpoint_simulation::run::{RunRequest, RunSummary, load_machine};
 
-use crate::support::{request, root, run_request};
-
-/// Two forms of one machine: `STEPPED` steps its SMs, `MODEL` replaces them by the throughput model.
-pub const STEPPED: &str = "titanx-maxwell";
-/// See `STEPPED`.
-pub const MODEL: &str = "titanx-maxwell-model";
+use crate::support::{request, root, run_with};
 
 /// A kernel on a machine. Its body finds the buffer's address in `%rd1`, `with` in `%r2`, the thread's index in its block in
 /// `%r3`, and may use `%r4` to `%r31`, `%f0` to `%f15`, `%d0` to `%d15` and `%rd2` to `%rd15`.
 pub struct Probe<'a> {
     /// The machine's name.
     pub machine: &'a str,
+    /// Path of what it has for SMs: those at `gpu.sm` are stepped.
+    pub sms: &'a str,
+    /// The components, policies and runtimes of the machine.
+    pub registry: fn() -> Registry,
     /// Settings of the machine.
     pub sets: &'a [&'a str],
     /// Instructions of the kernel, without the final `ret`.
@@ -38,7 +37,17 @@ pub struct Probe<'a> {
 
 impl Default for Probe<'_> {
     fn default() -> Self {
-        Probe { machine: "gtx480", sets: &[], body: "", blocks: 1, threads: 32, with: 0, buffer: 4096 }
+        Probe {
+            machine: "gtx480",
+            sms: "gpu.sm",
+            registry,
+            sets: &[],
+            body: "",
+            blocks: 1,
+            threads: 32,
+            with: 0,
+            buffer: 4096,
+        }
     }
 }
 
@@ -90,13 +99,13 @@ impl Probe<'_> {
         );
         let path = folder.path().join("probe.yaml");
         std::fs::write(&path, application).unwrap();
-        // Code and parameters are waited for once, and bodies are longer than the caches' part of them. The
-        // model has neither.
+        // Code and parameters are waited for once, and bodies are longer than the caches' part of them. SMs that
+        // are not stepped have neither.
         let perfect: &[&str] = &["gpu.sm.l1i.perfect=on", "gpu.sm.l1c.perfect=on"];
-        let sets = [if self.machine == MODEL { &[] } else { perfect }, self.sets].concat();
+        let sets = [if self.sms == "gpu.sm" { perfect } else { &[] }, self.sets].concat();
         let request = request(self.machine, &path.display().to_string(), &sets);
-        let counts = Counts(run_request(&RunRequest { stop_at, ..request }));
-        let ended = counts.sum("gpu.sm", "ctas") + counts.sum("gpu.model", "ctas");
+        let counts = Counts(run_with(&RunRequest { stop_at, ..request }, (self.registry)()));
+        let ended = counts.sum(self.sms, "ctas");
         let (outcome, expected) = (&counts.0.report.outcome, if stop_at.is_some() { 0 } else { *blocks });
         assert_eq!(ended, f64::from(expected), "{outcome}");
         counts

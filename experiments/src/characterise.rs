@@ -19,9 +19,6 @@ use counterpoint_framework::topology::Machine;
 use counterpoint_simulation::roles;
 use serde::Serialize;
 
-/// The kind of SMs that are not stepped.
-const MODEL: &str = "gpu/throughput-model";
-
 /// First bottleneck of a kernel that has too few warps to hide its latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -87,7 +84,7 @@ pub struct Character {
 /// The component of a machine that measures no latencies because it models SMs without stepping them, if
 /// there is one.
 pub fn unmeasured(machine: &Machine) -> Option<&str> {
-    machine.instances.iter().find(|one| one.kind == MODEL).map(|one| one.path.as_str())
+    machine.instances.iter().find(|one| one.role == roles::THROUGHPUT_MODEL).map(|one| one.path.as_str())
 }
 
 /// The kernels of a run whose launches all have rows of their own, in the order of their first launches; `roles` are those of the

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `crcs` | the CTA policies `crcs-fifo` and `ppcs`, the authority over pages `owners` of the MMU |
 //! | `dka` | the component `dka/allocator`, the CTA policies `dka`, `task-split` and `labelled`, the line rule `labels` of the L2 |
-//! | `narrow-tasks` | the state machines `pagoda` and `gemtc` of the model of throughput |
+//! | `narrow-tasks` | the component `gpu/throughput-model`, in the place of SMs and memory |
 
 pub mod gpu;
 pub mod interconnect;

@@ -6,9 +6,9 @@
 #[doc(inline)]
 pub use counterpoint_framework::model::{
     BusyCycles, BusyTime, Catalogue, Choice, Component, Context, Counter, Diagnostic, Diagnostics,
-    Distribution, Environment, Equipped, Extension, Families, FileId, Invalid, Keyed, LogLevel, Logs, Node,
-    Parameter, Params, Ports, Ratio, Reader, Registry, Report, Resources, Setting, Site, Slot, SourceMap,
-    Span, StatValue, Stats, Value, Variant,
+    Distribution, Environment, Equipped, Every, Extension, Families, FileId, Invalid, Keyed, LogLevel, Logs,
+    Node, Parameter, Params, Ports, Ratio, Reader, Registry, Report, Resources, Setting, Site, Slot,
+    SourceMap, Span, StatValue, Stats, Value, Variant,
 };
 #[doc(inline)]
 pub use counterpoint_framework::variants;

@@ -40,13 +40,13 @@ pub mod mmu {
     pub use counterpoint_hardware::gpu::mmu::authority::{Authority, Outbox, Tables};
 }
 
-/// The throughput model of a GPU, with kernels as state machines. The model is unstable: a change of it does
-/// not change the version.
-pub mod throughput_model {
+/// Sizes and costs of an SM, for components of another crate that stand for SMs. They are unstable: a change of them does not change the
+/// version.
+pub mod sm {
     #[doc(inline)]
-    pub use counterpoint_hardware::gpu::model::ThroughputModel;
+    pub use counterpoint_hardware::gpu::room::ModelledSms;
     #[doc(inline)]
-    pub use counterpoint_hardware::gpu::model::state_machine::{
-        Code, Demands, Device, ENDLESS, Ended, Resource, StateMachine, Warp, Work, collecting,
-    };
+    pub use counterpoint_hardware::gpu::sm::params::SmParams;
+    #[doc(inline)]
+    pub use counterpoint_hardware::gpu::sm::{SharedBanks, Units};
 }

@@ -3,14 +3,18 @@
 //! Each trait is a family. A member is a [`Variant`](crate::component::Variant), or with ports and statistics of its own an
 //! [`Equipped`](crate::component::Equipped), and a machine file chooses it by its name.
 
-/// Address map: hashes that choose slice and channel.
+/// Address map of a GPU, which is unstable, and hashes that choose slice and channel.
 pub mod address_map {
     #[doc(inline)]
     pub use counterpoint_hardware::memory::address_map::hash::{SliceFunction, SliceHash, SliceParts};
+    #[doc(inline)]
+    pub use counterpoint_hardware::memory::address_map::{AddressMap, AddressMapParams};
 }
 
-/// DRAM controllers: schedulers, row policies, refresh, standards.
+/// DRAM controllers: schedulers, row policies, refresh, standards; and what memory holds before a write.
 pub mod dram {
+    #[doc(inline)]
+    pub use counterpoint_hardware::memory::dram::backing::unwritten;
     #[doc(inline)]
     pub use counterpoint_hardware::memory::dram::controller::DramController;
     #[doc(inline)]

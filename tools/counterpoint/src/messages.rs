@@ -24,7 +24,7 @@ pub mod launch {
     pub use counterpoint_protocols::launch::{
         BlockContext, Counted, CtaCounts, Launch, LaunchClient, LaunchEvent, LaunchId, LaunchName,
         LaunchServer, Precedence, Preemption, RunCta, SmClient, SmEvent, SmResources, SmServer, ToScheduler,
-        ToSm,
+        ToSm, fault_of,
     };
     #[doc(inline)]
     pub use counterpoint_protocols::local::{Capacity, LocalMemory};
@@ -35,7 +35,7 @@ pub mod memory {
     #[doc(inline)]
     pub use counterpoint_protocols::memory::{
         AtomicLane, AtomicOperation, AtomicType, ByteMask, LINE_BYTES, Label, Line, MemAccess, MemReply,
-        MemRequest, MemResult, MemoryClient, MemoryServer, Tag, line_of,
+        MemRequest, MemResult, MemoryClient, MemoryServer, Tag, line_of, merge, sectors,
     };
     #[doc(inline)]
     pub use counterpoint_protocols::values::Values;

@@ -10,8 +10,8 @@ pub use counterpoint_ptx::parser::parse;
 pub use counterpoint_ptx::rewrite::loads_past_l1;
 #[doc(inline)]
 pub use counterpoint_ptx::{
-    Access, AccessKind, Class, Failure, Instruction, Issued, Kernel, PtxError, Space, Unit, VariableBases,
-    Windows,
+    Access, AccessKind, Allocations, Class, Failure, Instruction, Issue, Issued, Kernel, PtxError,
+    RegisterSet, Space, Unit, VariableBases, Windows,
 };
 
 /// Whole grids, executed without time.

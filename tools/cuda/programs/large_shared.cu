@@ -1,5 +1,5 @@
 // A column sum over tiles of dynamic shared memory above 48 KiB, which cudaFuncSetAttribute allows (64 KiB by default).
-// Machines: titanx-sm6,titanx-maxwell,titanx-maxwell-model
+// Machines: titanx-sm6,titanx-maxwell
 // Needs: sm_70
 // Arguments: 200 64
 

@@ -10,6 +10,5 @@ counterpoint_framework::components! {
     pub mod command_processor::CommandProcessor;
     pub mod cta_scheduler::CtaScheduler;
     pub mod mmu::Mmu;
-    pub mod model::ThroughputModel;
     pub mod sm::Sm;
 }

@@ -1,6 +1,8 @@
 //! Resources of a machine's SMs and the blocks that fit on them, from its parameters before a run.
 
-use counterpoint_framework::model::ReadParams;
+use std::fmt;
+
+use counterpoint_framework::model::{Component, ReadParams, Registry};
 use counterpoint_framework::topology::{Instance, Machine};
 use counterpoint_protocols::bus::Description;
 use counterpoint_protocols::launch::SmResources;
@@ -11,8 +13,27 @@ use counterpoint_ptx::{Kernel, Unit};
 use super::cta_scheduler::occupancy::blocks;
 use super::cta_scheduler::running::{capacity, least};
 use super::cta_scheduler::{CtaSchedulerParams, Occupancy};
-use super::model::ThroughputModelParams;
 use super::sm::params::SmParams;
+
+/// What the SMs of a component kind are that has SMs of its own in the place of `gpu/sm`. An extension adds it with [`Registry::add`], so that
+/// a run knows before it begins what fits on them.
+pub struct ModelledSms(Box<FindSm>);
+
+/// Finds the parameters of a kind's SM among those of a component, if it is of that kind.
+type FindSm = dyn Fn(&ReadParams) -> Option<&SmParams> + Send + Sync;
+
+impl ModelledSms {
+    /// The SMs of a kind, from its parameters.
+    pub fn of<C: Component>(sm: fn(&C::Params) -> &SmParams) -> Self {
+        ModelledSms(Box::new(move |read| read.of::<C::Params>().map(sm)))
+    }
+}
+
+impl fmt::Debug for ModelledSms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ModelledSms")
+    }
+}
 
 /// The SMs of a GPU, and the allotment of their resources to blocks.
 #[derive(Debug)]
@@ -26,19 +47,19 @@ pub struct Room {
 
 impl Room {
     /// The rooms of a machine's GPUs, in the order of its devices.
-    pub fn of(machine: &Machine) -> Vec<Room> {
+    pub fn of(machine: &Machine, registry: &Registry) -> Vec<Room> {
         let schedulers = machine.instances.iter().filter(|one| one.role == roles::CTA_SCHEDULER);
-        schedulers.filter_map(|scheduler| Room::beside(scheduler, machine)).collect()
+        schedulers.filter_map(|scheduler| Room::beside(scheduler, machine, registry)).collect()
     }
 
     /// The room of the SMs that belong to the same GPU as a scheduler.
-    fn beside(scheduler: &Instance, machine: &Machine) -> Option<Room> {
+    fn beside(scheduler: &Instance, machine: &Machine, registry: &Registry) -> Option<Room> {
         let gpu = scheduler.path.rsplit_once('.').map_or("", |(gpu, _)| gpu);
         let is_beside = |one: &&Instance| one.path.rsplit_once('.').map_or("", |(parent, _)| parent) == gpu;
         let beside = machine.instances.iter().filter(is_beside).filter_map(|one| one.read.as_ref());
-        let of_model = |read| ReadParams::of::<ThroughputModelParams>(read).map(ThroughputModelParams::sm);
+        let modelled = |read| registry.all::<ModelledSms>().find_map(|sms| (sms.0)(read));
         let sms: Vec<&SmParams> =
-            beside.filter_map(|read| ReadParams::of::<SmParams>(read).or_else(|| of_model(read))).collect();
+            beside.filter_map(|read| read.of::<SmParams>().or_else(|| modelled(read))).collect();
         let multiplies = sms.iter().any(|params| params.tensor.units > 0);
         let sms = sms.iter().filter_map(|params| params.resources().ok()).collect();
         let occupancy = scheduler.read.as_ref()?.of::<CtaSchedulerParams>()?.occupancy().clone();

@@ -16,7 +16,6 @@ mod latencies;
 mod library;
 mod lines;
 mod mix;
-mod model;
 mod network;
 mod order;
 mod preempt;

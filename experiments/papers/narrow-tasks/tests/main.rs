@@ -6,6 +6,7 @@
 mod irregular;
 mod master_kernel;
 mod measured;
+mod model_costs;
 mod pagoda;
 mod refused;
 mod rivals;
@@ -15,11 +16,17 @@ mod super_kernel_timing;
 mod task_functions;
 mod task_table;
 mod throughput_model;
+mod throughput_timing;
 mod trends;
 
 use counterpoint::component::Registry;
 use counterpoint::run::{RunRequest, RunSummary, registry_with};
 use counterpoint_tests::support::{attempt_with, run_with};
+
+/// A machine whose SMs are replaced by the model of throughput.
+const MODEL: &str = "titanx-maxwell-model";
+/// The same machine with stepped SMs.
+const STEPPED: &str = "titanx-maxwell";
 
 /// The common registry, and this crate.
 fn registry() -> Registry {

@@ -2,6 +2,8 @@
 
 use counterpoint_tests::points::{Sound, assert_sound, assert_sound_on, assert_sound_on_four_sms};
 
+use crate::MODEL;
+
 /// Studies of the Titan X whose points are short.
 const SHORT: [Sound; 7] = [
     (
@@ -39,7 +41,7 @@ const POLLS: [Sound; 2] = [
 
 /// Runs on the model of throughput, with four SMs in place of 24.
 fn assert_sound_on_model(studies: &[Sound]) {
-    assert_sound_on_four_sms("titanx-maxwell-model", "sms: 24", studies);
+    assert_sound_on_four_sms(MODEL, "sms: 24", studies);
 }
 
 #[test]
@@ -76,6 +78,6 @@ mod slow {
     #[test]
     #[ignore = "slow: cargo xtask slow"]
     fn studies_of_long_polls_are_sound_on_the_model_of_throughput() {
-        assert_sound_on(&["--machine", "titanx-maxwell-model"], &POLLS);
+        assert_sound_on(&["--machine", MODEL], &POLLS);
     }
 }

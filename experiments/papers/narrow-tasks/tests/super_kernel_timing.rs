@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use counterpoint::gpu::throughput_model::ThroughputModel;
 use counterpoint::messages::launch::{Launch, RunCta, SmEvent, ToSm};
 use counterpoint::messages::memory::{LINE_BYTES, MemAccess, MemReply, MemRequest};
 use counterpoint::ptx::Kernel;
@@ -13,6 +12,7 @@ use counterpoint::testing::gpu::{
     ALL, BUFFER, assert_finished, bench_with, kernel, launch, line, read, request,
 };
 use counterpoint_narrow_tasks::task_entry::{self, Demand, FREE, Parameters, SUPER_KERNEL};
+use counterpoint_narrow_tasks::throughput::ThroughputModel;
 
 const PARAMS: &str = "{ state_machines: { gemtc: { begin: 10 cycles, take: 100 cycles, empty: 50 cycles, enter: 80 cycles, again: 5 cycles, \
                       overhead: 200 cycles, block: 20 cycles, end: 7 cycles, spin: 40 cycles } } }";

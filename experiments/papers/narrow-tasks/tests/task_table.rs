@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use counterpoint_narrow_tasks::model::pagoda::device_table::{DeviceTable, Inspected};
 use counterpoint_narrow_tasks::runtimes::pagoda::task_table::{HostTable, Protocol};
+use counterpoint_narrow_tasks::state_machines::pagoda::device_table::{DeviceTable, Inspected};
 use counterpoint_narrow_tasks::task_entry::{ENABLED, FREE, PRESENT, RUNNING, Shape, State, TaskId};
 use proptest::prelude::*;
 

@@ -6,10 +6,10 @@ use counterpoint::run::{RunRequest, RunSummary};
 use counterpoint_tests::observed::{mean, phase};
 use counterpoint_tests::support::{assert_verified, request};
 
-use crate::run_request;
+use crate::{MODEL, run_request};
 
 fn under(overlay: &str, application: &str, sets: &[&str]) -> RunSummary {
-    let on_model = request("titanx-maxwell-model", application, sets);
+    let on_model = request(MODEL, application, sets);
     let summary = run_request(&RunRequest { overlays: vec![overlay.to_owned()], ..on_model });
     assert_verified(&summary);
     summary

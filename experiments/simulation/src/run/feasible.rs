@@ -29,7 +29,7 @@ pub fn feasible(
     loaded: &LoadedApplication,
 ) -> Result<(), RunErrors> {
     let cpu = cpu(&machine.machine, registry);
-    let rooms = Room::of(&machine.machine);
+    let rooms = Room::of(&machine.machine, registry);
     let devices = described(&machine.machine, &rooms);
     let runtime = cpu.as_ref().and_then(CpuParams::runtime);
     let mut errors: Vec<RunError> = Vec::new();

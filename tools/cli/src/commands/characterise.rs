@@ -72,7 +72,7 @@ impl Characterise {
         {
             let name = &loaded.machine.name;
             let message =
-                format!("the model of throughput measures no latencies, and `{name}` has it as `{path}`");
+                format!("a model of throughput measures no latencies, and `{name}` has it as `{path}`");
             return fail(&[RunError::Usage(message)], console);
         }
         let summary = match simulate(&request, console.interactive, registry, console)? {

@@ -6,12 +6,12 @@
 //! registers when memory answers. The next step follows from the work that was not ready in this one: an SM that only waits costs nothing.
 
 mod answer;
-pub(super) mod frontend;
+mod frontend;
 mod issue;
 mod issued;
-pub(super) mod load_store;
-pub(super) mod operands;
-pub(crate) mod params;
+mod load_store;
+mod operands;
+pub mod params;
 mod read_cache;
 mod retire;
 pub(crate) mod scheduler;
@@ -33,9 +33,11 @@ use answer::Answer;
 use frontend::fetch::Fetch;
 use frontend::samples::Samples;
 use frontend::warp::Warps;
+pub use load_store::SharedBanks;
 use load_store::{L1Policies, LoadStore};
 use operands::collector::{OperandCollector, RegisterFile};
-use operands::units::{MEMORY, PATHS, Units};
+pub use operands::units::Units;
+use operands::units::{MEMORY, PATHS};
 use operands::writeback::WritebackRing;
 use params::{L1Params, SmParams};
 pub use scheduler::{L1Lookup, L1Result, NextInstruction, View, WarpPolicy};

@@ -100,6 +100,13 @@ pub struct L1Params {
     pub bypass: Slot<dyn Bypass>,
 }
 
+impl L1Params {
+    /// Whether global loads bypass the L1.
+    pub fn is_bypassed(&self) -> bool {
+        self.global == GlobalLoads::Bypass
+    }
+}
+
 /// A cache that is only read.
 #[derive(Clone, Debug, Params)]
 pub struct ReadCacheParams {
@@ -447,6 +454,9 @@ pub struct SmParams {
 
 impl SmParams {
     /// Resources that blocks share.
+    ///
+    /// # Errors
+    /// If shared memory is beyond 4 GiB.
     pub fn resources(&self) -> Result<SmResources, Invalid> {
         Ok(SmResources {
             threads: self.threads,
@@ -457,7 +467,7 @@ impl SmParams {
     }
 
     /// Instructions that a warp may execute.
-    pub(crate) fn instruction_limit(&self) -> u64 {
+    pub fn instruction_limit(&self) -> u64 {
         if self.instruction_limit == 0 { u64::MAX } else { self.instruction_limit }
     }
 }

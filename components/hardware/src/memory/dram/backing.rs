@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
+use counterpoint_framework::model::{Context, Stats};
 use counterpoint_protocols::memory::{ByteMask, LINE_BYTES, Line, merge};
 use counterpoint_protocols::preload::Preloaded;
-use counterpoint_ptx::functional::Space;
+use counterpoint_ptx::functional::{FirstBytes, Space};
 
 const PAGE_LINES: u64 = 32;
 
@@ -114,8 +115,23 @@ impl Backing {
     }
 }
 
+/// What the memory of a component holds before a write: contents from before the run, else bytes that are unlikely to be right by chance.
+pub fn unwritten<S: Stats>(sim: &Context<S>) -> FirstBytes {
+    let (before, path) = (sim.resource::<Preloaded>(), sim.path().to_owned());
+    Arc::new(move |address, page| {
+        let lines = page.chunks_exact_mut(LINE_BYTES as usize);
+        for (place, address) in lines.zip((address..).step_by(LINE_BYTES as usize)) {
+            let mut line = poison(address / LINE_BYTES);
+            if let Some(before) = &before {
+                before.fill(&path, address, &mut line);
+            }
+            place.copy_from_slice(&line);
+        }
+    })
+}
+
 /// Contents of a line that nobody wrote: poison.
-pub(crate) fn poison(line: u64) -> Line {
+fn poison(line: u64) -> Line {
     std::array::from_fn(|byte| {
         let mixed = (line * LINE_BYTES + byte as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         0x80 | (mixed >> 57) as u8

@@ -1,5 +1,5 @@
 //! Times of Pagoda's MasterKernel where SMs are stepped, measured from its writes to the TaskTable: these are
-//! the costs of the model of throughput (`src/model/pagoda/costs.rs`).
+//! the costs of the model of throughput (`src/state_machines/pagoda/costs.rs`).
 //!
 //! The MasterKernel is launched as an ordinary kernel, one block on one SM, on a table that is full before it begins. Its tasks read
 //! the clock when they begin and when they store it; the last one writes the stop word.
@@ -13,11 +13,12 @@ use counterpoint_narrow_tasks::task_entry::{
     self, BYTES, Demand, ENABLED, MASTER_KERNEL, MASTER_KERNEL_BY_LANES, PRESENT, Parameters, Shape, State,
 };
 use counterpoint_tests::observed::total;
-use counterpoint_tests::probe::{Configured, MODEL, STEPPED, cycles};
+use counterpoint_tests::probe::{Configured, cycles};
 
 use counterpoint_narrow_tasks::runtimes::resident::PAGODA;
 
 use super::{Launched, amount, block};
+use crate::{MODEL, STEPPED, registry};
 
 /// The work of a task: each warp keeps its clock at the beginning and at its store. The arguments are the offsets of the clocks and of the
 /// stop word or 0, relative to the arguments.
@@ -306,7 +307,7 @@ fn executors_take_what_the_model_has() {
     let begin = until - one - poll / 2.0;
     costs("begin", begin, 0.03);
     // The model has a warp end when its last store is acknowledged.
-    let acknowledged = Configured::of(MODEL, &[]).number("gpu.model", "costs.global");
+    let acknowledged = Configured::with(&registry(), MODEL, &[]).number("gpu.model", "costs.global");
     let end = mean(&|row| seen.freed[&row] - seen.ran[&(row, 0)][1]) - acknowledged;
     costs("end", end, 0.03);
     // One executor with few and with many tasks: the difference gives its instructions per task, without its polling rounds.

@@ -8,10 +8,10 @@ use counterpoint::run::{RunRequest, RunSummary};
 use counterpoint::telemetry::{Attribute, Level, Recording, Span};
 
 use counterpoint_narrow_tasks::runtimes::resident::Resident;
-use counterpoint_tests::probe::{Configured, MODEL};
+use counterpoint_tests::probe::Configured;
 use counterpoint_tests::support::{request, root};
 
-use crate::{registry, run_request};
+use crate::{MODEL, registry, run_request};
 
 /// A launch of such a kernel.
 struct Launched<'a> {

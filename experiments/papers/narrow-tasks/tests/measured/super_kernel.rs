@@ -1,5 +1,5 @@
 //! Times of GeMTC's SuperKernel where SMs are stepped, measured from its writes to the queue, its looks at
-//! the lock included: these are the costs of the model of throughput (`src/model/gemtc/costs.rs`).
+//! the lock included: these are the costs of the model of throughput (`src/state_machines/gemtc/costs.rs`).
 //!
 //! The SuperKernel is launched as an ordinary kernel on a queue that is full before it begins. Its tasks do next
 //! to nothing.
@@ -8,11 +8,12 @@ use counterpoint::messages::memory::WriteTarget;
 use counterpoint::run::RunSummary;
 use counterpoint_narrow_tasks::task_entry::{self, BYTES, Demand, FREE, Parameters, SUPER_KERNEL};
 use counterpoint_tests::observed::total;
-use counterpoint_tests::probe::{MODEL, STEPPED, cycles};
+use counterpoint_tests::probe::cycles;
 
 use counterpoint_narrow_tasks::runtimes::resident::GEMTC;
 
 use super::{Launched, amount, block};
+use crate::{MODEL, STEPPED};
 
 /// Threads of a block, two warps of it, and bytes that each block of a task reads and writes.
 const THREADS: u32 = 64;

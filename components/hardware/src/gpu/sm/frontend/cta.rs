@@ -17,7 +17,7 @@ use crate::gpu::sm::issued::PlaceCounts;
 pub(in crate::gpu::sm) const BARRIERS: usize = 16;
 
 /// Generic addresses of shared and local memory: far above every device address.
-pub(in crate::gpu) const WINDOWS: Windows = Windows::ABOVE_MEMORY;
+pub(in crate::gpu::sm) const WINDOWS: Windows = Windows::ABOVE_MEMORY;
 
 /// A thread block.
 pub(in crate::gpu::sm) struct Cta {

@@ -17,7 +17,7 @@ use crate::gpu::sm::params::ReadCacheParams;
 use crate::gpu::sm::read_cache::{Lookup, ReadCache, ReadCacheStats};
 
 /// Instructions that a fetch brings.
-pub(in crate::gpu) const FETCHED: u8 = 2;
+const FETCHED: u8 = 2;
 
 /// The code of a warp's kernel.
 #[derive(Clone, Copy, Default)]

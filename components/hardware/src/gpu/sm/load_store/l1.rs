@@ -20,7 +20,7 @@ use super::in_flight::Waiter;
 use super::l1_policies::L1Policies;
 use super::local;
 use crate::gpu::sm::answer::Answer;
-use crate::gpu::sm::params::{GlobalLoads, L1Flush, L1Params, LocalStores};
+use crate::gpu::sm::params::{L1Flush, L1Params, LocalStores};
 use crate::gpu::sm::scheduler::L1Result;
 use crate::memory::cache::replacement::Replacement;
 use crate::memory::cache::{Cache, CacheParams, Evicted, Found, LineSize, WayId};
@@ -144,7 +144,7 @@ impl L1 {
             pipeline: VecDeque::new(),
             writes: 0,
             latency: params.latency.get(),
-            bypass: params.global == GlobalLoads::Bypass,
+            bypass: params.is_bypassed(),
             cache,
             flush: params.flush,
             allocates: params.local_stores == LocalStores::Allocate,

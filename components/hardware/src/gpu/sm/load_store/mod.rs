@@ -44,7 +44,7 @@ pub(super) use local::translate as to_local;
 pub(super) use peek::Pending;
 use queue::{Queue, Work};
 use replay::{Replays, Rest};
-pub(in crate::gpu) use shared_memory::SharedBanks;
+pub use shared_memory::SharedBanks;
 pub(super) use shared_memory::{access as shared_access, word as shared_word};
 pub(super) use sm_context::SmContext;
 use tlb::Tlb;

@@ -9,21 +9,22 @@ use crate::gpu::sm::params::SmParams;
 /// Words among which those that an access touches are marked one by one.
 const MARKED: usize = 4096;
 
-/// The banks of shared memory.
-#[derive(Clone, Copy)]
-pub(in crate::gpu) struct SharedBanks {
+/// The banks of shared memory, and the conflicts of an access there.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedBanks {
     banks: u32,
     /// Lanes that are served together.
     lanes: u32,
 }
 
 impl SharedBanks {
-    pub(in crate::gpu) fn new(params: &SmParams) -> Self {
+    /// Those of an SM.
+    pub fn new(params: &SmParams) -> Self {
         SharedBanks { banks: params.shared_banks, lanes: 32_u32.div_ceil(params.shared_parts) }
     }
 
     /// Cycles that an access takes in the load-store unit.
-    pub(in crate::gpu) fn cycles(&self, access: &Access) -> u64 {
+    pub fn cycles(&self, access: &Access) -> u64 {
         self.cycles_within(access, access.extent())
     }
 

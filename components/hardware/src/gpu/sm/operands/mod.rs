@@ -8,6 +8,6 @@ mod exit;
 pub(super) mod facts;
 mod pipeline_path;
 pub(super) mod pipeline_slots;
-pub(in crate::gpu) mod units;
+pub(super) mod units;
 mod uses;
 pub(super) mod writeback;

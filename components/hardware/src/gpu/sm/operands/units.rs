@@ -6,7 +6,7 @@ use counterpoint_ptx::{Instruction, Latency, Unit};
 use crate::gpu::sm::params::{DoubleOther, FloatCycles, SmParams, TensorParams};
 
 /// The paths of instructions through the SM.
-pub(in crate::gpu) const PATHS: usize = 5;
+pub(in crate::gpu::sm) const PATHS: usize = 5;
 /// The path of integers, single precision and control; of approximations; of double precision.
 const SP: usize = 0;
 const SFU: usize = 1;
@@ -14,12 +14,13 @@ const DP: usize = 2;
 /// The path of products of matrices.
 const TENSOR: usize = 3;
 /// The path of memory accesses.
-pub(in crate::gpu) const MEMORY: usize = 4;
+pub(in crate::gpu::sm) const MEMORY: usize = 4;
 
 const CLASSES: usize = Latency::MatrixBit as usize + 1;
 
-/// Latency, initiation interval and path of every class.
-pub(in crate::gpu) struct Units {
+/// Latency, initiation interval and path of every class of instructions.
+#[derive(Debug)]
+pub struct Units {
     cycles: [(u16, u16); CLASSES],
     tensor: TensorParams,
     dp: usize,
@@ -27,7 +28,14 @@ pub(in crate::gpu) struct Units {
 }
 
 impl Units {
-    pub(in crate::gpu) fn new(params: &SmParams) -> Self {
+    /// Number of paths of instructions through the SM, in this order: that of integers, single precision and control; of approximations; of
+    /// double precision; of products of matrices; of memory accesses.
+    pub const PATHS: usize = PATHS;
+    /// The path of memory accesses.
+    pub const MEMORY: usize = MEMORY;
+
+    /// Those of an SM.
+    pub fn new(params: &SmParams) -> Self {
         use Latency::{
             DpAdd, DpDiv, DpMad, DpMax, DpMul, DpOther, DpRoot, FpAdd, FpDiv, FpMad, FpMax, FpMul,
         };
@@ -73,18 +81,18 @@ impl Units {
 
     /// Latency and initiation interval.
     #[inline]
-    pub(in crate::gpu) fn cycles(&self, class: Latency) -> (u16, u16) {
+    pub(in crate::gpu::sm) fn cycles(&self, class: Latency) -> (u16, u16) {
         self.cycles[class as usize]
     }
 
     /// Whether there are units for products of matrices.
-    pub(in crate::gpu) fn multiplies(&self) -> bool {
+    pub(in crate::gpu::sm) fn multiplies(&self) -> bool {
         self.tensor.units > 0
     }
 
-    /// Latency and initiation interval of an instruction.
+    /// Latency and initiation interval of an instruction, in cycles.
     #[inline]
-    pub(in crate::gpu) fn cycles_of(&self, instruction: &Instruction) -> (u16, u16) {
+    pub fn cycles_of(&self, instruction: &Instruction) -> (u16, u16) {
         match instruction.work {
             0 => self.cycles(instruction.latency),
             work => self.cycles_of_product(instruction.latency, work),
@@ -99,9 +107,9 @@ impl Units {
         ((self.tensor.latency + initiation - 1) as u16, initiation as u16)
     }
 
-    /// The path that an instruction takes.
+    /// The path that an instruction takes, one of [`Units::PATHS`].
     #[inline]
-    pub(in crate::gpu) fn path(&self, unit: Unit, class: Latency) -> usize {
+    pub fn path(&self, unit: Unit, class: Latency) -> usize {
         match unit {
             Unit::Sp | Unit::Control => SP,
             Unit::Dp if class == Latency::DpOther => self.dp_other,

@@ -10,7 +10,7 @@
 //!
 //! The pure parts know no time and no bus: [`task_table`] is the CPU's table, [`entry`] says which tasks fit
 //! into it. The twins of the MasterKernel's actions on its table, and of its state in shared memory, are in
-//! [`crate::model::pagoda`].
+//! [`crate::state_machines::pagoda`].
 
 pub mod entry;
 mod prepare;

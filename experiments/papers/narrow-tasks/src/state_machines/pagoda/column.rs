@@ -1,12 +1,12 @@
 //! A column of the TaskTable and the block of the MasterKernel that owns it: the position of the scheduler
 //! warp in its sweep, and the work of its executor warps.
 
-use counterpoint::gpu::throughput_model::{ENDLESS, Warp};
 use counterpoint::messages::launch::CtaCounts;
 
 use super::costs::MasterCosts;
 use super::warp_table::MasterBlock;
 use crate::task_entry::State;
+use crate::throughput::state_machine::{ENDLESS, Warp};
 
 /// The state of a scheduler warp.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -22,13 +22,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use counterpoint::component::{Distribution, Equipped, Site, Stats};
-use counterpoint::gpu::throughput_model::{Demands, Device, Ended, StateMachine, Warp, Work};
 use counterpoint::kernel::Fault;
 use counterpoint::messages::launch::{Launch, LaunchId, RunCta};
 use counterpoint::messages::memory::line_of;
 
 use super::task::Tasks;
 use crate::task_entry::{self, MASTER_KERNEL, MASTER_KERNEL_BY_LANES, PRESENT, Shape, State, TaskId};
+use crate::throughput::state_machine::{Demands, Device, Ended, StateMachine, Warp, Work};
 use column::{Column, Doing, Row, Target};
 use costs::{MasterCosts, MasterParams};
 use device_table::DeviceTable;

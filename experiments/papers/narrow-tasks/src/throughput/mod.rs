@@ -25,16 +25,16 @@ mod traffic;
 
 use std::collections::VecDeque;
 
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::{Component, Context, Counter, Every, Invalid, Params, Ports, Stats};
-use counterpoint_framework::time::SimTime;
-use counterpoint_protocols::launch::{RunCta, SmEvent, SmResources, SmServer};
-use counterpoint_protocols::memory::{MemAccess, MemoryServer};
-use counterpoint_protocols::preload::Preloaded;
-use counterpoint_protocols::roles;
+use counterpoint::component::{
+    Component, Context, Counter, Every, Invalid, Params, Ports, Registry, Stats, roles,
+};
+use counterpoint::gpu::sm::{ModelledSms, SmParams};
+use counterpoint::kernel::Fault;
+use counterpoint::memory::address_map::AddressMapParams;
+use counterpoint::messages::launch::{RunCta, SmEvent, SmResources, SmServer};
+use counterpoint::messages::memory::{MemAccess, MemoryServer};
+use counterpoint::time::SimTime;
 
-use super::sm::params::SmParams;
-use crate::memory::address_map::AddressMapParams;
 use blocks::{Blocks, Ended};
 use costs::{CostParams, Costs};
 use memory::{CopyParams, DeviceMemory};
@@ -57,11 +57,9 @@ pub struct ThroughputModelParams {
     state_machines: Every<dyn StateMachine>,
 }
 
-impl ThroughputModelParams {
-    /// Those of an SM.
-    pub(in crate::gpu) fn sm(&self) -> &SmParams {
-        &self.sm
-    }
+/// Registers the model.
+pub(crate) fn register(registry: &mut Registry) {
+    registry.component::<ThroughputModel>().add(ModelledSms::of::<ThroughputModel>(|params| &params.sm));
 }
 
 /// The ports of the model.
@@ -272,7 +270,7 @@ impl Component for ThroughputModel {
         self.sms = vec![sm; io.sms.len()];
         self.network = Network::new(io.sms.len(), self.slices, packet);
         self.events = vec![VecDeque::from([SmEvent::Resources(self.resources)]); io.sms.len()];
-        self.memory.begin_with(sim.resource::<Preloaded>(), sim.path());
+        self.memory.begin(sim);
         loop {
             self.step(io, sim)?;
             let cycle = sim.cycle();

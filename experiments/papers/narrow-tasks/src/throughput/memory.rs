@@ -3,17 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::Fault;
-use counterpoint_framework::model::Params;
-use counterpoint_framework::time::Cycles;
-use counterpoint_protocols::memory::{
-    LINE_BYTES, Line, MemAccess, MemReply, MemRequest, MemResult, line_of, merge, sectors,
+use counterpoint::component::{Context, Params, Stats};
+use counterpoint::kernel::Fault;
+use counterpoint::memory::dram::unwritten;
+use counterpoint::messages::memory::{
+    Line, MemAccess, MemReply, MemRequest, MemResult, line_of, merge, sectors,
 };
-use counterpoint_protocols::preload::Preloaded;
-use counterpoint_ptx::Allocations;
-use counterpoint_ptx::functional::{FirstBytes, FlatMemory};
-
-use crate::memory::dram::backing::poison;
+use counterpoint::ptx::Allocations;
+use counterpoint::ptx::functional::FlatMemory;
+use counterpoint::time::Cycles;
 
 /// Latency and rate of device memory for the copy engine.
 #[derive(Clone, Debug, Params)]
@@ -38,18 +36,12 @@ pub(super) struct DeviceMemory {
 
 impl DeviceMemory {
     pub(super) fn new(copies: CopyParams) -> Self {
-        DeviceMemory {
-            flat: FlatMemory::of_device(first_bytes(None, "")),
-            mapped: None,
-            copies,
-            free: 0,
-            answers: VecDeque::new(),
-        }
+        DeviceMemory { flat: FlatMemory::new(0), mapped: None, copies, free: 0, answers: VecDeque::new() }
     }
 
-    /// Takes the contents of memory before the run, as the memory at a path.
-    pub(super) fn begin_with(&mut self, before: Option<Arc<Preloaded>>, path: &str) {
-        self.flat = FlatMemory::of_device(first_bytes(before, path));
+    /// Takes the contents of memory before the run.
+    pub(super) fn begin<S: Stats>(&mut self, sim: &Context<S>) {
+        self.flat = FlatMemory::of_device(unwritten(sim));
     }
 
     /// Maps the allocations that a launch may access.
@@ -106,19 +98,4 @@ impl DeviceMemory {
     pub(super) fn due(&self) -> Option<u64> {
         self.answers.front().map(|(due, _)| *due)
     }
-}
-
-/// Contents of memory that nobody has written.
-fn first_bytes(before: Option<Arc<Preloaded>>, path: &str) -> FirstBytes {
-    let path = path.to_owned();
-    Arc::new(move |address, page| {
-        let lines = page.chunks_exact_mut(LINE_BYTES as usize);
-        for (place, address) in lines.zip((address..).step_by(LINE_BYTES as usize)) {
-            let mut line = poison(address / LINE_BYTES);
-            if let Some(before) = &before {
-                before.fill(&path, address, &mut line);
-            }
-            place.copy_from_slice(&line);
-        }
-    })
 }

@@ -1,12 +1,15 @@
 //! The model of throughput with small PTX programs, to the cycle: what a warp takes alone, and what warps take that share an SM.
 
-use counterpoint_framework::testing::Probe;
-use counterpoint_hardware::gpu::model::ThroughputModel;
-use counterpoint_protocols::launch::{SmEvent, ToSm};
+use std::sync::Arc;
 
-use super::programs::{BUFFER, kernel, launch};
-use super::sm::block;
-use super::*;
+use counterpoint::messages::launch::{Launch, RunCta, SmEvent, ToSm};
+use counterpoint::messages::memory::{MemReply, MemRequest};
+use counterpoint::telemetry::SpanId;
+use counterpoint::testing::gpu::{
+    BUFFER, assert_finished, bench_with, fault, kernel, launch, line, read, write,
+};
+use counterpoint::testing::{BenchReport, Probe};
+use counterpoint_narrow_tasks::throughput::ThroughputModel;
 
 /// An SM whose instructions take what they do by themselves, and a memory that answers after a hundred cycles.
 const PLAIN: &str = "{ sm: { fetch_width: 8 }, costs: { pipeline: 0 cycles, begin: 0 cycles, shared: 0 cycles, parameter: 1 cycle, global: 100 cycles }, copies: { latency: 50 cycles } }";
@@ -18,12 +21,16 @@ struct Run {
 }
 
 fn run(params: &str, blocks: Vec<(u64, ToSm)>, requests: Vec<(u64, MemRequest)>) -> Run {
-    let mut bench = bench::<ThroughputModel>(params);
+    let mut bench = bench_with::<ThroughputModel>(counterpoint_narrow_tasks::register, params);
     let (blocks_come, answers) = (blocks.len(), requests.len());
     let events = bench.client("sms", Some(0), blocks, 1 + blocks_come);
     let replies = bench.client("copies", None, requests, answers);
     let report = bench.run();
     Run { events, replies, report }
+}
+
+fn block(launch: &Arc<Launch>, index: u32) -> ToSm {
+    RunCta { launch: Arc::clone(launch), index, sm: 0, sms: 1, span: SpanId(0) }.into()
 }
 
 /// Cycles of blocks of this many threads, all sent in cycle 10.

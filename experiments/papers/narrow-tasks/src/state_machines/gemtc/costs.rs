@@ -1,8 +1,9 @@
 //! Time of the SuperKernel's own work, and of spinning for its lock.
 
 use counterpoint::component::Params;
-use counterpoint::gpu::throughput_model::{Demands, Resource, Warp};
 use counterpoint::time::Cycles;
+
+use crate::throughput::state_machine::{Demands, Resource, Warp};
 
 use super::lock::LockCosts;
 

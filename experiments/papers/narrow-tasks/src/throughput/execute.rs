@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use counterpoint_framework::kernel::Fault;
-use counterpoint_protocols::launch::{Launch, fault_of};
-use counterpoint_ptx::Kernel;
-use counterpoint_ptx::functional::{Grid, Options};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::launch::{Launch, fault_of};
+use counterpoint::ptx::functional::{Grid, Options};
+use counterpoint::ptx::{Kernel, Windows};
 
 use super::GpuContext;
 use super::isolated::{Isolated, IsolatedInstruction, Warp};
-use crate::gpu::sm::frontend::cta::WINDOWS;
 
 /// A grid that is executed on behalf of a launch: with its memory, variables and textures.
 pub struct Code<'a> {
@@ -43,7 +42,7 @@ impl Code<'_> {
             dynamic_shared_bytes: shared,
             stack: launch.stack,
             limit: limit.saturating_mul(warps.into()),
-            windows: WINDOWS,
+            windows: Windows::ABOVE_MEMORY,
             textures: Arc::clone(&launch.textures),
             ..Options::default()
         };

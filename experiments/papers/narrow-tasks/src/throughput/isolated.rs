@@ -4,19 +4,20 @@
 //! A warp issues in order, one instruction a cycle or two of different paths, when its registers are ready; a value is ready after the
 //! latency of the class of its instruction. Memory answers after a fixed time, and sectors arrive one by one. Warps meet at barriers.
 
-use counterpoint_protocols::memory::{LINE_BYTES, SECTOR_BYTES, line_of, sectors};
-use counterpoint_ptx::functional::Observer;
-use counterpoint_ptx::{Access, AccessKind, Instruction, Issue, Issued, Kernel, RegisterSet, Space};
+use counterpoint::gpu::sm::Units;
+use counterpoint::messages::memory::{LINE_BYTES, line_of, sectors};
+use counterpoint::ptx::functional::Observer;
+use counterpoint::ptx::{Access, AccessKind, Instruction, Issue, Issued, Kernel, RegisterSet, Space};
 
 use super::costs::Costs;
 use super::demands::{Demands, Resource};
-use crate::gpu::sm::frontend::fetch::FETCHED;
-use crate::gpu::sm::operands::units::{MEMORY, PATHS};
 
+/// Instructions that a fetch brings ([`SmParams::fetch_width`](counterpoint::gpu::sm::SmParams)).
+const FETCHED: u8 = 2;
 /// Named barriers of a block (PTX ISA, bar).
 const BARRIERS: usize = 16;
 /// Resource that an instruction of a path uses.
-const RESOURCE_OF_PATH: [Resource; PATHS] =
+const RESOURCE_OF_PATH: [Resource; Units::PATHS] =
     [Resource::Sp, Resource::Sfu, Resource::Dp, Resource::Tensor, Resource::LoadStore];
 
 /// An instruction as a warp alone meets it.
@@ -43,7 +44,7 @@ struct Clock {
     /// For each register, the cycle in which its value is ready.
     ready: Vec<u64>,
     /// For each path, the cycle in which the unit takes its next instruction.
-    free: [u64; PATHS],
+    free: [u64; Units::PATHS],
     /// Cycle in which the last sector of the warp arrived, and cycle in which all its stores are acknowledged.
     sector: u64,
     stored: u64,
@@ -52,7 +53,7 @@ struct Clock {
     warp: Warp,
 }
 
-/// The instruction buffer of a warp, as `sm/frontend/fetch.rs` fills it for a warp alone.
+/// The instruction buffer of a warp, as `sm/frontend/fetch.rs` of the hardware fills it for a warp alone.
 #[derive(Clone, Copy, Debug, Default)]
 struct Buffer {
     /// The instruction behind the last one that the warp issued.
@@ -218,8 +219,8 @@ impl Clock {
     /// Occupies the load-store unit for `cycles` with an access, from cycle `at` on at the earliest; returns
     /// the cycle in which it begins.
     fn load_store(&mut self, at: u64, cycles: u64) -> u64 {
-        let begun = at.max(self.free[MEMORY]);
-        self.free[MEMORY] = begun + cycles;
+        let begun = at.max(self.free[Units::MEMORY]);
+        self.free[Units::MEMORY] = begun + cycles;
         self.warp.demands.visit(Resource::LoadStore, cycles, 1);
         begun
     }
@@ -247,7 +248,7 @@ impl Clock {
             count += touched;
             rest &= !group;
         }
-        debug_assert!(count * SECTOR_BYTES <= 64 * LINE_BYTES, "32 lanes of 16 bytes");
+        debug_assert!(count <= 64 * 4, "32 lanes of 16 bytes, each in two lines");
         count
     }
 
@@ -290,7 +291,7 @@ impl Clock {
 }
 
 /// Turns for which an instruction has a collector: from the one in which it enters, over those in which its operands are read one from
-/// each bank, to the one in which it leaves (`sm/operands.rs`).
+/// each bank, to the one in which it leaves (`sm/operands/` of the hardware).
 pub fn collecting(operands: usize, conflicts: u64) -> u64 {
     1 + u64::from(operands > 0) + conflicts
 }

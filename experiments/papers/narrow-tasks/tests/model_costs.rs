@@ -1,9 +1,17 @@
 //! Additional latency from the pipeline and memory of stepped SMs, over that of their parameters: the model
-//! of throughput computes with it (`components/hardware/src/gpu/model/costs.rs`).
+//! of throughput computes with it (`src/throughput/costs.rs`).
 
-use counterpoint_tests::probe::{Configured, MODEL, Probe, STEPPED, cycles, lines};
+use counterpoint_tests::probe::{Configured, Probe, cycles, lines};
+
+use crate::{MODEL, STEPPED, registry};
 
 const STEPS: usize = 64;
+
+/// A probe of one of the two machines.
+fn on(machine: &str) -> Probe<'_> {
+    let sms = if machine == MODEL { "gpu.model" } else { "gpu.sm" };
+    Probe { machine, sms, registry, ..Probe::default() }
+}
 
 /// Cycles of one step of a chain of a warp, on one SM of a Titan X. The first step of all, which may miss, is in both chains.
 fn step(chain: &str) -> f64 {
@@ -14,8 +22,7 @@ fn step(chain: &str) -> f64 {
 fn step_of(chain: &str, threads: u32) -> f64 {
     let [short, long] = [1, 2].map(|times| {
         let body = format!("mov.u32 %r5, 0;\n{}", chain.repeat(times * STEPS));
-        let probe =
-            Probe { machine: STEPPED, sets: &["gpu.sms=1"], body: &body, threads, ..Probe::default() };
+        let probe = Probe { sets: &["gpu.sms=1"], body: &body, threads, ..on(STEPPED) };
         probe.run(None).sum("gpu.sm", "active_cycles")
     });
     (long - short) / STEPS as f64
@@ -23,7 +30,7 @@ fn step_of(chain: &str, threads: u32) -> f64 {
 
 #[test]
 fn the_model_has_what_the_pipeline_adds() {
-    let model = Configured::of(MODEL, &[]);
+    let model = Configured::with(&registry(), MODEL, &[]);
     let number = |name: &str| model.number("gpu.model", name);
     let add = step("add.s32 %r4, %r4, %r4;\n");
     assert!((add - number("sm.int_latency.add") - number("costs.pipeline")).abs() < 0.1, "{add}");
@@ -64,7 +71,7 @@ fn loops_of_a_warp_take_as_long_as_on_stepped_sms() {
                     "mov.u32 %r5, 0;\nmov.u32 %r4, 1;\nAGAIN:\n{inside}add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, {turns};\n\
                      @%p1 bra AGAIN;\n"
                 );
-                cycles(Probe { machine, sets: &["gpu.sms=1"], body: &body, ..Probe::default() }.run(None).end())
+                cycles(Probe { sets: &["gpu.sms=1"], body: &body, ..on(machine) }.run(None).end())
             });
             (many - few) / 100.0
         };
@@ -77,7 +84,7 @@ fn loops_of_a_warp_take_as_long_as_on_stepped_sms() {
 fn blocks_begin_and_end_as_fast_as_on_stepped_sms() {
     // Cycles of blocks of four instructions on one SM, without the launch latency.
     let of = |machine, blocks| {
-        let probe = Probe { machine, sets: &["gpu.sms=1"], blocks, ..Probe::default() };
+        let probe = Probe { sets: &["gpu.sms=1"], blocks, ..on(machine) };
         cycles(probe.run(None).end())
     };
     let [stepped, model] = [STEPPED, MODEL].map(|machine| [1, 2001].map(|blocks| of(machine, blocks)));
@@ -123,7 +130,7 @@ fn loads(machine: &str, threads: u32, wanted: Wanted, rounds: u32) -> f64 {
         lines(8, load),
         lines(8, |number| format!("add.u32 %r6, %r6, %r{};", 10 + number)),
     );
-    let probe = Probe { machine, body: &body, blocks: 48, threads, buffer: 1 << 16, ..Probe::default() };
+    let probe = Probe { body: &body, blocks: 48, threads, buffer: 1 << 16, ..on(machine) };
     cycles(probe.run(None).end())
 }
 

@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use counterpoint::component::Variant;
-use counterpoint::gpu::throughput_model::{Demands, Device, Ended, StateMachine, Warp, Work};
 use counterpoint::kernel::Fault;
 use counterpoint::messages::launch::{CtaCounts, LaunchId, RunCta};
 
 use super::task::Tasks;
 use crate::task_entry::{self, SUPER_KERNEL};
+use crate::throughput::state_machine::{Demands, Device, Ended, StateMachine, Warp, Work};
 use costs::{SuperCosts, SuperParams};
 use lock::{Lock, LockCosts, Section, Spinner};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use counterpoint_framework::kernel::Fault;
-use counterpoint_protocols::launch::{CtaCounts, LaunchId, RunCta};
+use counterpoint::kernel::Fault;
+use counterpoint::messages::launch::{CtaCounts, LaunchId, RunCta};
 
 use super::GpuContext;
 use super::execute::Code;

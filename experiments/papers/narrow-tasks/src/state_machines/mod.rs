@@ -6,7 +6,8 @@ pub mod pagoda;
 mod task;
 
 use counterpoint::component::Registry;
-use counterpoint::gpu::throughput_model::StateMachine;
+
+use crate::throughput::state_machine::StateMachine;
 
 /// Registers the state machines.
 pub(crate) fn register(registry: &mut Registry) {

@@ -1,15 +1,13 @@
 //! Costs of instructions on the model's SMs: the SM's parameters, and the additional latencies of its
 //! pipeline.
 
-use counterpoint_framework::model::{Invalid, Params};
-use counterpoint_framework::time::Cycles;
-use counterpoint_ptx::Access;
+use counterpoint::component::{Invalid, Params};
+use counterpoint::gpu::sm::{SharedBanks, SmParams, Units};
+use counterpoint::memory::address_map::{AddressMap, AddressMapParams};
+use counterpoint::ptx::Access;
+use counterpoint::time::Cycles;
 
 use super::demands::{RESOURCES, Resource, Turns};
-use crate::gpu::sm::load_store::SharedBanks;
-use crate::gpu::sm::operands::units::Units;
-use crate::gpu::sm::params::{GlobalLoads, SmParams};
-use crate::memory::address_map::{AddressMap, AddressMapParams};
 
 /// Latencies of the pipeline beyond an SM's parameters, and those of memory.
 #[derive(Clone, Debug, Params)]
@@ -87,8 +85,8 @@ impl Costs {
         Ok(Costs {
             units: Units::new(sm),
             pairs: sm.issue_width > 1,
-            by_sector: sm.l1d.global == GlobalLoads::Bypass,
-            // A wide fetch decodes in its cycle (`sm/fetch.rs`).
+            by_sector: sm.l1d.is_bypassed(),
+            // A wide fetch decodes in its cycle (`sm/frontend/fetch.rs` of the hardware).
             fetch: if sm.fetch_width > 1 { 1 } else { 2 },
             pipeline: costs.pipeline.get(),
             barrier: costs.barrier.get(),
@@ -115,7 +113,7 @@ impl Costs {
     }
 
     /// The delay, in cycles, of an instruction whose operands take `turns` more turns of the register file than one. Without
-    /// them it leaves the collector two turns after it enters, and it starts in the next cycle (`sm/operands.rs`).
+    /// them it leaves the collector two turns after it enters, and it starts in the next cycle (`sm/operands/`).
     pub(super) fn later(&self, turns: u64) -> u64 {
         (2 + turns) / self.register_turns - 2 / self.register_turns
     }

@@ -1,10 +1,10 @@
 //! Time of the MasterKernel's own work, alone on an SM, and the issue slots that it uses there.
 
 use counterpoint::component::Params;
-use counterpoint::gpu::throughput_model::{Demands, Resource, collecting};
 use counterpoint::time::Cycles;
 
 use crate::task_entry::Demand;
+use crate::throughput::state_machine::{Demands, Resource, collecting};
 
 /// The work of a MasterKernel (`cuda/pagoda`): cycles, alone on an SM. All are measured where SMs are stepped, from the
 /// times of its writes to the TaskTable; the tests in `tests/measured/master_kernel.rs` are these measurements.

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use counterpoint::gpu::throughput_model::{Code, Device, Warp};
 use counterpoint::kernel::Fault;
 use counterpoint::messages::launch::Launch;
 use counterpoint::ptx::Kernel;
 
 use crate::task_entry::{self, ARGUMENTS, Demand, FUNCTIONS};
+use crate::throughput::state_machine::{Code, Device, Warp};
 
 /// A resident kernel, and its task functions as far as they have been called.
 pub(super) struct Tasks {

@@ -9,9 +9,9 @@
 //!
 //! Unstable: this interface follows the model, and may change with any version of the crate.
 
-use counterpoint_framework::kernel::Fault;
-use counterpoint_protocols::launch::RunCta;
-use counterpoint_ptx::functional::ctas;
+use counterpoint::kernel::Fault;
+use counterpoint::messages::launch::RunCta;
+use counterpoint::ptx::functional::ctas;
 
 use super::GpuContext;
 use super::sm::Worker;
