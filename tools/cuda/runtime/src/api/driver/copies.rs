@@ -104,7 +104,7 @@ impl Side3D {
     fn in_array(self, state: &State, block: Extent) -> Result<(PitchedAddress, u64, Option<bool>)> {
         let array = state.array(self.array)?;
         let texel = array.description.bytes() as usize;
-        if self.level != 0 || self.x % texel != 0 || block.width % texel != 0 {
+        if self.level != 0 || !self.x.is_multiple_of(texel) || !block.width.is_multiple_of(texel) {
             return Err(Error::INVALID_VALUE);
         }
         let at = Extent { width: self.x / texel, height: self.y, depth: self.z };
