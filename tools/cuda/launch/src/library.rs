@@ -8,13 +8,8 @@ use etcetera::BaseStrategy;
 
 pub(crate) const LIBRARY: &str = "libcounterpoint_cuda.so";
 
-static LIBRARIES: [(&str, &[u8]); 5] = [
-    (LIBRARY, include_bytes!(concat!(env!("OUT_DIR"), "/libcounterpoint_cuda.so"))),
-    ("libcudart.so.11.0", include_bytes!(concat!(env!("OUT_DIR"), "/libcudart.so.11.0"))),
-    ("libcudart.so.12", include_bytes!(concat!(env!("OUT_DIR"), "/libcudart.so.12"))),
-    ("libcuda.so.1", include_bytes!(concat!(env!("OUT_DIR"), "/libcuda.so.1"))),
-    ("libcudart.so.13", include_bytes!(concat!(env!("OUT_DIR"), "/libcudart.so.13"))),
-];
+/// The library with the functions, and stubs by which programs find it.
+static LIBRARIES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/libraries.rs"));
 
 /// The link to the command, by which the library starts it for a program that something else has started.
 const COMMAND: &str = "counterpoint";
@@ -33,7 +28,7 @@ pub fn install(folder: &Path) -> io::Result<()> {
         make(&whole).and_then(|()| std::fs::rename(&whole, folder.join(name))).map_err(with_place)
     };
     std::fs::create_dir_all(folder).map_err(with_place)?;
-    for (name, bytes) in LIBRARIES {
+    for &(name, bytes) in LIBRARIES {
         replace(name, &|place| std::fs::write(place, bytes))?;
     }
     let command = std::env::current_exe()?;

@@ -12,10 +12,9 @@ use std::sync::atomic::AtomicBool;
 use counterpoint_cuda_launch::{Captured, Ended, Needs, Request, RunError, inspect, run};
 use flate2::read::GzDecoder;
 
-
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| support::build("program.c"))
+    BUILT.get_or_init(|| support::build("program.c", &[]))
 }
 
 /// Runs the program, and gives the text of its application.

@@ -27,6 +27,7 @@ impl State {
         self.registered.clear();
         (self.lasting, self.text_room) = (BTreeMap::new(), 0..0);
         self.stored.clear();
+        self.libraries.forget();
         self.functions.clear();
         self.pool = Default::default();
         (self.device_flags, self.cache_config) = (0, 0);

@@ -9,6 +9,7 @@ use counterpoint_cuda_capture::Entry;
 use crate::api::{Body, PER_THREAD, bodies};
 use crate::channel::{Call, Channel};
 use crate::errors::{Error, Result};
+use crate::libraries::Library;
 use crate::page::{CALL, DONE, RETURNED};
 use crate::settings::Settings;
 use crate::state::State;
@@ -37,11 +38,6 @@ pub(crate) fn run(program: UnixStream, settings: Settings) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Whether a function is one of CUDA's driver.
-fn is_of_driver(name: &str) -> bool {
-    name.starts_with("cu") && !name.starts_with("cuda")
 }
 
 impl State {
@@ -82,9 +78,9 @@ impl State {
         }
     }
 
-    /// A call of the runtime has a context; one of the driver needs one.
+    /// A call of the runtime, or of a library above it, has a context; one of the driver needs one.
     fn enter(&mut self, name: &str) -> Result {
-        if !is_of_driver(name) {
+        if Library::of(name) != Library::Driver {
             self.enter_runtime();
             return Ok(());
         }
@@ -106,7 +102,11 @@ impl State {
             state.failed.filter(|_| !always).or(called).map_or_else(|| body(state), Err)
         });
         let error = done.err().unwrap_or(Error::SUCCESS);
-        if is_of_driver(name) {
+        let library = Library::of(name);
+        if let Some(status) = library.status(error) {
+            return status;
+        }
+        if library == Library::Driver {
             return error.of_driver().0 as u64;
         }
         if error != Error::SUCCESS && error != Error::NOT_READY {

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use counterpoint_cuda_capture::{Entry, Module as ModuleEntry};
 use counterpoint_ptx::texture::Textures;
 
-use crate::api::Link;
 use crate::channel::Channel;
 use crate::device::Device;
 use crate::errors::{Error, Result};
@@ -17,8 +16,9 @@ use crate::made::arrays::Array;
 use crate::made::contexts::Contexts;
 use crate::made::device_limits::DeviceLimits;
 use crate::made::graphs::Graphs;
+use crate::made::libraries::Libraries;
 use crate::made::{
-    Configuration, FunctionSettings, GraphMemory, Known, Made, PoolAttributes, Registered, Texts,
+    Configuration, FunctionSettings, GraphMemory, Known, Link, Made, PoolAttributes, Registered, Texts,
 };
 use crate::modules::{Modules, Unusable};
 use crate::recorder::{Recorder, say};
@@ -72,6 +72,7 @@ pub(crate) struct State {
     pub(crate) stored: BTreeMap<(u64, u64), u64>,
     /// Code that the driver links, by its number.
     pub(crate) links: BTreeMap<usize, Link>,
+    pub(crate) libraries: Libraries,
     pub(crate) pool: PoolAttributes,
     /// Memory of the host that the program has registered, by address.
     pub(crate) registered: BTreeMap<u64, Registered>,
@@ -143,6 +144,7 @@ impl State {
             tables: BTreeMap::new(),
             stored: BTreeMap::new(),
             links: BTreeMap::new(),
+            libraries: Libraries::default(),
             pool: PoolAttributes::default(),
             registered: BTreeMap::new(),
             device_limits: DeviceLimits::default(),

@@ -8,7 +8,7 @@ mod digest;
 pub(super) mod entry_points;
 mod images;
 pub(super) mod kernels;
-pub(crate) mod links;
+pub(super) mod links;
 pub(super) mod memory;
 pub(super) mod modules;
 pub(super) mod private;
