@@ -380,7 +380,7 @@ const HOUSES: [House; 9] = [
         storeys: &[
             &["errors", "fatbin", "limits", "page", "recorder"],
             &["foreign", "pitched"],
-            &["channel", "graphs", "settings", "words"],
+            &["channel", "graphs", "libraries", "settings", "words"],
             &["device", "made", "pages"],
             &["modules", "shared"],
             &["state"],

@@ -4,8 +4,8 @@
 //! their variants, and the functions that the server refuses by name.
 //!
 //! A library can have one name, and programs ask for `libcudart.so.11.0`, `.12` or `.13`, each with a version of its own for all functions.
-//! Each of these stubs is therefore empty, has that name and that version, and depends on the library that has the functions. Stubs
-//! of the driver and of NVIDIA's linker have no version.
+//! Each of these stubs is therefore empty, has that name and that version, and depends on the library that has the functions. Libraries above
+//! the runtime have stubs, too. Those of the driver, of NVIDIA's linker and of NVML have no version.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -15,12 +15,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const LIBRARY: &str = "libcounterpoint_cuda.so";
-/// Names of libraries whose functions have no version: the driver, and NVIDIA's linker.
-const STAND_INS: [&str; 4] = ["libcuda.so", "libcuda.so.1", "libnvJitLink.so.12", "libnvJitLink.so.13"];
+/// Lists of functions that are refused, and of other names of functions.
+const REFUSED: [&str; 4] = ["refused.txt", "refused_driver.txt", "refused_math.txt", "refused_libraries.txt"];
+const OTHER_NAMES: [&str; 2] = ["per_thread.txt", "aliases.txt"];
+/// Stubs, whose list `stubs.txt` has a line each; those without a version have an end.
+const UNVERSIONED: &str = " unversioned";
 /// The function that a program calls when it ends.
 const END: &str = "__cudaUnregisterFatBinary";
-/// Versions of CUDA's runtime, as its names have them.
-const VERSIONS: [&str; 3] = ["11.0", "12", "13"];
 
 fn main() -> io::Result<()> {
     let out = PathBuf::from(variable("OUT_DIR")?);
@@ -28,45 +29,62 @@ fn main() -> io::Result<()> {
     for watched in ["build.rs", "../runtime/library", "../runtime/src/page.rs", "../runtime/src/api"] {
         say(&format!("cargo::rerun-if-changed={watched}"));
     }
-    let names = names(&runtime)?;
+    let refused = listed(&runtime, &REFUSED)?;
+    let known = known(&runtime)?;
+    let names: Vec<&String> = known.difference(&refused).chain(&refused).collect();
     let lines = names.iter().enumerate().map(|(number, name)| format!("{number} {name}\n"));
+    let mut lines: Vec<String> = lines.collect();
+    lines.insert(names.len() - refused.len(), "refused\n".to_owned());
     let list = out.join("functions.rs");
     let end = names
         .iter()
-        .position(|name| name == END)
+        .position(|name| *name == END)
         .ok_or_else(|| io::Error::other("no function ends a program"))?;
-    fs::write(&list, format!("functions! {{\n{}end {end}\n}}\n", lines.collect::<String>()))?;
+    fs::write(&list, format!("functions! {{\n{}end {end}\n}}\n", lines.concat()))?;
+    let text = fs::read_to_string(runtime.join("library/stubs.txt"))?;
+    let stubs = || text.lines().filter(|line| !line.starts_with('#'));
+    let name = |line: &str| line.strip_suffix(UNVERSIONED).unwrap_or(line).to_owned();
+    let files: String = std::iter::once(LIBRARY.to_owned())
+        .chain(stubs().map(name))
+        .map(|name| format!("(\"{name}\", include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}\"))),\n"))
+        .collect();
+    fs::write(out.join("libraries.rs"), format!("&[\n{files}]\n"))?;
     if variable("CARGO_CFG_TARGET_OS")? == "linux" {
         compile(&runtime.join("library/lib.rs"), &list, &out.join(LIBRARY))?;
-        VERSIONS.iter().try_for_each(|version| named(&out, &format!("libcudart.so.{version}"), true))?;
-        return STAND_INS.iter().try_for_each(|name| named(&out, name, false));
+        return stubs().try_for_each(|line| named(&out, &name(line), !line.ends_with(UNVERSIONED)));
     }
-    let all = VERSIONS.iter().map(|version| format!("libcudart.so.{version}"));
-    let all = all.chain(STAND_INS.iter().chain([&LIBRARY]).map(|name| (*name).to_owned()));
-    all.into_iter().try_for_each(|name| fs::write(out.join(name), []))
+    let mut all = std::iter::once(LIBRARY.to_owned()).chain(stubs().map(name));
+    all.try_for_each(|name| fs::write(out.join(name), []))
 }
 
 fn variable(name: &str) -> io::Result<String> {
     env::var(name).map_err(|_| io::Error::other(format!("{name} is not set")))
 }
 
-/// The names of all functions: those that begin a line of the server's lists, their second forms, and those that are refused.
-fn names(runtime: &Path) -> io::Result<BTreeSet<String>> {
+/// The words of lists.
+fn listed(runtime: &Path, lists: &[&str]) -> io::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
-    for list in ["refused.txt", "refused_driver.txt", "per_thread.txt", "aliases.txt"] {
+    for list in lists {
         let text = fs::read_to_string(runtime.join("library").join(list))?;
         let lines = text.lines().filter(|line| !line.starts_with('#'));
-        // The second word of an alias is a function, too.
         names.extend(lines.flat_map(str::split_whitespace).map(str::to_owned));
     }
-    let [functions, of_driver] =
-        ["src/api", "src/api/driver"].map(|folder| fs::read_dir(runtime.join(folder)));
-    for entry in functions?.chain(of_driver?) {
-        let path = entry?.path();
-        if path.is_dir() {
-            continue;
+    Ok(names)
+}
+
+/// The names of functions that are not refused: those that begin a line of the server's lists, and their second forms. The second word of an
+/// alias is a function, too.
+fn known(runtime: &Path) -> io::Result<BTreeSet<String>> {
+    let mut names = listed(runtime, &OTHER_NAMES)?;
+    let mut folders = vec![runtime.join("src/api")];
+    let mut texts = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() { folders.push(path) } else { texts.push(fs::read_to_string(path)?) }
         }
-        let text = fs::read_to_string(path)?;
+    }
+    for text in texts {
         let functions =
             text.lines().filter_map(|line| line.trim_start().strip_prefix("fn ")?.split('(').next());
         let functions = functions.filter(|name| is_of_cuda(name));
@@ -75,11 +93,12 @@ fn names(runtime: &Path) -> io::Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// Whether a function's name is one of CUDA's runtime or of its driver.
+/// Whether a function's name is one of CUDA's runtime, of its driver or of a library above these.
 fn is_of_cuda(name: &str) -> bool {
+    const OTHERS: [&str; 6] = ["cuda", "__cuda", "cublas", "curand", "nvml", "nvJitLink"];
     let of_driver =
         name.strip_prefix("cu").is_some_and(|rest| rest.starts_with(|letter: char| letter.is_uppercase()));
-    of_driver || ["cuda", "__cuda", "nvJitLink"].iter().any(|start| name.starts_with(start))
+    of_driver || OTHERS.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// The library with the functions.

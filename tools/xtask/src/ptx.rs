@@ -1,6 +1,7 @@
 //! Compiles every `kernel.cu` of `experiments/applications` and of papers' `applications` and `cuda` to PTX again, in the dialects of the
 //! compilers at hand. The dialect that an application names in its YAML lies beside it, the others in the archive of `tests/corpus`
 //! (`corpora.rs`). Kernels in `cuda` keep the dialects that lie beside them. Then the kernels of `tests/front_ends` follow (`front_ends.rs`).
+//! Clang compiles those of the libraries that CUDA programs load, too.
 //!
 //! No compiler is part of this repository: the user names those at hand. The
 //! dialects, and the versions that made the committed files, are described in
@@ -29,6 +30,11 @@ pub(crate) const CLANG_FLAGS: [&str; 8] = [
 
 /// Architectures for clang; newer versions of clang refuse `sm_20`, whose files then stay as they are.
 const CLANG_ARCHITECTURES: [&str; 2] = ["sm_20", "sm_35"];
+
+/// Kernels of libraries, which every GPU since Kepler loads, and what clang is told beside: they are kept small.
+const LIBRARIES: &str = "tools/cuda/runtime/kernels";
+const LIBRARY_ARCHITECTURE: &str = "sm_35";
+const LIBRARY_FLAGS: [&str; 2] = ["-std=c++17", "-fno-unroll-loops"];
 
 /// Reaches NVRTC through ctypes, so that nothing has to be linked.
 pub(crate) const NVRTC_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/nvrtc.py");
@@ -76,7 +82,7 @@ impl Ptx {
     /// Compiles in a copy: tests may read the committed modules at the same time.
     fn compare(&self, root: &Path) -> Result<(), String> {
         let copy = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let folders = ["experiments/applications", "experiments/papers"];
+        let folders = ["experiments/applications", "experiments/papers", LIBRARIES];
         let files = git(&[&["ls-files", "-co", "--exclude-standard"], &folders[..], &CORPORA[..]].concat())?;
         for file in &files {
             let to = copy.path().join(file);
@@ -117,6 +123,9 @@ fn compile_all(request: &Ptx, root: &Path) -> Result<(), String> {
             for (folder, target) in made(targets(root, &folders, &format!("clang-{architecture}"), enter)?)? {
                 compile(clang, architecture, folder, &target)?;
             }
+        }
+        if !enter && knows(clang, LIBRARY_ARCHITECTURE)? {
+            compile_libraries(clang, root)?;
         }
     }
     for library in &request.nvrtc {
@@ -224,6 +233,16 @@ fn compile(clang: &str, architecture: &str, folder: &Path, target: &Path) -> Res
     let mut command = command(clang, architecture);
     command.args(["-S", "kernel.cu", "-o"]).arg(target).current_dir(folder);
     succeed(command, &format!("{clang} for {architecture} in {}", folder.display()))
+}
+
+fn compile_libraries(clang: &str, root: &Path) -> Result<(), String> {
+    let folder = root.join(LIBRARIES);
+    for source in entries(&folder)?.iter().filter(|file| file.extension().is_some_and(|end| end == "cu")) {
+        let mut command = command(clang, LIBRARY_ARCHITECTURE);
+        command.args(LIBRARY_FLAGS).arg("-S").arg(source).arg("-o").arg(source.with_extension("ptx"));
+        succeed(command, &format!("{clang} for {}", source.display()))?;
+    }
+    Ok(())
 }
 
 fn command(clang: &str, architecture: &str) -> Command {

@@ -8,23 +8,8 @@ use etcetera::BaseStrategy;
 
 pub(crate) const LIBRARY: &str = "libcounterpoint_cuda.so";
 
-/// A file of the build script.
-macro_rules! made {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, include_bytes!(concat!(env!("OUT_DIR"), "/", $name)))),*]
-    };
-}
-
-static LIBRARIES: [(&str, &[u8]); 8] = made![
-    "libcounterpoint_cuda.so",
-    "libcuda.so",
-    "libcuda.so.1",
-    "libcudart.so.11.0",
-    "libcudart.so.12",
-    "libcudart.so.13",
-    "libnvJitLink.so.12",
-    "libnvJitLink.so.13",
-];
+/// The library with the functions, and stubs by which programs find it.
+static LIBRARIES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/libraries.rs"));
 
 /// A stand-in for NVIDIA's assembler, which hands PTX through.
 pub(crate) const ASSEMBLER: &str = "ptxas";
@@ -47,7 +32,7 @@ pub fn install(folder: &Path) -> io::Result<()> {
         make(&whole).and_then(|()| std::fs::rename(&whole, folder.join(name))).map_err(with_place)
     };
     std::fs::create_dir_all(folder).map_err(with_place)?;
-    for (name, bytes) in LIBRARIES {
+    for &(name, bytes) in LIBRARIES {
         replace(name, &|place| std::fs::write(place, bytes))?;
     }
     replace(ASSEMBLER, &|place| std::fs::write(place, ASSEMBLER_TEXT).and_then(|()| make_executable(place)))?;

@@ -14,7 +14,7 @@ use counterpoint_cuda_launch::{Captured, Ended, Request, run};
 /// A folder with the program.
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| support::build("calls.c"))
+    BUILT.get_or_init(|| support::build("calls.c", &[]))
 }
 
 fn capture(what: &str) -> Captured {

@@ -12,7 +12,7 @@ use counterpoint_cuda_launch::Ended;
 /// Runs the checks of a subject; gives the application.
 fn right(subject: &str) -> String {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let folder: &Path = BUILT.get_or_init(|| support::build("codes.c"));
+    let folder: &Path = BUILT.get_or_init(|| support::build("codes.c", &[]));
     let (captured, text) =
         support::capture(folder, "codes.ptx", subject, &[subject], &AtomicBool::new(false));
     assert_eq!(captured.ended, Ended::Exit(0), "{subject}");

@@ -14,7 +14,7 @@ use counterpoint_cuda_launch::{Captured, Ended};
 /// A folder with the program.
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| support::build("ends.c"))
+    BUILT.get_or_init(|| support::build("ends.c", &[]))
 }
 
 /// Runs the program, and gives the text of its application.

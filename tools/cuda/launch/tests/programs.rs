@@ -14,7 +14,7 @@ use flate2::read::GzDecoder;
 
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| support::build("program.c"))
+    BUILT.get_or_init(|| support::build("program.c", &[]))
 }
 
 /// Runs the program, and gives the text of its application.

@@ -74,12 +74,13 @@ type Entry = extern "C" fn(
     u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, f64, f64,
 ) -> u64;
 
-/// The functions of CUDA's runtime and of its driver, and their names by number; behind them the one that a program calls when it ends.
+/// The functions of CUDA's runtime, of its driver and of libraries above these, and their names by number: those of the server, and those that
+/// it refuses, whose words nobody needs. Behind them is the one that a program calls when it ends.
 macro_rules! functions {
-    ($($number:literal $name:ident)* end $end:literal) => {
+    ($($number:literal $name:ident)* refused $($refused_number:literal $refused:ident)* end $end:literal) => {
         const END: u32 = $end;
-        static NAMES: &str = concat!($(stringify!($name), "\n"),*);
-        static ADDRESSES: &[Entry] = &[$($name),*];
+        static NAMES: &str = concat!($(stringify!($name), "\n",)* $(stringify!($refused), "\n"),*);
+        static ADDRESSES: &[Entry] = &[$($name,)* $($refused),*];
         $(
             #[unsafe(no_mangle)]
             #[allow(non_snake_case, reason = "the name is CUDA's")]
@@ -90,6 +91,17 @@ macro_rules! functions {
             ) -> u64 {
                 let words = [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x];
                 call($number, &words, [y, z])
+            }
+        )*
+        $(
+            #[unsafe(no_mangle)]
+            #[allow(non_snake_case, reason = "the name is CUDA's")]
+            #[allow(clippy::too_many_arguments, reason = "as many words as any of them has")]
+            extern "C" fn $refused(
+                _: u64, _: u64, _: u64, _: u64, _: u64, _: u64, _: u64, _: u64, _: u64, _: u64, _: u64, _: u64, _: u64,
+                _: u64, _: u64, _: u64, _: u64, _: u64, _: u64, _: u64, _: u64, _: u64, _: u64, _: u64, _: f64, _: f64,
+            ) -> u64 {
+                refuse($refused_number)
             }
         )*
     };
@@ -187,11 +199,20 @@ fn call(number: u32, words: &[u64; WORDS], floats: [f64; FLOATS]) -> u64 {
     result.unwrap_or_else(|| without(number))
 }
 
+#[inline(never)]
+fn refuse(number: u32) -> u64 {
+    call(number, &[0; WORDS], [0.0; FLOATS])
+}
+
 /// The result of a call that reaches no server.
 fn without(number: u32) -> u64 {
     match NAMES.split('\n').nth(number as usize) {
-        Some("cudaGetErrorName") => NO_DEVICE_NAME.as_ptr().expose_provenance() as u64,
-        Some("cudaGetErrorString") => NO_DEVICE_TEXT.as_ptr().expose_provenance() as u64,
+        Some("cudaGetErrorName" | "cublasGetStatusName") => {
+            NO_DEVICE_NAME.as_ptr().expose_provenance() as u64
+        }
+        Some("cudaGetErrorString" | "cublasGetStatusString" | "nvmlErrorString") => {
+            NO_DEVICE_TEXT.as_ptr().expose_provenance() as u64
+        }
         // The managed variables are not there.
         Some("__cudaInitModule") => 0,
         _ => NO_DEVICE,

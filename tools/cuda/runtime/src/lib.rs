@@ -17,6 +17,7 @@ mod errors;
 mod fatbin;
 mod foreign;
 mod graphs;
+mod libraries;
 mod limits;
 mod made;
 mod modules;

@@ -1,6 +1,6 @@
 //! The code of the program: fat binaries as they are registered, and modules on the device once something of theirs is used.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use counterpoint_ptx::decode::decode;
@@ -93,6 +93,8 @@ enum Binary {
 #[derive(Default)]
 pub(crate) struct Modules {
     binaries: Vec<Binary>,
+    /// Binaries that are not the program's.
+    own: BTreeSet<usize>,
     /// Functions by the address of the host's stub.
     functions: BTreeMap<usize, Function>,
     /// Variables by the address of the host's variable.
@@ -107,6 +109,13 @@ impl Modules {
     pub(crate) fn register(&mut self, contents: Option<Vec<Contents>>) -> usize {
         self.binaries.push(contents.map_or(Binary::Unusable, Binary::Registered));
         self.binaries.len() - 1
+    }
+
+    /// Takes in code that is not the program's, on which its device does not depend; the result is its number.
+    pub(crate) fn register_own(&mut self, contents: Contents) -> usize {
+        let binary = self.register(Some(vec![contents]));
+        self.own.insert(binary);
+        binary
     }
 
     /// The handle of a kernel on the device, by which it is known as by a stub; none if the binary has no such kernel.
@@ -145,7 +154,8 @@ impl Modules {
 
     /// The highest generation that the program has PTX for.
     pub(crate) fn generation(&self) -> Option<u32> {
-        let ptx = self.binaries.iter().flat_map(|binary| match binary {
+        let of_program = self.binaries.iter().enumerate().filter(|(number, _)| !self.own.contains(number));
+        let ptx = of_program.flat_map(|(_, binary)| match binary {
             Binary::Registered(parts) => newest(parts).map(|ptx| ptx.generation).collect(),
             Binary::Loaded(module) => {
                 module.kernels.values().map(|kernel| kernel.target()).collect::<Vec<u32>>()

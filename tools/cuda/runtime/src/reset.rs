@@ -27,6 +27,7 @@ impl State {
         self.registered.clear();
         self.stored.clear();
         self.virtual_memory = Default::default();
+        self.libraries.forget();
         self.functions.clear();
         self.pool = Default::default();
         (self.device_flags, self.cache_config) = (0, 0);

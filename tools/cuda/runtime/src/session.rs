@@ -9,6 +9,7 @@ use counterpoint_cuda_capture::{Entry, Machine};
 use crate::api::{Body, PER_THREAD, bodies};
 use crate::channel::{Call, Channel};
 use crate::errors::{Error, Result};
+use crate::libraries::Library;
 use crate::page::{CALL, DONE, RETURNED};
 use crate::settings::Settings;
 use crate::state::State;
@@ -43,11 +44,6 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Whether a function is one of CUDA's driver.
-fn is_of_driver(name: &str) -> bool {
-    name.starts_with("cu") && !name.starts_with("cuda")
-}
-
 impl State {
     /// Does what a call wants; the result is the program's.
     fn serve(&mut self, call: Call, name: &str, body: Option<Body>) -> u64 {
@@ -73,7 +69,7 @@ impl State {
                 false,
             ),
             Some(Body::Device(body)) => {
-                let enter = |state: &mut State| match is_of_driver(name) {
+                let enter = |state: &mut State| match Library::of(name) == Library::Driver {
                     true => state.check_initialized(),
                     false => state.enter(name),
                 };
@@ -89,9 +85,9 @@ impl State {
         }
     }
 
-    /// A call of the runtime has a context; one of the driver needs one.
+    /// A call of the runtime, or of a library above it, has a context; one of the driver needs one.
     fn enter(&mut self, name: &str) -> Result {
-        if !is_of_driver(name) {
+        if Library::of(name) != Library::Driver {
             self.enter_runtime();
             return Ok(());
         }
@@ -113,7 +109,11 @@ impl State {
             state.failed.filter(|_| !always).or(called).map_or_else(|| body(state), Err)
         });
         let error = done.err().unwrap_or(Error::SUCCESS);
-        if is_of_driver(name) {
+        let library = Library::of(name);
+        if let Some(status) = library.status(error) {
+            return status;
+        }
+        if library == Library::Driver {
             return error.of_driver().0 as u64;
         }
         if error != Error::SUCCESS && error != Error::NOT_READY {

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use counterpoint_cuda_capture::{Entry, Machine, Module as ModuleEntry};
 use counterpoint_ptx::texture::Textures;
 
-use crate::api::{JitLink, Link, VirtualMemory};
 use crate::channel::Channel;
 use crate::device::Device;
 use crate::errors::{Error, Result};
@@ -17,7 +16,11 @@ use crate::made::arrays::Array;
 use crate::made::contexts::Contexts;
 use crate::made::device_limits::DeviceLimits;
 use crate::made::graphs::Graphs;
-use crate::made::{Configuration, FunctionSettings, GraphMemory, Known, Made, Pools, Registered, Texts};
+use crate::made::libraries::Libraries;
+use crate::made::virtual_memory::VirtualMemory;
+use crate::made::{
+    Configuration, FunctionSettings, GraphMemory, JitLink, Known, Link, Made, Pools, Registered, Texts,
+};
 use crate::modules::{Modules, Unusable};
 use crate::recorder::{Recorder, say};
 use crate::settings::{Settings, arguments, taken_addresses};
@@ -72,6 +75,7 @@ pub(crate) struct State {
     pub(crate) links: BTreeMap<usize, Link>,
     pub(crate) jit_links: BTreeMap<u64, JitLink>,
     pub(crate) virtual_memory: VirtualMemory,
+    pub(crate) libraries: Libraries,
     pub(crate) pool: Pools,
     /// Memory of the host that the program has registered, by address.
     pub(crate) registered: BTreeMap<u64, Registered>,
@@ -145,6 +149,7 @@ impl State {
             links: BTreeMap::new(),
             jit_links: BTreeMap::new(),
             virtual_memory: VirtualMemory::default(),
+            libraries: Libraries::default(),
             pool: Pools::default(),
             registered: BTreeMap::new(),
             device_limits: DeviceLimits::default(),

@@ -19,15 +19,16 @@ pub(crate) fn compile(what: &[OsString], program: &Path) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A folder with a program made of a source, named `program`.
-pub(crate) fn build(source: &str) -> PathBuf {
+/// A folder with a program made of a source, named `program`, that needs these libraries beside CUDA's runtime.
+pub(crate) fn build(source: &str, others: &[&str]) -> PathBuf {
     let name = format!("{source}-{}", std::process::id());
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).expect("a folder");
     let libraries = cached().expect("the libraries");
-    let named = ["libcudart.so.13", "libcuda.so.1", "libcounterpoint_cuda.so"]
-        .map(|name| libraries.join(name).into());
-    compile(&[vec![here(source).into()], named.to_vec()].concat(), &folder.join("program"));
+    let own = ["libcudart.so.13", "libcuda.so.1", "libcounterpoint_cuda.so"];
+    let named = own.iter().chain(others).map(|name| libraries.join(name).into());
+    let what = std::iter::once(here(source).into()).chain(named).chain(std::iter::once("-lm".into()));
+    compile(&what.collect::<Vec<OsString>>(), &folder.join("program"));
     folder
 }
 

@@ -154,7 +154,7 @@ impl State {
     }
 
     /// Runs a launch, and notes it.
-    pub(super) fn launch_now(&mut self, call: KernelCall, stream: u32) -> Result {
+    pub(crate) fn launch_now(&mut self, call: KernelCall, stream: u32) -> Result {
         let KernelCall { stub, grid, block, shared, cooperative, parameters } = call;
         let (binary, kernel) = self.kernel(std::ptr::without_provenance(stub))?;
         let stack = self.give_memory(&kernel);

@@ -3,6 +3,8 @@
 mod arrays;
 mod attributes;
 mod copies;
+mod cublas;
+mod curand;
 mod device_limits;
 mod devices;
 mod driver;
@@ -14,8 +16,10 @@ mod graph_nodes;
 mod graphs;
 mod host_memory;
 mod launches;
+mod libraries;
 mod managed;
 mod memory;
+mod nvml;
 mod pools;
 mod properties;
 mod registration;
@@ -28,10 +32,6 @@ mod textures;
 mod volumes;
 
 use std::collections::BTreeMap;
-
-pub(crate) use driver::jit_link::JitLink;
-pub(crate) use driver::links::Link;
-pub(crate) use driver::virtual_memory::VirtualMemory;
 
 use crate::errors::Result;
 use crate::state::State;
@@ -78,6 +78,15 @@ fn functions() -> impl Iterator<Item = &'static Function> {
     let all = [
         arrays::FUNCTIONS,
         copies::FUNCTIONS,
+        cublas::extended::FUNCTIONS,
+        cublas::gemm::FUNCTIONS,
+        cublas::handles::FUNCTIONS,
+        cublas::light::FUNCTIONS,
+        cublas::transfers::FUNCTIONS,
+        cublas::vectors::FUNCTIONS,
+        cublas::planes::FUNCTIONS,
+        curand::distributions::FUNCTIONS,
+        curand::generators::FUNCTIONS,
         device_limits::FUNCTIONS,
         devices::FUNCTIONS,
         driver::arrays::FUNCTIONS,
@@ -104,6 +113,7 @@ fn functions() -> impl Iterator<Item = &'static Function> {
         launches::FUNCTIONS,
         managed::FUNCTIONS,
         memory::FUNCTIONS,
+        nvml::FUNCTIONS,
         pools::FUNCTIONS,
         properties::FUNCTIONS,
         registration::FUNCTIONS,
@@ -119,7 +129,7 @@ fn functions() -> impl Iterator<Item = &'static Function> {
 }
 
 /// The functions of a module, in the names and types of CUDA's `cuda_runtime_api.h`. Pointers are addresses in the program. Without another kind behind
-/// its arguments a function is a `Body::Call`. The build script of `tools/cuda/launch` finds the names where lines begin with `fn cuda` or `fn __cuda`.
+/// its arguments a function is a `Body::Call`. The build script of `tools/cuda/launch` finds the names where lines begin with `fn` and one of them.
 macro_rules! entries {
     ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(=> $kind:ident)? |$state:ident| $body:block)*) => {
         pub(in crate::api) static FUNCTIONS: &[$crate::api::Function] = &[$(
@@ -148,7 +158,7 @@ mod tests {
     fn the_library_has_every_function_once() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/api");
         let mut lines = String::new();
-        let folders = [folder.to_owned(), format!("{folder}/driver")];
+        let folders = ["", "/driver", "/cublas", "/curand"].map(|inner| format!("{folder}{inner}"));
         for entry in folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("sources")) {
             let path = entry.expect("a source").path();
             if path.is_file() {
@@ -160,7 +170,9 @@ mod tests {
         let found: BTreeSet<String> = lines.lines().filter_map(begin).collect();
         let refused = concat!(
             include_str!("../../library/refused.txt"),
-            include_str!("../../library/refused_driver.txt")
+            include_str!("../../library/refused_driver.txt"),
+            include_str!("../../library/refused_math.txt"),
+            include_str!("../../library/refused_libraries.txt")
         );
         let per_thread = include_str!("../../library/per_thread.txt");
         let mut seen = BTreeSet::new();

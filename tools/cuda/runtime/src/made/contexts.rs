@@ -12,6 +12,9 @@ pub(crate) const MODULES: u64 = 0x0c02 << 48;
 pub(crate) const LIBRARIES: u64 = 0x0c03 << 48;
 pub(crate) const KERNELS: u64 = 0x0c04 << 48;
 pub(crate) const LINKS: u64 = 0x0c05 << 48;
+/// Handles of the libraries above the runtime.
+pub(crate) const CUBLAS: u64 = 0x0c06 << 48;
+pub(crate) const CURAND: u64 = 0x0c07 << 48;
 
 /// The number behind a handle of a kind.
 pub(crate) fn number(handle: u64, kind: u64) -> Result<usize> {

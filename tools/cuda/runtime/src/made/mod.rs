@@ -2,12 +2,17 @@
 
 pub(crate) mod arrays;
 pub(crate) mod contexts;
+pub(crate) mod cublas;
+pub(crate) mod curand;
 pub(crate) mod device_limits;
 pub(crate) mod graphs;
+pub(crate) mod libraries;
+pub(crate) mod virtual_memory;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, c_int, c_uint, c_void};
 
+use crate::fatbin::Contents;
 use crate::words::Dim3;
 
 /// Flag of a stream that the legacy default stream does not wait for, and that does not wait for it.
@@ -15,6 +20,22 @@ pub(crate) const NON_BLOCKING: c_uint = 1;
 
 /// Handle of a stream: its number, behind CUDA's own.
 pub(crate) type Stream = *mut c_void;
+
+/// A link of NVIDIA's linker, by the handle that the program has.
+#[derive(Default)]
+pub(crate) struct JitLink {
+    pub(crate) parts: Vec<Contents>,
+    pub(crate) made: String,
+    pub(crate) errors: String,
+}
+
+/// Code that is being linked.
+#[derive(Default)]
+pub(crate) struct Link {
+    pub(crate) parts: Vec<Contents>,
+    /// Memory of the program that has the result.
+    pub(crate) made: Option<u64>,
+}
 
 /// A stream as the program has made it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

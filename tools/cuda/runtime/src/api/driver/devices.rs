@@ -10,9 +10,9 @@ use crate::foreign::{plain, put, text, write};
 use crate::state::State;
 
 /// The version of CUDA that the driver supports.
-pub(super) const VERSION: c_int = 13010;
+pub(in crate::api) const VERSION: c_int = 13010;
 /// The device's number in the world, and its place on the bus.
-pub(super) const UUID: [u8; 16] = *b"counterpoint gpu";
+pub(in crate::api) const UUID: [u8; 16] = *b"counterpoint gpu";
 const PCI: &str = "0000:00:00.0";
 /// Attributes with domain, bus and device of this place.
 pub(super) const PCI_ATTRIBUTES: [c_int; 3] = [50, 33, 34];

@@ -8,6 +8,7 @@ use super::images::{file, image};
 use crate::errors::Result;
 use crate::fatbin::Contents;
 use crate::foreign::{put, text, write};
+use crate::made::JitLink;
 use crate::modules::{Unusable, link_parts};
 use crate::state::State;
 
@@ -15,14 +16,6 @@ use crate::state::State;
 const SUCCESS: u64 = 0;
 const INVALID_INPUT: u64 = 3;
 const INTERNAL: u64 = 6;
-
-/// A link, by the handle that the program has.
-#[derive(Default)]
-pub(crate) struct JitLink {
-    parts: Vec<Contents>,
-    made: String,
-    errors: String,
-}
 
 /// A version that does not take the code of optimisation at link time, so that compilers hand PTX over.
 const VERSION: [c_uint; 2] = [12, 2];

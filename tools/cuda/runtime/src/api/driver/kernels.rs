@@ -193,7 +193,7 @@ entries! {
 
 impl State {
     /// The address of a text in memory of the program, where it stays.
-    pub(super) fn lasting_text(&mut self, text: &str) -> Result<u64> {
+    pub(in crate::api) fn lasting_text(&mut self, text: &str) -> Result<u64> {
         if let Some(&address) = self.lasting.get(text) {
             return Ok(address);
         }

@@ -7,20 +7,13 @@ use super::images::{Options, file, image};
 use crate::errors::{Error, Result};
 use crate::fatbin::Contents;
 use crate::foreign::{put, text, write};
+use crate::made::Link;
 use crate::made::contexts::{LINKS, number};
 use crate::modules::{Unusable, link_parts};
 use crate::state::State;
 
 /// Kinds of input: machine code, PTX, fat binaries, objects, archives of those, and the compiler's intermediate code.
 const KINDS: std::ops::RangeInclusive<c_int> = 0..=5;
-
-/// Code that is being linked.
-#[derive(Default)]
-pub(crate) struct Link {
-    parts: Vec<Contents>,
-    /// Memory of the program that has the result.
-    made: Option<u64>,
-}
 
 impl State {
     fn link(&mut self, handle: u64) -> Result<&mut Link> {

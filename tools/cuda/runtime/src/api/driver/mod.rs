@@ -11,7 +11,7 @@ pub(super) mod graphs;
 mod images;
 pub(crate) mod jit_link;
 pub(super) mod kernels;
-pub(crate) mod links;
+pub(super) mod links;
 pub(super) mod memory;
 pub(super) mod modules;
 pub(super) mod private;

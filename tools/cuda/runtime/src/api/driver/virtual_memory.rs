@@ -3,7 +3,6 @@
 //! Memory has a place only while it is mapped and somebody may touch it. Its bytes are kept while it is mapped nowhere. It can be mapped at
 //! one place at a time.
 
-use std::collections::BTreeMap;
 use std::ffi::{c_int, c_ulonglong, c_void};
 
 use counterpoint_cuda_capture::{Entry, Region, Way};
@@ -11,6 +10,7 @@ use counterpoint_cuda_capture::{Entry, Region, Way};
 use super::super::entries;
 use crate::errors::{Error, Result};
 use crate::foreign::{get, plain, put};
+use crate::made::virtual_memory::{Mapping, Physical};
 use crate::state::State;
 
 /// Bytes of which sizes and addresses are multiples.
@@ -44,32 +44,6 @@ struct Access {
 
 plain!(Properties, Access);
 
-#[derive(Default)]
-struct Physical {
-    bytes: u64,
-    /// The program has not given the memory back.
-    is_held: bool,
-    mapped: Option<u64>,
-    /// Bytes of memory that has been mapped before.
-    kept: Option<Vec<u8>>,
-}
-
-#[derive(Clone, Copy)]
-struct Mapping {
-    handle: u64,
-    bytes: u64,
-    rights: c_int,
-}
-
-/// Reserved addresses, mappings by their addresses, and memory by its handle.
-#[derive(Default)]
-pub(crate) struct VirtualMemory {
-    reserved: BTreeMap<u64, u64>,
-    mappings: BTreeMap<u64, Mapping>,
-    physical: BTreeMap<u64, Physical>,
-    last: u64,
-}
-
 fn check_multiple(value: u64) -> Result {
     if value.is_multiple_of(GRANULARITY) { Ok(()) } else { Err(Error::INVALID_VALUE) }
 }
@@ -80,35 +54,6 @@ fn check_properties(properties: *const Properties) -> Result<Properties> {
         return Err(Error::INVALID_VALUE);
     }
     Ok(found)
-}
-
-impl VirtualMemory {
-    fn physical(&mut self, handle: u64) -> Result<&mut Physical> {
-        self.physical.get_mut(&handle).ok_or(Error::INVALID_VALUE)
-    }
-
-    /// Mappings that fill a range without gaps.
-    fn range(&self, address: u64, bytes: u64) -> Result<Vec<(u64, Mapping)>> {
-        let end = address.checked_add(bytes).ok_or(Error::INVALID_VALUE)?;
-        let found: Vec<_> = self.mappings.range(address..end).map(|(at, mapping)| (*at, *mapping)).collect();
-        let ends = found
-            .iter()
-            .try_fold(address, |at, (start, mapping)| (*start == at).then_some(start + mapping.bytes));
-        if bytes > 0 && ends == Some(end) { Ok(found) } else { Err(Error::INVALID_VALUE) }
-    }
-
-    /// Forgets memory that nobody has or maps.
-    fn forget(&mut self, handle: u64) {
-        if self.physical.get(&handle).is_some_and(|memory| !memory.is_held && memory.mapped.is_none()) {
-            self.physical.remove(&handle);
-        }
-    }
-
-    fn mapping_at(&self, address: u64) -> Result<(u64, Mapping)> {
-        let found = self.mappings.range(..=address).next_back();
-        let found = found.filter(|(start, mapping)| address - **start < mapping.bytes);
-        found.map(|(start, mapping)| (*start, *mapping)).ok_or(Error::INVALID_VALUE)
-    }
 }
 
 impl State {

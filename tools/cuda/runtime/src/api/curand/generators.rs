@@ -1,0 +1,119 @@
+//! Generators: made, set and ended.
+
+use std::ffi::c_int;
+
+use super::super::entries;
+use super::TYPE;
+use crate::errors::{Error, Result};
+use crate::foreign::put;
+use crate::made::Stream;
+use crate::made::contexts::CURAND;
+use crate::made::curand::{Generator, Kind};
+use crate::state::State;
+
+/// The library's version.
+const VERSION: [c_int; 3] = [10, 4, 0];
+
+/// Kinds that are not supported, by their numbers.
+const OTHERS: [(c_int, &str); 7] = [
+    (141, "CURAND_RNG_PSEUDO_MTGP32"),
+    (142, "CURAND_RNG_PSEUDO_MT19937"),
+    (200, "CURAND_RNG_QUASI_DEFAULT"),
+    (201, "CURAND_RNG_QUASI_SOBOL32"),
+    (202, "CURAND_RNG_QUASI_SCRAMBLED_SOBOL32"),
+    (203, "CURAND_RNG_QUASI_SOBOL64"),
+    (204, "CURAND_RNG_QUASI_SCRAMBLED_SOBOL64"),
+];
+
+/// Orders of values: the best one, which is the default, and that of older versions.
+const ORDERS: [c_int; 2] = [100, 101];
+const LEGACY: c_int = 103;
+
+impl State {
+    fn create(&mut self, place: *mut u64, kind: c_int, of_host: bool) -> Result {
+        let kind = match kind {
+            100 | 101 => Kind::Xorwow,
+            121 => Kind::Mrg,
+            161 => Kind::Philox,
+            _ => {
+                let Some((_, name)) = OTHERS.iter().find(|(number, _)| *number == kind) else {
+                    return Err(TYPE);
+                };
+                return Err(self.refuse("curandCreateGenerator", &format!("{name} is not supported")));
+            }
+        };
+        let all = &mut self.libraries.curand;
+        all.next += 1;
+        let number = CURAND + all.next;
+        put(place, number)?;
+        all.generators.insert(number, Generator::new(kind, of_host));
+        Ok(())
+    }
+}
+
+entries! {
+    fn curandCreateGenerator(place: *mut u64, kind: c_int) |state| { state.create(place, kind, false) }
+
+    /// Values for the host are made on the device, and copied.
+    fn curandCreateGeneratorHost(place: *mut u64, kind: c_int) |state| { state.create(place, kind, true) }
+
+    fn curandDestroyGenerator(generator: u64) |state| {
+        let states = state.generator(generator)?.states;
+        state.libraries.curand.generators.remove(&generator);
+        states.map_or(Ok(()), |states| state.free(states))
+    }
+
+    fn curandGetVersion(place: *mut c_int) |_state| {
+        let [major, minor, patch] = VERSION;
+        put(place, major * 1000 + minor * 100 + patch)
+    }
+
+    fn curandGetProperty(kind: c_int, place: *mut c_int) |_state| {
+        let number = usize::try_from(kind).ok().and_then(|kind| VERSION.get(kind).copied());
+        put(place, number.ok_or(Error::INVALID_VALUE)?)
+    }
+
+    fn curandSetStream(generator: u64, stream: Stream) |state| {
+        state.stream(stream)?;
+        state.generator(generator)?.stream = stream;
+        Ok(())
+    }
+
+    fn curandSetPseudoRandomGeneratorSeed(generator: u64, seed: u64) |state| {
+        let generator = state.generator(generator)?;
+        generator.seed = seed;
+        generator.begin();
+        Ok(())
+    }
+
+    fn curandSetGeneratorOffset(generator: u64, offset: u64) |state| {
+        let generator = state.generator(generator)?;
+        generator.offset = offset;
+        generator.begin();
+        Ok(())
+    }
+
+    fn curandSetGeneratorOrdering(generator: u64, order: c_int) |state| {
+        let legacy = match order {
+            LEGACY => true,
+            _ if ORDERS.contains(&order) => false,
+            102 => return Err(state.refuse("curandSetGeneratorOrdering", "CURAND_ORDERING_PSEUDO_SEEDED is not supported")),
+            104 => return Err(state.refuse("curandSetGeneratorOrdering", "CURAND_ORDERING_PSEUDO_DYNAMIC is not supported")),
+            _ => return Err(Error::INVALID_VALUE),
+        };
+        let found = state.generator(generator)?;
+        let states = if found.legacy == legacy { None } else { found.states.take() };
+        found.legacy = legacy;
+        found.begin();
+        states.map_or(Ok(()), |states| state.free(states))
+    }
+
+    /// Only sequences that are not random have dimensions.
+    fn curandSetQuasiRandomGeneratorDimensions(generator: u64, _dimensions: u32) |state| {
+        state.generator(generator)?;
+        Err(TYPE)
+    }
+
+    /// States are made when values are wanted.
+    fn curandGenerateSeeds(generator: u64) |state| { state.generator(generator).map(drop) }
+}
