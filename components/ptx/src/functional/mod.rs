@@ -32,6 +32,7 @@ pub use first_touch::{FirstBytes, PAGE};
 pub use memory::FlatMemory;
 pub use observer::Observer;
 use residents::Progress;
+pub use residents::{Turn, Turns};
 pub use space::Space;
 pub use touched::{Conflict, Touched};
 

@@ -21,13 +21,13 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64};
 
 use page::{
-    CALL, DONE, ERROR_BYTES, FILES, FLOATS, MAP, PRINT, PROGRAM, Page, RETURNED, SERVER, TEXT_BYTES, UNMAP,
-    WORDS,
+    AGAIN, CALL, DONE, ERROR_BYTES, FILES, FLOATS, MAP, PRINT, PROGRAM, Page, RETURNED, SERVER, TEXT_BYTES,
+    UNMAP, WORDS,
 };
 use system::{
     CALENDAR, Mutex, PROCESSOR, STEADY, Time, close_own, fflush, fwrite, mmap, munmap, now, openat,
-    out_of_the_way, process, pthread_mutex_lock, pthread_mutex_timedlock, pthread_mutex_unlock, pthread_self,
-    say, stdout, thread,
+    out_of_the_way, pause, process, pthread_mutex_lock, pthread_mutex_timedlock, pthread_mutex_unlock,
+    pthread_self, say, stdout, thread,
 };
 
 /// CUDA's error for a call that reaches no device, and its name and text.
@@ -37,6 +37,9 @@ const NO_DEVICE_TEXT: &CStr = c"initialization error";
 
 /// Nanoseconds that the end of the program waits for another thread's call.
 const PATIENCE_AT_END: u64 = 100_000_000;
+
+/// Nanoseconds until a call is made again.
+const AGAIN_NANOSECONDS: i64 = 100_000;
 
 /// Rights and flags of pages: read and write; those of a file, at this address or nowhere.
 const READ_WRITE: c_int = 1 | 2;
@@ -298,6 +301,16 @@ fn talk(page: &Page, number: u32, words: &[u64; WORDS]) -> Option<u64> {
                     fflush(stdout);
                 }
                 0
+            }
+            AGAIN => {
+                LEFT.store(now(PROCESSOR), Relaxed);
+                unlock();
+                pause(AGAIN_NANOSECONDS);
+                lock();
+                connected()?;
+                begin(number);
+                page.words.iter().zip(words).for_each(|(place, word)| place.store(*word, Relaxed));
+                words[0]
             }
             MAP => map(word(0), word(1)),
             UNMAP => {

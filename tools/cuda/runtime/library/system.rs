@@ -64,6 +64,7 @@ unsafe extern "C" {
         offset: i64,
     ) -> *mut c_void;
     pub(crate) fn munmap(address: *mut c_void, bytes: usize) -> c_int;
+    pub(crate) fn nanosleep(time: *const Time, left: *mut Time) -> c_int;
     pub(crate) fn openat(folder: c_int, path: *const c_char, flags: c_int, ...) -> c_int;
     pub(crate) fn prctl(option: c_int, ...) -> c_int;
     pub(crate) fn pthread_atfork(
@@ -155,6 +156,13 @@ pub(crate) fn now(clock: c_int) -> u64 {
     // SAFETY: the call fills `time`, which is valid.
     unsafe { clock_gettime(clock, &mut time) };
     time.seconds as u64 * 1_000_000_000 + time.nanoseconds as u64
+}
+
+/// Sleeps for less than a second.
+pub(crate) fn pause(nanoseconds: i64) {
+    let time = Time { seconds: 0, nanoseconds };
+    // SAFETY: a time, and nowhere to put what is left of it.
+    unsafe { nanosleep(&time, core::ptr::null_mut()) };
 }
 
 /// Prints a line for the user, beside what the program prints.

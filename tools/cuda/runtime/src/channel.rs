@@ -108,6 +108,11 @@ impl Channel {
         self.page.get().wait(SERVER, now, || (&self.socket).read_exact(&mut [0]).is_ok())
     }
 
+    /// Whether the program has called, or has gone.
+    pub(crate) fn has_call(&self) -> bool {
+        self.page.get().is_at(SERVER) || self.gone.load(SeqCst)
+    }
+
     /// The next call; none if the program has gone.
     pub(crate) fn next(&self) -> Option<Call> {
         if !self.wait() {

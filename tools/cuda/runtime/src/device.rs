@@ -1,14 +1,13 @@
 //! The device: memory at the addresses that it has in a simulation, and kernels that run at once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use counterpoint_cuda_capture::Region;
-use counterpoint_ptx::functional::{Check, FlatMemory, Grid, Options};
+use counterpoint_ptx::functional::{Check, FlatMemory, Grid, Options, Turn, Turns};
 use counterpoint_ptx::texture::Textures;
-use counterpoint_ptx::{Kernel, StackSize, VariableBases, Windows};
+use counterpoint_ptx::{Failure, Kernel, StackSize, VariableBases, Windows};
 
 use crate::errors::{Error, Result};
 
@@ -27,13 +26,35 @@ pub(crate) struct Allocation {
 }
 
 pub(crate) struct Launch<'a> {
-    pub(crate) kernel: &'a Kernel,
+    pub(crate) kernel: &'a Arc<Kernel>,
     pub(crate) variables: VariableBases,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) shared: u32,
     pub(crate) stack: StackSize,
     pub(crate) parameters: &'a [u8],
+}
+
+/// A launch that has begun.
+pub(crate) struct Begun {
+    kernel: &'static Kernel,
+    run: Grid<'static>,
+    turns: Turns<'static>,
+    name: String,
+}
+
+impl Begun {
+    /// The failure of a kernel that waits for somebody, if nobody does what it waits for.
+    pub(crate) fn failure(&mut self) -> (Error, String) {
+        match self.turns.failure() {
+            Some(failure) => failed(&self.name, &failure),
+            None => (Error::LAUNCH_FAILURE, format!("{} does not end", self.name)),
+        }
+    }
+}
+
+fn failed(name: &str, failure: &Failure) -> (Error, String) {
+    (Error::of_fault(failure.error.kind), format!("{name}, {failure}"))
 }
 
 /// A GPU without time.
@@ -49,6 +70,9 @@ pub(crate) struct Device {
     bytes: u64,
     used: u64,
     options: Options,
+    /// Options by shared memory, stack and textures, and kernels by their places: of launches, which may outlast what made them.
+    kept_options: BTreeMap<(u32, u32, usize), &'static Options>,
+    kept_kernels: BTreeMap<usize, &'static Kernel>,
     launches: u32,
     buffers: u32,
     /// Reads of memory that nobody has written: kernels and lines of which something has been found, and what is to be said.
@@ -80,6 +104,8 @@ impl Device {
                 interrupt: Arc::clone(gone),
                 ..Options::default()
             },
+            kept_options: BTreeMap::new(),
+            kept_kernels: BTreeMap::new(),
             launches: 0,
             buffers: 0,
             seen: BTreeSet::new(),
@@ -314,32 +340,57 @@ impl Device {
         Ok(())
     }
 
-    /// Runs a launch; breaks if nobody needs it any more.
+    /// Begins a launch, which [`Device::advance`] then runs.
     ///
     /// # Errors
     /// A message, and the error that CUDA would have for it.
-    pub(crate) fn launch(
+    pub(crate) fn begin(
         &mut self,
         launch: &Launch<'_>,
         textures: &Arc<Textures>,
-    ) -> std::result::Result<ControlFlow<()>, (Error, String)> {
+    ) -> std::result::Result<Begun, (Error, String)> {
         let Launch { kernel, variables, grid, block, shared, stack, parameters } = *launch;
-        self.options.dynamic_shared_bytes = shared;
-        self.options.stack = stack;
-        self.options.textures = Arc::clone(textures);
         self.launches += 1;
         let name = format!("{}, launch {}", kernel.name(), self.launches);
-        let mut run = Grid::new(kernel, grid, block, parameters, variables, &self.options)
+        let options = self.options_of(shared, stack, textures);
+        let kernel = self.kernel_of(kernel);
+        let run = Grid::new(kernel, grid, block, parameters, variables, options)
             .map_err(|error| (Error::INVALID_VALUE, format!("{name}: {}", error.message)))?;
-        let done = run.run_all(&mut self.memory, || {});
+        Ok(Begun { kernel, run, turns: Turns::default(), name })
+    }
+
+    /// Runs a launch until it ends, waits for somebody else, or nobody needs it any more.
+    ///
+    /// # Errors
+    /// A message, and the error that CUDA would have for it.
+    pub(crate) fn advance(&mut self, begun: &mut Begun) -> std::result::Result<Turn, (Error, String)> {
+        let Begun { kernel, run, turns, name } = begun;
+        let done = run.advance(turns, &mut self.memory, || {});
         // The first place that reads memory which nobody has written, of each line.
         let unwritten = run.findings().iter().filter(|finding| finding.check == Check::Unwritten);
         let new = unwritten.filter(|finding| self.seen.insert((kernel.name().to_owned(), finding.lines[0])));
         self.found.extend(new.map(|finding| format!("{name}, {}", finding.first)));
-        match done {
-            Ok(flow) => Ok(flow),
-            Err(failure) => Err((Error::of_fault(failure.error.kind), format!("{name}, {failure}"))),
-        }
+        done.map_err(|failure| failed(name, &failure))
+    }
+
+    /// The options of a launch. Launches with the same options share them for good.
+    fn options_of(&mut self, shared: u32, stack: StackSize, textures: &Arc<Textures>) -> &'static Options {
+        let key = (shared, stack.bytes(), Arc::as_ptr(textures).addr());
+        let usual = &self.options;
+        self.kept_options.entry(key).or_insert_with(|| {
+            Box::leak(Box::new(Options {
+                dynamic_shared_bytes: shared,
+                stack,
+                textures: Arc::clone(textures),
+                ..usual.clone()
+            }))
+        })
+    }
+
+    /// A kernel that stays for good, as a launch may outlast its module.
+    fn kernel_of(&mut self, kernel: &Arc<Kernel>) -> &'static Kernel {
+        let kept = self.kept_kernels.entry(Arc::as_ptr(kernel).addr());
+        kept.or_insert_with(|| &**Box::leak(Box::new(Arc::clone(kernel))))
     }
 
     /// Reads of memory that nobody has written, since the last call.
@@ -414,7 +465,7 @@ mod tests {
     fn a_kernel_that_fails_has_the_error_of_its_fault() {
         let source = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 a) { .reg .u64 %a; .reg .u32 %r;\n\
                       ld.param.u64 %a, [a]; ld.global.u32 %r, [%a]; st.global.u32 [%a+4], %r; ret; }";
-        let kernel = Kernel::compile(source, None).expect("a kernel");
+        let kernel = Arc::new(Kernel::compile(source, None).expect("a kernel"));
         let mut device = Device::new(1 << 20, Vec::new(), &Arc::default()).expect("a device");
         let buffer = device.allocate(8).expect("room");
         let mut run = |address: u64| {
@@ -427,9 +478,10 @@ mod tests {
                 stack: StackSize::default(),
                 parameters: &address.to_le_bytes(),
             };
-            device.launch(&launch, &Arc::default()).map_err(|(error, _)| error)
+            let begun = device.begin(&launch, &Arc::default());
+            begun.and_then(|mut begun| device.advance(&mut begun)).map_err(|(error, _)| error)
         };
-        assert_eq!(run(buffer), Ok(ControlFlow::Continue(())));
+        assert_eq!(run(buffer), Ok(Turn::Ended));
         assert_eq!(run(buffer + 4), Err(Error::ILLEGAL_ADDRESS));
         assert_eq!(run(buffer + 2), Err(Error::MISALIGNED_ADDRESS));
         assert_eq!(run(buffer + 802), Err(Error::MISALIGNED_ADDRESS), "wherever it lies");

@@ -78,6 +78,9 @@ table! {
 const NOT_KNOWN: &CStr = c"unrecognized error code";
 
 impl Error {
+    /// No error of CUDA: the call is to be made again.
+    pub(crate) const AGAIN: Error = Error(i32::MIN);
+
     /// Name of the result, as `cudaGetErrorName` gives it.
     pub(crate) fn name(self) -> &'static CStr {
         self.row().map_or(NOT_KNOWN, |(_, name, _)| name)

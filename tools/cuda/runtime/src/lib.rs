@@ -33,6 +33,7 @@ mod settings;
 mod shared;
 mod sharing;
 mod state;
+mod waiting;
 mod words;
 
 pub use server::{SOCKET, Server, serve};

@@ -39,6 +39,8 @@ pub(crate) const PRINT: u32 = 2;
 pub(crate) const MAP: u32 = 3;
 /// The program must unmap pages.
 pub(crate) const UNMAP: u32 = 4;
+/// The program is to make the call again after a while, in which other threads may call.
+pub(crate) const AGAIN: u32 = 5;
 
 /// First message of a program, after the server's process number: the file of the page, the address of its text, the names of its
 /// functions by their numbers, a line each, and the functions' addresses.
@@ -86,6 +88,11 @@ pub(crate) struct Page {
 }
 
 impl Page {
+    /// Whether the page is a side's.
+    pub(crate) fn is_at(&self, side: u32) -> bool {
+        self.turn.load(Acquire) == side
+    }
+
     /// Gives the page to a side; `wake` writes a byte to it.
     pub(crate) fn give(&self, to: u32, wake: impl FnOnce()) {
         self.turn.store(to, SeqCst);

@@ -13,6 +13,7 @@ use crate::state::State;
 
 impl State {
     pub(crate) fn reset(&mut self) -> Result {
+        self.waiting.clear();
         self.synchronize(None);
         self.failed = None;
         self.free_all_shared()?;

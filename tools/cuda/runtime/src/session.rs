@@ -3,6 +3,7 @@
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use counterpoint_cuda_capture::{Entry, Machine};
 
@@ -10,10 +11,13 @@ use crate::api::{Body, PER_THREAD, bodies};
 use crate::channel::{Call, Channel};
 use crate::errors::{Error, Result};
 use crate::libraries::Library;
-use crate::page::{CALL, DONE, RETURNED};
+use crate::page::{AGAIN, CALL, DONE, RETURNED};
 use crate::settings::Settings;
 use crate::state::State;
 use crate::words::Words;
+
+/// Time between two turns of kernels that wait, while the program does not call.
+const PAUSE: Duration = Duration::from_micros(100);
 
 /// Serves a program until it has gone.
 pub(crate) fn run(
@@ -26,7 +30,9 @@ pub(crate) fn run(
     let names = channel.names.clone();
     let find = |name: &str| known.get(name).copied();
     let mut state = State::new(settings, channel, machine);
-    while let Some(call) = state.channel.next() {
+    loop {
+        state.go_on_beside();
+        let Some(call) = state.channel.next() else { break };
         let name = names.get(call.function as usize).map_or("", String::as_str);
         // The second form of a function differs from it in the default stream alone.
         let first_form = PER_THREAD.iter().find_map(|end| name.strip_suffix(end));
@@ -38,7 +44,11 @@ pub(crate) fn run(
                 let [first, second, third] = host.words;
                 state.channel.answer(CALL, &[host.function, first, second, third]);
             }
-            None => state.channel.answer(DONE, &[result]),
+            None if std::mem::take(&mut state.waiting.again) => state.channel.answer(AGAIN, &[]),
+            None => {
+                state.waiting.done();
+                state.channel.answer(DONE, &[result]);
+            }
         }
     }
     Ok(())
@@ -85,6 +95,15 @@ impl State {
         }
     }
 
+    /// Gives kernels that wait a turn now and then, until the program calls.
+    fn go_on_beside(&mut self) {
+        while !self.waiting.is_empty() && !self.channel.has_call() {
+            // The next call has the error.
+            let _ = self.guard("a kernel", State::resume);
+            std::thread::sleep(PAUSE);
+        }
+    }
+
     /// A call of the runtime, or of a library above it, has a context; one of the driver needs one.
     fn enter(&mut self, name: &str) -> Result {
         if Library::of(name) != Library::Driver {
@@ -109,6 +128,9 @@ impl State {
             state.failed.filter(|_| !always).or(called).map_or_else(|| body(state), Err)
         });
         let error = done.err().unwrap_or(Error::SUCCESS);
+        if error == Error::AGAIN {
+            return 0;
+        }
         let library = Library::of(name);
         if let Some(status) = library.status(error) {
             return status;

@@ -151,24 +151,30 @@ impl State {
 
     /// The device gets what the host has changed, on the stream that needs it.
     pub(crate) fn share(&mut self, stream: u32) -> Result {
-        for (address, region) in self.on_device() {
+        if !self.waiting.is_empty() {
+            return self.take_changes();
+        }
+        for (address, region) in self.shared_regions() {
             let block = self.shared.block(address)?;
             let bytes = self.device.read(region)?;
-            let host = self.shared.pages.at(address, region.width)?;
+            let host = self.shared.pages.at(address, region.width)?.to_vec();
             // A fresh block is copied regardless of the initial contents of device memory, which differ between server and machine.
             if block.fresh || bytes != host {
-                let host = host.to_vec();
                 self.device.write(region, &host)?;
                 self.note_copy(Way::In, region, &host, stream, true);
                 self.shared.blocks.insert(address, Block { fresh: false, ..block });
             }
+            self.waiting.sync(address, host);
         }
         Ok(())
     }
 
     /// The host gets what kernels have changed, on the stream that did.
     pub(crate) fn unshare(&mut self, stream: u32) -> Result {
-        for (address, region) in self.on_device() {
+        if !self.waiting.is_empty() {
+            return self.give_changes();
+        }
+        for (address, region) in self.shared_regions() {
             let bytes = self.device.read(region)?;
             if bytes != self.shared.pages.at(address, region.width)? {
                 let bytes = self.as_timed(region, bytes, stream, true)?;
@@ -179,7 +185,7 @@ impl State {
         Ok(())
     }
 
-    fn on_device(&self) -> Vec<(u64, Region)> {
+    pub(crate) fn shared_regions(&self) -> Vec<(u64, Region)> {
         let blocks = self.shared.blocks.iter().filter(|(_, block)| block.on_device);
         blocks.map(|(&address, block)| (address, Region::line(address, block.bytes))).collect()
     }

@@ -25,6 +25,7 @@ use crate::modules::{Modules, Unusable};
 use crate::recorder::{Recorder, say};
 use crate::settings::{Settings, arguments, taken_addresses};
 use crate::shared::SharedMemory;
+use crate::waiting::Queue;
 
 /// Bytes that a device may have.
 const LEAST_MEMORY: u64 = 1 << 20;
@@ -83,6 +84,7 @@ pub(crate) struct State {
     /// Flags of the device, and its preference for a cache, as the program has set them.
     pub(crate) device_flags: c_uint,
     pub(crate) cache_config: c_int,
+    pub(crate) waiting: Queue,
     /// A kernel has failed: every later call fails the same way, as on a GPU, until the device is reset.
     pub(crate) failed: Option<Error>,
     /// Messages that were printed once.
@@ -155,6 +157,7 @@ impl State {
             device_limits: DeviceLimits::default(),
             device_flags: 0,
             cache_config: 0,
+            waiting: Queue::default(),
             failed: None,
             said: BTreeSet::new(),
             ended: false,

@@ -93,6 +93,12 @@ impl State {
         if self.is_watched(stream) {
             return self.watched(stream, Operation::Copy { planes, shape, kind });
         }
+        if waits {
+            self.settle(Some(stream))?;
+        } else if self.is_held(stream) {
+            self.put_off(stream, Operation::Copy { planes, shape, kind });
+            return Ok(());
+        }
         self.copy_now((planes, shape), kind, stream, waits)
     }
 

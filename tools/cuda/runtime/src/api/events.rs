@@ -58,6 +58,10 @@ fn record(state: &mut State, event: Event, stream: Stream, flags: c_uint) -> Res
     if is_watched {
         return state.graphs.watch_record(event, stream);
     }
+    if state.is_held(stream) {
+        state.put_off(stream, Operation::Record(event));
+        return Ok(());
+    }
     state.record(event, stream);
     Ok(())
 }
@@ -65,6 +69,14 @@ fn record(state: &mut State, event: Event, stream: Stream, flags: c_uint) -> Res
 impl State {
     /// An error if a stream or an event is not done on the machine with time; without one, everything is.
     pub(super) fn check_done(&mut self, stream: Option<u32>, event: Option<u32>) -> Result {
+        if !self.waiting.is_empty() {
+            self.resume()?;
+        }
+        if event.is_some_and(|event| self.is_held_by(event))
+            || stream.is_some_and(|stream| self.is_held(stream))
+        {
+            return Err(Error::NOT_READY);
+        }
         let machine = self.recorder.machine.as_mut();
         if machine.is_none_or(|machine| machine.is_done(stream, event)) {
             Ok(())
@@ -125,6 +137,7 @@ entries! {
 
     fn cudaEventSynchronize(event: Event) |state| {
         let event = event_number(state, event)?;
+        state.settle_event(event)?;
         state.recorder.entry(&Entry::Await { event });
         state.print();
         Ok(())

@@ -26,6 +26,10 @@ impl State {
         if self.is_watched(stream) {
             return self.watched(stream, Operation::Fill { place, shape, value });
         }
+        if self.is_held(stream) {
+            self.put_off(stream, Operation::Fill { place, shape, value });
+            return Ok(());
+        }
         self.fill_now(place, shape, value, stream)
     }
 

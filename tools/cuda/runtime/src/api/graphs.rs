@@ -149,6 +149,7 @@ entries! {
             let nodes = steps.map(|step| step.node.clone()).collect();
             return state.watched(stream, Operation::Graph(Graph { nodes }));
         }
+        state.settle(Some(stream))?;
         let mut operations = state.launched(ready, stream)?;
         operations.reverse();
         state.perform_all(operations)

@@ -1,11 +1,11 @@
 //! Launches of kernels.
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use counterpoint_cuda_capture::{Entry, Region};
 use counterpoint_ptx::Kernel;
+use counterpoint_ptx::functional::Turn;
 
 use super::attributes::{self, Attribute, check_carveout, check_cluster};
 use super::entries;
@@ -150,6 +150,10 @@ impl State {
         if self.is_watched(stream) {
             return self.watched(stream, Operation::Kernel(call));
         }
+        if self.is_held(stream) {
+            self.put_off(stream, Operation::Kernel(call));
+            return Ok(());
+        }
         self.launch_now(call, stream)
     }
 
@@ -182,12 +186,14 @@ impl State {
         let launch =
             Launch { kernel: &kernel, variables, grid, block, shared, stack, parameters: &parameters };
         let textures = Arc::clone(&self.textures);
-        let done = self.device.launch(&launch, &textures);
+        let begun = self.device.begin(&launch, &textures);
+        let done = begun.and_then(|mut begun| self.device.advance(&mut begun).map(|turn| (begun, turn)));
         self.device.found().iter().for_each(|found| self.say_once(found));
         match done.map_err(|(error, message)| self.fail(error, message))? {
-            ControlFlow::Continue(()) => self.unshare(stream),
+            (_, Turn::Ended) => self.unshare(stream),
+            (begun, Turn::Waits) => self.keep_waiting(stream, begun),
             // The program has gone.
-            ControlFlow::Break(()) => Err(Error::UNKNOWN),
+            (_, Turn::Interrupted) => Err(Error::UNKNOWN),
         }
     }
 }

@@ -35,6 +35,10 @@ impl State {
         if self.is_watched(stream) {
             return self.watched(stream, Operation::Kernel(call));
         }
+        if self.is_held(stream) {
+            self.put_off(stream, Operation::Kernel(call));
+            return Ok(());
+        }
         self.launch_now(call, stream)
     }
 }

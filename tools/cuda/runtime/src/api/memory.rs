@@ -39,6 +39,7 @@ impl State {
     }
 
     pub(super) fn free(&mut self, address: u64) -> Result {
+        self.settle(None)?;
         self.print();
         if address == 0 {
             return Ok(());

@@ -62,7 +62,7 @@ impl State {
         Ok(std::ptr::without_provenance_mut(FIRST_HANDLE + number as usize))
     }
 
-    pub(super) fn new_stream_of(&mut self, made: Made) -> u32 {
+    pub(crate) fn new_stream_of(&mut self, made: Made) -> u32 {
         let number = self.next_stream;
         self.next_stream += 1;
         self.streams.insert(number, made);
@@ -138,6 +138,7 @@ entries! {
         if state.is_watched(number) {
             return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
         }
+        state.settle(Some(number))?;
         state.synchronize(Some(number));
         Ok(())
     }
@@ -157,16 +158,22 @@ entries! {
         if is_watched || state.graphs.watched_events.contains_key(&event) {
             return state.graphs.watch_wait(event, stream);
         }
+        if state.is_held(stream) || state.is_held_by(event) {
+            state.put_off(stream, Operation::Wait(event));
+            return Ok(());
+        }
         state.recorder.entry(&Entry::Wait { event, stream });
         Ok(())
     }
 
     fn cudaDeviceSynchronize() |state| {
+        state.settle(None)?;
         state.synchronize(None);
         Ok(())
     }
 
     fn cudaThreadSynchronize() |state| {
+        state.settle(None)?;
         state.synchronize(None);
         Ok(())
     }
@@ -179,6 +186,7 @@ entries! {
         if state.is_watched(number) {
             return state.watched(number, Operation::Host(host));
         }
+        state.settle(Some(number))?;
         state.perform_all(vec![(number, Operation::Host(host))])
     }
 
@@ -192,6 +200,7 @@ entries! {
             return Err(Error::STREAM_CAPTURE_UNSUPPORTED);
         }
         let host = HostCall { words: [stream.addr() as u64, 0, data], ..HostCall::new(function, data)? };
+        state.settle(Some(number))?;
         state.perform_all(vec![(number, Operation::Host(host))])
     }
 }

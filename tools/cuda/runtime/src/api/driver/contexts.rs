@@ -53,6 +53,7 @@ impl State {
 
     fn destroy_context(&mut self, handle: u64) -> Result {
         let context = self.contexts.made.remove(&handle).ok_or(Error::INVALID_CONTEXT)?;
+        self.waiting.clear();
         self.synchronize(None);
         let thread = self.of_thread();
         if thread.contexts.last() == Some(&handle) {
@@ -216,6 +217,7 @@ entries! {
 
     fn cuCtxSynchronize_v2(context: u64) => Device |state| {
         state.context_or_current(context)?;
+        state.settle(None)?;
         state.synchronize(None);
         Ok(())
     }
