@@ -13,7 +13,7 @@ use counterpoint_cuda_launch::{Captured, Ended, cached};
 
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| support::build("driver.c"))
+    BUILT.get_or_init(|| support::build("driver.c", &[]))
 }
 
 fn capture(what: &str) -> (Captured, String) {
