@@ -196,7 +196,7 @@ mod tests {
         let new = binary(&[entry(PTX, 80, 0, &[1; 24], 0)]);
         let program = [vec![7; 40], old, new[..20].to_vec(), vec![0; 4], new].concat();
         assert_eq!(newest(&program), Some(80));
-        assert_eq!(newest(&program[..80]), Some(70));
+        assert_eq!(newest(&program[..120]), Some(70));
         assert_eq!(newest(&[0; 64]), None);
     }
 
