@@ -20,6 +20,7 @@ int cuDeviceGetAttribute(int *, int, int);
 int cuDevicePrimaryCtxRetain(handle *, int);
 int cuDevicePrimaryCtxRelease_v2(int);
 int cuCtxCreate_v2(handle *, unsigned, int);
+int cuCtxCreate_v4(handle *, const void *, unsigned, int);
 int cuCtxDestroy_v2(handle);
 int cuCtxSetCurrent(handle);
 int cuCtxGetCurrent(handle *);
@@ -213,6 +214,8 @@ static void maps(const char *text)
     rights both = {1, 0, 3}, none = {1, 0, 0};
     int value = 77, found = 0;
     OK(cuInit(0));
+    OK(cuDeviceGetAttribute(&found, 102, 0));
+    IS(found, 1);
     OK(cuCtxCreate_v2(&context, 0, 0));
     OK(cuMemGetAllocationGranularity(&unit, &device, 0));
     OK(cuMemAddressReserve(&start, 4 * unit, 0, 0, 0));
@@ -302,8 +305,8 @@ static void fails(const char *text)
     OK(cuGetProcAddress_v2("cuKernelGetName", &function, 13000, 0, &number));
     /* The errors of the driver are none of the runtime's. */
     IS(cudaGetLastError(), 0);
-    /* A context takes along what was made in it. */
-    OK(cuCtxCreate_v2(&other, 0, 0));
+    /* A context takes along what was made in it. CUDA 13 makes it with parameters, which may be empty. */
+    OK(cuCtxCreate_v4(&other, (const long[3]){0}, 0, 0));
     OK(cuCtxDestroy_v2(context));
     IS(cuMemFree_v2(values), INVALID_VALUE);
     IS(cuStreamSynchronize(stream), INVALID_HANDLE);

@@ -9,6 +9,8 @@ use std::io::Read;
 pub(crate) const MAGIC: u32 = 0xba55_ed50;
 /// Bytes of the header before the entries.
 pub(crate) const HEADER_BYTES: usize = 16;
+/// The first bytes of a fat binary: the word, its version and the length of its header.
+const START: [u8; 8] = [0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0];
 /// Bytes of an entry's header at least.
 const LEAST_ENTRY: usize = 64;
 /// Kinds of entries.
@@ -81,6 +83,27 @@ pub(crate) fn contents(binary: &[u8]) -> Result<Contents, BadBinary> {
         at += next as usize;
     }
     Ok(found)
+}
+
+/// The highest generation for which a program's file has PTX.
+pub(crate) fn newest(program: &[u8]) -> Option<u32> {
+    let binaries = program.chunks_exact(8).enumerate().filter(|(_, start)| start.starts_with(&START));
+    binaries.filter_map(|(number, _)| newest_of(&program[number * 8..]).ok().flatten()).max()
+}
+
+/// The highest generation for which a fat binary has PTX, without reading it.
+fn newest_of(binary: &[u8]) -> Result<Option<u32>, BadBinary> {
+    let end = length(binary)?.min(binary.len());
+    let (mut newest, mut at) = (None, HEADER_BYTES);
+    while at + LEAST_ENTRY <= end {
+        let entry = &binary[at..end];
+        if word(entry, 0, 2)? as u16 == PTX {
+            newest = newest.max(Some(word(entry, 28, 4)? as u32));
+        }
+        let bytes = word(entry, 4, 4)?.saturating_add(word(entry, 8, 8)?);
+        at = at.saturating_add(bytes.max(LEAST_ENTRY as u64) as usize);
+    }
+    Ok(newest)
 }
 
 fn text(entry: &[u8], stored: &[u8]) -> Result<String, BadBinary> {
@@ -165,6 +188,16 @@ mod tests {
         let expected = [70, 75, 90].map(|generation| Ptx { generation, text: TEXT.to_owned() });
         assert_eq!(found.ptx, expected);
         assert_eq!(found.machine_code, [86]);
+    }
+
+    #[test]
+    fn a_program_tells_its_newest_ptx() {
+        let old = binary(&[entry(PTX, 70, 0, &[1; 24], 0), entry(CUBIN, 90, 0, &[1; 24], 0)]);
+        let new = binary(&[entry(PTX, 80, 0, &[1; 24], 0)]);
+        let program = [vec![7; 40], old, new[..20].to_vec(), vec![0; 4], new].concat();
+        assert_eq!(newest(&program), Some(80));
+        assert_eq!(newest(&program[..120]), Some(70));
+        assert_eq!(newest(&[0; 64]), None);
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use counterpoint_ptx::Kernel;
 
+use crate::fatbin::newest;
 use crate::limits::Limits;
+use crate::settings::program;
 use crate::state::State;
 
 /// Registers and shared memory are given in portions of so much.
@@ -11,8 +13,13 @@ const SHARED: u64 = 256;
 
 impl State {
     pub(crate) fn limits(&self) -> Limits {
-        let newest = || self.modules.generation();
+        let newest = || self.modules.generation().or_else(|| self.generation_of_file());
         Limits::of(self.settings.capability.or_else(newest).unwrap_or(75))
+    }
+
+    /// The highest generation that the program's file has PTX for. The runtime in a program asks for the device before it loads code.
+    fn generation_of_file(&self) -> Option<u32> {
+        *self.generation_of_file.get_or_init(|| newest(&program()))
     }
 
     /// Blocks of a kernel that an SM holds at once.

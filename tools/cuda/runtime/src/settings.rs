@@ -47,6 +47,11 @@ pub(crate) fn arguments() -> Vec<String> {
     line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
+/// The program's file.
+pub(crate) fn program() -> Vec<u8> {
+    std::fs::read(format!("/proc/{}/exe", process())).unwrap_or_default()
+}
+
 fn maps() -> String {
     std::fs::read_to_string(format!("/proc/{}/maps", process())).unwrap_or_default()
 }

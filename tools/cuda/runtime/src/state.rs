@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_uint};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use counterpoint_cuda_capture::{Entry, Machine, Module as ModuleEntry};
 use counterpoint_ptx::texture::Textures;
@@ -87,6 +87,8 @@ pub(crate) struct State {
     pub(crate) waiting: Queue,
     /// A kernel has failed: every later call fails the same way, as on a GPU, until the device is reset.
     pub(crate) failed: Option<Error>,
+    /// The highest generation that the program's file has PTX for, once it has been read.
+    pub(crate) generation_of_file: OnceLock<Option<u32>>,
     /// Messages that were printed once.
     said: BTreeSet<String>,
     ended: bool,
@@ -159,6 +161,7 @@ impl State {
             cache_config: 0,
             waiting: Queue::default(),
             failed: None,
+            generation_of_file: OnceLock::new(),
             said: BTreeSet::new(),
             ended: false,
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::process::succeed;
-use super::sources::{Program, has_device_code, is_source};
+use super::sources::{Place, Program, has_device_code, is_source};
 use super::{Compiler, Options};
 
 /// Makes a program. Its folder may have sources of other programs too, so that a link is tried with all of them, with device code of theirs
@@ -18,14 +18,15 @@ pub(super) fn compile(
 ) -> Result<(), String> {
     match &options.compiler {
         Compiler::Nvcc(nvcc) => {
-            let build = Build { options, nvcc, program, architecture, out };
-            let first = match build.link(&program.others, false) {
+            let build = Build { options, libraries, nvcc, program, architecture, out };
+            let apart = build.modules()?;
+            let others: Vec<PathBuf> =
+                program.others.iter().filter(|source| !apart.contains(source)).cloned().collect();
+            let first = match build.link(&others, false) {
                 Ok(()) => return Ok(()),
                 Err(reason) => reason,
             };
-            if build.link(&program.others, true).is_ok()
-                || !program.others.is_empty() && build.link(&[], false).is_ok()
-            {
+            if build.link(&others, true).is_ok() || !others.is_empty() && build.link(&[], false).is_ok() {
                 return Ok(());
             }
             Err(first)
@@ -39,6 +40,7 @@ pub(super) fn compile(
 /// A program for nvcc.
 struct Build<'a> {
     options: &'a Options,
+    libraries: &'a Path,
     nvcc: &'a Path,
     program: &'a Program,
     architecture: &'a str,
@@ -48,12 +50,37 @@ struct Build<'a> {
 impl Build<'_> {
     fn command(&self) -> Command {
         let mut command = Command::new(self.nvcc);
-        command.args(["-O2", "-cudart", "shared", "-Xcompiler", "-fPIE", "-Xcompiler", "-pie"]);
+        command.args(["-O2", "-Xcompiler", "-fPIE", "-Xcompiler", "-pie"]);
+        command.args(self.options.shared.then_some(["-cudart", "shared"]).into_iter().flatten());
         command.arg(format!("-arch={}", self.architecture)).current_dir(folder(&self.program.main));
         if self.program.openmp {
             command.args(["-Xcompiler", "-fopenmp"]);
         }
         command
+    }
+
+    /// Makes the modules that a program loads by name, beside its source: `NAME64.fatbin` and `NAME64.ptx`, or without the number, of `NAME.cu`.
+    /// The result is their sources, and those that the program names, which it compiles itself.
+    fn modules(&self) -> Result<Vec<PathBuf>, String> {
+        let texts = std::iter::once(&self.program.main).chain(&self.program.others);
+        let mut apart = Vec::new();
+        for text in texts.map(|source| std::fs::read(source).unwrap_or_default()) {
+            for (module, kind) in modules_in(&String::from_utf8_lossy(&text)) {
+                let stem = module.trim_end_matches("64");
+                let source = folder(&self.program.main).join(format!("{stem}.cu"));
+                if !source.is_file() || apart.contains(&source) {
+                    continue;
+                }
+                if kind != "cu" {
+                    let mut command = Command::new(self.nvcc);
+                    command.arg(format!("-{kind}")).arg(format!("-arch={}", self.architecture));
+                    command.arg("-o").arg(folder(&source).join(format!("{module}.{kind}"))).arg(&source);
+                    succeed(command)?;
+                }
+                apart.push(source);
+            }
+        }
+        Ok(apart)
     }
 
     /// Compiles the sources, and links their objects.
@@ -82,6 +109,20 @@ impl Build<'_> {
         let mut command = self.command();
         command.arg(format!("-L{}/lib", root.display())).args(linked.then_some("-rdc=true"));
         command.arg("-o").arg(self.out).args(&objects).args(linked.then_some("-lcudadevrt"));
+        command.arg(format!("-L{}", self.libraries.join("link").display()));
+        for (_, place) in &self.program.libraries {
+            match place {
+                Place::Ours(name) => {
+                    command.arg(format!("-l{name}"));
+                }
+                Place::Theirs(name) => {
+                    // Given as it is, nvcc takes the file for one that it does not know.
+                    let file = self.options.installed(name).map(|file| file.into_os_string());
+                    command.args(file.into_iter().flat_map(|file| ["-Xlinker".into(), file]));
+                }
+                Place::Missing | Place::Outside => {}
+            }
+        }
         succeed(command)?;
         objects.iter().try_for_each(|object| {
             std::fs::remove_file(object).map_err(|error| format!("{}: {error}", object.display()))
@@ -97,6 +138,14 @@ impl Build<'_> {
             words.partition(|word| !word.starts_with('-') && is_source(Path::new(word)));
         (flags, sources.into_iter().map(|source| folder(&self.program.main).join(source)).collect())
     }
+}
+
+/// The modules that a text names: texts of letters, digits and lines, and how they end.
+fn modules_in(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let named = text.split('"').filter_map(|part| part.rsplit_once('.'));
+    named.filter(|(name, kind)| {
+        ["fatbin", "ptx", "cu"].contains(kind) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    })
 }
 
 fn folder(source: &Path) -> &Path {
@@ -154,4 +203,15 @@ fn fat_binary(text: &[u8], generation: u8) -> Vec<u8> {
     binary.extend(entry);
     binary.extend(payload);
     binary
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_named_in_texts() {
+        let text = "#define FILE \"add_kernel64.fatbin\"\nload(\"%s.ptx\"); load(\"a.b\");\n";
+        assert_eq!(modules_in(text).collect::<Vec<_>>(), [("add_kernel64", "fatbin")]);
+    }
 }

@@ -4,10 +4,13 @@
 //! say `// Arguments: WORDS`, `// Needs: sm_NN`, `// Compiler: nvcc`, `// Flags: FLAGS` for nvcc and `// Clang flags: FLAGS`, and
 //! `// Machines: NAME,NAME` for the only machines that it fits. For programs that say nothing, a file (`--arguments`) has lines
 //! `NAME: ARGUMENTS`, and `NAME flags: FLAGS` for the compiler, where a flag that is a source adds it to the program. A program is right if
-//! it ends with status 0, which its own check of its results decides, and if every machine computes what it computed. A program that uses a
-//! library other than CUDA's runtime is not built.
+//! it ends with status 0, which its own check of its results decides, and if every machine computes what it computed. A program is linked with
+//! the libraries whose headers it includes. One that needs a library that is not there is not built, and counts as one that does not run; one that
+//! needs graphics or other processors, or for which the file has a line `NAME left out: REASON`, is left out.
 
 mod compile;
+mod imports;
+mod page;
 pub(crate) mod process;
 mod sources;
 
@@ -17,7 +20,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use self::process::{last_lines, within};
-use self::sources::Program;
+use self::sources::{Place, Program};
 use super::report;
 
 /// The beginning of the command's line about calls that were refused and code that cannot be used.
@@ -47,13 +50,19 @@ pub(crate) struct CudaPrograms {
     /// Flags for the compiler.
     #[arg(long, default_value = "", allow_hyphen_values = true)]
     flags: String,
+    /// Links nvcc's programs with the shared runtime, instead of the static one.
+    #[arg(long, requires = "nvcc")]
+    shared: bool,
+    /// Folder with `include` and `lib` of NVIDIA's libraries.
+    #[arg(long, value_name = "FOLDER")]
+    libraries: Option<PathBuf>,
     /// The command; the release build if not given.
     #[arg(long, value_name = "PROGRAM")]
     counterpoint: Option<PathBuf>,
     /// Machines on which recorded programs run.
     #[arg(long, value_delimiter = ',')]
     machines: Vec<String>,
-    /// Lines `NAME: ARGUMENTS`, and `NAME flags: FLAGS`.
+    /// Lines `NAME: ARGUMENTS`, `NAME flags: FLAGS` and `NAME left out: REASON`.
     #[arg(long, value_name = "FILE")]
     arguments: Option<PathBuf>,
     /// Seconds that a program may take.
@@ -65,6 +74,15 @@ pub(crate) struct CudaPrograms {
     /// Programs; all if none is given.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Takes so many programs at random.
+    #[arg(long, value_name = "COUNT")]
+    sample: Option<usize>,
+    /// Start of the random choice.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// File for a table in Markdown.
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
 }
 
 /// Options of the chore, with files that are there.
@@ -74,6 +92,8 @@ struct Options {
     architecture: String,
     includes: Vec<PathBuf>,
     flags: String,
+    shared: bool,
+    libraries: Option<PathBuf>,
     counterpoint: PathBuf,
     machines: Vec<String>,
     /// Words by the name of a program, or by its name and `flags`.
@@ -82,6 +102,9 @@ struct Options {
     limit: Duration,
     out: PathBuf,
     only: Vec<String>,
+    /// How many programs are taken at random, and the start of the choice.
+    sample: Option<(usize, u64)>,
+    page: Option<PathBuf>,
 }
 
 enum Compiler {
@@ -95,6 +118,17 @@ enum Verdict {
     Right { launches: String },
     Wrong { stage: &'static str, reason: String },
     Library(&'static str),
+    LeftOut(String),
+}
+
+/// What became of a program.
+struct Row {
+    name: String,
+    verdict: Verdict,
+    /// Seconds that the program itself ran.
+    seconds: f64,
+    /// Bytes of its application.
+    bytes: u64,
 }
 
 impl CudaPrograms {
@@ -117,11 +151,16 @@ impl CudaPrograms {
         };
         let out = self.out.unwrap_or_else(|| root.join("target/cuda-programs"));
         std::fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+        let libraries = self.libraries.map(whole).transpose()?;
+        let mut includes: Vec<PathBuf> = self.include.into_iter().map(whole).collect::<Result<_, _>>()?;
+        includes.extend(libraries.iter().map(|folder| folder.join("include")));
         Ok(Options {
             folder: whole(self.folder)?,
             compiler,
             architecture: self.arch.unwrap_or_else(|| default.to_owned()),
-            includes: self.include.into_iter().map(whole).collect::<Result<_, _>>()?,
+            includes,
+            shared: self.shared,
+            libraries,
             flags: self.flags,
             counterpoint: whole(
                 self.counterpoint.unwrap_or_else(|| root.join("target/release/counterpoint")),
@@ -131,6 +170,8 @@ impl CudaPrograms {
             limit: Duration::from_secs(self.limit),
             out: whole(out)?,
             only: self.only,
+            sample: self.sample.map(|count| (count, self.seed)),
+            page: self.page,
         })
     }
 }
@@ -138,37 +179,83 @@ impl CudaPrograms {
 fn run(options: &Options) -> Result<(), String> {
     let libraries = options.out.join("libraries");
     install(options, &libraries)?;
-    let (mut right, mut wrong, mut left_out) = (0, Vec::new(), 0);
-    for program in sources::programs(&options.folder)? {
-        let name = &program.name;
-        if !options.only.is_empty() && !options.only.contains(name) {
-            continue;
-        }
+    if matches!(options.compiler, Compiler::Nvcc(_)) {
+        imports::write(&libraries)?;
+    }
+    let mut programs = sources::programs(&options.folder)?;
+    programs.retain(|program| options.only.is_empty() || options.only.contains(&program.name));
+    if let Some((count, seed)) = options.sample {
+        sampled(&mut programs, count, seed);
+    }
+    let mut rows = Vec::new();
+    for program in programs {
         let begun = Instant::now();
-        let verdict = judge(options, &libraries, &program);
-        let seconds = begun.elapsed().as_secs_f64();
-        match verdict {
-            Verdict::Right { launches } => {
-                right += 1;
-                report(&format!("{seconds:6.1} s  {name:28} right, {launches}"));
-            }
-            Verdict::Wrong { stage, reason } => {
-                report(&format!("{seconds:6.1} s  {name:28} {stage}: {reason}"));
-                wrong.push((stage, program.name));
-            }
-            Verdict::Library(library) => {
-                left_out += 1;
-                report(&format!("{seconds:6.1} s  {name:28} left out: it uses {library}"));
-            }
+        let row = row(options, &libraries, program);
+        let said = match &row.verdict {
+            Verdict::Right { launches } => format!("right, {launches}"),
+            Verdict::Wrong { stage, reason } => format!("{stage}: {reason}"),
+            Verdict::Library(library) => format!("not built: it needs {library}"),
+            Verdict::LeftOut(reason) => format!("left out: {reason}"),
+        };
+        report(&format!("{:6.1} s  {:28} {said}", begun.elapsed().as_secs_f64(), row.name));
+        rows.push(row);
+        if let Some(page) = &options.page {
+            let written = std::fs::write(page, page::text(&rows));
+            written.map_err(|error| format!("{}: {error}", page.display()))?;
         }
     }
-    let count = right + wrong.len();
-    report(&format!("{right} of {count} programs are right; {left_out} more are left out"));
-    if wrong.is_empty() && right > 0 {
+    let [right, built, left_out] = page::counts(&rows);
+    report(&format!("{right} of {built} programs are right; {left_out} more are left out"));
+    let wrong = |row: &Row| match row.verdict {
+        Verdict::Wrong { stage, .. } => Some(format!("{} ({stage})", row.name)),
+        _ => None,
+    };
+    let list: Vec<String> = rows.iter().filter_map(wrong).collect();
+    if list.is_empty() && right > 0 {
         return Ok(());
     }
-    let list: Vec<String> = wrong.iter().map(|(stage, name)| format!("{name} ({stage})")).collect();
     Err(format!("not right: {}", list.join(", ")))
+}
+
+/// Keeps so many of a list, chosen at random: by Fisher and Yates with the generator SplitMix64. Their order stays.
+fn sampled<T>(list: &mut Vec<T>, count: usize, seed: u64) {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    };
+    let mut order: Vec<usize> = (0..list.len()).collect();
+    for at in 0..count.min(order.len()) {
+        let rest = (order.len() - at) as u64;
+        order.swap(at, at + usize::try_from(next() % rest).unwrap_or(0));
+    }
+    order.truncate(count);
+    let mut at = 0;
+    list.retain(|_| {
+        at += 1;
+        order.contains(&(at - 1))
+    });
+}
+
+/// Builds a program and runs it.
+fn row(options: &Options, libraries: &Path, program: Program) -> Row {
+    let mut seconds = 0.0;
+    let verdict = judge(options, libraries, &program, &mut seconds);
+    let bytes = size(&options.out.join(&program.name).join("application"));
+    Row { name: program.name, verdict, seconds, bytes }
+}
+
+/// Bytes of the files of a folder.
+fn size(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let bytes = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(what) if what.is_dir() => size(&entry.path()),
+        Ok(what) => what.len(),
+        Err(_) => 0,
+    };
+    entries.map(bytes).sum()
 }
 
 fn whole(path: PathBuf) -> Result<PathBuf, String> {
@@ -190,6 +277,32 @@ impl Options {
     /// The words of the file for a program, about something.
     fn own(&self, program: &str, about: &str) -> Option<&str> {
         self.arguments.get(&format!("{program} {about}")).map(String::as_str)
+    }
+
+    /// A library of NVIDIA's, if it is installed: the file with the shortest name, which has no second number.
+    fn installed(&self, name: &str) -> Option<PathBuf> {
+        let begins = format!("lib{name}.so");
+        let entries = std::fs::read_dir(self.libraries.as_ref()?.join("lib")).ok()?.flatten();
+        let names = entries.map(|entry| entry.path());
+        let fits =
+            |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&begins));
+        names.filter(fits).min_by_key(|path| path.as_os_str().len())
+    }
+
+    /// Why a program is not built.
+    fn refuses(&self, program: &Program) -> Option<Verdict> {
+        if let Some(reason) = self.own(&program.name, "left out") {
+            return Some(Verdict::LeftOut(reason.to_owned()));
+        }
+        let find = |is: &dyn Fn(Place) -> bool| program.libraries.iter().find(|(_, place)| is(*place));
+        if let Some((library, _)) = find(&|place| place == Place::Outside) {
+            return Some(Verdict::LeftOut((*library).to_owned()));
+        }
+        let missing = |place| match place {
+            Place::Theirs(name) => self.installed(name).is_none(),
+            place => place == Place::Missing,
+        };
+        find(&missing).map(|(library, _)| Verdict::Library(library))
     }
 }
 
@@ -214,10 +327,10 @@ fn install(options: &Options, libraries: &Path) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
-fn judge(options: &Options, libraries: &Path, program: &Program) -> Verdict {
+fn judge(options: &Options, libraries: &Path, program: &Program, seconds: &mut f64) -> Verdict {
     let wrong = |stage, reason: String| Verdict::Wrong { stage, reason };
-    if let Some(library) = program.library {
-        return Verdict::Library(library);
+    if let Some(verdict) = options.refuses(program) {
+        return verdict;
     }
     let Program { name, main, .. } = program;
     let folder = options.out.join(name);
@@ -228,17 +341,13 @@ fn judge(options: &Options, libraries: &Path, program: &Program) -> Verdict {
     if declared(&text, "Compiler").as_deref() == Some("nvcc")
         && !matches!(options.compiler, Compiler::Nvcc(_))
     {
-        return Verdict::Library("functions that only nvcc has");
+        return Verdict::LeftOut("only nvcc compiles it".to_owned());
     }
     let needs = declared(&text, "Needs").unwrap_or_default();
     let file = folder.join("program");
     let architecture = newer(&options.architecture, &needs);
     if let Err(reason) = compile::compile(options, libraries, program, architecture, &file) {
-        return if calls_the_driver(&reason) {
-            Verdict::Library("the driver's functions")
-        } else {
-            wrong("does not compile", reason)
-        };
+        return wrong("does not compile", reason);
     }
     let arguments =
         options.arguments.get(name).cloned().or_else(|| declared(&text, "Arguments")).unwrap_or_default();
@@ -246,7 +355,14 @@ fn judge(options: &Options, libraries: &Path, program: &Program) -> Verdict {
     let mut command = Command::new(&options.counterpoint);
     command.args(["cuda", "--name", name, "--out"]).arg(&application).arg("--").arg(&file);
     command.args(arguments.split_whitespace()).current_dir(main.parent().unwrap_or(main));
-    let output = match within(options.limit, command) {
+    if let Some(folder) = &options.libraries {
+        command.env("LD_LIBRARY_PATH", folder.join("lib"));
+    }
+    let _ = std::fs::remove_dir_all(&application);
+    let begun = Instant::now();
+    let output = within(options.limit, command);
+    *seconds = begun.elapsed().as_secs_f64();
+    let output = match output {
         Ok(output) => output,
         Err(reason) => return wrong("does not run", reason),
     };
@@ -287,12 +403,6 @@ fn unnoticed(said: &str) -> Option<String> {
     line(&|line| line.starts_with(NOT_THERE)).or_else(|| line(&is_fault).filter(|_| failed))
 }
 
-/// Whether a linker misses a function of the driver: `cu` and a capital.
-fn calls_the_driver(reason: &str) -> bool {
-    let name = reason.split_once("undefined reference to `cu").map_or("", |(_, name)| name);
-    name.starts_with(|first: char| first.is_ascii_uppercase())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -328,9 +438,16 @@ mod tests {
     }
 
     #[test]
-    fn functions_of_the_driver_are_told_from_those_of_the_runtime() {
-        assert!(calls_the_driver("main.cpp: undefined reference to `cuInit'"));
-        assert!(!calls_the_driver("main.cpp: undefined reference to `cudaGraphAdd'"));
-        assert!(!calls_the_driver("main.cpp: error: cuInit"));
+    fn a_choice_depends_on_the_seed_alone() {
+        let chosen = |count: usize, seed: u64| {
+            let mut list: Vec<u32> = (0..100).collect();
+            sampled(&mut list, count, seed);
+            list
+        };
+        assert_eq!(chosen(10, 7), chosen(10, 7));
+        assert_ne!(chosen(10, 7), chosen(10, 8));
+        assert_eq!(chosen(10, 7).len(), 10);
+        assert!(chosen(10, 7).is_sorted());
+        assert_eq!(chosen(200, 7).len(), 100);
     }
 }

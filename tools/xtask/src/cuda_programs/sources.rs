@@ -19,8 +19,8 @@ pub(super) struct Program {
     pub(super) main: PathBuf,
     /// Sources that it may need, in order.
     pub(super) others: Vec<PathBuf>,
-    /// A library that it uses beside CUDA's runtime.
-    pub(super) library: Option<&'static str>,
+    /// Libraries that it uses beside CUDA's runtime, with their places, in the order of the list.
+    pub(super) libraries: Vec<(&'static str, Place)>,
     /// Whether it runs threads by OpenMP.
     pub(super) openmp: bool,
     /// Flags that its text declares for nvcc, and for Clang.
@@ -32,32 +32,68 @@ struct Source {
     text: String,
 }
 
-/// Beginnings of the names of headers, and the libraries that they belong to.
-const LIBRARIES: &[(&str, &str)] = &[
-    ("cublas", "cuBLAS"),
-    ("cufft", "cuFFT"),
-    ("curand.h", "cuRAND"),
-    ("cusparse", "cuSPARSE"),
-    ("cusolver", "cuSOLVER"),
-    ("cudnn", "cuDNN"),
-    ("cudla", "cuDLA"),
-    ("npp", "NPP"),
-    ("nvjpeg", "nvJPEG"),
-    ("nvrtc", "NVRTC"),
-    ("nvvm.h", "libNVVM"),
-    ("nvJitLink", "nvJitLink"),
-    ("nvsci", "NvSci"),
-    ("mpi.h", "MPI"),
-    ("GL/", "OpenGL"),
-    ("GLES", "OpenGL ES"),
-    ("EGL/", "EGL"),
-    ("helper_gl.h", "OpenGL"),
-    ("cuda_gl_interop", "OpenGL"),
-    ("vulkan/", "Vulkan"),
-    ("GLFW/", "GLFW"),
-    ("d3d", "Direct3D"),
-    ("FreeImage", "FreeImage"),
+/// Where a library is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Here: it is linked, under this name.
+    Ours(&'static str),
+    /// NVIDIA's own, which works where it is installed: it is linked, under this name.
+    Theirs(&'static str),
+    /// Nowhere yet, so that its programs do not run.
+    Missing,
+    /// Not what a GPU computes: graphics, other processors, several computers.
+    Outside,
+}
+
+/// Beginnings of the names of headers, and the libraries that they belong to. The first that fits counts.
+const LIBRARIES: &[(&str, &str, Place)] = &[
+    ("cublasXt", "cuBLASXt", Place::Missing),
+    ("cublas.h", "the first interface of cuBLAS", Place::Missing),
+    ("cublasLt", "cuBLASLt", Place::Ours("cublasLt")),
+    ("cublas", "cuBLAS", Place::Ours("cublas")),
+    ("cufft", "cuFFT", Place::Missing),
+    ("curand.h", "cuRAND", Place::Ours("curand")),
+    ("cusparse", "cuSPARSE", Place::Missing),
+    ("cusolver", "cuSOLVER", Place::Missing),
+    ("cutensor", "cuTENSOR", Place::Missing),
+    ("cudnn", "cuDNN", Place::Missing),
+    ("nccl", "NCCL", Place::Missing),
+    ("cudla", "cuDLA", Place::Outside),
+    ("npp", "NPP", Place::Missing),
+    ("nvjpeg", "nvJPEG", Place::Missing),
+    ("nvml.h", "NVML", Place::Ours("nvidia-ml")),
+    ("nvrtc", "NVRTC", Place::Theirs("nvrtc")),
+    ("nvvm.h", "libNVVM", Place::Missing),
+    ("nvJitLink", "nvJitLink", Place::Missing),
+    ("nvsci", "NvSci", Place::Outside),
+    ("mpi.h", "MPI", Place::Outside),
+    ("GL/", "OpenGL", Place::Outside),
+    ("GLES", "OpenGL ES", Place::Outside),
+    ("EGL/", "EGL", Place::Outside),
+    ("helper_gl.h", "OpenGL", Place::Outside),
+    ("cuda_gl_interop", "OpenGL", Place::Outside),
+    ("vulkan/", "Vulkan", Place::Outside),
+    ("GLFW/", "GLFW", Place::Outside),
+    ("d3d", "Direct3D", Place::Outside),
+    ("FreeImage", "FreeImage", Place::Outside),
+    ("cuda.h", "the driver", Place::Ours("cuda")),
+    ("cudaProfiler.h", "the driver", Place::Ours("cuda")),
+    ("helper_cuda_drvapi.h", "the driver", Place::Ours("cuda")),
+    ("nvrtc_helper.h", "the driver", Place::Ours("cuda")),
 ];
+
+/// The libraries that headers belong to.
+fn libraries<'a>(headers: impl Iterator<Item = &'a str>) -> Vec<(&'static str, Place)> {
+    let found: BTreeSet<usize> = headers
+        .filter_map(|header| {
+            let header = header.trim_start_matches("../");
+            LIBRARIES.iter().position(|(start, ..)| header.starts_with(start))
+        })
+        .collect();
+    let mut libraries: Vec<_> = found.into_iter().map(|at| (LIBRARIES[at].1, LIBRARIES[at].2)).collect();
+    libraries.dedup();
+    libraries
+}
 
 /// The programs below a folder, in order.
 pub(super) fn programs(folder: &Path) -> Result<Vec<Program>, String> {
@@ -101,14 +137,11 @@ fn in_folder(root: &Path, folder: &Path, found: &mut Vec<Program>) -> Result<Vec
             continue;
         }
         let texts = || std::iter::once(main).chain(others.iter().copied()).chain(&headers);
-        let name = |header: &str| LIBRARIES.iter().find(|(start, _)| header.starts_with(start));
         found.push(Program {
             name: name_of(root, &main.path),
             main: main.path.clone(),
             others: others.iter().map(|source| source.path.clone()).collect(),
-            library: texts()
-                .flat_map(|source| includes(&source.text))
-                .find_map(|header| name(header.trim_start_matches("../")).map(|(_, library)| *library)),
+            libraries: libraries(texts().flat_map(|source| includes(&source.text))),
             openmp: texts().any(|source| includes(&source.text).any(|header| header == "omp.h")),
             flags: ["Flags", "Clang flags"].map(|key| declared(&main.text, key).unwrap_or_default()),
         });
@@ -175,7 +208,7 @@ mod tests {
     use super::*;
 
     /// The programs of a folder with files of these names and texts: names, other sources, libraries.
-    fn programs_of(test: &str, files: &[(&str, &str)]) -> Vec<(String, Vec<String>, Option<&'static str>)> {
+    fn programs_of(test: &str, files: &[(&str, &str)]) -> Vec<(String, Vec<String>, Vec<&'static str>)> {
         let root =
             std::env::temp_dir().join(format!("counterpoint-xtask-sources-{}-{test}", std::process::id()));
         for (name, text) in files {
@@ -188,7 +221,10 @@ mod tests {
         let names = |paths: Vec<PathBuf>| {
             paths.iter().map(|path| last_name(&path.to_string_lossy())).collect::<Vec<_>>()
         };
-        found.into_iter().map(|program| (program.name, names(program.others), program.library)).collect()
+        let libraries = |program: &Program| program.libraries.iter().map(|(name, _)| *name).collect();
+        let parts =
+            |program: Program| (program.name.clone(), names(program.others.clone()), libraries(&program));
+        found.into_iter().map(parts).collect()
     }
 
     const MAIN: &str = "int main() {\n}\n";
@@ -206,8 +242,8 @@ mod tests {
         assert_eq!(
             programs_of("beside", &files),
             [
-                ("tree-main".to_owned(), others(&["wrapper.cu", "part.c"]), None),
-                ("tree-own".to_owned(), others(&[]), None),
+                ("tree-main".to_owned(), others(&["wrapper.cu", "part.c"]), Vec::new()),
+                ("tree-own".to_owned(), others(&[]), Vec::new()),
             ]
         );
     }
@@ -215,7 +251,7 @@ mod tests {
     #[test]
     fn a_program_of_the_host_alone_is_none_beside_one_of_cuda() {
         let generator = ("generate.c", MAIN);
-        let names = |found: Vec<(String, Vec<String>, Option<&'static str>)>| {
+        let names = |found: Vec<(String, Vec<String>, Vec<&'static str>)>| {
             found.into_iter().map(|(name, ..)| name).collect::<Vec<_>>()
         };
         assert_eq!(names(programs_of("alone", &[generator])), [""; 0]);
@@ -225,14 +261,18 @@ mod tests {
 
     #[test]
     fn libraries_are_known_by_their_headers() {
-        let library = |text: &str| {
+        let libraries = |text: &str| {
             let text = format!("{text}\n{MAIN}");
-            programs_of("library", &[("one.cu", &text)]).pop().and_then(|(.., library)| library)
+            programs_of("library", &[("one.cu", &text)])
+                .pop()
+                .map(|(.., libraries)| libraries)
+                .unwrap_or_default()
         };
-        assert_eq!(library("#include <cublas_v2.h>"), Some("cuBLAS"));
-        assert_eq!(library("  # include \"GL/glut.h\""), Some("OpenGL"));
-        assert_eq!(library("#include <curand_kernel.h>"), None, "a header alone");
-        assert_eq!(library("// <cublas_v2.h>\n#include <cuda.h>"), None);
+        assert_eq!(libraries("#include <cublas_v2.h>\n#include \"cublas_api.h\""), ["cuBLAS"]);
+        assert_eq!(libraries("#include <cublas.h>"), ["the first interface of cuBLAS"]);
+        assert_eq!(libraries("  # include \"GL/glut.h\"\n#include <curand.h>"), ["cuRAND", "OpenGL"]);
+        assert_eq!(libraries("#include <curand_kernel.h>"), [""; 0], "a header alone");
+        assert_eq!(libraries("// <cublas_v2.h>\n#include <cuda.h>"), ["the driver"]);
     }
 
     #[test]

@@ -87,8 +87,9 @@ static PROPERTIES: &[Property] = &[
     property(97, [696, 672], 8, |device| device.limits.shared_of_block_at_most),
     property(106, [712, 688], 4, |device| device.limits.blocks_of_sm.into()),
     property(109, [716, 692], 4, |device| if device.limits.capability.0 >= 8 { 1 << 27 } else { 0 }),
-    // Memory of the host for copies, and pools of memory.
+    // Memory of the host for copies, virtual memory, and pools of memory.
     property(99, [0, 704], 4, |_| 1),
+    property(102, [0, 0], 4, |_| 1),
     property(115, [0, 720], 4, |_| 1),
 ];
 

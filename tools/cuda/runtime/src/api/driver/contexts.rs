@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use super::super::devices::check_device;
 use super::super::entries;
 use crate::errors::{Error, Result};
-use crate::foreign::put;
+use crate::foreign::{put, read};
 use crate::made::contexts::{Owned, PRIMARY};
 use crate::state::State;
 
@@ -142,7 +142,9 @@ entries! {
     }
 
     fn cuCtxCreate_v4(place: *mut u64, parameters: *const c_void, flags: c_uint, device: c_int) => Device |state| {
-        if !parameters.is_null() {
+        // Parameters that name no SMs and no graphics are those of a usual context.
+        let is_usual = |words: &[u8]| words[..12].iter().chain(&words[16..]).all(|byte| *byte == 0);
+        if !parameters.is_null() && !is_usual(&read(parameters as u64, 24)?) {
             return Err(state.refuse("cuCtxCreate", "contexts that have only some of the SMs are not supported"));
         }
         state.make_context(place, flags, device)
