@@ -18,7 +18,9 @@ int cuMemcpyHtoD_v2(address, const void *, size_t);
 int cuMemcpyDtoH_v2(void *, address, size_t);
 int cuMemcpyHtoDAsync_v2(address, const void *, size_t, handle);
 int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
+int cuMemcpyDtoHAsync_v2(void *, address, size_t, handle);
 int cuStreamCreate(handle *, unsigned);
+int cuStreamSynchronize(handle);
 int cuStreamQuery(handle);
 int cuStreamWaitEvent(handle, handle, unsigned);
 int cuEventCreate(handle *, unsigned);
@@ -65,11 +67,16 @@ static void mailbox(void)
 
 static void *feed(void *unused)
 {
-    static int number;
     (void)unused;
     OK(cuCtxSetCurrent(context));
-    for (number = 1; number <= 3; number++)
+    for (int number = 1; number <= 3; number++) {
+        int served = 0;
         OK(cuMemcpyHtoDAsync_v2(words, &number, 4, feeds));
+        while (served != number && !wrong) {
+            OK(cuMemcpyDtoHAsync_v2(&served, words + 4, 4, feeds));
+            OK(cuStreamSynchronize(feeds));
+        }
+    }
     return NULL;
 }
 

@@ -18,6 +18,7 @@ use crate::made::device_limits::DeviceLimits;
 use crate::made::graphs::Graphs;
 use crate::made::libraries::Libraries;
 use crate::made::virtual_memory::VirtualMemory;
+use crate::made::waiting::Queue;
 use crate::made::{
     Configuration, FunctionSettings, GraphMemory, JitLink, Known, Link, Made, Pools, Registered, Texts,
 };
@@ -25,7 +26,6 @@ use crate::modules::{Modules, Unusable};
 use crate::recorder::{Recorder, say};
 use crate::settings::{Settings, arguments, taken_addresses};
 use crate::shared::SharedMemory;
-use crate::waiting::Queue;
 
 /// Bytes that a device may have.
 const LEAST_MEMORY: u64 = 1 << 20;

@@ -4,7 +4,6 @@
 //! A kernel runs in the call that launches it, as far as it can. What is sent to its stream meanwhile is put off. The host's calls, and the time
 //! between them, give waiting kernels further turns. Memory that both reach is compared with what both had last, so that neither's writes are lost.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use counterpoint_cuda_capture::{Region, Way};
@@ -13,59 +12,12 @@ use counterpoint_ptx::functional::Turn;
 use crate::device::Begun;
 use crate::errors::{Error, Result};
 use crate::graphs::Operation;
+use crate::made::waiting::Waiting;
 use crate::made::{Made, NON_BLOCKING};
 use crate::state::State;
 
 /// Time that a call of the program waits for a kernel that nobody else lets go on.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// A kernel that waits.
-struct Waiting {
-    stream: u32,
-    begun: Begun,
-}
-
-/// Kernels that wait, and what is behind them.
-#[derive(Default)]
-pub(crate) struct Queue {
-    kernels: Vec<Waiting>,
-    put_off: VecDeque<(u32, Operation)>,
-    /// Bytes that host and device both had last, by address.
-    synced: BTreeMap<u64, Vec<u8>>,
-    /// The beginning of a call's waiting.
-    asked: Option<Instant>,
-    /// The stream of copies between host and device beside waiting kernels.
-    beside: Option<u32>,
-    /// The call is to be made again.
-    pub(crate) again: bool,
-}
-
-impl Queue {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.kernels.is_empty()
-    }
-
-    /// Forgets all kernels, which nobody needs any more.
-    pub(crate) fn clear(&mut self) {
-        *self = Queue { beside: self.beside, ..Queue::default() };
-    }
-
-    /// A call has been done.
-    pub(crate) fn done(&mut self) {
-        self.asked = None;
-    }
-
-    /// Notes what host and device both have at an address.
-    pub(crate) fn sync(&mut self, address: u64, bytes: Vec<u8>) {
-        self.synced.insert(address, bytes);
-    }
-
-    /// The stream on which an event is to be recorded when others are done.
-    fn recorded_later(&self, event: u32) -> Option<u32> {
-        let records = |(_, operation): &&(u32, Operation)| *operation == Operation::Record(event);
-        self.put_off.iter().find(records).map(|(stream, _)| *stream)
-    }
-}
 
 /// Ranges in which bytes differ.
 fn differences(one: &[u8], other: &[u8]) -> Vec<std::ops::Range<usize>> {
@@ -223,12 +175,13 @@ impl State {
         Ok(())
     }
 
-    /// The host gets what kernels have changed since both had the same.
+    /// The host gets what kernels have changed since both had the same: the highest addresses first, as a word that says that others are there mostly
+    /// lies before them.
     pub(crate) fn give_changes(&mut self) -> Result {
         for (address, region) in self.shared_regions() {
             let bytes = self.device.read(region)?;
             let Some(synced) = self.waiting.synced.get_mut(&address) else { continue };
-            for range in differences(&bytes, synced) {
+            for range in differences(&bytes, synced).into_iter().rev() {
                 let host = self.shared.pages.at(address, region.width)?;
                 host[range.clone()].copy_from_slice(&bytes[range.clone()]);
                 synced[range.clone()].copy_from_slice(&bytes[range]);

@@ -8,6 +8,7 @@ pub(crate) mod device_limits;
 pub(crate) mod graphs;
 pub(crate) mod libraries;
 pub(crate) mod virtual_memory;
+pub(crate) mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, c_int, c_uint, c_void};
