@@ -194,7 +194,16 @@ impl Placed {
         next: u64,
         capacity: Capacity,
     ) -> Self {
-        let with = |stack| Placed::with_stack(application, page, (device, memory, next), capacity, stack);
+        let placed = |is_upper: bool, stack| {
+            let next = if is_upper { memory / 2 } else { next };
+            Placed::with_stack(application, page, (device, next, is_upper), capacity, stack)
+        };
+        let is_recorded = application.is_recorded(device, memory);
+        // Where half of the memory is too small, everything lies behind the buffers.
+        let with = |stack| {
+            let upper = is_recorded.then(|| placed(true, stack)).filter(|placed| placed.end <= memory);
+            upper.unwrap_or_else(|| placed(false, stack))
+        };
         if let Some(stack) = application.stack {
             return with(stack);
         }
@@ -206,12 +215,10 @@ impl Placed {
     fn with_stack(
         application: &Application,
         page: u64,
-        (device, memory, next): (u32, u64, u64),
+        (device, next, is_upper): (u32, u64, bool),
         capacity: Capacity,
         stack: StackSize,
     ) -> Self {
-        let is_upper = application.is_recorded(device, memory);
-        let next = if is_upper { memory / 2 } else { next };
         let mut bump = Bump { next, page, given: Vec::new() };
         let mut bytes_per_thread = 0;
         let mut parameters = Parameters::default();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::process::succeed;
-use super::sources::{Place, Program, has_device_code, is_source};
+use super::sources::{LibraryPlace, Program, has_device_code, is_source};
 use super::{Compiler, Options};
 
 /// Makes a program. Its folder may have sources of other programs too, so that a link is tried with all of them, with device code of theirs
@@ -112,15 +112,15 @@ impl Build<'_> {
         command.arg(format!("-L{}", self.libraries.join("link").display()));
         for (_, place) in &self.program.libraries {
             match place {
-                Place::Ours(name) => {
+                LibraryPlace::Ours(name) => {
                     command.arg(format!("-l{name}"));
                 }
-                Place::Theirs(name) => {
+                LibraryPlace::Theirs(name) => {
                     // Given as it is, nvcc takes the file for one that it does not know.
                     let file = self.options.installed(name).map(|file| file.into_os_string());
                     command.args(file.into_iter().flat_map(|file| ["-Xlinker".into(), file]));
                 }
-                Place::Missing | Place::Outside => {}
+                LibraryPlace::Missing | LibraryPlace::Outside => {}
             }
         }
         succeed(command)?;

@@ -20,7 +20,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use self::process::{last_lines, within};
-use self::sources::{Place, Program};
+use self::sources::{LibraryPlace, Program};
 use super::report;
 
 /// The beginning of the command's line about calls that were refused and code that cannot be used.
@@ -294,13 +294,13 @@ impl Options {
         if let Some(reason) = self.own(&program.name, "left out") {
             return Some(Verdict::LeftOut(reason.to_owned()));
         }
-        let find = |is: &dyn Fn(Place) -> bool| program.libraries.iter().find(|(_, place)| is(*place));
-        if let Some((library, _)) = find(&|place| place == Place::Outside) {
+        let find = |is: &dyn Fn(LibraryPlace) -> bool| program.libraries.iter().find(|(_, place)| is(*place));
+        if let Some((library, _)) = find(&|place| place == LibraryPlace::Outside) {
             return Some(Verdict::LeftOut((*library).to_owned()));
         }
         let missing = |place| match place {
-            Place::Theirs(name) => self.installed(name).is_none(),
-            place => place == Place::Missing,
+            LibraryPlace::Theirs(name) => self.installed(name).is_none(),
+            place => place == LibraryPlace::Missing,
         };
         find(&missing).map(|(library, _)| Verdict::Library(library))
     }

@@ -20,7 +20,7 @@ pub(super) struct Program {
     /// Sources that it may need, in order.
     pub(super) others: Vec<PathBuf>,
     /// Libraries that it uses beside CUDA's runtime, with their places, in the order of the list.
-    pub(super) libraries: Vec<(&'static str, Place)>,
+    pub(super) libraries: Vec<(&'static str, LibraryPlace)>,
     /// Whether it runs threads by OpenMP.
     pub(super) openmp: bool,
     /// Flags that its text declares for nvcc, and for Clang.
@@ -34,7 +34,7 @@ struct Source {
 
 /// Where a library is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum LibraryPlace {
     /// Here: it is linked, under this name.
     Ours(&'static str),
     /// NVIDIA's own, which works where it is installed: it is linked, under this name.
@@ -46,44 +46,44 @@ pub(super) enum Place {
 }
 
 /// Beginnings of the names of headers, and the libraries that they belong to. The first that fits counts.
-const LIBRARIES: &[(&str, &str, Place)] = &[
-    ("cublasXt", "cuBLASXt", Place::Missing),
-    ("cublas.h", "the first interface of cuBLAS", Place::Missing),
-    ("cublasLt", "cuBLASLt", Place::Ours("cublasLt")),
-    ("cublas", "cuBLAS", Place::Ours("cublas")),
-    ("cufft", "cuFFT", Place::Missing),
-    ("curand.h", "cuRAND", Place::Ours("curand")),
-    ("cusparse", "cuSPARSE", Place::Missing),
-    ("cusolver", "cuSOLVER", Place::Missing),
-    ("cutensor", "cuTENSOR", Place::Missing),
-    ("cudnn", "cuDNN", Place::Missing),
-    ("nccl", "NCCL", Place::Missing),
-    ("cudla", "cuDLA", Place::Outside),
-    ("npp", "NPP", Place::Missing),
-    ("nvjpeg", "nvJPEG", Place::Missing),
-    ("nvml.h", "NVML", Place::Ours("nvidia-ml")),
-    ("nvrtc", "NVRTC", Place::Theirs("nvrtc")),
-    ("nvvm.h", "libNVVM", Place::Missing),
-    ("nvJitLink", "nvJitLink", Place::Missing),
-    ("nvsci", "NvSci", Place::Outside),
-    ("mpi.h", "MPI", Place::Outside),
-    ("GL/", "OpenGL", Place::Outside),
-    ("GLES", "OpenGL ES", Place::Outside),
-    ("EGL/", "EGL", Place::Outside),
-    ("helper_gl.h", "OpenGL", Place::Outside),
-    ("cuda_gl_interop", "OpenGL", Place::Outside),
-    ("vulkan/", "Vulkan", Place::Outside),
-    ("GLFW/", "GLFW", Place::Outside),
-    ("d3d", "Direct3D", Place::Outside),
-    ("FreeImage", "FreeImage", Place::Outside),
-    ("cuda.h", "the driver", Place::Ours("cuda")),
-    ("cudaProfiler.h", "the driver", Place::Ours("cuda")),
-    ("helper_cuda_drvapi.h", "the driver", Place::Ours("cuda")),
-    ("nvrtc_helper.h", "the driver", Place::Ours("cuda")),
+const LIBRARIES: &[(&str, &str, LibraryPlace)] = &[
+    ("cublasXt", "cuBLASXt", LibraryPlace::Missing),
+    ("cublas.h", "the first interface of cuBLAS", LibraryPlace::Missing),
+    ("cublasLt", "cuBLASLt", LibraryPlace::Ours("cublasLt")),
+    ("cublas", "cuBLAS", LibraryPlace::Ours("cublas")),
+    ("cufft", "cuFFT", LibraryPlace::Missing),
+    ("curand.h", "cuRAND", LibraryPlace::Ours("curand")),
+    ("cusparse", "cuSPARSE", LibraryPlace::Missing),
+    ("cusolver", "cuSOLVER", LibraryPlace::Missing),
+    ("cutensor", "cuTENSOR", LibraryPlace::Missing),
+    ("cudnn", "cuDNN", LibraryPlace::Missing),
+    ("nccl", "NCCL", LibraryPlace::Missing),
+    ("cudla", "cuDLA", LibraryPlace::Outside),
+    ("npp", "NPP", LibraryPlace::Missing),
+    ("nvjpeg", "nvJPEG", LibraryPlace::Missing),
+    ("nvml.h", "NVML", LibraryPlace::Ours("nvidia-ml")),
+    ("nvrtc", "NVRTC", LibraryPlace::Theirs("nvrtc")),
+    ("nvvm.h", "libNVVM", LibraryPlace::Missing),
+    ("nvJitLink", "nvJitLink", LibraryPlace::Missing),
+    ("nvsci", "NvSci", LibraryPlace::Outside),
+    ("mpi.h", "MPI", LibraryPlace::Outside),
+    ("GL/", "OpenGL", LibraryPlace::Outside),
+    ("GLES", "OpenGL ES", LibraryPlace::Outside),
+    ("EGL/", "EGL", LibraryPlace::Outside),
+    ("helper_gl.h", "OpenGL", LibraryPlace::Outside),
+    ("cuda_gl_interop", "OpenGL", LibraryPlace::Outside),
+    ("vulkan/", "Vulkan", LibraryPlace::Outside),
+    ("GLFW/", "GLFW", LibraryPlace::Outside),
+    ("d3d", "Direct3D", LibraryPlace::Outside),
+    ("FreeImage", "FreeImage", LibraryPlace::Outside),
+    ("cuda.h", "the driver", LibraryPlace::Ours("cuda")),
+    ("cudaProfiler.h", "the driver", LibraryPlace::Ours("cuda")),
+    ("helper_cuda_drvapi.h", "the driver", LibraryPlace::Ours("cuda")),
+    ("nvrtc_helper.h", "the driver", LibraryPlace::Ours("cuda")),
 ];
 
 /// The libraries that headers belong to.
-fn libraries<'a>(headers: impl Iterator<Item = &'a str>) -> Vec<(&'static str, Place)> {
+fn libraries<'a>(headers: impl Iterator<Item = &'a str>) -> Vec<(&'static str, LibraryPlace)> {
     let found: BTreeSet<usize> = headers
         .filter_map(|header| {
             let header = header.trim_start_matches("../");
