@@ -119,6 +119,6 @@ mod slow {
     #[test]
     #[ignore = "slow: cargo xtask slow"]
     fn slices_of_all_kernels_take_at_most_one_register_more() {
-        take_at_most_one_register_more(1, 500);
+        take_at_most_one_register_more(1, 400);
     }
 }
