@@ -17,7 +17,7 @@ use crate::support::{request, root, run_with};
 pub struct Probe<'a> {
     /// The machine's name.
     pub machine: &'a str,
-    /// Path of what it has for SMs: those at `gpu.sm` are stepped.
+    /// Path of its SMs: those at `gpu.sm` are stepped.
     pub sms: &'a str,
     /// The components, policies and runtimes of the machine.
     pub registry: fn() -> Registry,

@@ -42,7 +42,7 @@ pub enum LiveStep {
         kernels: Vec<Arc<Kernel>>,
         /// Address of its variables, and of its constants.
         places: [u64; 2],
-        /// What both hold, if not their first values.
+        /// Values of the variables and of the constants, if not their first ones.
         contents: Option<[Vec<u8>; 2]>,
     },
     /// Memory of the device, which begins with these bytes or with zeros.
@@ -51,7 +51,7 @@ pub enum LiveStep {
         address: u64,
         /// Its size.
         bytes: u64,
-        /// What it holds without time, if something.
+        /// Its contents without time, if it has any.
         contents: Option<Vec<u8>>,
     },
     /// Bytes of the heap, of what kernels print, and of each thread's stack.

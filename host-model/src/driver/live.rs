@@ -1,6 +1,6 @@
-//! What a driver does for a program whose steps are not known before: memory, modules and kernels come while the run goes on.
+//! The driver's work for a program whose steps are not known before: memory, modules and kernels come while the run goes on.
 //!
-//! Buffers have the addresses that the program knows. What the device needs besides lies in the upper half of its memory.
+//! Buffers have the addresses that the program knows. Local memory, the heap and text of kernels lie in the upper half of its memory.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -43,7 +43,7 @@ impl Timed {
     }
 }
 
-/// What is known of a program at its end.
+/// Counts and times of a program at its end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) launches: u64,
@@ -93,7 +93,7 @@ pub(crate) struct Live {
     textures: Arc<Textures>,
     /// Whether a kernel reads clocks: then the host has what the machine computes.
     reads_clocks: bool,
-    /// What the host was last copied, by address.
+    /// Bytes of the last copies to the host, by address.
     copied: BTreeMap<u64, (LiveRows, Vec<u8>)>,
     seen: Arc<Mutex<Seen>>,
 }

@@ -15,7 +15,7 @@ use super::cta_scheduler::running::{capacity, least};
 use super::cta_scheduler::{CtaSchedulerParams, Occupancy};
 use super::sm::params::SmParams;
 
-/// What the SMs of a component kind are that has SMs of its own in the place of `gpu/sm`. An extension adds it with [`Registry::add`], so that
+/// Sizes of the SMs of a component kind that has SMs of its own in the place of `gpu/sm`. An extension adds it with [`Registry::add`], so that
 /// a run knows before it begins what fits on them.
 pub struct ModelledSms(Box<FindSm>);
 

@@ -270,7 +270,8 @@ fn slices_have_as_many_blocks_on_an_sm_as_the_kernel_whole() {
 mod slow {
     use super::*;
 
-    /// The paper allows slices to cost 2 %. Those of SPMV cost 8.5 % on the C2050 since its SMs replay accesses; without replay they cost 1.7 %.
+    /// The paper allows slices to cost 2 %. Those of SPMV cost 8.5 % on the C2050, whose SMs replay accesses: slots lost to memory are 16 % more than
+    /// those of the kernel whole. With `gpu.sm.replay: off` they cost 1.7 %.
     #[test]
     #[ignore = "slow: cargo xtask slow"]
     fn no_kernel_loses_more_than_the_paper_allows_in_slices_of_full_occupancy() {

@@ -156,15 +156,16 @@ impl State {
         }
         for (address, region) in self.shared_regions() {
             let block = self.shared.block(address)?;
-            let bytes = self.device.read(region)?;
-            let host = self.shared.pages.at(address, region.width)?.to_vec();
+            let mut bytes = self.device.read(region)?;
+            let host = self.shared.pages.at(address, region.width)?;
             // A fresh block is copied regardless of the initial contents of device memory, which differ between server and machine.
             if block.fresh || bytes != host {
-                self.device.write(region, &host)?;
-                self.note_copy(Way::In, region, &host, stream, true);
+                bytes.copy_from_slice(host);
+                self.device.write(region, &bytes)?;
+                self.note_copy(Way::In, region, &bytes, stream, true);
                 self.shared.blocks.insert(address, Block { fresh: false, ..block });
             }
-            self.waiting.sync(address, host);
+            self.waiting.sync(address, bytes);
         }
         Ok(())
     }

@@ -58,6 +58,18 @@ impl State {
         self.waiting.put_off.push_back((stream, operation));
     }
 
+    /// Does an operation when its stream comes to it, or leaves it to the graph that watches the stream.
+    pub(crate) fn submit(&mut self, operation: Operation, stream: u32) -> Result {
+        if self.is_watched(stream) {
+            return self.watched(stream, operation);
+        }
+        if self.is_held(stream) {
+            self.put_off(stream, operation);
+            return Ok(());
+        }
+        self.perform(operation, stream)
+    }
+
     /// A kernel waits: the call that has launched it is over.
     pub(crate) fn keep_waiting(&mut self, stream: u32, begun: Begun) -> Result {
         self.waiting.kernels.push(Waiting { stream, begun });

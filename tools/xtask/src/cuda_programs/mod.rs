@@ -121,7 +121,7 @@ enum Verdict {
     LeftOut(String),
 }
 
-/// What became of a program.
+/// The result of a program.
 struct Row {
     name: String,
     verdict: Verdict,

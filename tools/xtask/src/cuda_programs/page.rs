@@ -1,4 +1,4 @@
-//! What became of the programs, as Markdown: shares, a row for each program, and those that are left out by reason.
+//! Results of programs, as Markdown: shares, a row for each program, and those that are left out by reason.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -115,7 +115,7 @@ impl Backing {
     }
 }
 
-/// What the memory of a component holds before a write: contents from before the run, else bytes that are unlikely to be right by chance.
+/// Contents of a component's memory before a write: contents from before the run, else bytes that are unlikely to be right by chance.
 pub fn unwritten<S: Stats>(sim: &Context<S>) -> FirstBytes {
     let (before, path) = (sim.resource::<Preloaded>(), sim.path().to_owned());
     Arc::new(move |address, page| {

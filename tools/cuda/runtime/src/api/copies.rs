@@ -90,16 +90,11 @@ impl State {
         stream: u32,
         waits: bool,
     ) -> Result {
-        if self.is_watched(stream) {
-            return self.watched(stream, Operation::Copy { planes, shape, kind });
+        if !waits || self.is_watched(stream) {
+            return self.submit(Operation::Copy { planes, shape, kind }, stream);
         }
-        if waits {
-            self.settle(Some(stream))?;
-        } else if self.is_held(stream) {
-            self.put_off(stream, Operation::Copy { planes, shape, kind });
-            return Ok(());
-        }
-        self.copy_now((planes, shape), kind, stream, waits)
+        self.settle(Some(stream))?;
+        self.copy_now((planes, shape), kind, stream, true)
     }
 
     pub(super) fn copy_now(

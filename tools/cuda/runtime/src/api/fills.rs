@@ -23,14 +23,7 @@ impl State {
         value: Vec<u8>,
         stream: u32,
     ) -> Result {
-        if self.is_watched(stream) {
-            return self.watched(stream, Operation::Fill { place, shape, value });
-        }
-        if self.is_held(stream) {
-            self.put_off(stream, Operation::Fill { place, shape, value });
-            return Ok(());
-        }
-        self.fill_now(place, shape, value, stream)
+        self.submit(Operation::Fill { place, shape, value }, stream)
     }
 
     /// Fills rows with a value of one byte or more.

@@ -13,17 +13,17 @@ use crate::state::State;
 /// Attributes of a kernel, up to those that programs set.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct FunctionAttributes {
-    shared: usize,
-    constant: usize,
-    local: usize,
-    most_threads: c_int,
-    registers: c_int,
-    ptx_version: c_int,
-    binary_version: c_int,
-    cache_mode: c_int,
-    dynamic_shared_at_most: c_int,
-    carveout: c_int,
+pub(super) struct FunctionAttributes {
+    pub(super) shared: usize,
+    pub(super) constant: usize,
+    pub(super) local: usize,
+    pub(super) most_threads: c_int,
+    pub(super) registers: c_int,
+    pub(super) ptx_version: c_int,
+    pub(super) binary_version: c_int,
+    pub(super) cache_mode: c_int,
+    pub(super) dynamic_shared_at_most: c_int,
+    pub(super) carveout: c_int,
 }
 
 plain!(FunctionAttributes);
@@ -65,6 +65,27 @@ fn resident_blocks(
 }
 
 impl State {
+    pub(super) fn function_attributes(&mut self, stub: *const c_void) -> Result<FunctionAttributes> {
+        let (_, kernel) = self.kernel(stub)?;
+        let threads = kernel.max_ntid().map_or(1024, |sizes| sizes.iter().product::<u32>());
+        let most = self.dynamic_shared_limit(stub, &kernel);
+        let set = self.functions.get(&stub.addr()).copied().unwrap_or_default();
+        Ok(FunctionAttributes {
+            shared: kernel.shared_bytes() as usize,
+            constant: kernel.constant_bytes() as usize,
+            // The stack has no size of the kernel.
+            local: kernel.local_bytes as usize,
+            most_threads: threads.min(1024) as c_int,
+            registers: kernel.registers_per_thread() as c_int,
+            ptx_version: kernel.target() as c_int,
+            binary_version: kernel.target() as c_int,
+            // Loads of global memory are cached by their own operators.
+            cache_mode: 0,
+            dynamic_shared_at_most: most as c_int,
+            carveout: set.carveout.unwrap_or(-1),
+        })
+    }
+
     /// Sets an attribute of a kernel, in a call of this name.
     pub(super) fn set_function_attribute(
         &mut self,
@@ -100,23 +121,7 @@ entries! {
     }
 
     fn cudaFuncGetAttributes(attributes: *mut FunctionAttributes, stub: *const c_void) |state| {
-        let (_, kernel) = state.kernel(stub)?;
-        let threads = kernel.max_ntid().map_or(1024, |sizes| sizes.iter().product::<u32>());
-        let most = state.dynamic_shared_limit(stub, &kernel);
-        let set = state.functions.get(&stub.addr()).copied().unwrap_or_default();
-        put(attributes, FunctionAttributes {
-            shared: kernel.shared_bytes() as usize,
-            constant: kernel.constant_bytes() as usize,
-            // The stack has no size of the kernel.
-            local: kernel.local_bytes as usize,
-            most_threads: threads.min(1024) as c_int,
-            registers: kernel.registers_per_thread() as c_int,
-            ptx_version: kernel.target() as c_int,
-            binary_version: kernel.target() as c_int,
-            cache_mode: 0,
-            dynamic_shared_at_most: most as c_int,
-            carveout: set.carveout.unwrap_or(-1),
-        })
+        put(attributes, state.function_attributes(stub)?)
     }
 
     fn cudaFuncSetCacheConfig(stub: *const c_void, config: c_int) |state| {

@@ -99,7 +99,7 @@ impl State {
     }
 
     /// Does an operation that calls no function of the host.
-    fn perform(&mut self, operation: Operation, stream: u32) -> Result {
+    pub(crate) fn perform(&mut self, operation: Operation, stream: u32) -> Result {
         match operation {
             Operation::Nothing | Operation::Host(_) | Operation::Graph(_) => Ok(()),
             Operation::Kernel(call) => self.launch_now(call, stream),

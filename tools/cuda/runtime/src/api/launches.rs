@@ -147,14 +147,7 @@ impl State {
     ) -> Result {
         let stream = self.stream(sizes.stream)?;
         let call = self.kernel_call(stub, sizes, arguments, cooperative)?;
-        if self.is_watched(stream) {
-            return self.watched(stream, Operation::Kernel(call));
-        }
-        if self.is_held(stream) {
-            self.put_off(stream, Operation::Kernel(call));
-            return Ok(());
-        }
-        self.launch_now(call, stream)
+        self.submit(Operation::Kernel(call), stream)
     }
 
     /// Runs a launch, and notes it.

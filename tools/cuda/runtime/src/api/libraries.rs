@@ -32,13 +32,6 @@ impl State {
         let stub = self.modules.handle(binary, name).ok_or(Error::NOT_FOUND)? as usize;
         let Parameters(parameters) = parameters;
         let call = KernelCall { stub, grid, block: [block, 1, 1], shared: 0, cooperative: false, parameters };
-        if self.is_watched(stream) {
-            return self.watched(stream, Operation::Kernel(call));
-        }
-        if self.is_held(stream) {
-            self.put_off(stream, Operation::Kernel(call));
-            return Ok(());
-        }
-        self.launch_now(call, stream)
+        self.submit(Operation::Kernel(call), stream)
     }
 }

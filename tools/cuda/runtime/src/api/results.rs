@@ -24,6 +24,33 @@ impl State {
         }
         self.texts.0.get(text).copied().ok_or(Error::UNKNOWN)
     }
+
+    /// The address of a text in memory of the program, where it stays.
+    pub(super) fn lasting_text(&mut self, text: &str) -> Result<u64> {
+        if let Some(&address) = self.lasting.get(text) {
+            return Ok(address);
+        }
+        let address = self.room_in_program(text.len() as u64 + 1)?;
+        write(address, text.as_bytes())?;
+        write(address + text.len() as u64, &[0])?;
+        self.lasting.insert(text.to_owned(), address);
+        Ok(address)
+    }
+
+    /// Memory of the program for so many bytes, where they stay.
+    pub(super) fn room_in_program(&mut self, bytes: u64) -> Result<u64> {
+        let bytes = bytes.next_multiple_of(8);
+        if self.text_room.end - self.text_room.start < bytes {
+            let room = bytes.max(4096);
+            let start = self.allocate_pinned(room, 0, false)?;
+            // Nobody frees it, not even a reset of the device.
+            self.shared.blocks.remove(&start);
+            self.text_room = start..start + room;
+        }
+        let address = self.text_room.start;
+        self.text_room.start += bytes;
+        Ok(address)
+    }
 }
 
 entries! {

@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use super::Stream;
 use super::contexts::CUBLAS;
 
-/// What a program has of the library: objects by number.
+/// A program's objects of the library, by number.
 #[derive(Default)]
 pub(crate) struct Cublas {
     pub(crate) handles: BTreeMap<u64, Handle>,

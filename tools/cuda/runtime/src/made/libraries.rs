@@ -1,4 +1,4 @@
-//! What a program has of libraries above CUDA's runtime.
+//! A program's objects of libraries above CUDA's runtime.
 
 use std::collections::BTreeMap;
 

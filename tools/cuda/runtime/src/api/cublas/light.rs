@@ -26,7 +26,7 @@ const KEPT_BETWEEN: c_int = 13;
 /// Attributes on which no value depends: the part of a matrix that is wanted, SMs, the precision of sums, and a type that is the usual one.
 const HARMLESS: [c_int; 4] = [6, 15, 25, 26];
 
-/// What is done with results (`cublasLtEpilogue_t`), and the bits that kernels have for it.
+/// Operations on results (`cublasLtEpilogue_t`), and the bits that kernels have for it.
 fn finish(number: u64) -> Option<u64> {
     const BIAS: u64 = 1;
     const RELU: u64 = 2;

@@ -18,7 +18,7 @@ const THREADS: u32 = 128;
 const PHILOX_SEQUENCES: u64 = 1 << 16;
 const STATE: u64 = 24;
 
-/// What is made of random bits.
+/// A distribution that is made of random bits.
 #[derive(Clone, Copy)]
 struct Wanted {
     /// The end of the kernel's name, and bytes of a value.

@@ -1,4 +1,4 @@
-//! What graphs have another form of in the driver: copies by its description, edges, and updates.
+//! Calls of graphs that have another form in the driver: copies by its description, edges, and updates.
 
 use std::ffi::{c_int, c_uint, c_void};
 

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use super::super::entries;
 use super::super::launches::{Arguments, ExtendedAttribute};
 use crate::errors::{Error, Result};
-use crate::foreign::{get, plain, put, write};
+use crate::foreign::{get, plain, put};
 use crate::made::{Configuration, Stream};
 use crate::state::State;
 use crate::words::Dim3;
@@ -24,39 +24,40 @@ struct Description {
 
 plain!(Description);
 
-/// Attributes of a kernel, by the driver's numbers: the runtime's structure has the first ten in another order.
+/// An attribute of a kernel, by the driver's number.
 fn attribute(state: &mut State, stub: u64, number: c_int) -> Result<c_int> {
-    let stub: *const c_void = std::ptr::without_provenance(stub as usize);
-    let (_, kernel) = state.kernel(stub)?;
-    let set = state.functions.get(&stub.addr()).copied().unwrap_or_default();
+    let known = state.function_attributes(std::ptr::without_provenance(stub as usize))?;
     Ok(match number {
-        0 => kernel.max_ntid().map_or(1024, |sizes| sizes.iter().product::<u32>()).min(1024) as c_int,
-        1 => kernel.shared_bytes() as c_int,
-        2 => kernel.constant_bytes() as c_int,
-        3 => kernel.local_bytes as c_int,
-        4 => kernel.registers_per_thread() as c_int,
-        5 | 6 => kernel.target() as c_int,
-        // Loads of global memory are cached by their own operators; no cluster has a size that it must have.
-        7 | 10..=15 => 0,
-        8 => state.dynamic_shared_limit(stub, &kernel) as c_int,
-        9 => set.carveout.unwrap_or(-1),
+        0 => known.most_threads,
+        1 => known.shared as c_int,
+        2 => known.constant as c_int,
+        3 => known.local as c_int,
+        4 => known.registers,
+        5 => known.ptx_version,
+        6 => known.binary_version,
+        7 => known.cache_mode,
+        8 => known.dynamic_shared_at_most,
+        9 => known.carveout,
+        // No cluster has a size that it must have.
+        10..=15 => 0,
         _ => return Err(Error::INVALID_VALUE),
     })
 }
 
-fn parameter(state: &mut State, stub: u64, index: usize) -> Result<(usize, usize)> {
-    let (_, kernel) = state.kernel(std::ptr::without_provenance(stub as usize))?;
-    let parameter = kernel.params().get(index).ok_or(Error::INVALID_VALUE)?;
-    Ok((parameter.offset as usize, parameter.size as usize))
-}
-
-fn put_parameter((offset, bytes): (*mut usize, *mut usize), found: (usize, usize)) -> Result {
-    put(offset, found.0)?;
-    if bytes.is_null() { Ok(()) } else { put(bytes, found.1) }
-}
-
-/// Threads of a block that fill an SM best, and the blocks that fill the device then.
-fn best_block(state: &mut State, stub: u64, shared: usize, limit: c_int) -> Result<(c_int, c_int)> {
+/// Writes the threads of a block that fill an SM best, and the blocks that fill the device then. A size of shared memory that depends on the block is
+/// a function of the program, which is not called.
+fn put_best_block(
+    state: &mut State,
+    (grid, block): (*mut c_int, *mut c_int),
+    stub: u64,
+    (sizes, shared): (*const c_void, usize),
+    limit: c_int,
+) -> Result {
+    if !sizes.is_null() {
+        return Err(
+            state.refuse("cuOccupancyMaxPotentialBlockSize", "shared memory by a function is not supported")
+        );
+    }
     let (_, kernel) = state.kernel(std::ptr::without_provenance(stub as usize))?;
     let most = attribute(state, stub, 0)?;
     let most = if limit > 0 { most.min(limit) } else { most };
@@ -67,7 +68,14 @@ fn best_block(state: &mut State, stub: u64, shared: usize, limit: c_int) -> Resu
             best = (blocks * threads as u32, threads, blocks * state.settings.sms);
         }
     }
-    Ok((best.2 as c_int, best.1))
+    put(grid, best.2 as c_int)?;
+    put(block, best.1)
+}
+
+/// Writes the address of a text about an error; null where there is no such error.
+fn put_text(place: *mut u64, address: Option<u64>) -> Result {
+    put(place, address.unwrap_or(0))?;
+    address.map(drop).ok_or(Error::INVALID_VALUE)
 }
 
 entries! {
@@ -88,12 +96,11 @@ entries! {
         state.modules.function(kernel.addr()).map(drop)
     }
 
-    fn cuFuncGetParamInfo(function: u64, index: usize, offset: *mut usize, bytes: *mut usize) |state| {
-        put_parameter((offset, bytes), parameter(state, function, index)?)
-    }
-
-    fn cuKernelGetParamInfo(kernel: u64, index: usize, offset: *mut usize, bytes: *mut usize) |state| {
-        put_parameter((offset, bytes), parameter(state, kernel, index)?)
+    fn cuFuncGetParamInfo(function: *const c_void, index: usize, offset: *mut usize, bytes: *mut usize) |state| {
+        let (_, kernel) = state.kernel(function)?;
+        let parameter = kernel.params().get(index).ok_or(Error::INVALID_VALUE)?;
+        put(offset, parameter.offset as usize)?;
+        if bytes.is_null() { Ok(()) } else { put(bytes, parameter.size as usize) }
     }
 
     fn cuFuncGetParamCount(function: *const c_void, count: *mut usize) |state| {
@@ -101,33 +108,17 @@ entries! {
         put(count, kernel.params().len())
     }
 
-    fn cuKernelGetParamCount(kernel: *const c_void, count: *mut usize) |state| {
-        let (_, kernel) = state.kernel(kernel)?;
-        put(count, kernel.params().len())
-    }
-
-    /// A size of shared memory that depends on the block is a function of the program, which is not called: none has a size of its own.
     fn cuOccupancyMaxPotentialBlockSize(
         grid: *mut c_int, block: *mut c_int, function: u64, sizes: *const c_void, shared: usize, limit: c_int,
     ) |state| {
-        if !sizes.is_null() {
-            return Err(state.refuse("cuOccupancyMaxPotentialBlockSize", "shared memory by a function is not supported"));
-        }
-        let (blocks, threads) = best_block(state, function, shared, limit)?;
-        put(grid, blocks)?;
-        put(block, threads)
+        put_best_block(state, (grid, block), function, (sizes, shared), limit)
     }
 
     fn cuOccupancyMaxPotentialBlockSizeWithFlags(
         grid: *mut c_int, block: *mut c_int, function: u64, sizes: *const c_void, shared: usize, limit: c_int,
         _flags: c_uint,
     ) |state| {
-        if !sizes.is_null() {
-            return Err(state.refuse("cuOccupancyMaxPotentialBlockSize", "shared memory by a function is not supported"));
-        }
-        let (blocks, threads) = best_block(state, function, shared, limit)?;
-        put(grid, blocks)?;
-        put(block, threads)
+        put_best_block(state, (grid, block), function, (sizes, shared), limit)
     }
 
     fn cuOccupancyAvailableDynamicSMemPerBlock(
@@ -169,53 +160,15 @@ entries! {
         state.launch(function, sizes, Arguments { places, extra: std::ptr::null_mut() }, true)
     }
 
-    /// The name of an error; none where there is no such error.
     fn cuGetErrorName(error: c_int, place: *mut u64) => Always |state| {
         let name = Error(error).driver_name();
-        let address = match name {
-            Some(name) => state.lasting_text(name)?,
-            None => 0,
-        };
-        put(place, address)?;
-        if address == 0 { Err(Error::INVALID_VALUE) } else { Ok(()) }
+        let address = name.map(|name| state.lasting_text(name)).transpose()?;
+        put_text(place, address)
     }
 
     fn cuGetErrorString(error: c_int, place: *mut u64) => Always |state| {
-        let address = match Error(error).driver_name() {
-            Some(_) => state.address_of(Error(error).text())?,
-            None => 0,
-        };
-        put(place, address)?;
-        if address == 0 { Err(Error::INVALID_VALUE) } else { Ok(()) }
-    }
-
-}
-
-impl State {
-    /// The address of a text in memory of the program, where it stays.
-    pub(in crate::api) fn lasting_text(&mut self, text: &str) -> Result<u64> {
-        if let Some(&address) = self.lasting.get(text) {
-            return Ok(address);
-        }
-        let address = self.room_in_program(text.len() as u64 + 1)?;
-        write(address, text.as_bytes())?;
-        write(address + text.len() as u64, &[0])?;
-        self.lasting.insert(text.to_owned(), address);
-        Ok(address)
-    }
-
-    /// Memory of the program for so many bytes, where they stay.
-    pub(super) fn room_in_program(&mut self, bytes: u64) -> Result<u64> {
-        let bytes = bytes.next_multiple_of(8);
-        if self.text_room.end - self.text_room.start < bytes {
-            let room = bytes.max(4096);
-            let start = self.allocate_pinned(room, 0, false)?;
-            // Nobody frees it, not even a reset of the device.
-            self.shared.blocks.remove(&start);
-            self.text_room = start..start + room;
-        }
-        let address = self.text_room.start;
-        self.text_room.start += bytes;
-        Ok(address)
+        let is_known = Error(error).driver_name().is_some();
+        let address = is_known.then(|| state.address_of(Error(error).text())).transpose()?;
+        put_text(place, address)
     }
 }

@@ -206,9 +206,4 @@ entries! {
         let name = state.modules.function(function as usize)?.name;
         put(place, state.lasting_text(&name)?)
     }
-
-    fn cuKernelGetName(place: *mut u64, kernel: u64) => Device |state| {
-        let name = state.modules.function(kernel as usize)?.name;
-        put(place, state.lasting_text(&name)?)
-    }
 }

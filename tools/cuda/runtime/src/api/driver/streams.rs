@@ -1,4 +1,4 @@
-//! What streams tell, and the small things that they do to memory: values that are written, and waits for values.
+//! Properties of streams, and their operations on single words of memory: writes of values, and waits for values.
 
 use std::ffi::{c_int, c_uint, c_void};
 
