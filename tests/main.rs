@@ -53,6 +53,7 @@ mod tasks;
 mod telemetry;
 mod textures;
 mod tidy;
+mod timed_launches;
 mod traffic;
 mod tutorial;
 mod validate_command;

@@ -9,6 +9,7 @@ mod found;
 mod memories;
 mod moves;
 mod order;
+mod part;
 mod races;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +27,7 @@ use counterpoint_ptx::functional::{Check, FlatMemory, Grid, Options, Space};
 use counterpoint_ptx::{VariableBases, Windows};
 
 pub use memories::Memories;
+pub use part::{Ended, Part, Rest};
 
 pub use found::{Found, KernelRace, StreamRace};
 use order::Order;
@@ -214,15 +216,29 @@ impl<'a> FunctionalHost<'a> {
     /// If a kernel makes a fatal mistake, or a loop reaches its limit.
     pub fn run(&mut self, mut files: impl Files) -> Result<ControlFlow<()>, Fault> {
         let application = self.application;
+        self.begin(&mut files)?;
+        if self.steps(&application.steps, &mut files)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        self.end(&mut files)?;
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Executes the prelude and the first copies.
+    fn begin(&mut self, files: &mut impl Files) -> Result<(), Fault> {
+        let application = self.application;
         for step in &application.prelude {
-            self.host_step(step, &mut files)?;
+            self.host_step(step, files)?;
         }
         for &buffer in &application.copy_in {
             self.copy(Direction::HostToDevice, application.whole(buffer), DEFAULT_STREAM)?;
         }
-        if self.steps(&application.steps, &mut files)?.is_break() {
-            return Ok(ControlFlow::Break(()));
-        }
+        Ok(())
+    }
+
+    /// Executes the last copies and the postlude, and leaves the results in the journal.
+    fn end(&mut self, files: &mut impl Files) -> Result<(), Fault> {
+        let application = self.application;
         for &buffer in &application.copy_out {
             self.copy(Direction::DeviceToHost, application.whole(buffer), DEFAULT_STREAM)?;
         }
@@ -232,7 +248,7 @@ impl<'a> FunctionalHost<'a> {
         let last = application.postlude.iter().rposition(|step| !is_write(step)).map_or(0, |last| last + 1);
         let (steps, writes) = application.postlude.split_at(last);
         for step in steps {
-            self.host_step(step, &mut files)?;
+            self.host_step(step, files)?;
         }
         // Nothing changes any more.
         let host: Vec<Bytes> = std::mem::take(&mut self.host).into_iter().map(Bytes::from_owner).collect();
@@ -244,7 +260,7 @@ impl<'a> FunctionalHost<'a> {
         for &buffer in &application.inspect {
             self.journal.result(buffer, host[self.place(buffer)].clone());
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 
     /// Executions of the launches, in order; the last one may not have ended. Also the mistakes of their kernels, in the
@@ -345,7 +361,11 @@ impl<'a> FunctionalHost<'a> {
     }
 
     fn steps(&mut self, steps: &[Step], files: &mut impl Files) -> Result<ControlFlow<()>, Fault> {
-        let mut cursor = Cursor::new(steps);
+        self.walk(Cursor::new(steps), files)
+    }
+
+    /// Executes steps from a cursor's place on.
+    fn walk(&mut self, mut cursor: Cursor<'_>, files: &mut impl Files) -> Result<ControlFlow<()>, Fault> {
         loop {
             let next = cursor.next();
             if let Some(races) = &mut self.races {

@@ -21,9 +21,11 @@ pub mod live;
 pub mod modules;
 pub mod program;
 pub mod runtimes;
+mod timed;
 
 pub use driver::{Driver, Layout};
 pub use journal::{Journal, Printed};
+pub use timed::Timed;
 
 use counterpoint_framework::model::Registry;
 

@@ -20,6 +20,7 @@ mod loading;
 mod manifest;
 mod memory;
 mod page_races;
+mod part;
 mod progress;
 mod record;
 mod request;
@@ -38,6 +39,7 @@ use counterpoint_framework::model::{Environment, Registry};
 use counterpoint_framework::telemetry::Curve;
 use counterpoint_framework::topology::{self, Machine, RunReport};
 use counterpoint_host_model::Printed;
+pub use counterpoint_host_model::Timed;
 use counterpoint_host_model::functional::{Found, Launched};
 use counterpoint_protocols::write_log::Written;
 use counterpoint_ptx::functional::Options;
@@ -58,6 +60,7 @@ pub use inputs::write_inputs;
 pub use inspect::{Condition, Inspection};
 use loading::load;
 pub use loading::{load_application, load_machine};
+pub use part::TimedLaunches;
 pub use progress::{Progress, Snapshot};
 pub use request::{LAUNCH_ROWS, RunRequest};
 pub use simulation::{Simulation, start, start_watched};
@@ -116,6 +119,8 @@ pub struct RunSummary {
     pub launched: Option<Vec<Launched>>,
     /// The launches that have ended, by number.
     pub launches: Vec<LaunchTime>,
+    /// The launches that had time, if they were chosen.
+    pub timed: Option<TimedLaunches>,
     /// Result of applications that ran together.
     pub co_run: Option<CoRun>,
     /// The most wanted numbers.

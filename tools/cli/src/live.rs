@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use counterpoint_cuda_launch::{Entry, HostTime, Machine, Memory, Region};
 use counterpoint_framework::time::SimTime;
+use counterpoint_host_model::Timed;
 use counterpoint_host_model::live::{LiveProgram, LiveReply, LiveRows, LiveStep};
 use counterpoint_protocols::bus::Direction;
 use counterpoint_ptx::texture::Textures;
@@ -13,35 +14,6 @@ use counterpoint_ptx::{Kernel, decode::decode, parser};
 
 /// Registers of PTX by which kernels read time.
 const CLOCKS: [&str; 3] = ["%clock", "%globaltimer", "%clock64"];
-
-/// The launches that have time: a range of their numbers, from 1, or the first one of a name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Timed {
-    All,
-    Numbers(Range<u64>),
-    Named(String),
-}
-
-impl Timed {
-    /// `3..5`, `3..`, `..5`, `3`, or a kernel's name.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let number = |text: &str, other: u64| if text.is_empty() { Ok(other) } else { text.parse::<u64>() };
-        let bounds = match text.split_once("..") {
-            Some((from, to)) => (number(from, 1), number(to, u64::MAX - 1)),
-            None => (text.parse(), text.parse()),
-        };
-        match bounds {
-            (Ok(from), Ok(to)) if 1 <= from && from <= to => Ok(Timed::Numbers(from..to + 1)),
-            (Ok(_), Ok(_)) => {
-                Err("launches are counted from 1, and the first one is not behind the last".to_owned())
-            }
-            _ if text.contains("..") || text.is_empty() => {
-                Err("expected `FROM..TO`, a number or a kernel's name".to_owned())
-            }
-            _ => Ok(Timed::Named(text.to_owned())),
-        }
-    }
-}
 
 /// Counts and times of a program at its end.
 #[derive(Clone, Debug, Default)]
@@ -217,15 +189,6 @@ impl Live {
     }
 }
 
-/// Whether launch `number`, of this name, begins the work that has time, and whether it is one of those that have.
-fn covers(timed: &Timed, number: u64, kernel: &str) -> bool {
-    match timed {
-        Timed::All => true,
-        Timed::Numbers(range) => range.contains(&number),
-        Timed::Named(name) => kernel == name,
-    }
-}
-
 impl Machine for Live {
     fn file(&mut self, _name: &str, text: &str) {
         text.clone_into(&mut self.text);
@@ -239,7 +202,7 @@ impl Machine for Live {
             seen.launches += 1;
             number = seen.launches;
         });
-        let is_covered = covers(&self.timed, number, kernel);
+        let is_covered = self.timed.covers(number, kernel);
         match self.phase {
             Phase::Before if is_covered => {
                 self.phase = Phase::During;
@@ -359,21 +322,5 @@ impl Machine for Live {
 
     fn now(&mut self) -> u64 {
         self.step(LiveStep::Now).now.as_ps()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn launches_are_chosen_by_number_or_by_name() {
-        let parse = |text: &str| Timed::parse(text).ok();
-        assert_eq!(parse("3..5"), Some(Timed::Numbers(3..6)));
-        assert_eq!(parse("..5"), Some(Timed::Numbers(1..6)));
-        assert_eq!(parse("7"), Some(Timed::Numbers(7..8)));
-        assert_eq!(parse("add"), Some(Timed::Named("add".to_owned())));
-        assert!(["5..3", "0..2", "", "a..b"].map(parse).iter().all(Option::is_none));
-        assert!(covers(&Timed::Numbers(3..6), 5, "add") && !covers(&Timed::Numbers(3..6), 6, "add"));
     }
 }

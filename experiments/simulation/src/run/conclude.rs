@@ -29,13 +29,14 @@ impl Simulation {
             remarks,
             folder,
             course,
+            pending,
             spent,
             watching,
             ..
         } = self;
         let (mut wall, mut processor) = spent;
         let (mut launched, mut found, mut race_checked) = (None, Vec::new(), None);
-        let (report, missing) = match course {
+        let (mut report, missing) = match course {
             Course::Timed { .. } => unreachable!("a run is concluded when it has ended"),
             Course::Failed(report) => {
                 launched = request.functional.then(Vec::new);
@@ -61,7 +62,18 @@ impl Simulation {
         };
         drop(watching);
 
-        let printed = context.journal.take_printed();
+        let mut printed_before = String::new();
+        let timed = pending.map(|mut pending| {
+            printed_before = std::mem::take(&mut pending.printed);
+            let has_ended = matches!(report.outcome, Outcome::Finished(_));
+            let places = (&*context.journal, &*context.meter, &*context.disk);
+            let (launches, outcome, mistakes) = pending.finish(&loaded, places, has_ended);
+            report.outcome = outcome.unwrap_or_else(|| report.outcome.clone());
+            found.extend(mistakes);
+            launches
+        });
+        let mut printed = context.journal.take_printed();
+        printed.text.insert_str(0, &printed_before);
         let writes = context.write_log.map(|log| log.take());
         let partial = !matches!(report.outcome, Outcome::Finished(_));
         let end = report.outcome.time();
@@ -84,6 +96,7 @@ impl Simulation {
                     writes: writes.as_deref(),
                     printed: &printed,
                     partial,
+                    timed: timed.as_ref(),
                     missing,
                     wall,
                 };
@@ -120,6 +133,7 @@ impl Simulation {
             writes: writes.unwrap_or_default(),
             printed,
             launched,
+            timed,
             threads: report.workers.fewer(request.threads).or_else(|| report.workers.asleep()),
             report,
             created,

@@ -21,7 +21,7 @@ use crate::application::{InputFile, LoadedApplication};
 use crate::results::summary::Figures;
 
 /// Contents of memory that nobody has written; the machines' memories begin with zeros, too.
-const UNWRITTEN: u8 = 0;
+pub(super) const UNWRITTEN: u8 = 0;
 
 /// Result of a run.
 pub(super) struct Ran {
@@ -52,9 +52,9 @@ pub(super) fn preload(loaded: &LoadedApplication, options: Options) -> Result<Co
 }
 
 /// Files of a run: inputs by number, and the disk for outputs.
-struct RunFiles<'a> {
-    inputs: &'a [InputFile],
-    disk: Option<&'a Disk>,
+pub(super) struct RunFiles<'a> {
+    pub(super) inputs: &'a [InputFile],
+    pub(super) disk: Option<&'a Disk>,
 }
 
 impl Files for RunFiles<'_> {

@@ -21,6 +21,11 @@ struct Manifest<'a> {
     outcome: String,
     #[serde(skip_serializing_if = "is_false")]
     functional: bool,
+    /// The launches that had time, as they were asked for, and their numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timed: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timed_launches: Option<[u64; 2]>,
     /// Absent where there was no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     time_ps: Option<u64>,
@@ -113,6 +118,8 @@ pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf], failed: &[WriteEr
         partial: facts.partial,
         outcome: functional::ending(&report.outcome, request.functional),
         functional: request.functional,
+        timed: request.timed.as_ref().map(ToString::to_string),
+        timed_launches: facts.timed.map(|timed| [timed.numbers.start, timed.numbers.end - 1]),
         time_ps: (!request.functional).then(|| report.outcome.time().as_ps()),
         machine: MachineEntry {
             name: &facts.machine.machine.name,
@@ -174,6 +181,7 @@ pub(super) fn manifest(facts: &Facts<'_>, outputs: &[PathBuf], failed: &[WriteEr
 struct Settings {
     #[serde(default)]
     functional: bool,
+    timed: Option<String>,
     machine: Given,
     application: Named,
     overlays: Vec<String>,
@@ -199,6 +207,7 @@ pub(super) fn is_other(folder: &Path, request: &RunRequest, application: &str) -
     let Ok(text) = std::fs::read_to_string(folder.join(MANIFEST)) else { return false };
     let settings = Settings {
         functional: request.functional,
+        timed: request.timed.as_ref().map(ToString::to_string),
         machine: Given { given: request.machine.clone() },
         application: Named { file: application.to_owned() },
         overlays: request.overlays.clone(),

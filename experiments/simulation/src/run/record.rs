@@ -17,6 +17,7 @@ use counterpoint_protocols::host::FileIndex;
 use counterpoint_protocols::write_log::{WriteTarget, Written};
 
 use super::manifest::manifest;
+use super::part::TimedLaunches;
 use super::{Check, RunRequest};
 use crate::application::{Against, Expectation, InputFile, LoadedApplication};
 use crate::output::{Folder, MACHINE, MANIFEST, PRINTF, WRITES, WriteError};
@@ -103,6 +104,8 @@ pub(super) struct Facts<'a> {
     pub(super) writes: Option<&'a [Written]>,
     pub(super) printed: &'a Printed,
     pub(super) partial: bool,
+    /// The launches that had time, if they were chosen.
+    pub(super) timed: Option<&'a TimedLaunches>,
     pub(super) missing: &'a [&'static str],
     /// Wall-clock time of the simulation.
     pub(super) wall: Duration,

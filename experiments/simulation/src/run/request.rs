@@ -9,6 +9,7 @@ use counterpoint_framework::model::Logs;
 use counterpoint_framework::telemetry::Recording;
 use counterpoint_framework::telemetry::sinks::stats::Shown;
 use counterpoint_framework::time::SimTime;
+use counterpoint_host_model::Timed;
 use counterpoint_host_model::live::Feed;
 use counterpoint_protocols::launch_rows::LaunchRows;
 use counterpoint_ptx::functional::DEFAULT_LIMIT;
@@ -42,6 +43,8 @@ pub struct RunRequest {
     /// Run without time: kernels run on the functional executor; the machine is used only to check that its devices hold
     /// the buffers.
     pub functional: bool,
+    /// The launches that have time; the others run without. `None`: all.
+    pub timed: Option<Timed>,
     /// Look for races: within launches and between streams, in a run without time; between gated launches,
     /// in a run with time.
     pub racecheck: bool,
@@ -106,6 +109,7 @@ impl RunRequest {
             runtime: None,
             policy: None,
             functional: false,
+            timed: None,
             racecheck: false,
             instruction_limit: DEFAULT_LIMIT,
             threads: 1,

@@ -11,6 +11,7 @@ use counterpoint_framework::kernel::{
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::time::SimTime;
 use counterpoint_framework::topology::{self, Loaded, RunReport};
+use counterpoint_host_model::Timed;
 use counterpoint_protocols::preload::Contents;
 use counterpoint_ptx::functional::Options;
 
@@ -20,6 +21,7 @@ use super::feasible::remark;
 use super::inputs::write_inputs;
 use super::inspect::{Condition, Inspection, Test};
 use super::loading::load;
+use super::part::{Pending, split};
 use super::progress::{Progress, Watching};
 use super::{RunRequest, RunSummary, feasible, functional, manifest, memory};
 use crate::application::LoadedApplication;
@@ -73,6 +75,8 @@ pub struct Simulation {
     pub(super) remarks: Vec<String>,
     pub(super) folder: Option<Folder>,
     pub(super) course: Course,
+    /// The rest of the application behind its launches with time.
+    pub(super) pending: Option<Pending>,
     /// Real time and processor seconds of the simulation alone.
     pub(super) spent: (Duration, f64),
     pub(super) watching: Watching,
@@ -142,13 +146,25 @@ pub fn start_watched(
     let asks = request.functional || loaded.application.preloads();
     let lacking = if asks { lacks(request, registry, &machine, &loaded) } else { None };
     let preloaded = lacking.map_or_else(|| functional::preload(&loaded, functional.clone()), Err);
+    let (mut part, mut pending) = (None, None);
+    let preloaded = match (&request.timed, preloaded) {
+        (Some(timed), Ok(contents)) if timed != &Timed::All && !request.functional => {
+            split(&loaded, contents, timed, &functional)?.map(|(application, contents, rest)| {
+                (part, pending) = (Some(application), Some(rest));
+                contents
+            })
+        }
+        (_, preloaded) => preloaded,
+    };
+    // The application as the machine runs it.
+    let own = part.as_ref().unwrap_or(&loaded);
     let nothing = Contents::new();
     let contents = preloaded.as_ref().unwrap_or(&nothing);
     let weights = match request.functional {
         true => None,
-        false => weigh(request, registry, &machine, &loaded, contents, progress.interrupt_flag()),
+        false => weigh(request, registry, &machine, own, contents, progress.interrupt_flag()),
     };
-    let context = RunContext::new(request, &loaded, contents);
+    let context = RunContext::new(request, own, contents);
     let watching = progress.begin(&context.program, &context.journal, &context.meter);
     let course = match preloaded {
         Err(outcome) => Course::Failed(Box::new(functional::report(outcome, Vec::new()))),
@@ -170,6 +186,7 @@ pub fn start_watched(
         remarks,
         folder,
         course,
+        pending,
         spent: (Duration::ZERO, 0.0),
         watching,
     })

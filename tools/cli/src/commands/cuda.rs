@@ -15,9 +15,9 @@ use counterpoint_simulation::output::Lock;
 use super::fail;
 use super::live_run::{self, Wanted};
 use super::machine::MachineChanges;
-use crate::live::Timed;
 use crate::table::grouped;
 use crate::{Console, FAILURE, SUCCESS};
+use counterpoint_host_model::Timed;
 
 /// The part of a machine's memory that a program has, as places may be given twice its size of addresses.
 const PARTS: u64 = 4;

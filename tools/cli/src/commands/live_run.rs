@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use counterpoint_cuda_launch::{HostTime, Machine};
 use counterpoint_framework::model::Registry;
 use counterpoint_framework::time::SimTime;
+use counterpoint_host_model::Timed;
 use counterpoint_host_model::live::live;
 use counterpoint_protocols::bus::Description;
 use counterpoint_simulation::run::{Progress, RunErrors, RunRequest, RunSummary, run_watched};
@@ -15,7 +16,7 @@ use counterpoint_simulation::run::{Progress, RunErrors, RunRequest, RunSummary, 
 use super::machine::MachineChanges;
 use super::run::status;
 use super::{fail, note_remarks};
-use crate::live::{Live, Seen, Timed};
+use crate::live::{Live, Seen};
 use crate::{Console, FAILURE, NOT_VERIFIED, SUCCESS, table};
 
 /// A machine that is asked for.

@@ -12,6 +12,7 @@ use counterpoint_framework::model::Registry;
 use counterpoint_framework::telemetry::sinks::stats::Shown;
 use counterpoint_framework::telemetry::{Level, Recording};
 use counterpoint_framework::time::{Quantity, SimTime};
+use counterpoint_host_model::Timed;
 use counterpoint_host_model::functional::Found;
 use counterpoint_ptx::functional::DEFAULT_LIMIT;
 use counterpoint_simulation::application::SEPARATOR;
@@ -49,6 +50,10 @@ pub(crate) struct Run {
     #[arg(long, conflicts_with_all = ["hash", "hashes", "stop_at", "warm_up"])]
     #[cfg_attr(feature = "otlp", arg(conflicts_with = "otlp"))]
     functional: bool,
+    /// Launches that have time: `FROM..TO`, one number, from 1, or a kernel's name, which means its first launch and those of the same
+    /// kernel right behind it. The others run without time, and their results and those of the machine go on into each other.
+    #[arg(long, value_name = "LAUNCHES", conflicts_with_all = ["functional", "racecheck"], value_parser = Timed::parse)]
+    timed: Option<Timed>,
     /// Look for races. With --functional: within launches, by PTX's memory model, and between streams, whatever the
     /// runtime; takes several times as long. With time: between gated launches, of whose pages an authority
     /// decides.
@@ -243,6 +248,7 @@ impl Run {
         };
         let request = RunRequest {
             functional: self.functional,
+            timed: self.timed.clone(),
             racecheck: self.racecheck,
             instruction_limit: self.instruction_limit,
             threads: self.threads,
@@ -299,6 +305,15 @@ impl Run {
                 console.err,
                 "note: the series has a value every {}, not every {asked}: there would be too many",
                 series.every
+            )?;
+        }
+        if let Some(timed) = &summary.timed {
+            let (first, last) = (timed.numbers.start, timed.numbers.end - 1);
+            writeln!(
+                console.err,
+                "note: launches {first} to {last} of {} (`{}`) had time, the others had none",
+                timed.all,
+                timed.kernels.join("`, `")
             )?;
         }
         if summary.race_checked == Some(0) {
