@@ -18,6 +18,9 @@ use crate::program::{Argument, Awaited, BufferId, LaunchStep};
 /// Time that the program takes to look whether something is done: a call of the driver, so that a loop of looks comes to an end.
 const LOOK: SimTime = SimTime::from_ns(500);
 
+/// Time that a reading of the clock takes, so that a loop which waits for a time comes to an end.
+const READING: SimTime = SimTime::from_ns(25);
+
 /// The runtime `live`.
 pub(super) struct Live;
 
@@ -169,7 +172,8 @@ impl Host {
                 let time = |event: u32| driver.end_of(*self.events.get(&event)?);
                 reply.times = time(first).zip(time(second)).map(|(first, second)| [first, second]);
             }
-            LiveStep::Now | LiveStep::End => {}
+            LiveStep::Now => self.busy(driver, READING).await?,
+            LiveStep::End => {}
         }
         Ok(reply)
     }

@@ -20,8 +20,9 @@ const REFUSED: [&str; 4] = ["refused.txt", "refused_driver.txt", "refused_math.t
 const OTHER_NAMES: [&str; 2] = ["per_thread.txt", "aliases.txt"];
 /// Stubs, whose list `stubs.txt` has a line each; those without a version have an end.
 const UNVERSIONED: &str = " unversioned";
-/// The function that a program calls when it ends.
+/// The function that a program calls when it ends, and the one by which its clocks ask for the machine's time.
 const END: &str = "__cudaUnregisterFatBinary";
+const CLOCK: &str = "__cudaCounterpointClock";
 
 fn main() -> io::Result<()> {
     let out = PathBuf::from(variable("OUT_DIR")?);
@@ -36,11 +37,12 @@ fn main() -> io::Result<()> {
     let mut lines: Vec<String> = lines.collect();
     lines.insert(names.len() - refused.len(), "refused\n".to_owned());
     let list = out.join("functions.rs");
-    let end = names
-        .iter()
-        .position(|name| *name == END)
-        .ok_or_else(|| io::Error::other("no function ends a program"))?;
-    fs::write(&list, format!("functions! {{\n{}end {end}\n}}\n", lines.concat()))?;
+    let number = |wanted: &str| {
+        let place = names.iter().position(|name| *name == wanted);
+        place.ok_or_else(|| io::Error::other(format!("there is no function {wanted}")))
+    };
+    let (end, clock) = (number(END)?, number(CLOCK)?);
+    fs::write(&list, format!("functions! {{\n{}end {end} clock {clock}\n}}\n", lines.concat()))?;
     let text = fs::read_to_string(runtime.join("library/stubs.txt"))?;
     let stubs = || text.lines().filter(|line| !line.starts_with('#'));
     let name = |line: &str| line.strip_suffix(UNVERSIONED).unwrap_or(line).to_owned();

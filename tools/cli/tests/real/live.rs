@@ -33,7 +33,7 @@ fn a_program_sees_simulated_time_and_its_record_has_the_same_times() {
     build_with(folder, "live.c", "libcuda.so.1");
     let (out, _) = live(folder, &["--machine", "gtx480"]);
     let (said, simulated) = (numbers(&out), kernels(&out));
-    assert_eq!((said.len(), simulated.len()), (4, 4), "{out}");
+    assert_eq!((said.len(), simulated.len()), (4, 5), "{out}");
     for (event, kernel) in said.iter().zip(&simulated).take(3) {
         assert!(
             event > kernel && event - kernel < 0.1,
@@ -59,7 +59,18 @@ fn a_program_sees_simulated_time_and_its_record_has_the_same_times() {
     let timed = numbers(&out);
     assert!(timed[0] == 0.0 && timed[1] > 1.0 && timed[2] > 1.0, "{timed:?}");
     assert_eq!(kernels(&out).len(), 2, "{out}");
-    assert!(err.contains("launches 2 to 3 of 4 had time, the others had none"), "{err}");
+    assert!(err.contains("launches 2 to 3 of 5 had time, the others had none"), "{err}");
+    // The program's clocks, if they are the machine's: a launch takes its kernel and its way, and a loop of readings ends on time.
+    let clocks = |out: &str| -> Vec<f64> {
+        let lines =
+            out.lines().filter_map(|line| line.strip_prefix("clock: ").or(line.strip_prefix("waited: ")));
+        lines.map(|line| line.trim_end_matches(" ns").parse().unwrap()).collect()
+    };
+    let (out, _) = live(folder, &["--machine", "gtx480", "--program-clock"]);
+    let (by_clock, kernel) = (clocks(&out), 1e3 * kernels(&out)[3]);
+    assert!(by_clock[0] > kernel && by_clock[0] < kernel + 10_000.0, "{by_clock:?} {kernel}");
+    assert_eq!(by_clock[1], 10_000.0);
+    assert_eq!(clocks(&live(folder, &["--machine", "gtx480", "--program-clock"]).0), by_clock);
     let wrong = counterpoint(folder, &["cuda", "--machine", "gtx4800", "--", "./program"]);
     assert!(!wrong.status.success() && text(&wrong.stderr).contains("gtx480"), "{}", text(&wrong.stderr));
 }

@@ -14,6 +14,8 @@ use crate::library::{ASSEMBLER, LIBRARY, cached};
 use crate::program::{Needs, find, inspect};
 use crate::service::Service;
 
+/// The variable of the environment by which the library knows that the program's clocks are the machine's.
+const CLOCK: &str = "COUNTERPOINT_CUDA_CLOCK";
 /// Time between two checks of the program.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Looks after which a program that was asked to end is killed: two seconds.
@@ -38,6 +40,8 @@ pub struct Request {
     pub limit: Option<u64>,
     /// Time of the host in the application.
     pub host_time: HostTime,
+    /// Whether the program's clocks have the machine's time.
+    pub clock: bool,
 }
 
 /// The end of a program.
@@ -152,6 +156,9 @@ pub fn run_on(
         first.push(libraries.join(name));
     }
     command.env("LD_PRELOAD", first);
+    if request.clock {
+        command.env(CLOCK, "1");
+    }
     let mut child = command.spawn().map_err(at(&program))?;
     let ended = wait(&mut child, interrupt).map_err(at(&program))?;
     // A kernel that still runs is needed by nobody.

@@ -2,6 +2,8 @@
    takes by the clock of the SM. Its own checks decide its exit status. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/time.h>
+#include <time.h>
 
 typedef unsigned long long address;
 typedef unsigned long long handle;
@@ -16,6 +18,7 @@ int cuMemsetD32_v2(address, unsigned, size_t);
 int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
 int cuStreamCreate(handle *, unsigned);
 int cuStreamQuery(handle);
+int cuStreamSynchronize(handle);
 int cuEventCreate(handle *, unsigned);
 int cuEventRecord(handle, handle);
 int cuEventQuery(handle);
@@ -74,6 +77,23 @@ int main(int count, char **words)
     for (int i = 0; i < COUNT; i++)
         if (host[i] != i + 3)
             wrong++;
+    /* The program's own clocks around a launch, and a loop that waits for 10 us. */
+    struct timespec first, last;
+    struct timeval day;
+    timespec_get(&first, TIME_UTC);
+    gettimeofday(&day, NULL);
+    if (day.tv_sec < first.tv_sec || day.tv_sec > first.tv_sec + 1 || time(NULL) < day.tv_sec)
+        wrong++;
+    clock_gettime(CLOCK_MONOTONIC, &first);
+    OK(cuLaunchKernel(kernel, COUNT / 64, 1, 1, 64, 1, 1, 0, stream, arguments, NULL));
+    OK(cuStreamSynchronize(stream));
+    clock_gettime(CLOCK_MONOTONIC, &last);
+    printf("clock: %ld ns\n", (last.tv_sec - first.tv_sec) * 1000000000L + last.tv_nsec - first.tv_nsec);
+    first = last;
+    do
+        clock_gettime(CLOCK_MONOTONIC, &last);
+    while ((last.tv_sec - first.tv_sec) * 1000000000L + last.tv_nsec - first.tv_nsec < 10000);
+    printf("waited: %ld ns\n", (last.tv_sec - first.tv_sec) * 1000000000L + last.tv_nsec - first.tv_nsec);
     printf("polls: %s\n", polls > 0 ? "some" : "none");
     OK(cuModuleLoad(&module, words[2]));
     OK(cuModuleGetFunction(&kernel, module, "wait"));

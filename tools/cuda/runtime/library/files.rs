@@ -204,7 +204,7 @@ fn moved(from: c_int, to: c_int) {
 }
 
 /// The function of a name behind this library.
-fn next(cell: &AtomicUsize, name: &CStr) -> *mut c_void {
+pub(crate) fn next(cell: &AtomicUsize, name: &CStr) -> *mut c_void {
     let known = cell.load(Relaxed);
     if known != 0 {
         return without_provenance_mut(known);
@@ -221,19 +221,20 @@ macro_rules! before {
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-                static NEXT_ONE: AtomicUsize = AtomicUsize::new(0);
+                static NEXT_ONE: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
                 type Function = unsafe extern "C" fn($($type),*) -> $result;
                 let name = const { concat!(stringify!($name), "\0") };
                 // SAFETY: the text ends with a zero, and the C library's function of this name has these arguments.
                 let $next = || unsafe {
-                    let name = CStr::from_bytes_with_nul_unchecked(name.as_bytes());
-                    core::mem::transmute::<*mut c_void, Function>(next(&NEXT_ONE, name))($($argument),*)
+                    let name = core::ffi::CStr::from_bytes_with_nul_unchecked(name.as_bytes());
+                    core::mem::transmute::<*mut core::ffi::c_void, Function>($crate::files::next(&NEXT_ONE, name))($($argument),*)
                 };
                 $body
             }
         )*
     };
 }
+pub(crate) use before;
 
 /// Notes what `open` gives.
 unsafe fn descriptor(file: c_int, path: *const c_char, flags: c_int) -> c_int {

@@ -6,6 +6,7 @@
 //! nothing but the C library.
 #![no_std]
 
+mod clock;
 mod dynamic;
 mod files;
 #[path = "../src/page.rs"]
@@ -78,10 +79,11 @@ type Entry = extern "C" fn(
 ) -> u64;
 
 /// The functions of CUDA's runtime, of its driver and of libraries above these, and their names by number: those of the server, and those that
-/// it refuses, whose words nobody needs. Behind them is the one that a program calls when it ends.
+/// it refuses, whose words nobody needs. Behind them are the one that a program calls when it ends, and the one that gives the machine's time.
 macro_rules! functions {
-    ($($number:literal $name:ident)* refused $($refused_number:literal $refused:ident)* end $end:literal) => {
+    ($($number:literal $name:ident)* refused $($refused_number:literal $refused:ident)* end $end:literal clock $clock:literal) => {
         const END: u32 = $end;
+        const CLOCK: u32 = $clock;
         static NAMES: &str = concat!($(stringify!($name), "\n",)* $(stringify!($refused), "\n"),*);
         static ADDRESSES: &[Entry] = &[$($name,)* $($refused),*];
         $(

@@ -1,6 +1,9 @@
 //! Declarations of the C library's functions.
 
 use core::ffi::{c_char, c_int, c_long, c_void};
+use core::sync::atomic::AtomicUsize;
+
+use crate::files::next;
 
 #[repr(C)]
 pub(crate) struct Time {
@@ -36,7 +39,6 @@ unsafe extern "C" {
     pub(crate) fn __errno_location() -> *mut c_int;
     pub(crate) fn abort() -> !;
     pub(crate) fn access(path: *const c_char, how: c_int) -> c_int;
-    pub(crate) fn clock_gettime(clock: c_int, time: *mut Time) -> c_int;
     pub(crate) fn connect(socket: c_int, address: *const Address, bytes: u32) -> c_int;
     pub(crate) fn dladdr(address: *const c_void, found: *mut Found) -> c_int;
     pub(crate) fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
@@ -150,11 +152,16 @@ pub(crate) const CALENDAR: c_int = 0;
 pub(crate) const STEADY: c_int = 1;
 pub(crate) const PROCESSOR: c_int = 2;
 
-/// A clock, in nanoseconds.
+/// A clock of the computer, in nanoseconds, whatever the program's clocks are.
 pub(crate) fn now(clock: c_int) -> u64 {
+    static NEXT_ONE: AtomicUsize = AtomicUsize::new(0);
+    type Function = unsafe extern "C" fn(c_int, *mut Time) -> c_int;
     let mut time = Time { seconds: 0, nanoseconds: 0 };
-    // SAFETY: the call fills `time`, which is valid.
-    unsafe { clock_gettime(clock, &mut time) };
+    // SAFETY: the C library's function of this name has these arguments, and fills `time`, which is valid.
+    unsafe {
+        let next = core::mem::transmute::<*mut c_void, Function>(next(&NEXT_ONE, c"clock_gettime"));
+        next(clock, &mut time)
+    };
     time.seconds as u64 * 1_000_000_000 + time.nanoseconds as u64
 }
 

@@ -46,6 +46,12 @@ impl Recorder {
         }
     }
 
+    /// Picoseconds that have passed on the machine, behind the work of the host; 0 without one.
+    pub(crate) fn now(&mut self) -> u64 {
+        self.settle();
+        self.machine.as_mut().map_or(0, |machine| machine.now())
+    }
+
     /// Writes an entry of something that devices do, behind the work of the host before it.
     pub(crate) fn entry(&mut self, entry: &Entry) {
         self.settle();

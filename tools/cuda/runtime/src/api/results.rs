@@ -69,6 +69,9 @@ entries! {
 
     fn cudaGetErrorName(error: c_int) => Answer |state| { state.address_of(Error(error).name()) }
 
+    /// Nanoseconds that have passed on the machine, for the clocks of a program that are the machine's.
+    fn __cudaCounterpointClock() => Answer |state| { Ok(state.recorder.now() / 1_000) }
+
     /// The version of the runtime: the last one of its major version that programs may need.
     fn cudaRuntimeGetVersion(number: *mut c_int) |_state| {
         put(number, runtime_version())
