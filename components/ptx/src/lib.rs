@@ -37,6 +37,7 @@ pub use execute::{
     texture,
 };
 pub use isa::{AtomicOperation, AtomicType, CacheOperator, Latency, Order, RangeAction, Reach, Space, Unit};
+pub use program::launches;
 pub use program::{
     Class, FileAccesses, Heap, InitialAddress, Instruction, Kernel, Param, ParamField, RegisterSet, Row,
     StackSize, Symbol, VariableBases, decode,

@@ -207,7 +207,7 @@ fn only_the_kernel_that_needs_it_is_refused() {
     let unsupported = ".func helper() { wgmma.fence.sync.aligned; ret; }\n.extern .global .b32 other;\n.extern .func far();\n\
         .visible .entry direct() { .reg .b32 %r; mov.u32 %r, %cluster_ctarank; ret; }\n\
         .visible .entry called() { call helper; ret; }\n.visible .entry external() { .reg .b64 %d; mov.u64 %d, other; ret; }\n\
-        .visible .entry linked() { call far; ret; }\n.visible .entry parent() { .reg .b64 %d; mov.u64 %d, linked; ret; }\n.visible .entry clustered() .reqnctapercluster 2 { ret; }\n\
+        .visible .entry linked() { call far; ret; }\n.visible .entry clustered() .reqnctapercluster 2 { ret; }\n\
         .visible .entry blackwell() { .reg .b64 %d; fma.rn.f32x2 %d, %d, %d, %d; ret; }";
     let text = kernel(unsupported, "mov.u32 %r1, 8; st.global.u32 [%out], %r1;");
     assert_eq!(words_of(&text, 1, 1), [8]);
@@ -216,7 +216,6 @@ fn only_the_kernel_that_needs_it_is_refused() {
         ("called", "`wgmma.fence.sync.aligned` is not supported: it needs the matrix unit of sm_90a"),
         ("external", "`other` is defined in another module, and there is no linker"),
         ("linked", "`far` has no body, and there is no linker"),
-        ("parent", "`linked` is a kernel, and launches by kernels are not supported"),
         ("clustered", "`.reqnctapercluster` is not supported: clusters of blocks are not simulated"),
         ("blackwell", "`fma.rn.f32x2` is not supported: it needs sm_100"),
     ] {

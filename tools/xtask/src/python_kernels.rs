@@ -99,8 +99,12 @@ impl PythonKernels {
         name: &str,
         (root, out): (&Path, &Path),
     ) -> Result<String, String> {
+        // Programs run in another folder.
         let usual = root.join("target/release/counterpoint");
-        let counterpoint = || Command::new(self.counterpoint.as_ref().unwrap_or(&usual));
+        let command = self.counterpoint.as_ref().unwrap_or(&usual);
+        let command =
+            std::path::absolute(command).map_err(|error| format!("{}: {error}", command.display()))?;
+        let counterpoint = || Command::new(&command);
         let folder = out.join(name);
         let mut command = counterpoint();
         command.args(["cuda", "--capability", &self.capability, "--name", name, "--out"]).arg(&folder);

@@ -14,7 +14,7 @@ use crate::system::{access, dlsym, strdup};
 /// Whether a file is there.
 const EXISTS: c_int = 0;
 
-type Open = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
+pub(crate) type Open = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 
 /// Loads a library. The next function of this name looks from where it was called, so that it is jumped to.
 #[cfg(target_arch = "x86_64")]
@@ -58,7 +58,7 @@ unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
 }
 
 /// The C library's function.
-extern "C" fn next() -> Open {
+pub(crate) extern "C" fn next() -> Open {
     static FOUND: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
     let mut found = FOUND.load(Relaxed);
     if found.is_null() {

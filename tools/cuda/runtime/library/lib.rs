@@ -9,6 +9,7 @@
 mod clock;
 mod dynamic;
 mod files;
+mod nvrtc;
 #[path = "../src/page.rs"]
 mod page;
 mod server;

@@ -13,6 +13,7 @@
 mod api;
 mod channel;
 mod device;
+mod device_launches;
 mod errors;
 mod fatbin;
 mod foreign;

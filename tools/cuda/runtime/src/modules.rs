@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use counterpoint_ptx::decode::decode;
+use counterpoint_ptx::launches::Launches;
 use counterpoint_ptx::link::link;
 use counterpoint_ptx::{Kernel, PtxError, Symbol, VariableBases, parser};
 
@@ -36,6 +37,8 @@ pub(crate) struct Placed {
 pub(crate) struct Module {
     pub(crate) text: String,
     pub(crate) bases: VariableBases,
+    /// Launches by its kernels that have been seen.
+    pub(crate) launches: Launches,
     kernels: BTreeMap<String, Arc<Kernel>>,
 }
 
@@ -191,6 +194,13 @@ impl Modules {
         }
     }
 
+    pub(crate) fn module_mut(&mut self, binary: usize) -> Option<&mut Module> {
+        match self.binaries.get_mut(binary)? {
+            Binary::Loaded(module) => Some(module),
+            _ => None,
+        }
+    }
+
     /// Puts a binary on the device, if it is not there; true if it was not.
     pub(crate) fn load(&mut self, binary: usize, device: &mut Device) -> std::result::Result<bool, Unusable> {
         let unusable = || (Error::NO_KERNEL_IMAGE, "the code cannot be used, as was said before".to_owned());
@@ -213,7 +223,7 @@ impl Modules {
         };
         let kernels =
             kernels.into_iter().map(|kernel| (kernel.name().to_owned(), Arc::new(kernel))).collect();
-        *place = Binary::Loaded(Module { text, bases, kernels });
+        *place = Binary::Loaded(Module { text, bases, launches: Launches::default(), kernels });
         Ok(true)
     }
 }
@@ -229,7 +239,7 @@ pub(crate) fn link_parts(parts: &[Contents]) -> std::result::Result<String, Unus
     link(&texts).map_err(|(_, errors)| not_understood(&errors))
 }
 
-/// A part of names in the library of launches by kernels, which programs are linked with. It is left out: only kernels that call it are refused.
+/// A part of names in NVIDIA's library of launches by kernels, which programs are linked with. It is left out, as there is one of our own.
 const DEVICE_RUNTIME: &str = "cuda_device_runtime_cu";
 
 fn not_understood(errors: &[PtxError]) -> Unusable {
@@ -284,9 +294,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_that_launches_kernels_is_refused_and_others_of_its_module_run() {
-        let own = ".version 8.0\n.target sm_75\n.address_size 64\n.extern .func (.param .b32 r) launch(.param .b64 k);\n\
-            .visible .entry child() { ret; }\n.visible .entry parent() { .reg .b64 %d; mov.u64 %d, child; ret; }\n";
+    fn the_library_of_launches_by_kernels_is_our_own() {
+        let own = ".version 8.0\n.target sm_75\n.address_size 64\n\
+            .extern .func (.param .b32 r) __cudaCDP2GetLastError();\n.visible .entry child() { ret; }\n\
+            .visible .entry parent() { .reg .b64 %d; .reg .b32 %r; mov.u64 %d, child; call (%r), __cudaCDP2GetLastError; ret; }\n";
         let library =
             format!(".version 8.0\n.target sm_75\n.address_size 64\n.func {DEVICE_RUNTIME}() {{ what; }}\n");
         let part = |text: &str| Contents {
@@ -295,12 +306,9 @@ mod tests {
         };
         let mut modules = Modules::default();
         let binary = modules.register(Some(vec![part(own), part(&library)]));
-        let mut device = Device::new(1 << 20, Vec::new(), &Arc::default()).expect("a device");
+        let mut device = Device::new(1 << 22, Vec::new(), &Arc::default()).expect("a device");
         assert_eq!(modules.load(binary, &mut device), Ok(true));
         let module = modules.module(binary).expect("a module");
-        let problems = |name: &str| module.kernel(name).expect("a kernel").unsupported().to_vec();
-        assert!(problems("child").is_empty());
-        let message = "`child` is a kernel, and launches by kernels are not supported";
-        assert_eq!(problems("parent")[0].message, message);
+        assert!(module.kernel("parent").expect("a kernel").unsupported().is_empty());
     }
 }

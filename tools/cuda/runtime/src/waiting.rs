@@ -71,8 +71,8 @@ impl State {
     }
 
     /// A kernel waits: the call that has launched it is over.
-    pub(crate) fn keep_waiting(&mut self, stream: u32, begun: Begun) -> Result {
-        self.waiting.kernels.push(Waiting { stream, begun });
+    pub(crate) fn keep_waiting(&mut self, (binary, stream): (usize, u32), begun: Begun) -> Result {
+        self.waiting.kernels.push(Waiting { binary, stream, begun });
         self.give_changes()
     }
 
@@ -118,8 +118,9 @@ impl State {
                 match self.device.advance(&mut kernel.begun) {
                     Ok(Turn::Waits) => index += 1,
                     Ok(Turn::Ended) => {
-                        self.waiting.kernels.remove(index);
+                        let Waiting { binary, stream, .. } = self.waiting.kernels.remove(index);
                         has_moved = true;
+                        self.launch_for_kernels(binary, stream)?;
                     }
                     Ok(Turn::Interrupted) => return Err(Error::UNKNOWN),
                     Err((error, message)) => {

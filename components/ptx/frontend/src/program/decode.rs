@@ -30,6 +30,7 @@ use crate::analysis::cfg::{ControlFlow, Flow, NO_PC};
 use crate::analysis::liveness::{Effects, allocate};
 use crate::analysis::sharing::{Shared, shared};
 use crate::isa::{LaneOp, Latency, Order, Unit};
+use crate::program::launches;
 use crate::program::library;
 use crate::program::{
     Action, CONSTANT, CallSite, FileAccesses, FramePart, Instruction, Kernel, MatrixSite, MemoryForm, NONE,
@@ -58,7 +59,11 @@ pub fn decode(module: &Module) -> Result<Vec<Kernel>, Vec<PtxError>> {
     for (name, signature) in &signatures {
         storage.code.extend(signature.index.map(|index| (name.clone(), call::code_address(index))));
     }
-    storage.kernels = module.functions.iter().filter(|one| one.entry).map(|one| one.name.clone()).collect();
+    for (index, kernel) in module.functions.iter().enumerate().filter(|(_, one)| one.entry) {
+        storage
+            .kernels
+            .insert(kernel.name.clone(), launches::address(call::code_address(index as u32), &kernel.params));
+    }
     for variable in &module.variables {
         if let Err(error) = storage.declare(variable) {
             errors.push(error);

@@ -1,10 +1,10 @@
-//! The device library: functions that a module may call without a definition, because CUDA's libraries define them: `malloc`, `free` and
-//! `vprintf`.
+//! The device library: functions that a module may call without a definition, because CUDA's libraries define them: `malloc`, `free`,
+//! `vprintf`, launches by kernels, and the values of a graph's conditions.
 //!
 //! The functions are PTX of ours, which is appended to the text of a module that declares one and does not define it. So they execute as
 //! the module's own functions do: their time, their traffic and the reconvergence of threads in them follow from their instructions. They
 //! keep their state in memory that the driver gives a device: a heap, and a ring of printed records. A pointer to each is a variable of the
-//! module, which its loader fills.
+//! module, which its loader fills. Launches are in a variable of the module itself ([`super::launches`]).
 
 use super::{Kernel, Symbol, VariableBases};
 use crate::syntax::ast::{Function, Module, Variable};
@@ -31,32 +31,147 @@ struct Member {
     declaration: &'static str,
 }
 
-static PARTS: [LibraryPart; 2] = [
+const fn member(
+    name: &'static str,
+    params: &'static [u64],
+    results: &'static [u64],
+    declaration: &'static str,
+) -> Member {
+    Member { name, params, results, declaration }
+}
+
+static PARTS: [LibraryPart; 4] = [
     LibraryPart {
         text: include_str!("library/heap.ptx"),
         functions: &[
-            Member {
-                name: "malloc",
-                params: &[8],
-                results: &[8],
-                declaration: ".extern .func (.param .b64 block) malloc(.param .b64 bytes);",
-            },
-            Member {
-                name: "free",
-                params: &[8],
-                results: &[],
-                declaration: ".extern .func free(.param .b64 block);",
-            },
+            member("malloc", &[8], &[8], ".extern .func (.param .b64 block) malloc(.param .b64 bytes);"),
+            member("free", &[8], &[], ".extern .func free(.param .b64 block);"),
+            member(
+                "__cudaCDP2Malloc",
+                &[8, 8],
+                &[4],
+                ".extern .func (.param .b32 error) __cudaCDP2Malloc(.param .b64 place, .param .b64 bytes);",
+            ),
+            member(
+                "__cudaCDP2Free",
+                &[8],
+                &[4],
+                ".extern .func (.param .b32 error) __cudaCDP2Free(.param .b64 block);",
+            ),
         ],
     },
     LibraryPart {
         text: include_str!("library/printf.ptx"),
-        functions: &[Member {
-            name: "vprintf",
-            params: &[8, 8],
-            results: &[4],
-            declaration: ".extern .func (.param .b32 count) vprintf(.param .b64 format, .param .b64 arguments);",
-        }],
+        functions: &[member(
+            "vprintf",
+            &[8, 8],
+            &[4],
+            ".extern .func (.param .b32 count) vprintf(.param .b64 format, .param .b64 arguments);",
+        )],
+    },
+    LibraryPart {
+        text: include_str!("library/launches.ptx"),
+        functions: &[
+            member(
+                "__cudaCDP2GetParameterBufferV2",
+                &[8, 12, 12, 4],
+                &[8],
+                ".extern .func (.param .b64 buffer) __cudaCDP2GetParameterBufferV2(.param .b64 kernel, .param .align 4 .b8 grid[12], .param .align 4 .b8 block[12], .param .b32 shared);",
+            ),
+            member(
+                "__cudaCDP2LaunchDeviceV2",
+                &[8, 8],
+                &[4],
+                ".extern .func (.param .b32 error) __cudaCDP2LaunchDeviceV2(.param .b64 buffer, .param .b64 stream);",
+            ),
+            member(
+                "__cudaCDP2MemcpyAsync",
+                &[8, 8, 8, 4, 8],
+                &[4],
+                ".extern .func (.param .b32 error) __cudaCDP2MemcpyAsync(.param .b64 to, .param .b64 from, .param .b64 bytes, .param .b32 kind, .param .b64 stream);",
+            ),
+            member(
+                "__cudaCDP2MemsetAsync",
+                &[8, 4, 8, 8],
+                &[4],
+                ".extern .func (.param .b32 error) __cudaCDP2MemsetAsync(.param .b64 place, .param .b32 value, .param .b64 bytes, .param .b64 stream);",
+            ),
+            member(
+                "__cudaCDP2StreamCreateWithFlags",
+                &[8, 4],
+                &[4],
+                ".extern .func (.param .b32 error) __cudaCDP2StreamCreateWithFlags(.param .b64 place, .param .b32 flags);",
+            ),
+            member(
+                "__cudaCDP2StreamDestroy",
+                &[8],
+                &[4],
+                ".extern .func (.param .b32 error) __cudaCDP2StreamDestroy(.param .b64 stream);",
+            ),
+            member(
+                "__cudaCDP2StreamWaitEvent",
+                &[8, 8, 4],
+                &[4],
+                ".extern .func (.param .b32 error) __cudaCDP2StreamWaitEvent(.param .b64 stream, .param .b64 event, .param .b32 flags);",
+            ),
+            member(
+                "__cudaCDP2EventCreateWithFlags",
+                &[8, 4],
+                &[4],
+                ".extern .func (.param .b32 error) __cudaCDP2EventCreateWithFlags(.param .b64 place, .param .b32 flags);",
+            ),
+            member(
+                "__cudaCDP2EventDestroy",
+                &[8],
+                &[4],
+                ".extern .func (.param .b32 error) __cudaCDP2EventDestroy(.param .b64 event);",
+            ),
+            member(
+                "__cudaCDP2EventRecord",
+                &[8, 8],
+                &[4],
+                ".extern .func (.param .b32 error) __cudaCDP2EventRecord(.param .b64 event, .param .b64 stream);",
+            ),
+            member(
+                "__cudaCDP2EventRecordWithFlags",
+                &[8, 8, 4],
+                &[4],
+                ".extern .func (.param .b32 error) __cudaCDP2EventRecordWithFlags(.param .b64 event, .param .b64 stream, .param .b32 flags);",
+            ),
+            member(
+                "__cudaCDP2GetLastError",
+                &[],
+                &[4],
+                ".extern .func (.param .b32 error) __cudaCDP2GetLastError();",
+            ),
+            member(
+                "__cudaCDP2PeekAtLastError",
+                &[],
+                &[4],
+                ".extern .func (.param .b32 error) __cudaCDP2PeekAtLastError();",
+            ),
+            member(
+                "__cudaCDP2GetErrorString",
+                &[4],
+                &[8],
+                ".extern .func (.param .b64 text) __cudaCDP2GetErrorString(.param .b32 error);",
+            ),
+            member(
+                "__cudaCDP2GetDevice",
+                &[8],
+                &[4],
+                ".extern .func (.param .b32 error) __cudaCDP2GetDevice(.param .b64 place);",
+            ),
+        ],
+    },
+    LibraryPart {
+        text: include_str!("library/conditional.ptx"),
+        functions: &[member(
+            "cudaGraphSetConditional",
+            &[8, 4],
+            &[],
+            ".extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);",
+        )],
     },
 ];
 

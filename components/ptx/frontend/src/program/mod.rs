@@ -7,6 +7,7 @@ pub mod decode;
 pub mod image;
 pub mod instruction;
 pub mod kernel;
+pub mod launches;
 pub mod library;
 pub mod param_loads;
 pub mod polls;
@@ -25,6 +26,7 @@ pub use instruction::{
 };
 pub use kernel::{Callable, Origin, RegisterPlace};
 pub use kernel::{Kernel, Row};
+pub use launches::{DeviceLaunch, DeviceWork, Launches, NewWork};
 pub use library::Heap;
 pub use param_loads::ParamField;
 pub use register_sets::{FileAccesses, RegisterSet};

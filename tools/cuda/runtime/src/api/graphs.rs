@@ -47,7 +47,7 @@ impl State {
     }
 
     /// Operations of a launch of a graph that has no number.
-    fn lanes(&mut self, ready: &mut Ready, stream: u32) -> Vec<(u32, Operation)> {
+    pub(crate) fn lanes(&mut self, ready: &mut Ready, stream: u32) -> Vec<(u32, Operation)> {
         let Ready { plan, streams, events } = ready;
         let made = self.streams.get(&stream).copied().unwrap_or_default();
         let streams = &mut streams[usize::from(made.is_non_blocking())];

@@ -76,6 +76,16 @@ fn fits(sizes: [u32; 3], largest: [u32; 3]) -> bool {
     sizes.iter().zip(largest).all(|(&size, largest)| size > 0 && size <= largest)
 }
 
+/// An error for a grid or a block of a size that there is not.
+pub(crate) fn check_sizes(grid: [u32; 3], block: [u32; 3]) -> Result {
+    let threads = || block.iter().map(|&size| u64::from(size)).product::<u64>();
+    if !fits(grid, LARGEST_GRID) || !fits(block, LARGEST_BLOCK) || threads() > MOST_THREADS {
+        // The error is that of CUDA up to 12, which programs expect; CUDA 13 returns an invalid value.
+        return Err(Error::INVALID_CONFIGURATION);
+    }
+    Ok(())
+}
+
 impl State {
     /// The kernel behind a stub, with the number of its module.
     pub(crate) fn kernel(&mut self, stub: *const c_void) -> Result<(usize, Arc<Kernel>)> {
@@ -112,12 +122,8 @@ impl State {
     ) -> Result<KernelCall> {
         let (_, kernel) = self.kernel(stub)?;
         let (grid, block) = (sizes.grid.sizes(), sizes.block.sizes());
-        let threads = || block.iter().map(|&size| u64::from(size)).product::<u64>();
-        if !fits(grid, LARGEST_GRID) || !fits(block, LARGEST_BLOCK) || threads() > MOST_THREADS {
-            // The error is that of CUDA up to 12, which programs expect; CUDA 13 returns an invalid value.
-            return Err(Error::INVALID_CONFIGURATION);
-        }
-        let threads = threads();
+        check_sizes(grid, block)?;
+        let threads = block.iter().map(|&size| u64::from(size)).product::<u64>();
         let shared = u32::try_from(sizes.shared).map_err(|_| Error::INVALID_VALUE)?;
         if shared > self.dynamic_shared_limit(stub, &kernel) {
             return Err(Error::INVALID_VALUE);
@@ -183,8 +189,8 @@ impl State {
         let done = begun.and_then(|mut begun| self.device.advance(&mut begun).map(|turn| (begun, turn)));
         self.device.found().iter().for_each(|found| self.say_once(found));
         match done.map_err(|(error, message)| self.fail(error, message))? {
-            (_, Turn::Ended) => self.unshare(stream),
-            (begun, Turn::Waits) => self.keep_waiting(stream, begun),
+            (_, Turn::Ended) => self.launch_for_kernels(binary, stream).and_then(|()| self.unshare(stream)),
+            (begun, Turn::Waits) => self.keep_waiting((binary, stream), begun),
             // The program has gone.
             (_, Turn::Interrupted) => Err(Error::UNKNOWN),
         }

@@ -15,7 +15,7 @@ mod graph_edges;
 mod graph_nodes;
 mod graphs;
 mod host_memory;
-mod launches;
+pub(crate) mod launches;
 mod libraries;
 mod managed;
 mod memory;

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_int};
 
+use super::driver::devices::VERSION;
 use super::entries;
 use crate::errors::{Error, Result};
 use crate::foreign::{put, write};
@@ -79,7 +80,7 @@ entries! {
 
     /// The version of the driver, which is never older.
     fn cudaDriverGetVersion(number: *mut c_int) |_state| {
-        put(number, runtime_version())
+        put(number, VERSION)
     }
 
     fn cudaProfilerStart() |_state| { Ok(()) }

@@ -39,6 +39,8 @@ pub(crate) struct Graphs {
     pub(crate) last: u64,
     pub(crate) graphs: BTreeMap<u64, Graph>,
     pub(crate) ready: BTreeMap<u64, Ready>,
+    /// Streams and events of launches by kernels.
+    pub(crate) of_kernels: Ready,
     /// Node of a clone, by the clone and the node of the original.
     pub(crate) clones: BTreeMap<(u64, u64), u64>,
     /// Graphs under construction by stream capture.

@@ -8,6 +8,8 @@ use crate::graphs::Operation;
 
 /// A kernel that waits.
 pub(crate) struct Waiting {
+    /// The binary of its module.
+    pub(crate) binary: usize,
     pub(crate) stream: u32,
     pub(crate) begun: Begun,
 }

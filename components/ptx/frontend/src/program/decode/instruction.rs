@@ -64,10 +64,6 @@ impl Decoder<'_> {
             let message = format!("`{name}` is defined in another module, and there is no linker");
             return PtxError::unsupported(place, message);
         }
-        if self.storage.kernels.contains(name) {
-            let message = format!("`{name}` is a kernel, and launches by kernels are not supported");
-            return PtxError::unsupported(place, message);
-        }
         if let Some(why) = unsupported::register_reason(name) {
             return PtxError::unsupported(place, format!("`{name}` is not supported: {why}"));
         }

@@ -120,7 +120,10 @@ impl Line<'_, '_, '_> {
                             format!("`{name}` is a function without an address here"),
                         )
                         .expecting("a function with a body, and 64 bits for its address")),
-                        None => Err(self.decoder.undeclared(name, place)),
+                        None => match self.decoder.storage.kernels.get(name) {
+                            Some(&address) if wide => self.decoder.constant(address, wide, place),
+                            _ => Err(self.decoder.undeclared(name, place)),
+                        },
                     },
                 }
             }

@@ -32,8 +32,8 @@ pub(super) struct Storage {
     pub(super) code: BTreeMap<String, u64>,
     /// Textures and surfaces, with their types.
     opaque: BTreeMap<String, String>,
-    /// Kernels, whose addresses are for launches by kernels: only kernels that name them are refused.
-    pub(super) kernels: BTreeSet<String>,
+    /// Addresses of kernels, for launches by kernels.
+    pub(super) kernels: BTreeMap<String, u64>,
     /// Variables of other modules: only kernels that name them are refused.
     pub(super) external: BTreeSet<String>,
     places: BTreeMap<String, (StorageSpace, usize)>,

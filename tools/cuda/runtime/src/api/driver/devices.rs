@@ -10,7 +10,7 @@ use crate::foreign::{plain, put, text, write};
 use crate::state::State;
 
 /// The version of CUDA that the driver supports.
-pub(in crate::api) const VERSION: c_int = 13010;
+pub(in crate::api) const VERSION: c_int = 13050;
 /// The device's number in the world, and its place on the bus.
 pub(in crate::api) const UUID: [u8; 16] = *b"counterpoint gpu";
 const PCI: &str = "0000:00:00.0";
