@@ -3,20 +3,23 @@
 
 mod support;
 
+use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use counterpoint_cuda_launch::{Captured, Ended};
 
 fn capture(what: &str) -> Captured {
-    let built = support::build("device_launches.c", &[]);
-    support::capture(&built, "device_launches.ptx", what, &[what], &AtomicBool::new(false)).0
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let built = BUILT.get_or_init(|| support::build("device_launches.c", &[]));
+    support::capture(built, "device_launches.ptx", what, &[what], &AtomicBool::new(false)).0
 }
 
 #[test]
 fn launches_have_the_order_of_their_streams() {
     let captured = capture("order");
     assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
-    // Six kernels of each of three parents.
+    // Three parents, and six kernels of each.
     assert_eq!(captured.summary.map(|summary| (summary.launches, summary.fault)), Some((21, None)));
 }
 

@@ -25,7 +25,8 @@ impl State {
     pub(crate) fn launch_for_kernels(&mut self, binary: usize, stream: u32) -> Result {
         let Some(work) = self.new_work(binary)? else { return Ok(()) };
         if work.is_lost {
-            let message = "a grid has launched more kernels than there is room for, which is 1 MiB of parameters";
+            let message =
+                "a grid has launched more kernels than there is room for, which is 1 MiB of parameters";
             return Err(self.fail(Error::LAUNCH_OUT_OF_RESOURCES, message.to_owned()));
         }
         let graph = self.graph_of(binary, work)?;
@@ -38,7 +39,9 @@ impl State {
 
     fn new_work(&mut self, binary: usize) -> Result<Option<NewWork>> {
         let Some(module) = self.modules.module_mut(binary) else { return Ok(None) };
-        let Some((address, bytes)) = module.any().and_then(|any| any.launches(module.bases)) else { return Ok(None) };
+        let Some((address, bytes)) = module.any().and_then(|any| any.launches(module.bases)) else {
+            return Ok(None);
+        };
         let header = self.device.read(Region::line(address, HEADER))?;
         if !module.launches.has_new(&header) {
             return Ok(None);
@@ -94,22 +97,31 @@ impl State {
             }
             DeviceWork::Launch { kernel, grid, block, shared, parameters } => {
                 let module = self.modules.module(binary)?;
-                let found = module.names().into_iter().find(|name| {
-                    module.kernel(name).is_some_and(|known| known.launch_address() == kernel)
-                });
+                let found = module
+                    .names()
+                    .into_iter()
+                    .find(|name| module.kernel(name).is_some_and(|known| known.launch_address() == kernel));
                 let name = found.or_else(|| {
                     self.say_once("a kernel launches something that is no kernel of its module");
                     None
                 })?;
                 if let Err(error) = check_sizes(grid, block) {
-                    let (error, [x, y, z], [a, b, c]) = (error.name().to_string_lossy().into_owned(), grid, block);
+                    let (error, [x, y, z], [a, b, c]) =
+                        (error.name().to_string_lossy().into_owned(), grid, block);
                     self.say_once(&format!(
                         "a kernel launches {name} with a grid of {x} x {y} x {z} blocks of {a} x {b} x {c} threads: {error}"
                     ));
                     return None;
                 }
                 let stub = self.modules.handle(binary, &name)? as usize;
-                Some(Operation::Kernel(KernelCall { stub, grid, block, shared, cooperative: false, parameters }))
+                Some(Operation::Kernel(KernelCall {
+                    stub,
+                    grid,
+                    block,
+                    shared,
+                    cooperative: false,
+                    parameters,
+                }))
             }
         }
     }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_int;
+use std::sync::Arc;
 
 use crate::errors::{Error, Result};
 use crate::pitched::{PitchedAddress, Planes, Shape};
@@ -52,6 +53,7 @@ pub(crate) enum Operation {
     },
     Host(HostCall),
     Graph(Graph),
+    Conditional(Choice),
     Record(u32),
     Wait(u32),
     /// Memory of the graph, at an address that was promised.
@@ -78,7 +80,44 @@ impl Operation {
             Operation::Record(_) => 7,
             Operation::Allocate { .. } => 10,
             Operation::Free { .. } => 11,
+            Operation::Conditional(_) => 13,
         }
+    }
+}
+
+/// The rule by which a value chooses among graphs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// The first one, or for zero the second.
+    If,
+    /// The only one, again and again until the value is zero.
+    While,
+    /// The one whose place the value is.
+    Switch,
+}
+
+/// A choice among graphs by a value on the device.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Choice {
+    /// Address of the value.
+    pub(crate) handle: u64,
+    pub(crate) rule: Rule,
+    /// Numbers of the graphs, which the program goes on making.
+    pub(crate) bodies: Vec<u64>,
+    /// The graphs as they were when the whole was made ready.
+    pub(crate) graphs: Arc<[Graph]>,
+}
+
+impl Choice {
+    /// The graph for a value, and whether the choice is made again behind it.
+    pub(crate) fn chosen(&self, value: u32) -> Option<(&Graph, bool)> {
+        let place = match self.rule {
+            Rule::If => usize::from(value == 0),
+            Rule::While if value == 0 => return None,
+            Rule::While => 0,
+            Rule::Switch => value as usize,
+        };
+        Some((self.graphs.get(place)?, self.rule == Rule::While))
     }
 }
 
@@ -139,6 +178,18 @@ impl Graph {
             operation: node.operation.clone(),
         };
         (Graph { nodes: self.nodes.iter().map(node).collect() }, numbers)
+    }
+
+    /// Addresses of the values by which its nodes choose, and those of the graphs that they choose among.
+    pub(crate) fn handles(&self) -> BTreeSet<u64> {
+        let of = |node: &GraphNode| match &node.operation {
+            Operation::Conditional(choice) => {
+                choice.graphs.iter().flat_map(Graph::handles).chain([choice.handle]).collect()
+            }
+            Operation::Graph(graph) => graph.handles(),
+            _ => BTreeSet::new(),
+        };
+        self.nodes.iter().flat_map(of).collect()
     }
 
     /// Nodes in an order in which each follows its dependencies; of the possible next nodes, the one that was added first comes next.
@@ -308,6 +359,27 @@ mod tests {
         assert_eq!(plan.update(&same), Err(Error::GRAPH_EXEC_UPDATE_FAILURE));
         assert_eq!(plan.update(&graph(&[(5, &[]), (6, &[])])), Err(Error::GRAPH_EXEC_UPDATE_FAILURE));
         assert_eq!(plan.update(&graph(&[(5, &[])])), Err(Error::GRAPH_EXEC_UPDATE_FAILURE));
+    }
+
+    #[test]
+    fn values_choose_graphs() {
+        let [one, two] = [graph(&[(1, &[])]), graph(&[(2, &[])])];
+        let choice = |rule, graphs: &[&Graph]| Choice {
+            handle: 64,
+            rule,
+            bodies: Vec::new(),
+            graphs: graphs.iter().map(|graph| (*graph).clone()).collect(),
+        };
+        let both = choice(Rule::If, &[&one, &two]);
+        assert_eq!([both.chosen(3), both.chosen(0)], [Some((&one, false)), Some((&two, false))]);
+        assert_eq!(choice(Rule::If, &[&one]).chosen(0), None);
+        let again = choice(Rule::While, &[&one]);
+        assert_eq!([again.chosen(2), again.chosen(0)], [Some((&one, true)), None]);
+        let among = choice(Rule::Switch, &[&one, &two]);
+        assert_eq!([among.chosen(1), among.chosen(2)], [Some((&two, false)), None]);
+        let mut whole = graph(&[(7, &[])]);
+        whole.add(8, &[7], Operation::Conditional(among)).expect("a node");
+        assert_eq!(whole.handles(), BTreeSet::from([64]));
     }
 
     #[test]

@@ -18,8 +18,8 @@ use crate::words::Dim3;
 /// A launch, as CUDA describes it.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct KernelNode {
-    stub: *const c_void,
+pub(super) struct KernelNode {
+    pub(super) stub: *const c_void,
     grid: Dim3,
     block: Dim3,
     shared: c_uint,
@@ -30,7 +30,7 @@ struct KernelNode {
 /// A fill of rows with values of 1, 2 or 4 bytes.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct FillNode {
+pub(super) struct FillNode {
     to: *mut c_void,
     pitch: usize,
     value: c_uint,
@@ -41,7 +41,7 @@ struct FillNode {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct HostNode {
+pub(super) struct HostNode {
     function: u64,
     data: u64,
 }
@@ -60,7 +60,7 @@ struct MemoryNode {
 plain!(KernelNode, FillNode, HostNode, MemoryNode);
 
 impl KernelNode {
-    fn operation(self, state: &mut State) -> Result<Operation> {
+    pub(super) fn operation(self, state: &mut State) -> Result<Operation> {
         let KernelNode { stub, grid, block, shared, arguments, extra } = self;
         let sizes = Configuration { grid, block, shared: shared as usize, stream: std::ptr::null_mut() };
         state.kernel_call(stub, sizes, Arguments { places: arguments, extra }, false).map(Operation::Kernel)
@@ -68,7 +68,7 @@ impl KernelNode {
 }
 
 impl FillNode {
-    fn operation(self) -> Result<Operation> {
+    pub(super) fn operation(self) -> Result<Operation> {
         let bytes = self.value_bytes as usize;
         if ![1, 2, 4].contains(&bytes) {
             return Err(Error::INVALID_VALUE);
@@ -81,7 +81,7 @@ impl FillNode {
 }
 
 impl HostNode {
-    fn operation(self) -> Result<Operation> {
+    pub(super) fn operation(self) -> Result<Operation> {
         HostCall::new(self.function, self.data).map(Operation::Host)
     }
 }

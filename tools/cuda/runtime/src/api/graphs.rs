@@ -25,7 +25,8 @@ impl State {
     }
 
     pub(super) fn make_ready(&mut self, graph: Handle) -> Result<Handle> {
-        let plan = self.graphs.graph(graph)?.plan()?;
+        let graph = self.graphs.graph(graph)?.clone();
+        let plan = self.graphs.filled(&graph)?.plan()?;
         let number = self.graphs.next();
         self.graphs.ready.insert(number, Ready { plan, ..Ready::default() });
         Ok(handle(number))
@@ -34,6 +35,7 @@ impl State {
     /// Has a graph that can be launched do what another graph of the same form does.
     pub(super) fn update(&mut self, ready: Handle, graph: Handle) -> Result {
         let graph = self.graphs.graph(graph)?.clone();
+        let graph = self.graphs.filled(&graph)?;
         self.graphs.ready(ready)?.plan.update(&graph)
     }
 
@@ -41,7 +43,10 @@ impl State {
     fn launched(&mut self, ready: Handle, stream: u32) -> Result<Vec<(u32, Operation)>> {
         let key = number(ready);
         let mut ready = self.graphs.ready.remove(&key).ok_or(Error::INVALID_VALUE)?;
-        let operations = self.lanes(&mut ready, stream);
+        let nodes = ready.plan.steps.iter().map(|step| step.node.clone()).collect();
+        let handles = Graph { nodes }.handles();
+        let mut operations = self.first_values(&handles, stream);
+        operations.extend(self.lanes(&mut ready, stream));
         self.graphs.ready.insert(key, ready);
         Ok(operations)
     }
@@ -92,6 +97,16 @@ impl State {
                     let mut ready = Ready { plan: graph.plan()?, ..Ready::default() };
                     rest.extend(self.lanes(&mut ready, stream).into_iter().rev());
                 }
+                Operation::Conditional(choice) => {
+                    let value = self.condition(choice.handle)?;
+                    if let Some((graph, again)) = choice.chosen(value) {
+                        let graph = graph.clone();
+                        if again {
+                            rest.push((stream, Operation::Conditional(choice)));
+                        }
+                        rest.push((stream, Operation::Graph(graph)));
+                    }
+                }
                 operation => self.perform(operation, stream)?,
             }
         }
@@ -101,7 +116,9 @@ impl State {
     /// Does an operation that calls no function of the host.
     pub(crate) fn perform(&mut self, operation: Operation, stream: u32) -> Result {
         match operation {
-            Operation::Nothing | Operation::Host(_) | Operation::Graph(_) => Ok(()),
+            Operation::Nothing | Operation::Host(_) | Operation::Graph(_) | Operation::Conditional(_) => {
+                Ok(())
+            }
             Operation::Kernel(call) => self.launch_now(call, stream),
             Operation::Copy { planes, shape, kind } => self.copy_now((planes, shape), kind, stream, false),
             Operation::Fill { place, shape, value } => self.fill_now(place, shape, value, stream),

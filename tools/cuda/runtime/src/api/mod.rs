@@ -2,6 +2,7 @@
 
 mod arrays;
 mod attributes;
+mod conditional_nodes;
 mod copies;
 mod cublas;
 mod curand;
@@ -77,6 +78,7 @@ fn aliases() -> impl Iterator<Item = (&'static str, &'static str)> {
 fn functions() -> impl Iterator<Item = &'static Function> {
     let all = [
         arrays::FUNCTIONS,
+        conditional_nodes::FUNCTIONS,
         copies::FUNCTIONS,
         cublas::extended::FUNCTIONS,
         cublas::gemm::FUNCTIONS,

@@ -9,7 +9,7 @@ use crate::errors::{Error, Result};
 use crate::foreign::{get, put};
 use crate::graphs::{Capture, Operation};
 use crate::made::Stream;
-use crate::made::graphs::{Graphs, Handle};
+use crate::made::graphs::{Graphs, Handle, handle};
 use crate::settings::version;
 use crate::state::State;
 
@@ -81,12 +81,16 @@ entries! {
         }
         state.graphs.watched_events.retain(|_, (capture, _)| *capture != number);
         let capture = state.graphs.captures.remove(&number).ok_or(Error::INVALID_VALUE)?;
-        put(graph, std::ptr::null_mut())?;
+        if !graph.is_null() {
+            put(graph, std::ptr::null_mut())?;
+        }
         let made = capture.end()?;
-        put(graph, state.graphs.keep(made))
+        // The graph has the number that it had while it was made.
+        state.graphs.graphs.insert(number, made);
+        if graph.is_null() { Ok(()) } else { put(graph, handle(number)) }
     }
 
-    /// Whether a stream is watched, and the number of the graph; from CUDA 13 on also what it has so far, which is refused.
+    /// Whether a stream is watched, and the number of the graph; from CUDA 13 on also what it has so far.
     fn cudaStreamGetCaptureInfo(
         stream: Stream, status: *mut c_int, number: *mut u64, graph: *mut c_void, nodes: *mut c_void, edges: *mut c_void,
         count: *mut c_void,

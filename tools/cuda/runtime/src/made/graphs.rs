@@ -47,6 +47,8 @@ pub(crate) struct Graphs {
     pub(crate) captures: BTreeMap<u64, Capture>,
     /// Capture of each event that was recorded on a captured stream, and the nodes before the event.
     pub(crate) watched_events: BTreeMap<u32, (u64, BTreeSet<u64>)>,
+    /// Addresses of values by which graphs choose, each with the value that it has when a graph is launched, if it is set then.
+    pub(crate) conditions: BTreeMap<u64, Option<u32>>,
     /// Addresses that graphs allocate when they are launched.
     pub(crate) promised: BTreeSet<u64>,
 }
@@ -58,8 +60,27 @@ impl Graphs {
         self.last
     }
 
+    /// A graph, also one that is being made of what streams do.
     pub(crate) fn graph(&mut self, graph: Handle) -> Result<&mut Graph> {
-        self.graphs.get_mut(&number(graph)).ok_or(Error::INVALID_VALUE)
+        let watching = self.captures.get_mut(&number(graph)).map(|capture| &mut capture.graph);
+        watching.or_else(|| self.graphs.get_mut(&number(graph))).ok_or(Error::INVALID_VALUE)
+    }
+
+    /// A graph whose choices have the graphs that they choose among.
+    pub(crate) fn filled(&self, graph: &Graph) -> Result<Graph> {
+        let mut graph = graph.clone();
+        for node in &mut graph.nodes {
+            match &mut node.operation {
+                Operation::Conditional(choice) => {
+                    let body =
+                        |number: &u64| self.filled(self.graphs.get(number).ok_or(Error::INVALID_VALUE)?);
+                    choice.graphs = choice.bodies.iter().map(body).collect::<Result<Vec<Graph>>>()?.into();
+                }
+                Operation::Graph(inner) => *inner = self.filled(inner)?,
+                _ => {}
+            }
+        }
+        Ok(graph)
     }
 
     pub(crate) fn ready(&mut self, ready: Handle) -> Result<&mut Ready> {
@@ -67,7 +88,8 @@ impl Graphs {
     }
 
     pub(crate) fn operation(&mut self, node: Handle) -> Result<&mut Operation> {
-        let node = self.graphs.values_mut().find_map(|graph| graph.node(number(node)).ok());
+        let watching = self.captures.values_mut().map(|capture| &mut capture.graph);
+        let node = self.graphs.values_mut().chain(watching).find_map(|graph| graph.node(number(node)).ok());
         node.map(|node| &mut node.operation).ok_or(Error::INVALID_VALUE)
     }
 

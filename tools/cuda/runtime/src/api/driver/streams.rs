@@ -4,8 +4,9 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use super::super::entries;
 use crate::errors::{Error, Result};
-use crate::foreign::put;
+use crate::foreign::{put, write};
 use crate::made::Stream;
+use crate::made::graphs::handle;
 use crate::pitched::{flat, line};
 use crate::state::State;
 
@@ -24,14 +25,31 @@ pub(in crate::api) fn put_capture(
     state: &mut State,
     stream: Stream,
     (status, number): (*mut c_int, *mut u64),
-    details: [*mut c_void; 4],
+    [graph, nodes, edges, count]: [*mut c_void; 4],
 ) -> Result {
     let stream = state.stream(stream)?;
     let Some(capture) = state.graphs.capture_of(stream) else { return put(status, NOT_WATCHED) };
-    if details.iter().any(|place| !place.is_null()) {
-        return Err(
-            state.refuse("cuStreamGetCaptureInfo", "the nodes of an unfinished graph are not supported")
-        );
+    let ends = state.graphs.captures.get(&capture).and_then(|capture| capture.ends.get(&stream));
+    let ends: Vec<u64> = ends.into_iter().flatten().copied().collect();
+    if !graph.is_null() {
+        put(graph.cast(), handle(capture))?;
+    }
+    // Nodes, and descriptions of edges, all of which are zero, lie where the program may read them from now on.
+    let bytes = 8 * ends.len() as u64;
+    if !nodes.is_null() {
+        let place = if bytes == 0 { 0 } else { state.room_in_program(bytes)? };
+        for (index, node) in ends.iter().enumerate() {
+            write(place + 8 * index as u64, &node.to_le_bytes())?;
+        }
+        put(nodes.cast(), place)?;
+    }
+    if !edges.is_null() {
+        let place = if bytes == 0 { 0 } else { state.room_in_program(bytes)? };
+        write(place, &vec![0; bytes as usize])?;
+        put(edges.cast(), place)?;
+    }
+    if !count.is_null() {
+        put(count.cast(), ends.len())?;
     }
     if !number.is_null() {
         put(number, capture)?;
@@ -77,7 +95,7 @@ entries! {
     fn cuStreamGetCaptureInfo_v2(
         stream: Stream, status: *mut c_int, number: *mut u64, graph: *mut c_void, nodes: *mut c_void, count: *mut c_void,
     ) |state| {
-        put_capture(state, stream, (status, number), [graph, nodes, count, std::ptr::null_mut()])
+        put_capture(state, stream, (status, number), [graph, nodes, std::ptr::null_mut(), count])
     }
 
     fn cuStreamGetCaptureInfo_v3(
