@@ -109,6 +109,50 @@ const BLOCKS: &str = r"
 }
 ";
 
+/// Each block writes its word, meets the others, and adds that of the next block to its sum; twice, so that the barrier is used again.
+const MEETS: &str = r"
+.version 7.0
+.target sm_70
+.address_size 64
+.extern .func (.param .b64 handle) cudaCGGetIntrinsicHandle(.param .b32 scope);
+.extern .func (.param .b32 error) cudaCGSynchronize(.param .b64 handle, .param .b32 flags);
+.visible .entry k(.param .u64 words, .param .u64 sums)
+{
+	.reg .pred %p, %other;
+	.reg .b32 %r<8>, %sum, %round, %none, %error;
+	.reg .b64 %handle, %words, %sums, %own, %next;
+	ld.param.u64 %words, [words];
+	ld.param.u64 %sums, [sums];
+	mov.u32 %r1, %ctaid.x;
+	mov.u32 %r2, %nctaid.x;
+	mov.u32 %r3, %tid.x;
+	setp.ne.u32 %other, %r3, 0;
+	add.u32 %r4, %r1, 1;
+	rem.u32 %r4, %r4, %r2;
+	mul.wide.u32 %own, %r1, 4;
+	mul.wide.u32 %next, %r4, 4;
+	add.u64 %sums, %sums, %own;
+	add.u64 %own, %words, %own;
+	add.u64 %next, %words, %next;
+	mov.u32 %none, 0;
+	mov.u32 %sum, 0;
+	mov.u32 %round, 1;
+	call (%handle), cudaCGGetIntrinsicHandle, (%none);
+ROUND:
+	mad.lo.u32 %r5, %round, 100, %r1;
+	@!%other st.global.u32 [%own], %r5;
+	call (%error), cudaCGSynchronize, (%handle, %none);
+	ld.volatile.global.u32 %r6, [%next];
+	add.u32 %sum, %sum, %r6;
+	call (%error), cudaCGSynchronize, (%handle, %none);
+	add.u32 %round, %round, 1;
+	setp.le.u32 %p, %round, 2;
+	@%p bra ROUND;
+	@!%other st.global.u32 [%sums], %sum;
+	ret;
+}
+";
+
 fn request_for(folder: &Path, code: &str, text: &str, functional: bool) -> RunRequest {
     std::fs::write(folder.join("k.ptx"), code).unwrap();
     let path = folder.join("library.yaml");
@@ -182,6 +226,19 @@ fn kernels_print_the_same_text_with_and_without_time() {
         let again = finished(&RunRequest { hash: true, threads, ..printing(folder.path(), "", false) });
         assert_eq!(again.report.hash, timed.report.hash, "{threads} threads");
         assert_eq!(again.printed, timed.printed);
+    }
+}
+
+#[test]
+fn blocks_of_a_grid_meet_with_and_without_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "buffers: { words: { type: u32, elements: 4 }, sums: { type: u32, elements: 4 } }\n\
+                kernels: [ { launch: k.k, grid: 4, block: 64, arguments: [words, sums], cooperative: on } ]\n\
+                copy_out: [sums]\npostlude: [ { write: { from: sums, file: sums.u32 } } ]\n";
+    for functional in [true, false] {
+        let summary = finished(&request_for(folder.path(), MEETS, text, functional));
+        let sums: Vec<u32> = words(&summary, "sums.u32").into_iter().map(u32::from_le_bytes).collect();
+        assert_eq!(sums, [302, 304, 306, 300], "functional: {functional}");
     }
 }
 

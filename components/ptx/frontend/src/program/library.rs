@@ -1,5 +1,5 @@
 //! The device library: functions that a module may call without a definition, because CUDA's libraries define them: `malloc`, `free`,
-//! `vprintf`, launches by kernels, and the values of a graph's conditions.
+//! `vprintf`, launches by kernels, the barrier of a grid, and the values of a graph's conditions.
 //!
 //! The functions are PTX of ours, which is appended to the text of a module that declares one and does not define it. So they execute as
 //! the module's own functions do: their time, their traffic and the reconvergence of threads in them follow from their instructions. They
@@ -40,7 +40,7 @@ const fn member(
     Member { name, params, results, declaration }
 }
 
-static PARTS: [LibraryPart; 4] = [
+static PARTS: [LibraryPart; 5] = [
     LibraryPart {
         text: include_str!("library/heap.ptx"),
         functions: &[
@@ -161,6 +161,23 @@ static PARTS: [LibraryPart; 4] = [
                 &[8],
                 &[4],
                 ".extern .func (.param .b32 error) __cudaCDP2GetDevice(.param .b64 place);",
+            ),
+        ],
+    },
+    LibraryPart {
+        text: include_str!("library/cooperative.ptx"),
+        functions: &[
+            member(
+                "cudaCGGetIntrinsicHandle",
+                &[4],
+                &[8],
+                ".extern .func (.param .b64 handle) cudaCGGetIntrinsicHandle(.param .b32 scope);",
+            ),
+            member(
+                "cudaCGSynchronize",
+                &[8, 4],
+                &[4],
+                ".extern .func (.param .b32 error) cudaCGSynchronize(.param .b64 handle, .param .b32 flags);",
             ),
         ],
     },

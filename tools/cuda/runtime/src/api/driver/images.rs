@@ -9,8 +9,9 @@ use crate::foreign::{self, get, put, read};
 use crate::modules::Unusable;
 use crate::state::State;
 
-/// The first bytes of machine code, and of the compiler's own intermediate code.
+/// The first bytes of machine code and of objects, of archives of those, and of the compiler's own intermediate code.
 const ELF: &[u8] = b"\x7fELF";
+const ARCHIVE: &[u8] = b"!<ar";
 const BITCODE: [&[u8]; 2] = [b"BC\xc0\xde", b"\xde\xc0\x17\x0b"];
 /// Bytes of a text of PTX at most.
 const LONGEST_PTX: usize = 1 << 30;
@@ -75,6 +76,10 @@ pub(super) fn image(
         fatbin::MAGIC => {
             registration::contents(place.cast()).map(|one| vec![one]).map_err(|message| invalid(&message))
         }
+        _ if let Some(bytes) = bytes.filter(|_| first.starts_with(ELF) || first.starts_with(ARCHIVE)) => {
+            let bytes = read(place.addr() as u64, bytes as u64);
+            within(&bytes.map_err(|error| (error, "there is no code".to_owned()))?)
+        }
         _ if first.starts_with(ELF) => Err((Error::NO_KERNEL_IMAGE, MACHINE_CODE.to_owned())),
         _ if BITCODE.iter().any(|code| first.starts_with(code)) => Err(invalid(
             "the code is in a form between languages, and kernels run from PTX: compile it to PTX",
@@ -94,10 +99,27 @@ pub(super) fn file(path: &str) -> std::result::Result<Vec<Contents>, Unusable> {
     if bytes.starts_with(&fatbin::MAGIC.to_le_bytes()) {
         return fatbin::contents(&bytes).map(|one| vec![one]).map_err(|error| invalid(error.to_string()));
     }
-    if bytes.starts_with(ELF) {
-        return Err((Error::NO_KERNEL_IMAGE, format!("{path}: {MACHINE_CODE}")));
+    if bytes.starts_with(ELF) || bytes.starts_with(ARCHIVE) {
+        return within(&bytes).map_err(|(error, message)| (error, format!("{path}: {message}")));
     }
     parts(bytes)
+}
+
+/// The fat binaries within an object or an archive, wherever they lie; machine code has none.
+fn within(bytes: &[u8]) -> std::result::Result<Vec<Contents>, Unusable> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() >= fatbin::HEADER_BYTES) {
+        let is_there = rest.starts_with(&fatbin::MAGIC.to_le_bytes());
+        let length = if is_there { fatbin::length(rest).ok() } else { None };
+        match length.and_then(|length| Some((length, fatbin::contents(rest.get(..length)?).ok()?))) {
+            Some((length, contents)) => {
+                found.push(contents);
+                at += length.max(1);
+            }
+            None => at += 1,
+        }
+    }
+    if found.is_empty() { Err((Error::NO_KERNEL_IMAGE, MACHINE_CODE.to_owned())) } else { Ok(found) }
 }
 
 /// A text of PTX as the one part of a binary.
@@ -151,5 +173,14 @@ mod tests {
         assert!(found[0].ptx[0].text.ends_with("debug\n"));
         assert_eq!(parts(b"int main() {}".to_vec()).expect_err("no PTX").0, Error::INVALID_IMAGE);
         assert_eq!(parts(vec![0xff; 8]).expect_err("no text").0, Error::INVALID_IMAGE);
+    }
+
+    #[test]
+    fn objects_and_archives_have_fat_binaries_within() {
+        assert_eq!(within(b"\x7fELF machine code").expect_err("none").0, Error::NO_KERNEL_IMAGE);
+        // Two without entries, one of which is cut short.
+        let header = [&fatbin::MAGIC.to_le_bytes()[..], &[1, 0, 16, 0], &[0; 8]].concat();
+        let archive = [b"!<arch>\nmember", &header[..], b"between", &header[..12]].concat();
+        assert_eq!(within(&archive).expect("one"), [Contents::default()]);
     }
 }
