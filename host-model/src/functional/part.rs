@@ -57,6 +57,9 @@ enum Back {
     Variables(usize),
 }
 
+/// An application of a part, what its devices hold first, and what comes back from them.
+type Together = (Application, Contents, Vec<(BufferId, Back)>);
+
 /// A place among the steps of an application.
 #[derive(Default)]
 struct Passed {
@@ -165,8 +168,8 @@ fn recorded(step: Elementary<'_>) -> Step {
 /// Exchanges of names after which each one has its place in `meaning`.
 fn swaps_to(meaning: &[usize]) -> Vec<Step> {
     let (mut now, mut swaps): (Vec<usize>, _) = ((0..meaning.len()).collect(), Vec::new());
-    for name in 0..now.len() {
-        if let Some(other) = (name + 1..now.len()).find(|other| now[*other] == meaning[name]) {
+    for (name, place) in meaning.iter().enumerate() {
+        if let Some(other) = (name + 1..now.len()).find(|other| now[*other] == *place) {
             now.swap(name, other);
             swaps.push(Step::Swap(BufferId(name as u32), BufferId(other as u32)));
         }
@@ -354,12 +357,7 @@ impl FunctionalHost<'_> {
     }
 
     /// The application of a part, with what its devices hold first and what comes back from them.
-    fn put_together(
-        &mut self,
-        begun: Begun,
-        is_rest: bool,
-        free_file: u32,
-    ) -> Result<(Application, Contents, Vec<(BufferId, Back)>), Fault> {
+    fn put_together(&mut self, begun: Begun, is_rest: bool, free_file: u32) -> Result<Together, Fault> {
         let Begun { steps, contents, host, meaning, arguments, copied, .. } = begun;
         let mut part = self.application.clone();
         (part.preloaded, part.preload, part.prelude, part.copy_in) = Default::default();

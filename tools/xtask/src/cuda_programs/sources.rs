@@ -45,7 +45,7 @@ pub(super) enum LibraryPlace {
     Outside,
 }
 
-/// Beginnings of the names of headers, and the libraries that they belong to. The first that fits counts.
+/// Beginnings of the names of headers, and the libraries that they belong to. The first that fits counts, and a whole name besides.
 const LIBRARIES: &[(&str, &str, LibraryPlace)] = &[
     ("cublasXt", "cuBLASXt", LibraryPlace::Missing),
     ("cublas.h", "the first interface of cuBLAS", LibraryPlace::Missing),
@@ -85,9 +85,11 @@ const LIBRARIES: &[(&str, &str, LibraryPlace)] = &[
 /// The libraries that headers belong to.
 fn libraries<'a>(headers: impl Iterator<Item = &'a str>) -> Vec<(&'static str, LibraryPlace)> {
     let found: BTreeSet<usize> = headers
-        .filter_map(|header| {
+        .flat_map(|header| {
             let header = header.trim_start_matches("../");
-            LIBRARIES.iter().position(|(start, ..)| header.starts_with(start))
+            let first = LIBRARIES.iter().position(|(start, ..)| header.starts_with(start));
+            let named = LIBRARIES.iter().position(|(name, ..)| header == *name);
+            first.into_iter().chain(named)
         })
         .collect();
     let mut libraries: Vec<_> = found.into_iter().map(|at| (LIBRARIES[at].1, LIBRARIES[at].2)).collect();
