@@ -314,10 +314,11 @@ static void fails(const char *text)
     IS(context, other);
     IS(cuCtxSynchronize(), CONTEXT_IS_DESTROYED);
     OK(cuCtxSetCurrent(other));
-    /* A kernel that fails takes the device along. */
+    /* A kernel that fails takes the device along: the next call has its error. */
     OK(cuModuleLoadData(&module, text));
     OK(cuModuleGetFunction(&kernel, module, "faults"));
-    IS(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, 0, NULL, NULL), ILLEGAL_ADDRESS);
+    OK(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, 0, NULL, NULL));
+    IS(cuCtxSynchronize(), ILLEGAL_ADDRESS);
     IS(cuMemAlloc_v2(&values, 4), ILLEGAL_ADDRESS);
     OK(cuCtxDestroy_v2(other));
 }

@@ -143,7 +143,8 @@ impl State {
         Ok(KernelCall { stub: stub.addr(), grid, block, shared, cooperative, parameters })
     }
 
-    /// Makes a launch, now or when the graph is launched that watches the stream.
+    /// Makes a launch, now or when the graph is launched that watches the stream. A kernel that fails is the error of the next call, as it ends when
+    /// the launch is over.
     pub(super) fn launch(
         &mut self,
         stub: *const c_void,
@@ -153,7 +154,10 @@ impl State {
     ) -> Result {
         let stream = self.stream(sizes.stream)?;
         let call = self.kernel_call(stub, sizes, arguments, cooperative)?;
-        self.submit(Operation::Kernel(call), stream)
+        match self.submit(Operation::Kernel(call), stream) {
+            Err(_) if self.failed.is_some() => Ok(()),
+            done => done,
+        }
     }
 
     /// Runs a launch, and notes it.
