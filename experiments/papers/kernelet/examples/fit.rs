@@ -29,6 +29,9 @@ struct Arguments {
     /// Requests of an uncoalesced access.
     #[arg(long, default_value_t = 32.0)]
     requests: f64,
+    /// Fits differences of IPC in place of ratios.
+    #[arg(long)]
+    differences: bool,
 }
 
 /// Latency without contention, and the slope.
@@ -66,8 +69,10 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         measured.iter().map(|kernel| kernel.profile.alone(&machine, Unit::Block).ok()).collect()
     };
     let squares = |constants: Constants| {
+        let error =
+            |(found, ipc): (&f64, &f64)| if arguments.differences { found - ipc } else { (found / ipc).ln() };
         let errors = predicted(constants)
-            .map(|found| found.iter().zip(&ipc).map(|(found, ipc)| (found / ipc).ln().powi(2)).sum::<f64>());
+            .map(|found| found.iter().zip(&ipc).map(|one| error(one).powi(2)).sum::<f64>());
         errors.unwrap_or(f64::INFINITY)
     };
     let best = search([400.0, 1.0], squares);

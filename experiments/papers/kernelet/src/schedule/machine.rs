@@ -34,14 +34,14 @@ impl Card {
     pub const C2050: Card = Card {
         gpu: paper::C2050,
         clock: 1.15e9,
-        machine: GpuDescription::c2050(memory(53.0, 11.12, 144e9, 1.15e9)),
+        machine: GpuDescription::c2050(memory(49.0, 11.38, 144e9, 1.15e9)),
     };
 
     /// The GTX680. The paper prints 706 MHz.
     pub const GTX680: Card = Card {
         gpu: paper::GTX680,
         clock: 1.006e9,
-        machine: GpuDescription::gtx680(memory(71.0, 4.30, 192e9, 1.006e9)),
+        machine: GpuDescription::gtx680(memory(71.0, 4.28, 192e9, 1.006e9)),
     };
 
     /// The card of this name, in letters of any size.
