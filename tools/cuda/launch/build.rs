@@ -97,7 +97,8 @@ fn known(runtime: &Path) -> io::Result<BTreeSet<String>> {
 
 /// Whether a function's name is one of CUDA's runtime, of its driver or of a library above these.
 fn is_of_cuda(name: &str) -> bool {
-    const OTHERS: [&str; 6] = ["cuda", "__cuda", "cublas", "curand", "nvml", "nvJitLink"];
+    const OTHERS: [&str; 8] =
+        ["cuda", "__cuda", "cublas", "curand", "nvml", "nvJitLink", "cusparse", "cudnn"];
     let of_driver =
         name.strip_prefix("cu").is_some_and(|rest| rest.starts_with(|letter: char| letter.is_uppercase()));
     of_driver || OTHERS.iter().any(|prefix| name.starts_with(prefix))

@@ -213,12 +213,16 @@ fn refuse(number: u32) -> u64 {
 /// The result of a call that reaches no server.
 fn without(number: u32) -> u64 {
     match NAMES.split('\n').nth(number as usize) {
-        Some("cudaGetErrorName" | "cublasGetStatusName") => {
+        Some("cudaGetErrorName" | "cublasGetStatusName" | "cusparseGetErrorName") => {
             NO_DEVICE_NAME.as_ptr().expose_provenance() as u64
         }
-        Some("cudaGetErrorString" | "cublasGetStatusString" | "nvmlErrorString") => {
-            NO_DEVICE_TEXT.as_ptr().expose_provenance() as u64
-        }
+        Some(
+            "cudaGetErrorString"
+            | "cublasGetStatusString"
+            | "nvmlErrorString"
+            | "cusparseGetErrorString"
+            | "cudnnGetErrorString",
+        ) => NO_DEVICE_TEXT.as_ptr().expose_provenance() as u64,
         // The managed variables are not there.
         Some("__cudaInitModule") => 0,
         _ => NO_DEVICE,

@@ -23,6 +23,7 @@ mod memory;
 mod nvml;
 mod pools;
 mod properties;
+mod refusals;
 mod registration;
 mod results;
 mod stream_capture;
@@ -118,6 +119,7 @@ fn functions() -> impl Iterator<Item = &'static Function> {
         nvml::FUNCTIONS,
         pools::FUNCTIONS,
         properties::FUNCTIONS,
+        refusals::FUNCTIONS,
         registration::FUNCTIONS,
         results::FUNCTIONS,
         stream_capture::FUNCTIONS,
