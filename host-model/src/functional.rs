@@ -11,6 +11,7 @@ mod moves;
 mod order;
 mod part;
 mod races;
+mod rest;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -27,7 +28,8 @@ use counterpoint_ptx::functional::{Check, FlatMemory, Grid, Options, Space};
 use counterpoint_ptx::{VariableBases, Windows};
 
 pub use memories::Memories;
-pub use part::{Ended, Part, Rest};
+pub use part::Part;
+pub use rest::{Ended, Rest};
 
 pub use found::{Found, KernelRace, StreamRace};
 use order::Order;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{ControlFlow, Range};
-use std::{mem, slice};
+use std::slice;
 
 use bytes::Bytes;
 use counterpoint_framework::kernel::Fault;
@@ -11,10 +11,9 @@ use counterpoint_framework::time::SimTime;
 use counterpoint_protocols::bus::Direction;
 use counterpoint_protocols::host::FileIndex;
 use counterpoint_protocols::preload::Contents;
-use counterpoint_ptx::functional::Space;
 
-use super::{Files, Found, FunctionalHost, Launched, Memories};
-use crate::journal::Journal;
+use super::rest::{Back, Passed, Rest};
+use super::{Files, FunctionalHost};
 use crate::program::{
     Application, Awaited, Buffer, BufferId, BufferPlace, Computed, Cursor, DEFAULT_STREAM, Elementary,
     HostStep, Moved, Next, Pace, Step, Transfer, Variable,
@@ -36,53 +35,8 @@ pub struct Part {
     pub printed: String,
 }
 
-/// A host that has come to the end of a part.
-pub struct Rest {
-    host: Vec<Space>,
-    memories: Memories,
-    meaning: Vec<usize>,
-    freed: Vec<bool>,
-    launched: Vec<Launched>,
-    found: Vec<Found>,
-    passed: Passed,
-    /// The buffers that come from the machine, by name there, and what each is here.
-    back: Vec<(BufferId, Back)>,
-}
-
-/// A place whose contents come from the machine.
-enum Back {
-    /// A buffer, by position, and whether it was copied to the host.
-    Buffer(usize, bool),
-    /// The variables of a module.
-    Variables(usize),
-}
-
 /// An application of a part, what its devices hold first, and what comes back from them.
 type Together = (Application, Contents, Vec<(BufferId, Back)>);
-
-/// A place among the steps of an application.
-#[derive(Default)]
-struct Passed {
-    /// Items that the cursor has given.
-    items: usize,
-    /// The answers to conditions among them.
-    answers: Vec<bool>,
-}
-
-impl Passed {
-    /// A cursor at this place.
-    fn cursor<'a>(&self, steps: &'a [Step]) -> Result<Cursor<'a>, Fault> {
-        let (mut cursor, mut answers) = (Cursor::new(steps), self.answers.iter());
-        for _ in 0..self.items {
-            match cursor.next() {
-                Some(Next::Inspect(_)) => cursor.looked(answers.next().is_some_and(|answer| *answer))?,
-                Some(Next::Group(_)) => cursor.pass_by(),
-                _ => {}
-            }
-        }
-        Ok(cursor)
-    }
-}
 
 /// A part that is being put together.
 struct Begun {
@@ -189,8 +143,8 @@ impl<F: Files> Files for Unwritten<'_, F> {
 }
 
 impl FunctionalHost<'_> {
-    /// Runs the application to the end of the launches that have time, and puts these together. Files from `inputs` on are free for contents
-    /// of the host.
+    /// Runs the application to the end of the launches that have time, and puts these together. No step reads the files from `free_file` on: they are
+    /// given contents of the host.
     ///
     /// # Errors
     /// If no launch is one of them, or some of a group are and others are not, or the launches of a heap are torn apart; also as
@@ -258,10 +212,10 @@ impl FunctionalHost<'_> {
         let (application, contents, back) = self.put_together(begun, is_rest, free_file)?;
         let part = Part { application, contents, launches, kernels, printed };
         let FunctionalHost { host, memories, meaning, freed, launched, found, .. } = self;
-        let passed = if is_rest { passed } else { Passed { items: usize::MAX, answers: Vec::new() } };
+        let next = is_rest.then_some(passed);
         Ok(ControlFlow::Continue((
             part,
-            Rest { host, memories, meaning, freed, launched, found, passed, back },
+            Rest { host, memories, meaning, freed, launched, found, next, back },
         )))
     }
 
@@ -418,71 +372,4 @@ impl FunctionalHost<'_> {
         part.postlude = Vec::new();
         Ok((part, contents, back))
     }
-}
-
-impl Rest {
-    /// Whether steps follow the part.
-    #[must_use]
-    pub fn is_there(&self) -> bool {
-        self.passed.items != usize::MAX
-    }
-
-    /// Launches so far, those of the part included.
-    #[must_use]
-    pub fn launched(&self) -> usize {
-        self.launched.len()
-    }
-
-    /// Mistakes of kernels so far.
-    #[must_use]
-    pub fn found(&self) -> &[Found] {
-        &self.found
-    }
-
-    /// Goes on behind the part, in a host that has run nothing; the machine has left its results in the journal.
-    ///
-    /// # Errors
-    /// As [`FunctionalHost::run`].
-    pub fn run(self, mut host: FunctionalHost<'_>, mut files: impl Files) -> Result<Ended, Fault> {
-        let Rest { host: values, memories, meaning, freed, launched, found, passed, back } = self;
-        host.races = None;
-        (host.host, host.memories, host.meaning, host.freed) = (values, memories, meaning, freed);
-        (host.launched, host.found) = (launched, found);
-        let journal: &Journal = host.journal;
-        for (name, place) in back {
-            let Some(bytes) = journal.buffer(name) else { continue };
-            match place {
-                Back::Variables(module) => host.variables(module)?.copy_from_slice(&bytes),
-                Back::Buffer(place, is_copied) => {
-                    let (on_host, device) = host.both(place)?;
-                    for ((own, byte), new) in on_host.iter_mut().zip(device).zip(&bytes) {
-                        if is_copied && own == byte {
-                            *own = *new;
-                        }
-                        *byte = *new;
-                    }
-                }
-            }
-        }
-        let cursor = passed.cursor(&host.application.steps)?;
-        let flow = match host.walk(cursor, &mut files)? {
-            ControlFlow::Continue(()) => {
-                host.end(&mut files)?;
-                ControlFlow::Continue(())
-            }
-            flow => flow,
-        };
-        let launched = mem::take(&mut host.launched);
-        Ok(Ended { flow, launched, found: host.found })
-    }
-}
-
-/// The end of an application behind its part with time.
-pub struct Ended {
-    /// Breaks if it was interrupted.
-    pub flow: ControlFlow<()>,
-    /// All launches of the application.
-    pub launched: Vec<Launched>,
-    /// Mistakes of kernels.
-    pub found: Vec<Found>,
 }

@@ -3,6 +3,7 @@
 //! The handle of a condition is the address of its value on the device. Which graph it chooses is decided by the host when the nodes before have been
 //! done, so that the record has the operations in the order that they had.
 
+use std::collections::BTreeSet;
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
@@ -50,11 +51,7 @@ impl State {
     }
 
     /// Operations that set conditions before a graph is launched.
-    pub(super) fn first_values(
-        &self,
-        handles: &std::collections::BTreeSet<u64>,
-        stream: u32,
-    ) -> Vec<(u32, Operation)> {
+    pub(super) fn first_values(&self, handles: &BTreeSet<u64>, stream: u32) -> Vec<(u32, Operation)> {
         let first = |handle: &u64| Some((*handle, (*self.graphs.conditions.get(handle)?)?));
         handles.iter().filter_map(first).map(|(handle, value)| (stream, set(handle, value))).collect()
     }
