@@ -13,7 +13,6 @@
 mod api;
 mod channel;
 mod device;
-mod device_launches;
 mod errors;
 mod fatbin;
 mod foreign;

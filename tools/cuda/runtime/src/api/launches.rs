@@ -77,7 +77,7 @@ fn fits(sizes: [u32; 3], largest: [u32; 3]) -> bool {
 }
 
 /// An error for a grid or a block of a size that there is not.
-pub(crate) fn check_sizes(grid: [u32; 3], block: [u32; 3]) -> Result {
+pub(super) fn check_sizes(grid: [u32; 3], block: [u32; 3]) -> Result {
     let threads = || block.iter().map(|&size| u64::from(size)).product::<u64>();
     if !fits(grid, LARGEST_GRID) || !fits(block, LARGEST_BLOCK) || threads() > MOST_THREADS {
         // The error is that of CUDA up to 12, which programs expect; CUDA 13 returns an invalid value.

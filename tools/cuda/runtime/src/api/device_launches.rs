@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use counterpoint_cuda_capture::Region;
 use counterpoint_ptx::launches::{DeviceLaunch, DeviceWork, NewWork};
 
-use crate::api::launches::check_sizes;
+use super::copies::ON_DEVICE;
+use super::launches::check_sizes;
 use crate::errors::{Error, Result};
 use crate::graphs::{Graph, KernelCall, Operation};
 use crate::made::graphs::Ready;
@@ -17,8 +18,6 @@ use crate::state::State;
 const CHAINS: u64 = 32;
 /// Bytes of the records' header.
 const HEADER: u64 = 64;
-/// The runtime's number of a copy on the device.
-const ON_DEVICE: i32 = 3;
 
 impl State {
     /// Runs what the kernels of a binary have launched since the last look, behind a grid on a stream.
