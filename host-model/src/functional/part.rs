@@ -35,7 +35,7 @@ pub struct Part {
     pub printed: String,
 }
 
-/// An application of a part, what its devices hold first, and what comes back from them.
+/// The application of a part, the first contents of its devices, and the buffers that are copied back.
 type Together = (Application, Contents, Vec<(BufferId, Back)>);
 
 /// A part that is being put together.
@@ -44,7 +44,7 @@ struct Begun {
     steps: Vec<Step>,
     /// What devices held at its beginning, by the numbers of the part.
     contents: Contents,
-    /// What the host held of buffers that may be copied from it, by position.
+    /// Contents of the host's buffers that steps may copy to devices, by position.
     host: BTreeMap<usize, Bytes>,
     /// What buffers were called at its beginning.
     meaning: Vec<usize>,
@@ -310,7 +310,7 @@ impl FunctionalHost<'_> {
         })
     }
 
-    /// The application of a part, with what its devices hold first and what comes back from them.
+    /// Makes the application of a part.
     fn put_together(&mut self, begun: Begun, is_rest: bool, free_file: u32) -> Result<Together, Fault> {
         let Begun { steps, contents, host, meaning, arguments, copied, .. } = begun;
         let mut part = self.application.clone();

@@ -68,7 +68,9 @@ impl Simulation {
             let has_ended = matches!(report.outcome, Outcome::Finished(_));
             let places = (&*context.journal, &*context.meter, &*context.disk);
             let (launches, outcome, mistakes) = pending.finish(&loaded, places, has_ended);
-            report.outcome = outcome.unwrap_or_else(|| report.outcome.clone());
+            if let Some(outcome) = outcome {
+                report.outcome = outcome;
+            }
             found.extend(mistakes);
             launches
         });

@@ -67,6 +67,17 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
+    /// Addresses of the values by which it chooses, and the graphs in it.
+    pub(crate) fn handles(&self) -> BTreeSet<u64> {
+        match self {
+            Operation::Conditional(choice) => {
+                choice.graphs.iter().flat_map(Graph::handles).chain([choice.handle]).collect()
+            }
+            Operation::Graph(graph) => graph.handles(),
+            _ => BTreeSet::new(),
+        }
+    }
+
     /// Number of the operation in CUDA's list of kinds of nodes.
     pub(crate) fn kind(&self) -> c_int {
         match self {
@@ -182,14 +193,7 @@ impl Graph {
 
     /// Addresses of the values by which its nodes choose, and those of the graphs that they choose among.
     pub(crate) fn handles(&self) -> BTreeSet<u64> {
-        let of = |node: &GraphNode| match &node.operation {
-            Operation::Conditional(choice) => {
-                choice.graphs.iter().flat_map(Graph::handles).chain([choice.handle]).collect()
-            }
-            Operation::Graph(graph) => graph.handles(),
-            _ => BTreeSet::new(),
-        };
-        self.nodes.iter().flat_map(of).collect()
+        self.nodes.iter().flat_map(|node| node.operation.handles()).collect()
     }
 
     /// Nodes in an order in which each follows its dependencies; of the possible next nodes, the one that was added first comes next.

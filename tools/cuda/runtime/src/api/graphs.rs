@@ -26,7 +26,7 @@ impl State {
 
     pub(super) fn make_ready(&mut self, graph: Handle) -> Result<Handle> {
         let graph = self.graphs.graph(graph)?.clone();
-        let plan = self.graphs.filled(&graph)?.plan()?;
+        let plan = self.graphs.filled(graph)?.plan()?;
         let number = self.graphs.next();
         self.graphs.ready.insert(number, Ready { plan, ..Ready::default() });
         Ok(handle(number))
@@ -35,7 +35,7 @@ impl State {
     /// Has a graph that can be launched do what another graph of the same form does.
     pub(super) fn update(&mut self, ready: Handle, graph: Handle) -> Result {
         let graph = self.graphs.graph(graph)?.clone();
-        let graph = self.graphs.filled(&graph)?;
+        let graph = self.graphs.filled(graph)?;
         self.graphs.ready(ready)?.plan.update(&graph)
     }
 
@@ -43,8 +43,7 @@ impl State {
     fn launched(&mut self, ready: Handle, stream: u32) -> Result<Vec<(u32, Operation)>> {
         let key = number(ready);
         let mut ready = self.graphs.ready.remove(&key).ok_or(Error::INVALID_VALUE)?;
-        let nodes = ready.plan.steps.iter().map(|step| step.node.clone()).collect();
-        let handles = Graph { nodes }.handles();
+        let handles = ready.plan.steps.iter().flat_map(|step| step.node.operation.handles()).collect();
         let mut operations = self.first_values(&handles, stream);
         operations.extend(self.lanes(&mut ready, stream));
         self.graphs.ready.insert(key, ready);

@@ -38,7 +38,7 @@ impl State {
         Ok(address)
     }
 
-    /// Memory of the program for so many bytes, where they stay.
+    /// The address of memory in the program that is never freed.
     pub(super) fn room_in_program(&mut self, bytes: u64) -> Result<u64> {
         let bytes = bytes.next_multiple_of(8);
         if self.text_room.end - self.text_room.start < bytes {

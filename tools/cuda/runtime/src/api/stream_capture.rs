@@ -90,7 +90,7 @@ entries! {
         if graph.is_null() { Ok(()) } else { put(graph, handle(number)) }
     }
 
-    /// Whether a stream is watched, and the number of the graph; from CUDA 13 on also what it has so far.
+    /// Whether a stream is captured, and the number of the graph; from CUDA 13 on also the graph and the last nodes.
     fn cudaStreamGetCaptureInfo(
         stream: Stream, status: *mut c_int, number: *mut u64, graph: *mut c_void, nodes: *mut c_void, edges: *mut c_void,
         count: *mut c_void,

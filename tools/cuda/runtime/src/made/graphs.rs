@@ -67,16 +67,16 @@ impl Graphs {
     }
 
     /// A graph whose choices have the graphs that they choose among.
-    pub(crate) fn filled(&self, graph: &Graph) -> Result<Graph> {
-        let mut graph = graph.clone();
+    pub(crate) fn filled(&self, mut graph: Graph) -> Result<Graph> {
         for node in &mut graph.nodes {
             match &mut node.operation {
                 Operation::Conditional(choice) => {
-                    let body =
-                        |number: &u64| self.filled(self.graphs.get(number).ok_or(Error::INVALID_VALUE)?);
+                    let body = |number: &u64| {
+                        self.filled(self.graphs.get(number).cloned().ok_or(Error::INVALID_VALUE)?)
+                    };
                     choice.graphs = choice.bodies.iter().map(body).collect::<Result<Vec<Graph>>>()?.into();
                 }
-                Operation::Graph(inner) => *inner = self.filled(inner)?,
+                Operation::Graph(inner) => *inner = self.filled(std::mem::take(inner))?,
                 _ => {}
             }
         }
