@@ -14,6 +14,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use counterpoint_archive::ARCHIVE;
+
 const LIBRARY: &str = "libcounterpoint_cuda.so";
 /// Lists of functions that are refused, and of other names of functions.
 const REFUSED: [&str; 4] = ["refused.txt", "refused_driver.txt", "refused_math.txt", "refused_libraries.txt"];
@@ -45,22 +47,24 @@ fn main() -> io::Result<()> {
     fs::write(&list, format!("functions! {{\n{}end {end} clock {clock}\n}}\n", lines.concat()))?;
     let text = fs::read_to_string(runtime.join("library/stubs.txt"))?;
     let stubs = || text.lines().filter(|line| !line.starts_with('#'));
-    let name = |line: &str| line.strip_suffix(UNVERSIONED).unwrap_or(line).to_owned();
-    let files: String = std::iter::once(LIBRARY.to_owned())
-        .chain(stubs().map(name))
-        .map(|name| format!("(\"{name}\", include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}\"))),\n"))
-        .collect();
-    fs::write(out.join("libraries.rs"), format!("&[\n{files}]\n"))?;
+    let files: Vec<PathBuf> =
+        [LIBRARY].into_iter().chain(stubs().map(name)).map(|name| out.join(name)).collect();
     if variable("CARGO_CFG_TARGET_OS")? == "linux" {
         compile(&runtime.join("library/lib.rs"), &list, &out.join(LIBRARY))?;
-        return stubs().try_for_each(|line| named(&out, &name(line), !line.ends_with(UNVERSIONED)));
+        stubs().try_for_each(|line| named(&out, name(line), !line.ends_with(UNVERSIONED)))?;
+    } else {
+        files.iter().try_for_each(|file| fs::write(file, []))?;
     }
-    let mut all = std::iter::once(LIBRARY.to_owned()).chain(stubs().map(name));
-    all.try_for_each(|name| fs::write(out.join(name), []))
+    fs::write(out.join(ARCHIVE), counterpoint_archive::archive(&out, &files)?)
 }
 
 fn variable(name: &str) -> io::Result<String> {
     env::var(name).map_err(|_| io::Error::other(format!("{name} is not set")))
+}
+
+/// The name in a line of the list of stubs.
+fn name(line: &str) -> &str {
+    line.strip_suffix(UNVERSIONED).unwrap_or(line)
 }
 
 /// The words of lists.

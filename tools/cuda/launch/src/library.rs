@@ -4,12 +4,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use counterpoint_archive::Archive;
 use etcetera::BaseStrategy;
 
 pub(crate) const LIBRARY: &str = "libcounterpoint_cuda.so";
 
-/// The library with the functions, and stubs by which programs find it.
-static LIBRARIES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/libraries.rs"));
+/// An archive of the library with the functions, and of stubs by which programs find it.
+static LIBRARIES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/built-in.archive"));
 
 /// A stand-in for NVIDIA's assembler, which hands PTX through.
 pub(crate) const ASSEMBLER: &str = "ptxas";
@@ -32,8 +33,10 @@ pub fn install(folder: &Path) -> io::Result<()> {
         make(&whole).and_then(|()| std::fs::rename(&whole, folder.join(name))).map_err(with_place)
     };
     std::fs::create_dir_all(folder).map_err(with_place)?;
-    for &(name, bytes) in LIBRARIES {
-        replace(name, &|place| std::fs::write(place, bytes))?;
+    let libraries = Archive::new(LIBRARIES)?;
+    for name in libraries.names() {
+        let bytes = libraries.read(name)?;
+        replace(name, &|place| std::fs::write(place, &bytes))?;
     }
     replace(ASSEMBLER, &|place| std::fs::write(place, ASSEMBLER_TEXT).and_then(|()| make_executable(place)))?;
     let command = std::env::current_exe()?;
@@ -67,8 +70,8 @@ pub fn cached() -> io::Result<PathBuf> {
     let mut key = DefaultHasher::new();
     (LIBRARIES, ASSEMBLER_TEXT).hash(&mut key);
     let folder = base.cache_dir().join(format!("counterpoint/cuda/{:016x}", key.finish()));
-    let names = LIBRARIES.iter().map(|(name, _)| *name).chain([ASSEMBLER]);
-    if names.into_iter().any(|name| !folder.join(name).is_file()) {
+    let libraries = Archive::new(LIBRARIES)?;
+    if libraries.names().chain([ASSEMBLER]).any(|name| !folder.join(name).is_file()) {
         install(&folder)?;
     }
     Ok(folder)

@@ -1,6 +1,8 @@
 //! Libraries above CUDA's runtime: which one a function belongs to, its results, and kernels.
 
-use crate::errors::Error;
+use counterpoint_archive::Archive;
+
+use crate::errors::{Error, Result};
 
 /// A library, by the names of its functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,10 +85,16 @@ impl Results {
     }
 }
 
-/// Kernels of a library: a name, and their PTX, which `cargo xtask ptx` makes.
-pub(crate) struct Kernels {
-    pub(crate) name: &'static str,
-    pub(crate) text: &'static str,
+/// Kernels of a library, by the name of their file. `cargo xtask ptx` makes their PTX.
+pub(crate) struct Kernels(pub(crate) &'static str);
+
+impl Kernels {
+    pub(crate) fn ptx(&self) -> Result<String> {
+        const ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/built-in.archive"));
+        let text = Archive::new(ARCHIVE).and_then(|kernels| kernels.read(&format!("kernels/{}.ptx", self.0)));
+        let text = text.and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
+        text.map_err(|_| Error::INVALID_IMAGE)
+    }
 }
 
 /// Parameters of a kernel, one behind another.

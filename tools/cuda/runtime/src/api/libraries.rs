@@ -19,12 +19,12 @@ impl State {
         parameters: Parameters,
         stream: u32,
     ) -> Result {
-        let binary = match self.libraries.modules.get(kernels.name) {
+        let binary = match self.libraries.modules.get(kernels.0) {
             Some(&binary) => binary,
             None => {
-                let ptx = vec![Ptx { generation: GENERATION, text: kernels.text.to_owned() }];
+                let ptx = vec![Ptx { generation: GENERATION, text: kernels.ptx()? }];
                 let binary = self.modules.register_own(Contents { ptx, machine_code: Vec::new() });
-                self.libraries.modules.insert(kernels.name, binary);
+                self.libraries.modules.insert(kernels.0, binary);
                 binary
             }
         };

@@ -17,7 +17,7 @@ use crate::libraries::{Kernels, Parameters, own};
 use crate::made::cublas::Handle;
 use crate::state::State;
 
-const KERNELS: Kernels = Kernels { name: "cublas", text: include_str!("../../../kernels/cublas.ptx") };
+const KERNELS: Kernels = Kernels("cublas");
 
 /// A result of the library: the handle is none.
 const NOT_INITIALIZED: Error = own(1);

@@ -12,7 +12,7 @@ use crate::libraries::{Kernels, own};
 use crate::made::curand::Generator;
 use crate::state::State;
 
-const KERNELS: Kernels = Kernels { name: "curand", text: include_str!("../../../kernels/curand.ptx") };
+const KERNELS: Kernels = Kernels("curand");
 
 /// Results of the library: the generator is none, is of another kind, and a count is no multiple of what it must be.
 const NOT_INITIALIZED: Error = own(101);
