@@ -1,6 +1,7 @@
 /* Kernels that launch kernels: `program device_launches.ptx WHAT`. Its own checks decide its exit status. */
-#include <stdio.h>
 #include <string.h>
+
+#include "checks.h"
 
 typedef unsigned long long address;
 typedef unsigned long long handle;
@@ -15,17 +16,7 @@ int cuMemcpyDtoH_v2(void *, address, size_t);
 int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
 
 enum { WORDS = 4096, OUT_OF_RESOURCES = 701 };
-static int wrong;
 
-static void is(int line, int found, int wanted)
-{
-    if (found != wanted) {
-        printf("line %d: %d where %d is right\n", line, found, wanted);
-        wrong++;
-    }
-}
-#define IS(found, wanted) is(__LINE__, found, wanted)
-#define OK(call) is(__LINE__, call, 0)
 
 int main(int count, char **words)
 {

@@ -1,8 +1,9 @@
 /* A program that calls CUDA's driver: `program driver.ptx WHAT`. Its own checks decide its exit status. */
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "checks.h"
 
 typedef unsigned long long address;
 typedef unsigned long long handle;
@@ -78,17 +79,7 @@ int cudaGetLastError(void);
 enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, INVALID_PTX = 218, INVALID_HANDLE = 400,
        NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, CONTEXT_IS_DESTROYED = 709, NOT_SUPPORTED = 801 };
 
-static int wrong;
 
-static void is(int line, long found, long wanted)
-{
-    if (found != wanted) {
-        printf("line %d: %ld where %ld is right\n", line, found, wanted);
-        wrong++;
-    }
-}
-#define IS(found, wanted) is(__LINE__, (long)(found), (long)(wanted))
-#define OK(call) IS(call, 0)
 
 static char *read_all(const char *path)
 {

@@ -1,9 +1,10 @@
 /* A program that measures: `program live.ptx clock.ptx`. It prints microseconds of each of three launches by events, and the cycles that a load
    takes by the clock of the SM. Its own checks decide its exit status. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/time.h>
 #include <time.h>
+
+#include "checks.h"
 
 typedef unsigned long long address;
 typedef unsigned long long handle;
@@ -26,16 +27,7 @@ int cuEventSynchronize(handle);
 int cuEventElapsedTime(float *, handle, handle);
 
 enum { COUNT = 4096, NOT_READY = 600 };
-static int wrong;
 
-static void is(int line, int found, int wanted)
-{
-    if (found != wanted) {
-        printf("line %d: %d where %d is right\n", line, found, wanted);
-        wrong++;
-    }
-}
-#define OK(call) is(__LINE__, call, 0)
 
 int main(int count, char **words)
 {

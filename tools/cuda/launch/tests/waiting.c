@@ -1,8 +1,9 @@
 /* Kernels that wait for the host: `program waiting.ptx WHAT`. Its own checks decide its exit status. */
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "checks.h"
 
 typedef unsigned long long address;
 typedef unsigned long long handle;
@@ -29,19 +30,9 @@ int cuEventQuery(handle);
 int cuEventSynchronize(handle);
 
 enum { NOT_READY = 600, LAUNCH_FAILED = 719, NON_BLOCKING = 1, MAPPED = 2 };
-static int wrong;
 static handle context, serve, add, feeds;
 static address words;
 
-static void is(int line, int found, int wanted)
-{
-    if (found != wanted) {
-        printf("line %d: %d where %d is right\n", line, found, wanted);
-        wrong++;
-    }
-}
-#define IS(found, wanted) is(__LINE__, found, wanted)
-#define OK(call) is(__LINE__, call, 0)
 
 static void launch(handle kernel, address value, int number, handle stream)
 {

@@ -56,14 +56,12 @@ struct TimeOfDay {
     microseconds: i64,
 }
 
-const SECOND: u64 = 1_000_000_000;
-
 before! {
     clock_gettime(clock: c_int, time: *mut Time) -> c_int |next| {
         match of_machine(clock) {
             Some(now) if !time.is_null() => {
                 // SAFETY: the program's place for a time.
-                unsafe { *time = Time { seconds: (now / SECOND) as i64, nanoseconds: (now % SECOND) as i64 } };
+                unsafe { *time = Time::of(now) };
                 0
             }
             _ => next(),
@@ -73,9 +71,9 @@ before! {
     gettimeofday(time: *mut TimeOfDay, _zone: *mut c_void) -> c_int |next| {
         match of_machine(OF_TIME[0]) {
             Some(now) if !time.is_null() => {
-                let (seconds, microseconds) = ((now / SECOND) as i64, (now % SECOND / 1_000) as i64);
+                let Time { seconds, nanoseconds } = Time::of(now);
                 // SAFETY: the program's place for a time.
-                unsafe { *time = TimeOfDay { seconds, microseconds } };
+                unsafe { *time = TimeOfDay { seconds, microseconds: nanoseconds / 1_000 } };
                 0
             }
             _ => next(),
@@ -85,7 +83,7 @@ before! {
     time(place: *mut c_long) -> c_long |next| {
         match of_machine(OF_TIME[0]) {
             Some(now) => {
-                let seconds = (now / SECOND) as c_long;
+                let seconds = Time::of(now).seconds;
                 if !place.is_null() {
                     // SAFETY: the program's place for a time.
                     unsafe { *place = seconds };
@@ -100,7 +98,7 @@ before! {
         match of_machine(OF_TIME[0]) {
             Some(now) if !time.is_null() && base == 1 => {
                 // SAFETY: the program's place for a time.
-                unsafe { *time = Time { seconds: (now / SECOND) as i64, nanoseconds: (now % SECOND) as i64 } };
+                unsafe { *time = Time::of(now) };
                 base
             }
             _ => next(),

@@ -3,13 +3,11 @@
 
 use core::arch::naked_asm;
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::ptr::null_mut;
-use core::sync::atomic::AtomicPtr;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::AtomicUsize;
 
-use crate::files::NEXT;
+use crate::files;
 use crate::server::own_folder;
-use crate::system::{access, dlsym, strdup};
+use crate::system::{access, strdup};
 
 /// Whether a file is there.
 const EXISTS: c_int = 0;
@@ -59,13 +57,8 @@ unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
 
 /// The C library's function.
 pub(crate) extern "C" fn next() -> Open {
-    static FOUND: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
-    let mut found = FOUND.load(Relaxed);
-    if found.is_null() {
-        // SAFETY: a text that ends with a zero.
-        found = unsafe { dlsym(NEXT, c"dlopen".as_ptr()) };
-        FOUND.store(found, Relaxed);
-    }
+    static FOUND: AtomicUsize = AtomicUsize::new(0);
+    let found = files::next(&FOUND, c"dlopen");
     // SAFETY: the function of this name has these arguments.
     unsafe { core::mem::transmute::<*mut c_void, Open>(found) }
 }

@@ -11,6 +11,14 @@ pub(crate) struct Time {
     pub(crate) nanoseconds: i64,
 }
 
+impl Time {
+    /// A time in nanoseconds.
+    pub(crate) fn of(nanoseconds: u64) -> Self {
+        const SECOND: u64 = 1_000_000_000;
+        Time { seconds: (nanoseconds / SECOND) as i64, nanoseconds: (nanoseconds % SECOND) as i64 }
+    }
+}
+
 /// The address of a Unix socket.
 #[repr(C)]
 pub(crate) struct Address {

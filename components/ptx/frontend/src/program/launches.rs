@@ -2,7 +2,7 @@
 
 use super::{Kernel, VariableBases};
 use crate::syntax::ast::Variable;
-use crate::syntax::types::extent;
+use crate::syntax::types::parameter_place;
 
 /// The variable with the records.
 const LAUNCHES: &str = "$launches";
@@ -14,10 +14,8 @@ const HEADER: usize = 64;
 
 /// The address of a kernel, by the address of its code: bytes of parameters are in the high half, for the device library.
 pub(super) fn address(code: u64, params: &[Variable]) -> u64 {
-    let bytes = params.iter().fold(0, |end: u64, param| {
-        let (size, align) = extent(param).unwrap_or_default();
-        end.next_multiple_of(align.max(1)) + size
-    });
+    let bytes =
+        params.iter().fold(0, |end, param| parameter_place(end, param).map_or(end, |(bytes, _)| bytes.end));
     KERNEL | bytes << 32 | code
 }
 

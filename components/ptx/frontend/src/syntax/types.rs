@@ -1,5 +1,7 @@
 //! The types of variables, and their sizes in bytes (PTX ISA 5.2).
 
+use std::ops::Range;
+
 use crate::syntax::ast::{Function, Variable};
 use crate::syntax::error::PtxError;
 
@@ -62,13 +64,19 @@ pub fn extent(variable: &Variable) -> Result<(u64, u64), PtxError> {
     Ok((size, variable.align.unwrap_or(element as u32).max(1) as u64))
 }
 
+/// The bytes of a parameter behind those of others, and its alignment.
+pub fn parameter_place(behind: u64, parameter: &Variable) -> Result<(Range<u64>, u64), PtxError> {
+    let (size, align) = extent(parameter)?;
+    let start = behind.next_multiple_of(align);
+    Ok((start..start + size, align))
+}
+
 /// Refuses a kernel whose parameters leave no space for `words` more numbers of 32 bits; `needer` is the pass that
 /// needs them.
 pub fn check_room(kernel: &Function, words: u64, needer: &str) -> Result<(), PtxError> {
     let mut bytes = 0;
     for param in &kernel.params {
-        let (size, align) = extent(param)?;
-        bytes = u64::next_multiple_of(bytes, align) + size;
+        bytes = parameter_place(bytes, param)?.0.end;
     }
     if bytes.next_multiple_of(4) + 4 * words > MOST_PARAMETER_BYTES {
         let message = format!(

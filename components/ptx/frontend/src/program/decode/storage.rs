@@ -2,13 +2,14 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::limits::MOST_CONSTANT_BYTES;
 use super::operands::admits;
 use crate::program::{InitialAddress, Param, Symbol};
 use crate::syntax::ast::{OperandKind, StorageSpace, Variable};
 use crate::syntax::error::PtxError;
-use crate::syntax::types::{LARGEST, element_size, extent};
+use crate::syntax::types::{LARGEST, element_size, extent, parameter_place};
 
 /// The variables of one space.
 #[derive(Clone, Debug, Default)]
@@ -86,17 +87,16 @@ impl Storage {
     }
 
     pub(super) fn declare_param(&mut self, variable: &Variable) -> Result<(), PtxError> {
-        let (size, align) = extent(variable)?;
-        let offset = (self.param_bytes as u64).next_multiple_of(align);
-        if offset + size > 1 << 16 {
+        let (Range { start, end }, align) = parameter_place(self.param_bytes as u64, variable)?;
+        if end > 1 << 16 {
             return Err(PtxError::new(variable.span.place, "the parameters take more than 64 KiB"));
         }
-        self.param_bytes = (offset + size) as u32;
+        self.param_bytes = end as u32;
         self.name(variable, StorageSpace::Param, self.params.len())?;
         self.params.push(Param {
             name: variable.name.clone(),
-            offset: offset as u32,
-            size: size as u32,
+            offset: start as u32,
+            size: (end - start) as u32,
             align: align as u32,
             element: variable.element.clone(),
         });
