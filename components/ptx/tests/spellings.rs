@@ -239,3 +239,19 @@ fn errors_name_the_line_of_the_program() {
     let failure = run(&kernel, [1; 3], [1; 3], &[0; 16], &mut memory, &Options::default()).unwrap_err();
     assert!(kernel.quote(failure.line).starts_with("saxpy.cu:21 (PTX line 10), `trap;`"), "{failure}");
 }
+
+#[test]
+fn roundings_that_are_the_only_ones_may_be_said_or_not() {
+    let product = |rounding: &str| {
+        let body = format!(
+            ".reg .f64 %x<4>;\nld.global.f64 %x0, [%in];\n\
+             wmma.mma.sync.aligned.row.col.m8n8k4.f64.f64.f64.f64{rounding} {{%x2, %x3}}, {{%x0}}, {{%x0}}, {{%x0, %x0}};\n\
+             st.global.f64 [%out], %x2;"
+        );
+        words_of(&kernel("", &body), 32, 2)
+    };
+    assert_eq!(product(".rn"), product(""));
+    // The assembler makes FFMA.FTZ of it, whose product is not rounded: (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24.
+    let body = "mov.f32 %f0, 0f3F800800; mov.f32 %f1, 0fBF801000; mad.f32 %f2, %f0, %f0, %f1; st.global.f32 [%out], %f2;";
+    assert_eq!(stored("", body, 1), [(2f32.powi(-24)).to_bits()]);
+}

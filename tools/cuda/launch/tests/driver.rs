@@ -25,7 +25,7 @@ fn a_program_of_the_driver_runs_and_becomes_an_application() {
     let (captured, text) = capture("runs");
     assert_eq!(captured.ended, Ended::Exit(0), "the program's own check");
     let summary = captured.summary.expect("a record");
-    assert_eq!((summary.launches, summary.ended), (6, true));
+    assert_eq!((summary.launches, summary.ended), (7, true));
     let refused: Vec<&str> = summary.refused.iter().map(|(call, _)| call.as_str()).collect();
     assert_eq!(refused, ["cuStreamWaitValue"]);
     assert!(text.contains("launch: m1.scale"), "{text}");

@@ -207,7 +207,7 @@ macro_rules! for_each_lane_op {
             MulRmF64(a: D, b: D) -> D { float::mul64(a, b, Mode::Down) } Dp DpMul "9.7.3.3" "mul.rm.f64";
             MulRpF64(a: D, b: D) -> D { float::mul64(a, b, Mode::Up) } Dp DpMul "9.7.3.3" "mul.rp.f64";
             FmaF32(a: F, b: F, c: F) -> F { a.mul_add(b, c) } Sp FpMad "9.7.3.4" "{fma|mad}.rn.f32";
-            FmaZ32(a: Z, b: Z, c: Z) -> Z { a.mul_add(b, c) } Sp FpMad "9.7.3.4" "{fma|mad}.rn.ftz.f32";
+            FmaZ32(a: Z, b: Z, c: Z) -> Z { a.mul_add(b, c) } Sp FpMad "9.7.3.4" "{fma.rn.ftz|mad.rn.ftz|mad}.f32";
             FmaSatF32(a: F, b: F, c: F) -> F { float::saturate(a.mul_add(b, c)) } Sp FpMad "9.7.3.4" "{fma|mad}.rn.sat.f32";
             FmaSatZ32(a: Z, b: Z, c: Z) -> Z { float::saturate(a.mul_add(b, c)) } Sp FpMad "9.7.3.4" "{fma|mad}.rn.ftz.sat.f32";
             FmaRzF32(a: F, b: F, c: F) -> F { float::fma32(a, b, c, Mode::Zero) } Sp FpMad "9.7.3.4" "{fma|mad}.rz.f32";

@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use counterpoint_cuda_capture::Region;
 
+use super::driver::graphs::kernel_of;
 use super::entries;
 use super::events::event_number;
-use super::graph_nodes::{FillNode, HostNode, KernelNode, add, list};
+use super::graph_nodes::{FillNode, HostNode, add, list};
 use crate::errors::{Error, Result};
 use crate::foreign::{get, plain, put, write};
 use crate::graphs::{Capture, Choice, Graph, Operation, Rule};
@@ -106,14 +107,7 @@ fn add_node(
 ) -> Result {
     let details = described.wrapping_byte_add(KIND_BYTES);
     let operation = match get(described.cast::<c_int>())? {
-        0 => {
-            let mut kernel = get(details.cast::<KernelNode>())?;
-            // The driver has functions and kernels, each in a place of its own.
-            if kernel.stub.is_null() {
-                kernel.stub = get(details.wrapping_byte_add(size_of::<KernelNode>()).cast())?;
-            }
-            kernel.operation(state)?
-        }
+        0 => kernel_of(state, details.cast())?,
         2 => get(details.cast::<FillNode>())?.operation()?,
         3 => get(details.cast::<HostNode>())?.operation()?,
         4 => Operation::Graph(state.graphs.graph(get(details.cast())?)?.clone()),

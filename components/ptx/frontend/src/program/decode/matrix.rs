@@ -64,6 +64,8 @@ impl<'s> Line<'_, 's, '_> {
             match word {
                 "row" | "col" => words.layouts.push(word),
                 "satfinite" => words.saturate = true,
+                // Double precision is rounded to nearest unless an instruction says otherwise.
+                "rn" if self.opcode.contains(".f64") => {}
                 "popc" | "sync" | "aligned" | "mma" | "load" | "store" | "a" | "b" | "c" | "d" => {}
                 "global" => words.space = Some(Space::Global),
                 "shared" | "shared::cta" => words.space = Some(Space::Shared),

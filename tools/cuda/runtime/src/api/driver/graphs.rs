@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use super::super::entries;
 use super::super::graph_edges::{connect, put_edges, put_neighbours};
-use super::super::graph_nodes::{add, change};
+use super::super::graph_nodes::{KernelNode, add, change};
 use super::copies::{Copy3D, planes};
 use crate::errors::Result;
 use crate::foreign::{get, plain, put};
@@ -40,7 +40,33 @@ fn operation(state: &State, copy: *const Copy3D) -> Result<Operation> {
     Ok(Operation::Copy { planes, shape, kind })
 }
 
+/// A kernel of a node, in the form that has a place for functions and one for kernels of libraries.
+pub(in crate::api) fn kernel_of(state: &mut State, place: *const KernelNode) -> Result<Operation> {
+    let mut node = get(place)?;
+    if node.stub.is_null() {
+        node.stub = get(place.wrapping_add(1).cast())?;
+    }
+    node.operation(state)
+}
+
 entries! {
+    fn cuGraphAddKernelNode_v2(
+        node: *mut Handle, graph: Handle, behind: *const Handle, count: usize, kernel: *const KernelNode,
+    ) |state| {
+        let operation = kernel_of(state, kernel)?;
+        add(state, node, graph, (behind, count), operation)
+    }
+
+    fn cuGraphKernelNodeSetParams_v2(node: Handle, kernel: *const KernelNode) |state| {
+        let operation = kernel_of(state, kernel)?;
+        change(state.graphs.operation(node)?, operation)
+    }
+
+    fn cuGraphExecKernelNodeSetParams_v2(ready: Handle, node: Handle, kernel: *const KernelNode) |state| {
+        let operation = kernel_of(state, kernel)?;
+        change(state.graphs.ready(ready)?.plan.operation(number(node))?, operation)
+    }
+
     fn cuGraphAddMemcpyNode(
         node: *mut Handle, graph: Handle, behind: *const Handle, count: usize, copy: *const Copy3D,
     ) |state| {
