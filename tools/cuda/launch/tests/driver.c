@@ -56,6 +56,9 @@ int cuGraphInstantiateWithFlags(handle *, handle, unsigned long long);
 int cuGraphExecKernelNodeSetParams_v2(handle, handle, const kernel_node *);
 int cuGraphExecDestroy(handle);
 int cuGraphLaunch(handle, handle);
+int cuMemHostRegister_v2(void *, size_t, unsigned);
+int cuMemHostGetDevicePointer_v2(address *, void *, unsigned);
+int cuMemHostUnregister(void *);
 int cuLinkCreate_v2(unsigned, int *, void **, handle *);
 int cuLinkAddData_v2(handle, int, void *, size_t, const char *, unsigned, int *, void **);
 int cuLinkComplete(handle, void **, size_t *);
@@ -211,10 +214,33 @@ static void runs(const char *text)
     OK(cuLibraryUnload(library));
     /* The runtime has the same context and the same memory. */
     void *more;
+    address more_place;
     OK(cudaMalloc(&more, 400));
     scales(kernel, (address)more, 100, 3);
     OK(cudaMemcpy(found, more, 8, 2));
     IS(found[1], 3);
+    /* Memory of the program's own that is registered, in the middle of its pages: the kernel and the host have the same bytes. */
+    int *own = aligned_alloc(4096, 16384), *mine = own + 25;
+    for (int i = 0; i < 4096; i++)
+        own[i] = i - 25;
+    OK(cuMemHostRegister_v2(mine, 8000, 2));
+    OK(cuMemHostGetDevicePointer_v2(&more_place, mine + 1, 0));
+    int hundred = 100;
+    void *words[] = {&more_place, &hundred};
+    OK(cuLaunchKernel(kernel, 2, 1, 1, 64, 1, 1, 0, 0, words, NULL));
+    OK(cuCtxSynchronize());
+    for (int i = 0; i < 4096; i++)
+        IS(own[i], i > 25 && i <= 125 ? 3 * (i - 25) : i - 25);
+    IS(cuMemHostRegister_v2(own + 3000, 400, 2), 0);
+    IS(cuMemHostGetDevicePointer_v2(&start, own + 2048, 0), INVALID_VALUE);
+    OK(cuMemHostRegister_v2(own + 2030, 40, 2));
+    IS(cuMemHostGetDevicePointer_v2(&start, own + 2030, 0), NOT_SUPPORTED);
+    OK(cuMemHostUnregister(own + 2030));
+    OK(cuMemHostUnregister(mine));
+    own[26] = 5;
+    OK(cuMemHostUnregister(own + 3000));
+    IS(own[26] == 5 && own[27] == 6 && own[125] == 300, 1);
+    free(own);
     /* Values that streams write, and wait for. */
     handle stream;
     OK(cuStreamCreate(&stream, 0));

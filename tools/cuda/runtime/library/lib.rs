@@ -47,6 +47,7 @@ const AGAIN_NANOSECONDS: i64 = 100_000;
 const READ_WRITE: c_int = 1 | 2;
 const SHARED: c_int = 1;
 const SHARED_HERE: c_int = SHARED | 0x10_0000;
+const SHARED_OVER: c_int = SHARED | 0x10;
 /// Flags of a file: read and write; not for programs that this one starts.
 const OPEN_OWN: c_int = 2 | 0x8_0000;
 
@@ -319,7 +320,7 @@ fn talk(page: &Page, number: u32, words: &[u64; WORDS]) -> Option<u64> {
                 page.words.iter().zip(words).for_each(|(place, word)| place.store(*word, Relaxed));
                 words[0]
             }
-            MAP => map(word(0), word(1)),
+            MAP => map(word(0), word(1) as usize, word(2)),
             UNMAP => {
                 // SAFETY: pages that the server has asked for before.
                 unsafe { munmap(with_exposed_provenance_mut(word(0) as usize), word(1) as usize) as u64 }
@@ -330,17 +331,28 @@ fn talk(page: &Page, number: u32, words: &[u64; WORDS]) -> Option<u64> {
     }
 }
 
-/// Has the process have pages of the file that the text names at an address; the result is another address if it has others there.
-fn map(address: u64, bytes: u64) -> u64 {
+/// Has the process have pages of the file that the text names at an address, and in the place of those `beside`; the result is another address if it
+/// has others there, or if its stack is beside.
+fn map(address: u64, bytes: usize, beside: u64) -> u64 {
     let place = with_exposed_provenance_mut(address as usize);
-    // SAFETY: the text ends with a zero; pages where nobody has any, or none.
+    let old: *mut c_void = with_exposed_provenance_mut(beside as usize);
+    if (&raw const old).addr().wrapping_sub(old.addr()) < bytes {
+        return 0;
+    }
+    // SAFETY: the text ends with a zero; pages where nobody has any, or none. Pages beside get the bytes that they have.
     unsafe {
         let file = openat(-1, TEXT.0.get().cast(), OPEN_OWN);
-        let mapped = mmap(place, bytes as usize, READ_WRITE, SHARED_HERE, file, 0);
-        close_own(file);
+        let mut mapped = mmap(place, bytes, READ_WRITE, SHARED_HERE, file, 0);
         if mapped.addr() as u64 != address && mapped.addr() != usize::MAX {
-            munmap(mapped, bytes as usize);
+            munmap(mapped, bytes);
+        } else if mapped == place && beside > 0 {
+            mapped.copy_from_nonoverlapping(old, bytes);
+            if mmap(old, bytes, READ_WRITE, SHARED_OVER, file, 0) != old {
+                munmap(mapped, bytes);
+                mapped = core::ptr::null_mut();
+            }
         }
+        close_own(file);
         mapped.addr() as u64
     }
 }

@@ -169,10 +169,10 @@ impl Channel {
         start..start + ERROR_BYTES as u64
     }
 
-    /// Has the program have pages of a file of ours at an address; false if it has others there.
-    pub(crate) fn map(&self, start: u64, length: u64, file: i32) -> bool {
+    /// Has the program have pages of a file of ours at an address, and in the place of those at another one; false if it cannot.
+    pub(crate) fn map(&self, start: u64, length: u64, beside: Option<u64>, file: i32) -> bool {
         let path = format!("/proc/{}/fd/{file}\0", std::process::id());
-        self.ask(MAP, &[start, length], path.as_bytes()) == Some(start)
+        self.ask(MAP, &[start, length, beside.unwrap_or(0)], path.as_bytes()) == Some(start)
     }
 
     /// Has it give them back.

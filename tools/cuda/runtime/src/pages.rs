@@ -16,14 +16,21 @@ pub(crate) const PAGE: u64 = 4096;
 pub(crate) struct Pages(BTreeMap<u64, MmapMut>);
 
 impl Pages {
-    /// Makes fresh pages; none if the program has others there.
+    /// Makes fresh pages; none if the program has others there. They take the place of those at `beside`, with their bytes; none if the
+    /// program calls from there.
     ///
     /// # Errors
     /// The system has none.
-    pub(crate) fn map(&mut self, start: u64, length: u64, program: &Channel) -> Result<bool> {
+    pub(crate) fn map(
+        &mut self,
+        start: u64,
+        length: u64,
+        beside: Option<u64>,
+        program: &Channel,
+    ) -> Result<bool> {
         let file = memfd_create("counterpoint", MemfdFlags::CLOEXEC).map_err(|_| Error::MEMORY_ALLOCATION)?;
         ftruncate(&file, length).map_err(|_| Error::MEMORY_ALLOCATION)?;
-        if !program.map(start, length, file.as_raw_fd()) {
+        if !program.map(start, length, beside, file.as_raw_fd()) {
             return Ok(false);
         }
         // SAFETY: a file that nobody makes shorter. A program that writes while it calls is a race of its own, as it is with a GPU.

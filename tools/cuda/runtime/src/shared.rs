@@ -31,6 +31,13 @@ pub(crate) struct Block {
     pub(crate) flags: c_uint,
 }
 
+impl Block {
+    /// A block of the host that was never on the device.
+    pub(crate) fn of(bytes: u64) -> Self {
+        Block { bytes, on_device: false, managed: false, fresh: true, variable: false, flags: 0 }
+    }
+}
+
 /// A `__managed__` variable, as it is registered.
 pub(crate) struct Managed {
     pub(crate) binary: usize,

@@ -24,27 +24,35 @@ const COPIED: &str =
 impl State {
     /// Allocates pages of the host; `on_device` has kernels reach them.
     pub(crate) fn allocate_shared(&mut self, bytes: u64, on_device: bool) -> Result<u64> {
-        let length =
-            bytes.max(1).checked_next_multiple_of(PAGE).filter(|length| *length <= self.device.room().1);
-        let length = length.ok_or(Error::MEMORY_ALLOCATION)?;
+        let length = bytes.max(1).checked_next_multiple_of(PAGE).ok_or(Error::MEMORY_ALLOCATION)?;
+        let start = self.map_pages(length, None)?;
+        self.shared.blocks.insert(start, Block::of(bytes.max(1)));
+        if on_device {
+            self.put_on_device(start)?;
+        }
+        Ok(start)
+    }
+
+    /// Has kernels reach memory that the program has already: its pages are also those of a block, whose address is the result. Without
+    /// `cudaHostUnregister` they stay so.
+    pub(crate) fn share_registered(&mut self, host: u64, bytes: u64) -> Result<u64> {
+        let first = host / PAGE * PAGE;
+        let length = (host + bytes).checked_next_multiple_of(PAGE).ok_or(Error::INVALID_VALUE)? - first;
+        let start = self.map_pages(length, Some(first))? + (host - first);
+        self.shared.blocks.insert(start, Block::of(bytes));
+        self.put_on_device(start)?;
+        Ok(start)
+    }
+
+    /// Pages of the program at addresses that the device has free; they become those of `beside`, too.
+    fn map_pages(&mut self, length: u64, beside: Option<u64>) -> Result<u64> {
+        if length > self.device.room().1 {
+            return Err(Error::MEMORY_ALLOCATION);
+        }
         for _ in 0..ATTEMPTS {
             // The block starts at a page boundary.
             let start = self.device.place(length + PAGE)?.next_multiple_of(PAGE);
-            if self.shared.pages.map(start, length, &self.channel)? {
-                self.shared.blocks.insert(
-                    start,
-                    Block {
-                        bytes: bytes.max(1),
-                        on_device: false,
-                        managed: false,
-                        fresh: true,
-                        variable: false,
-                        flags: 0,
-                    },
-                );
-                if on_device {
-                    self.put_on_device(start)?;
-                }
+            if self.shared.pages.map(start, length, beside, &self.channel)? {
                 return Ok(start);
             }
         }
@@ -89,7 +97,7 @@ impl State {
         let variables = variables.ok_or(Error::INVALID_SYMBOL)?;
         let first = start / PAGE * PAGE;
         let length = (start + bytes).next_multiple_of(PAGE) - first;
-        if !self.shared.pages.map(first, length, &self.channel)? {
+        if !self.shared.pages.map(first, length, None, &self.channel)? {
             return Err(Error::MEMORY_ALLOCATION);
         }
         let values = self.device.read(Region::line(start, bytes))?;
@@ -139,7 +147,7 @@ impl State {
             self.device.retire(address)?;
             self.recorder.write(&Entry::Free { address });
         }
-        self.shared.pages.unmap(address, &self.channel)
+        self.shared.pages.unmap(address / PAGE * PAGE, &self.channel)
     }
 
     /// Frees all but variables.

@@ -6,6 +6,7 @@ use super::entries;
 use crate::errors::{Error, Result};
 use crate::foreign::{put, read};
 use crate::made::Registered;
+use crate::pages::PAGE;
 use crate::state::State;
 
 /// Flags of memory of the host: for all devices, reached by kernels, written past the caches.
@@ -36,8 +37,30 @@ impl State {
         }
         // The program has memory there.
         read(address, 1).and_then(|_| read(end - 1, 1))?;
-        self.registered.insert(address, Registered { bytes, flags });
+        self.registered.insert(address, Registered { bytes, flags, on_device: None });
         Ok(())
+    }
+}
+
+impl State {
+    /// The address by which kernels reach registered memory.
+    fn registered_on_device(&mut self, start: u64, found: Registered) -> Result<u64> {
+        if let Some(there) = found.on_device {
+            return Ok(there);
+        }
+        let pages = |start: u64, found: &Registered| start / PAGE..(start + found.bytes).div_ceil(PAGE);
+        let mine = pages(start, &found);
+        let mut others = self.registered.iter().filter(|(_, other)| other.on_device.is_some());
+        if others.any(|(start, other)| {
+            pages(*start, other).start < mine.end && mine.start < pages(*start, other).end
+        }) {
+            let reason =
+                "kernels reach one piece of registered memory in a page of 4 KiB, and there is another one";
+            return Err(self.refuse("cudaHostGetDevicePointer", reason));
+        }
+        let there = self.share_registered(start, found.bytes)?;
+        self.registered.insert(start, Registered { on_device: Some(there), ..found });
+        Ok(there)
     }
 }
 
@@ -68,9 +91,8 @@ entries! {
         if flags != 0 {
             return Err(Error::INVALID_VALUE);
         }
-        if state.shared.find(host).is_none() && state.registered_at(host).is_some() {
-            let reason = "memory that kernels reach must come from cudaHostAlloc or cudaMallocManaged, not from cudaHostRegister";
-            return Err(state.refuse("cudaHostGetDevicePointer", reason));
+        if state.shared.find(host).is_none() && let Some((start, found)) = state.registered_at(host) {
+            return put(device, state.registered_on_device(start, found)? + (host - start));
         }
         let start = state.shared.start(host).ok_or(Error::INVALID_VALUE)?;
         state.put_on_device(start)?;
@@ -84,16 +106,16 @@ entries! {
         put(flags, found | MAPPED)
     }
 
-    /// Memory of the host that copies may use: all may. Kernels do not reach it, whatever the flags say.
+    /// Memory of the host that copies may use: all may. Kernels reach it by the address that `cudaHostGetDevicePointer` gives.
     fn cudaHostRegister(address: u64, bytes: usize, flags: c_uint) |state| {
         state.register(address, bytes as u64, flags)
     }
 
     fn cudaHostUnregister(address: u64) |state| {
         match state.registered_at(address) {
-            Some((start, _)) if start == address => {
+            Some((start, found)) if start == address => {
                 state.registered.remove(&address);
-                Ok(())
+                found.on_device.map_or(Ok(()), |there| state.free_shared(there))
             }
             Some(_) => Err(Error::INVALID_VALUE),
             None => Err(Error::NOT_REGISTERED),

@@ -71,6 +71,8 @@ pub(crate) struct FunctionSettings {
 pub(crate) struct Registered {
     pub(crate) bytes: u64,
     pub(crate) flags: c_uint,
+    /// The address by which kernels reach it.
+    pub(crate) on_device: Option<u64>,
 }
 
 /// Sizes of a launch between `<<<` and `>>>`.
