@@ -60,6 +60,7 @@ int curandCreateGeneratorHost(any *, int);
 int curandSetPseudoRandomGeneratorSeed(any, unsigned long long);
 int curandSetGeneratorOffset(any, unsigned long long);
 int curandSetGeneratorOrdering(any, int);
+int curandSetQuasiRandomGeneratorDimensions(any, unsigned);
 int curandGenerate(any, any, size_t);
 int curandGenerateUniform(any, any, size_t);
 int curandGenerateUniformDouble(any, any, size_t);
@@ -434,6 +435,34 @@ static const struct { int kind; unsigned first[4], later, behind; float uniform,
     { 161, { 0x2090b348, 0xda7cf0ab, 0x4401906f, 0xcbca470e }, 0xec6a41f7, 0x16fff19a, 0.12720795f, { -1.6164905f, 1.2291554f }, 0.8534689954300143, { -0.5395266959073188, 0.16063334644202293 } },
 };
 
+/* Points 5 to 8 of three dimensions, and what follows in fewer, as NVIDIA's library has them. */
+static int sobol(void) {
+    static const unsigned known[12] = { 0xe0000000, 0xa0000000, 0x20000000, 0x30000000, 0xe0000000, 0x20000000, 0xa0000000, 0x50000000,
+                                        0x20000000, 0xe0000000, 0x60000000, 0xf0000000 };
+    any it;
+    int wrong = curandCreateGenerator(&it, 200) != 0 || curandSetQuasiRandomGeneratorDimensions(it, 3) != 0;
+    wrong += curandSetGeneratorOffset(it, 5) != 0 || curandGenerate(it, place, 12) != 0;
+    back(place, bits, 48);
+    wrong += memcmp(bits, known, 48) != 0 || curandSetQuasiRandomGeneratorDimensions(it, 1) != 0;
+    wrong += curandGenerate(it, place, 2) != 0;
+    back(place, bits, 8);
+    wrong += bits[0] != 0xb0000000 || bits[1] != 0xf0000000;
+    wrong += curandSetGeneratorOffset(it, 0) != 0 || curandGenerateUniform(it, place, COUNT) != 0;
+    back(place, floats, sizeof floats);
+    wrong += floats[0] != 0x1p-33f || floats[1] != 0.5f || floats[2] != 0.75f || moments(0.5, sqrt(1 / 12.0), 0);
+    wrong += curandSetGeneratorOffset(it, 0) != 0 || curandGenerateUniformDouble(it, place, COUNT) != 0;
+    back(place, doubles, sizeof doubles);
+    wrong += doubles[0] != 0x1p-32 || doubles[3] != 0.25 + 0x1p-32 || moments(0.5, sqrt(1 / 12.0), 1);
+    wrong += curandSetQuasiRandomGeneratorDimensions(it, 0) != 104 || curandSetQuasiRandomGeneratorDimensions(it, 20001) != 104;
+    wrong += curandSetQuasiRandomGeneratorDimensions(it, 65) != 103 || curandSetQuasiRandomGeneratorDimensions(it, 64) != 0;
+    wrong += curandSetGeneratorOffset(it, 1000) != 0 || curandGenerate(it, place, 640) != 0;
+    back(place, bits, 2560);
+    wrong += bits[630] != 0x72400000 || bits[639] != 0x5a400000;
+    wrong += curandGenerate(it, place, 63) != 105 || curandGenerateNormal(it, place, 64, 0, 1) != 103;
+    wrong += curandSetPseudoRandomGeneratorSeed(it, 1) != 103 || curandSetGeneratorOrdering(it, 100) != 104;
+    return wrong + (curandSetGeneratorOrdering(it, 201) != 0 || curandDestroyGenerator(it) != 0);
+}
+
 static int randoms(void) {
     int wrong = cudaMalloc(&place, sizeof doubles) != 0;
     for (int i = 0; i < 3; ++i) {
@@ -477,7 +506,7 @@ static int randoms(void) {
     any host, other;
     wrong += curandCreateGeneratorHost(&host, 161) != 0 || curandGenerate(host, bits, 4) != 0 || memcmp(bits, zeros, 16) != 0;
     wrong += curandSetGeneratorOrdering(host, 103) != 0 || curandSetGeneratorOrdering(host, 102) != 103 || curandSetGeneratorOrdering(host, 7) != 104;
-    return wrong + (curandCreateGenerator(&other, 142) != 103 || curandCreateGenerator(&other, 7) != 103);
+    return wrong + sobol() + (curandCreateGenerator(&other, 142) != 103 || curandCreateGenerator(&other, 7) != 103);
 }
 
 static int management(void) {

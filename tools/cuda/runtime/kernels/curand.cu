@@ -1,4 +1,4 @@
-// Kernels of the library that programs load as cuRAND: three generators, and the distributions that are made of their numbers.
+// Kernels of the library that programs load as cuRAND: four generators, and the distributions that are made of their numbers.
 #include "../../../../experiments/applications/cuda.h"
 
 typedef unsigned long long word;
@@ -201,6 +201,23 @@ FUNCTION void of_counters(const request &r) {
         if (begin + i >= 0 && begin + i < (long long)r.count) ((T *)r.values)[begin + i] = made[i];
 }
 
+// Sobol sequences, one dimension behind another: points of Antonov and Saleev's order, of which value i is number (first + i) of its dimension.
+template <int KIND, typename T>
+FUNCTION void of_dimensions(const request &r) {
+    word i = blockIdx.x * (word)BLOCK + threadIdx.x;
+    if (i >= r.count * r.sequences) return;
+    const unsigned *vectors = (const unsigned *)r.states + 32 * (i / r.count);
+    unsigned point = (unsigned)(r.first + i % r.count), gray = point ^ point >> 1, x = 0;
+    for (int bit = 0; bit < 32; ++bit) x ^= gray >> bit & 1 ? vectors[bit] : 0;
+    if constexpr (KIND == BITS) {
+        ((unsigned *)r.values)[i] = x;
+    } else if constexpr (sizeof(T) == 8) {
+        ((double *)r.values)[i] = x * 2.3283064365386963e-10 + 2.3283064365386963e-10;
+    } else {
+        ((float *)r.values)[i] = uniform(x);
+    }
+}
+
 #define KERNEL(name, call) \
     extern "C" __global__ void __launch_bounds__(BLOCK) name(request r) { call(r); }
 #define STATES(name)                                                        \
@@ -214,6 +231,9 @@ FUNCTION void of_counters(const request &r) {
 
 STATES(xorwow)
 STATES(mrg)
+KERNEL(sobol_bits, (of_dimensions<BITS, unsigned>))
+KERNEL(sobol_uniform_f32, (of_dimensions<UNIFORM, float>))
+KERNEL(sobol_uniform_f64, (of_dimensions<UNIFORM, double>))
 KERNEL(philox_bits, (of_counters<BITS, unsigned>))
 KERNEL(philox_uniform_f32, (of_counters<UNIFORM, float>))
 KERNEL(philox_uniform_f64, (of_counters<UNIFORM, double>))

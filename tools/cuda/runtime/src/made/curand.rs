@@ -26,6 +26,7 @@ pub(crate) enum Kind {
     Xorwow,
     Mrg,
     Philox,
+    Sobol,
 }
 
 /// Sequences of XORWOW, of MRG32k3a in either order, and of Philox.
@@ -39,6 +40,8 @@ pub(crate) struct Generator {
     /// Whether values go to memory of the host.
     pub(crate) of_host: bool,
     pub(crate) legacy: bool,
+    /// Of a Sobol sequence.
+    pub(crate) dimensions: u32,
     pub(crate) seed: u64,
     pub(crate) offset: u64,
     pub(crate) stream: Stream,
@@ -57,6 +60,7 @@ impl Generator {
             kind,
             of_host,
             legacy: false,
+            dimensions: 1,
             seed: 0,
             offset: 0,
             stream: std::ptr::null_mut(),
@@ -78,6 +82,7 @@ impl Generator {
             Kind::Mrg if self.legacy => LEGACY_SEQUENCES,
             Kind::Mrg => MRG_SEQUENCES,
             Kind::Xorwow | Kind::Philox => XORWOW_SEQUENCES,
+            Kind::Sobol => self.dimensions.into(),
         }
     }
 
@@ -86,6 +91,7 @@ impl Generator {
             Kind::Xorwow => "xorwow",
             Kind::Mrg => "mrg",
             Kind::Philox => "philox",
+            Kind::Sobol => "sobol",
         }
     }
 }

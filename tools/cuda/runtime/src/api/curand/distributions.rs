@@ -6,7 +6,7 @@ use counterpoint_cuda_capture::{Region, Way};
 
 use super::super::copies::TO_HOST;
 use super::super::entries;
-use super::{KERNELS, NOT_MULTIPLE, TYPE, jumps};
+use super::{KERNELS, NOT_MULTIPLE, TYPE, jumps, sobol};
 use crate::errors::{Error, Result};
 use crate::libraries::Parameters;
 use crate::made::curand::{Generator, Kind};
@@ -60,6 +60,15 @@ impl State {
     fn generate(&mut self, handle: u64, values: u64, count: usize, wanted: Wanted) -> Result {
         let generator = self.generator(handle)?.clone();
         let count = count as u64;
+        let of_dimensions = generator.kind == Kind::Sobol;
+        if of_dimensions && wanted.normal.is_some() {
+            return Err(
+                self.refuse("curandGenerateNormal", "normal values of Sobol sequences are not supported")
+            );
+        }
+        if of_dimensions && !count.is_multiple_of(generator.sequences()) {
+            return Err(NOT_MULTIPLE);
+        }
         if wanted.normal.is_some() && !count.is_multiple_of(2) {
             return Err(NOT_MULTIPLE);
         }
@@ -89,6 +98,12 @@ impl State {
             let [first, skipped, counters] = generator.counters(count, wanted.bytes == 8);
             let words = [values, 0, count, first, 0, generator.seed, generator.position, skipped];
             (counters, Parameters::default().words(words), count)
+        } else if self.generator(handle)?.kind == Kind::Sobol {
+            let states = self.vectors(handle, stream)?;
+            let generator = self.generator(handle)?;
+            let points = count / generator.sequences();
+            let words = [values, states, points, generator.made, generator.sequences(), 0, 0, 0];
+            (count, Parameters::default().words(words), points)
         } else {
             let units = if wanted.normal.is_some() { count / 2 } else { count };
             let states = self.states(handle, units, stream)?;
@@ -122,12 +137,29 @@ impl State {
             let first = if generator.kind == Kind::Mrg { jumps::mrg } else { jumps::xorwow };
             let states = first(generator.seed, generator.offset, sequences, generator.ready..needed);
             let bytes: Vec<u8> = states.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
-            let region = Region::line(place + generator.ready * STATE, bytes.len() as u64);
-            self.device.write(region, &bytes)?;
-            self.note_copy(Way::In, region, &bytes, stream, true);
+            self.write_states(place + generator.ready * STATE, &bytes, stream)?;
             self.generator(handle)?.ready = needed;
         }
         Ok(place)
+    }
+
+    /// The vectors of a Sobol sequence on the device.
+    fn vectors(&mut self, handle: u64, stream: u32) -> Result<u64> {
+        if let Some(place) = self.generator(handle)?.states {
+            return Ok(place);
+        }
+        let bytes: Vec<u8> = sobol::vectors().iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
+        let place = self.allocate(bytes.len() as u64)?;
+        self.generator(handle)?.states = Some(place);
+        self.write_states(place, &bytes, stream)?;
+        Ok(place)
+    }
+
+    fn write_states(&mut self, place: u64, bytes: &[u8], stream: u32) -> Result {
+        let region = Region::line(place, bytes.len() as u64);
+        self.device.write(region, bytes)?;
+        self.note_copy(Way::In, region, bytes, stream, true);
+        Ok(())
     }
 }
 

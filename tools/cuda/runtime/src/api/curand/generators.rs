@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use super::super::entries;
 use super::TYPE;
+use super::sobol::DIMENSIONS;
 use crate::errors::{Error, Result};
 use crate::foreign::put;
 use crate::made::Stream;
@@ -15,11 +16,9 @@ use crate::state::State;
 const VERSION: [c_int; 3] = [10, 4, 0];
 
 /// Kinds that are not supported, by their numbers.
-const OTHERS: [(c_int, &str); 7] = [
+const OTHERS: [(c_int, &str); 5] = [
     (141, "CURAND_RNG_PSEUDO_MTGP32"),
     (142, "CURAND_RNG_PSEUDO_MT19937"),
-    (200, "CURAND_RNG_QUASI_DEFAULT"),
-    (201, "CURAND_RNG_QUASI_SOBOL32"),
     (202, "CURAND_RNG_QUASI_SCRAMBLED_SOBOL32"),
     (203, "CURAND_RNG_QUASI_SOBOL64"),
     (204, "CURAND_RNG_QUASI_SCRAMBLED_SOBOL64"),
@@ -28,6 +27,9 @@ const OTHERS: [(c_int, &str); 7] = [
 /// Orders of values: the best one, which is the default, and that of older versions.
 const ORDERS: [c_int; 2] = [100, 101];
 const LEGACY: c_int = 103;
+const OF_DIMENSIONS: c_int = 201;
+/// Dimensions that NVIDIA's library has.
+const MOST_DIMENSIONS: u32 = 20_000;
 
 impl State {
     fn create(&mut self, place: *mut u64, kind: c_int, of_host: bool) -> Result {
@@ -35,6 +37,7 @@ impl State {
             100 | 101 => Kind::Xorwow,
             121 => Kind::Mrg,
             161 => Kind::Philox,
+            200 | 201 => Kind::Sobol,
             _ => {
                 let Some((_, name)) = OTHERS.iter().find(|(number, _)| *number == kind) else {
                     return Err(TYPE);
@@ -81,6 +84,9 @@ entries! {
 
     fn curandSetPseudoRandomGeneratorSeed(generator: u64, seed: u64) |state| {
         let generator = state.generator(generator)?;
+        if generator.kind == Kind::Sobol {
+            return Err(TYPE);
+        }
         generator.seed = seed;
         generator.begin();
         Ok(())
@@ -94,6 +100,9 @@ entries! {
     }
 
     fn curandSetGeneratorOrdering(generator: u64, order: c_int) |state| {
+        if state.generator(generator)?.kind == Kind::Sobol {
+            return if order == OF_DIMENSIONS { Ok(()) } else { Err(Error::INVALID_VALUE) };
+        }
         let legacy = match order {
             LEGACY => true,
             _ if ORDERS.contains(&order) => false,
@@ -109,9 +118,17 @@ entries! {
     }
 
     /// Only sequences that are not random have dimensions.
-    fn curandSetQuasiRandomGeneratorDimensions(generator: u64, _dimensions: u32) |state| {
-        state.generator(generator)?;
-        Err(TYPE)
+    fn curandSetQuasiRandomGeneratorDimensions(generator: u64, dimensions: u32) |state| {
+        let found = state.generator(generator)?;
+        match dimensions {
+            _ if found.kind != Kind::Sobol => Err(TYPE),
+            1..=DIMENSIONS => {
+                found.dimensions = dimensions;
+                Ok(())
+            }
+            0 | MOST_DIMENSIONS.. if dimensions != MOST_DIMENSIONS => Err(Error::INVALID_VALUE),
+            _ => Err(state.refuse("curandSetQuasiRandomGeneratorDimensions", "more than 64 dimensions are not supported")),
+        }
     }
 
     /// States are made when values are wanted.

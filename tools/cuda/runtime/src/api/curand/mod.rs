@@ -1,11 +1,13 @@
 //! The functions that the host calls of cuRAND. Their kernels are in `kernels/curand.cu`.
 //!
 //! Values are those of NVIDIA's library in the order that is its default, as long as a generator makes values of one kind: value `i` is the next one
-//! of sequence `i` modulo the number of sequences. A normal distribution takes two numbers for a pair of values.
+//! of sequence `i` modulo the number of sequences. A normal distribution takes two numbers for a pair of values. Sobol sequences have their dimensions
+//! one behind another.
 
 pub(super) mod distributions;
 pub(super) mod generators;
 mod jumps;
+mod sobol;
 
 use crate::errors::{Error, Result};
 use crate::libraries::{Kernels, own};
