@@ -11,7 +11,7 @@ use crate::expectations;
 use crate::fold::{Piece, fold};
 use crate::held::Held;
 use crate::journal::Recorded;
-use crate::paths::{LEAST_FOUND, Paths, find};
+use crate::paths::{LEAST_FOUND, Paths, finder};
 use crate::phases::{Contents, LITTLE, RecordedStep, Source, copied, lines, phases};
 use crate::record::{Blob, Entry, Region, Way};
 use crate::store::Store;
@@ -282,10 +282,11 @@ impl Writer<'_> {
 
     /// The buffer, with the first element and their number, of which the host has received these bytes.
     fn received(&self, bytes: &[u8]) -> Option<(String, u64, u64)> {
+        let find = finder(bytes);
         self.held.iter().find_map(|(address, held)| {
             let at = held.received.iter().find_map(|range| {
                 let part = &held.bytes[range.start as usize..range.end as usize];
-                Some(range.start + find(part, bytes)?)
+                Some(range.start + find(part)?)
             })?;
             let (buffer, _) = self.buffers.at(*address)?;
             let (size, length) = (buffer.element.bytes, bytes.len() as u64);

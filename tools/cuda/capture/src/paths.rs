@@ -1,11 +1,12 @@
 //! The files of the program: the bytes that went to the device unchanged, and the files' names in the
 //! application.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 use crate::journal::Recorded;
 use crate::record::{Blob, Entry, Way};
@@ -81,10 +82,11 @@ impl Paths {
         if bytes.iter().all(|byte| *byte == bytes[0]) {
             return None;
         }
+        let find = finder(bytes);
         read.iter().find_map(|(path, to)| {
             let file = self.files.get(path)?.bytes.as_ref()?;
             let file = file.get(..*to as usize).unwrap_or(file);
-            find(file, bytes).map(|at| (path.clone(), at))
+            find(file).map(|at| (path.clone(), at))
         })
     }
 
@@ -166,7 +168,9 @@ fn free_name(folder: &str, path: &str, is_free: impl Fn(&str) -> bool) -> String
     std::iter::once(format!("{folder}{own}")).chain(numbered).find(|name| is_free(name)).unwrap_or_default()
 }
 
-/// Offset of the bytes `bytes` in `all`.
-pub(crate) fn find(all: &[u8], bytes: &[u8]) -> Option<u64> {
-    memmem::find(all, bytes).map(|at| at as u64)
+/// A search for bytes in others: their offset there. The bytes may be many, so that what the search needs to know of them is found out once, when
+/// something is as long as they are.
+pub(crate) fn finder(bytes: &[u8]) -> impl Fn(&[u8]) -> Option<u64> {
+    let finder = LazyCell::new(move || Finder::new(bytes));
+    move |all| if all.len() < bytes.len() { None } else { finder.find(all).map(|at| at as u64) }
 }
