@@ -321,14 +321,15 @@ static int watched(void) {
     return wrong != 0;
 }
 
-/* Memory that is registered serves copies, once. */
+/* Memory that is registered serves copies, once, and kernels. */
 static int registered(void) {
     static int memory[256];
-    void *place;
+    void *place, *again;
     int wrong = cudaHostRegister(memory, sizeof memory, 2) != 0;
     wrong += cudaHostRegister(memory, sizeof memory, 2) != 712;
-    /* Kernels do not reach it. */
-    wrong += cudaHostGetDevicePointer(&place, memory + 1, 0) != 801;
+    wrong += cudaHostGetDevicePointer(&place, memory + 1, 0) != 0 || cudaHostGetDevicePointer(&again, memory, 0) != 0;
+    memory[1] = 7;
+    wrong += (char *)place - (char *)again != sizeof(int) || *(int *)place != 7;
     return wrong + (cudaHostUnregister(memory) != 0) + (cudaHostUnregister(memory) != 713);
 }
 

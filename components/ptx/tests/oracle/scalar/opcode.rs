@@ -146,6 +146,10 @@ impl<'a> Opcode<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         let mut words: Vec<&str> = text.split('.').collect();
         let head = words.remove(0);
+        if text == "mad.f32" {
+            // NVIDIA's assembler makes FFMA.FTZ of it.
+            words.push("ftz");
+        }
         let types = words.iter().filter_map(|word| Type::parse(word)).collect();
         Opcode { text, head, words, types }
     }
