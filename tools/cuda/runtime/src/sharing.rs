@@ -33,8 +33,8 @@ impl State {
         Ok(start)
     }
 
-    /// Has kernels reach memory that the program has already: its pages are also those of a block, whose address is the result. Without
-    /// `cudaHostUnregister` they stay so.
+    /// Has kernels reach memory that the program has already: its pages are also those of a block, whose address is the result. The
+    /// program keeps these pages when the block is freed.
     pub(crate) fn share_registered(&mut self, host: u64, bytes: u64) -> Result<u64> {
         let first = host / PAGE * PAGE;
         let length = (host + bytes).checked_next_multiple_of(PAGE).ok_or(Error::INVALID_VALUE)? - first;

@@ -40,9 +40,7 @@ impl State {
         self.registered.insert(address, Registered { bytes, flags, on_device: None });
         Ok(())
     }
-}
 
-impl State {
     /// The address by which kernels reach registered memory.
     fn registered_on_device(&mut self, start: u64, found: Registered) -> Result<u64> {
         if let Some(there) = found.on_device {

@@ -93,28 +93,30 @@ impl State {
         let stream = self.stream(stream)?;
         let [mean, deviation] = wanted.normal.unwrap_or_default().map(f64::to_bits);
         let name = format!("{}_{}", self.generator(handle)?.name(), wanted.name);
-        let (threads, parameters, made) = if self.generator(handle)?.kind == Kind::Philox {
-            let generator = self.generator(handle)?;
-            let [first, skipped, counters] = generator.counters(count, wanted.bytes == 8);
-            let words = [values, 0, count, first, 0, generator.seed, generator.position, skipped];
-            (counters, Parameters::default().words(words), count)
-        } else if self.generator(handle)?.kind == Kind::Sobol {
-            let states = self.vectors(handle, stream)?;
-            let generator = self.generator(handle)?;
-            let points = count / generator.sequences();
-            let words = [values, states, points, generator.made, generator.sequences(), 0, 0, 0];
-            (count, Parameters::default().words(words), points)
-        } else {
-            let units = if wanted.normal.is_some() { count / 2 } else { count };
-            let states = self.states(handle, units, stream)?;
-            let generator = self.generator(handle)?;
-            let sequences = generator.sequences();
-            let first = generator.made % sequences;
-            let words = [values, states, units, first, sequences, 0, 0, 0];
-            (units.min(sequences), Parameters::default().words(words), units)
+        let (threads, words, made) = match self.generator(handle)?.kind {
+            Kind::Philox => {
+                let generator = self.generator(handle)?;
+                let [first, skipped, counters] = generator.counters(count, wanted.bytes == 8);
+                let words = [values, 0, count, first, 0, generator.seed, generator.position, skipped];
+                (counters, words, count)
+            }
+            Kind::Sobol => {
+                let states = self.vectors(handle, stream)?;
+                let generator = self.generator(handle)?;
+                let points = count / generator.sequences();
+                (count, [values, states, points, generator.made, generator.sequences(), 0, 0, 0], points)
+            }
+            Kind::Xorwow | Kind::Mrg => {
+                let units = if wanted.normal.is_some() { count / 2 } else { count };
+                let states = self.states(handle, units, stream)?;
+                let generator = self.generator(handle)?;
+                let sequences = generator.sequences();
+                let first = generator.made % sequences;
+                (units.min(sequences), [values, states, units, first, sequences, 0, 0, 0], units)
+            }
         };
         let blocks = u32::try_from(threads.div_ceil(THREADS.into())).map_err(|_| Error::INVALID_VALUE)?;
-        let parameters = parameters.words([mean, deviation]);
+        let parameters = Parameters::default().words(words).words([mean, deviation]);
         self.launch_of_library(&KERNELS, &name, ([blocks, 1, 1], THREADS), parameters, stream)?;
         self.generator(handle)?.made += made;
         Ok(())
