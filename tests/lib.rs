@@ -6,6 +6,7 @@
 pub mod command;
 pub mod launches;
 pub mod observed;
+pub mod pages;
 pub mod points;
 pub mod probe;
 pub mod quarters;

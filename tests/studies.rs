@@ -293,6 +293,15 @@ fn a_run_may_have_another_application_in_place_of_one() {
 }
 
 #[test]
+fn a_filter_that_no_point_matches_is_an_error() {
+    let called =
+        Folder::new().study("scales: { small: { size: small } }\nruns: { a: {} }\n", &["--filter", "V /"]);
+    assert_ne!(called.status, SUCCESS);
+    assert!(called.err.contains("the name of none of 2 points has `V /` in it"), "{}", called.err);
+    assert!(called.err.contains("one is `tiny / v / 0 / a`"), "{}", called.err);
+}
+
+#[test]
 fn what_a_scale_sets_wins_over_what_is_set_for_an_application() {
     let folder = Folder::new();
     let path = folder.path("vecadd/vecadd.yaml").display().to_string();

@@ -4,5 +4,6 @@
 
 mod labels;
 mod machines;
+mod page;
 mod studies;
 mod timing;

@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod kernels;
+mod page;
 mod policies;
 mod studies;

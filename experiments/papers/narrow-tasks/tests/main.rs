@@ -7,6 +7,7 @@ mod irregular;
 mod master_kernel;
 mod measured;
 mod model_costs;
+mod page;
 mod pagoda;
 mod refused;
 mod rivals;

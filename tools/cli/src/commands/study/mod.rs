@@ -100,6 +100,9 @@ impl Study {
             Ok(plan) => plan,
             Err(report) => return fail(&[report.into()], console),
         };
+        if let Some(message) = self.filter.as_deref().and_then(|filter| unmatched(&plan, filter)) {
+            return fail(&[RunError::Usage(message)], console);
+        }
         let folder = self.out.clone().unwrap_or_else(|| default_folder(&plan));
         if let Some(status) = self.on_cluster(&plan, &folder, registry, console)? {
             return Ok(status);
@@ -202,6 +205,20 @@ fn note_version(other: Option<&str>, console: &mut Console<'_>) -> io::Result<()
             "note: the folder was version {other}'s of the command, and this is {own}: its points are kept, and those of {own} are run"
         )
     })
+}
+
+/// The message for a filter that no point matches, with the point that matches it in other letter case, or the first one.
+fn unmatched(plan: &Plan, filter: &str) -> Option<String> {
+    let names = || plan.points.iter().map(|point| point.name());
+    if names().any(|name| name.contains(filter)) {
+        return None;
+    }
+    let lower = filter.to_lowercase();
+    let near = names().find(|name| name.to_lowercase().contains(&lower)).or_else(|| names().next())?;
+    Some(format!(
+        "--filter: the name of none of {} points has `{filter}` in it; one is `{near}`",
+        plan.points.len()
+    ))
 }
 
 fn default_folder(plan: &Plan) -> PathBuf {
