@@ -1,5 +1,7 @@
 //! The page's tables are those that its studies compute: of each table the rows that take seconds.
 
+use counterpoint_cli::SUCCESS;
+use counterpoint_tests::command::call;
 use counterpoint_tests::pages::{Point, Table, find, study, value};
 
 const PAGE: &str = include_str!("../README.md");
@@ -92,5 +94,33 @@ mod slow {
             ("PPCS, random", "ppcs_at_random"),
         ];
         Table::of(PAGE, "Random order").rows(&["BFS"]).assert_columns(&columns, |_| baseline(&points));
+    }
+
+    /// The share of issue slots of 3MM that wait for the load-store unit, and accesses of the L2's slices.
+    #[test]
+    #[ignore = "slow: cargo xtask slow"]
+    fn three_products_wait_for_the_load_store_units_as_the_page_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().display().to_string();
+        let words = ["--runtime", "serial", "--policy", "fifo", "--out", &out, "--quiet"];
+        let called = call(&[&["run", "crcs-64sm-pcie3-ssd", "3mm"], &words[..]].concat());
+        assert_eq!(called.status, SUCCESS, "{}", called.err);
+        let stats = std::fs::read_to_string(folder.path().join("stats.csv")).unwrap();
+        let count = |line: &str| line.split(',').nth(2)?.parse::<f64>().ok();
+        let of = |begin: &str| stats.lines().find(|line| line.starts_with(begin)).and_then(count).unwrap();
+        let slots = stats.lines().filter(|line| line.starts_with("machine.sms.issue_slots,"));
+        let all: f64 = slots.filter_map(count).sum();
+        let waiting = 100.0 * of("machine.sms.issue_slots,memory_pipeline,") / all;
+        assert!(
+            PAGE.contains(&format!("{waiting:.0} % of all issue slots wait for the memory pipeline")),
+            "{waiting}"
+        );
+        for slice in 0..6 {
+            let accesses = of(&format!("gpu.l2[{slice}],L2_total_cache_accesses,")) / 1e6;
+            assert!(
+                PAGE.contains(&format!("with {accesses:.2} million accesses each")),
+                "{slice}: {accesses}"
+            );
+        }
     }
 }

@@ -86,7 +86,7 @@ mod slow {
     #[test]
     #[ignore = "slow: cargo xtask slow"]
     fn pairs_gain_what_the_page_says() {
-        assert_figure_7(&["BP-1/NW"]);
+        assert_figure_7(&["BP-1/LUD"]);
     }
 
     #[test]
