@@ -7,8 +7,11 @@ counterpoint_framework::variants! {
 
     mod lrr::LooseRoundRobin;
     pub(super) mod gto::GreedyThenOldest;
+    mod gty::GreedyThenYoungest;
     mod two_level::TwoLevel;
 }
+
+mod greedy;
 
 use counterpoint_ptx::Class;
 
