@@ -1,25 +1,18 @@
 //! Tables of a paper's page, held against the studies that compute them.
 
-use std::collections::BTreeMap;
-
-use counterpoint_cli::SUCCESS;
-
-use crate::command::call;
-use crate::points::table;
-
-/// A point of a study, by the names of dimensions and values.
-pub type Point = BTreeMap<String, String>;
+pub use crate::points::Point;
+use crate::points::run_points;
 
 /// Runs the points of a study whose names contain one of these texts, and returns them.
 pub fn study(name: &str, arguments: &[&str], filters: &[&str]) -> Vec<Point> {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().display().to_string();
+    let mut points = Vec::new();
     for filter in filters {
-        let words = ["study", name, "--filter", filter, "--out", &out, "--quiet"];
-        let called = call(&[&words, arguments].concat());
-        assert_eq!(called.status, SUCCESS, "{name}: {}", called.err);
+        // The table of a folder has the points of all runs so far.
+        points = run_points(name, filter, &out, arguments);
     }
-    table(&std::fs::read_to_string(format!("{out}/results.csv")).unwrap())
+    points
 }
 
 /// A value of a point, if it has this column and a number in it.
@@ -63,6 +56,7 @@ impl Table {
             let row = texts[..named].join(" / ");
             let cells = head.iter().zip(texts).skip(named).flat_map(|(column, text)| {
                 let found = numbers(&text);
+                assert!(!found.is_empty() || ["", "–"].contains(&&*text), "`{text}` is no number");
                 let alone = found.len() == 1;
                 let named =
                     move |place: usize| if alone { column.clone() } else { format!("{column} {place}") };
@@ -108,6 +102,16 @@ impl Table {
         });
     }
 
+    /// Compares these columns, each with a point and a column of the study.
+    #[track_caller]
+    pub fn assert_points(self, cells: &[(&str, Option<&Point>, &str)]) {
+        let shown: Vec<&str> = cells.iter().map(|(shown, ..)| *shown).collect();
+        self.columns(&shown).assert(|_, column| {
+            let (_, point, name) = cells.iter().find(|(shown, ..)| *shown == column)?;
+            value((*point)?, name)
+        });
+    }
+
     /// Compares each cell with the value that `of` finds by its row and column, to as many decimals as the cell shows.
     #[track_caller]
     pub fn assert(&self, of: impl Fn(&str, &str) -> Option<f64>) {
@@ -139,7 +143,8 @@ fn heads(line: &str) -> Vec<String> {
     split(line).into_iter().map(head).collect()
 }
 
-/// The numbers that a cell begins with, each with its decimals: all of it but a unit and what is in brackets.
+/// Numbers at the beginning of a cell, each with the count of its decimals. A unit or a value in brackets may follow; a cell with other text
+/// has no numbers.
 fn numbers(text: &str) -> Vec<(f64, i32)> {
     let number = |word: &str| {
         let word = word.replace(',', "");

@@ -1,4 +1,4 @@
-//! Points of studies, run at their smallest scale.
+//! Points of studies: their tables, and checks of a study at its smallest scale.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,19 @@ use counterpoint_simulation::registry_with;
 use crate::command::call;
 use crate::support::root;
 
+/// A point of a study: fields by name of the column.
+pub type Point = BTreeMap<String, String>;
+
+/// Runs the points of a study whose names contain a text, with more arguments, and returns the table of the folder.
+pub fn run_points(name: &str, filter: &str, out: &str, arguments: &[&str]) -> Vec<Point> {
+    let words = ["study", name, "--filter", filter, "--out", out, "--quiet"];
+    let called = call(&[&words, arguments].concat());
+    assert_eq!(called.status, SUCCESS, "{name}: {}", called.err);
+    table(&std::fs::read_to_string(format!("{out}/results.csv")).unwrap())
+}
+
 /// A table as rows of fields by name of the column.
-pub fn table(text: &str) -> Vec<BTreeMap<String, String>> {
+pub fn table(text: &str) -> Vec<Point> {
     let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
     let names = lines.next().unwrap();
     lines.map(|line| names.iter().cloned().zip(line).collect()).collect()
@@ -30,10 +41,7 @@ pub fn assert_sound_on(arguments: &[&str], studies: &[Sound]) {
     let folder = tempfile::tempdir().unwrap();
     for (name, filter, points, columns) in studies {
         let out = folder.path().join(name).display().to_string();
-        let study = ["study", name, "--scale", "small", "--filter", filter, "--out", &out, "--quiet"];
-        let called = call(&[&study, arguments].concat());
-        assert_eq!(called.status, SUCCESS, "{name}: {}", called.err);
-        let rows = table(&std::fs::read_to_string(format!("{out}/results.csv")).unwrap());
+        let rows = run_points(name, filter, &out, &[&["--scale", "small"], arguments].concat());
         assert_eq!(rows.len(), *points, "{name}");
         for column in *columns {
             for row in &rows {

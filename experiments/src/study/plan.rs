@@ -67,6 +67,11 @@ impl Point {
     pub fn name(&self) -> String {
         self.labels.join(" / ")
     }
+
+    /// Whether its name has the text of a filter in it, if there is one.
+    pub fn matches(&self, filter: Option<&str>) -> bool {
+        filter.is_none_or(|filter| self.name().contains(filter))
+    }
 }
 
 /// The dimensions that every study has; varied settings stand between the second and the third.

@@ -78,7 +78,7 @@ impl Observed {
         let (study, keys) = index::read_plan(folder)?;
         let mut points: BTreeMap<PointKey, Vec<usize>> = BTreeMap::new();
         for (point, key) in keys.iter().enumerate() {
-            if filter.is_none_or(|filter| study.points[point].name().contains(filter)) {
+            if study.points[point].matches(filter) {
                 points.entry(key.clone()).or_default().push(point);
             }
         }

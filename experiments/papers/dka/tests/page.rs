@@ -67,17 +67,14 @@ mod slow {
     #[ignore = "slow: cargo xtask slow"]
     fn pairs_and_triples_of_equal_numbers_of_batches_are_as_the_page_says() {
         let points = study("dka-figure-12-pairs", PAPER, &["/ 6 /"]);
-        let runs = [
-            ("one after another", "serial"),
-            ("two, allocator", "pairs"),
-            ("three, [8, 7]", "split_8_7"),
-            ("[8, 8]", "split_8_8"),
-            ("[9, 7]", "split_9_7"),
-        ];
-        for (column, run) in runs {
-            let point = || find(&points, &[("run", run)]);
-            Table::of(PAGE, "Figure 12").rows(&["6"]).assert_columns(&[(column, "ipc")], |_| point());
-        }
+        let of = |run| find(&points, &[("run", run)]);
+        Table::of(PAGE, "Figure 12").rows(&["6"]).assert_points(&[
+            ("one after another", of("serial"), "ipc"),
+            ("two, allocator", of("pairs"), "ipc"),
+            ("three, [8, 7]", of("split_8_7"), "ipc"),
+            ("[8, 8]", of("split_8_8"), "ipc"),
+            ("[9, 7]", of("split_9_7"), "ipc"),
+        ]);
     }
 
     #[test]
@@ -129,25 +126,22 @@ mod slow {
     #[ignore = "slow: cargo xtask slow"]
     fn a_pair_converges_as_the_page_says() {
         let points = study("dka-table-4", PAPER, &["pattern-match"]);
-        for (column, run, value) in [
-            ("decisions a pair, 16 bits", "half", "decisions_a_pair"),
-            ("double", "double", "decisions_a_pair"),
-            ("steps of pairs", "half", "rounds"),
-        ] {
-            let point = || find(&points, &[("run", run)]);
-            Table::of(PAGE, "Table 4").rows(&["PM"]).assert_columns(&[(column, value)], |_| point());
-        }
+        let of = |run| find(&points, &[("run", run)]);
+        Table::of(PAGE, "Table 4").rows(&["PM"]).assert_points(&[
+            ("decisions a pair, 16 bits", of("half"), "decisions_a_pair"),
+            ("double", of("double"), "decisions_a_pair"),
+            ("steps of pairs", of("half"), "rounds"),
+        ]);
     }
 
     #[test]
     #[ignore = "slow: cargo xtask slow"]
     fn a_light_program_alone_is_as_the_page_says() {
         let points = study("dka-figure-2", PAPER, &["pattern-match"]);
-        for (column, machine) in
-            [("IPC of 8 SMs, six channels", "six channels"), ("IPC of 8 SMs, in proportion", "in proportion")]
-        {
-            let point = || find(&points, &[("machine", machine), ("sms", "8")]);
-            Table::of(PAGE, "Figure 2").rows(&["PM"]).assert_columns(&[(column, "ipc")], |_| point());
-        }
+        let of = |machine| find(&points, &[("machine", machine), ("sms", "8")]);
+        Table::of(PAGE, "Figure 2").rows(&["PM"]).assert_points(&[
+            ("IPC of 8 SMs, six channels", of("six channels"), "ipc"),
+            ("IPC of 8 SMs, in proportion", of("in proportion"), "ipc"),
+        ]);
     }
 }

@@ -1,25 +1,7 @@
-//! The studies at their smallest scale, and the small tables of the page.
+//! The studies at their smallest scale.
 
-use std::collections::BTreeMap;
-
-use counterpoint_cli::SUCCESS;
-use counterpoint_tests::command::call;
-use counterpoint_tests::points::{assert_sound, table};
-
-type Rows = Vec<BTreeMap<String, String>>;
-
-/// Runs points of a study, and returns its table.
-fn study(name: &str, scale: &str, filter: &str) -> Rows {
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().display().to_string();
-    let called = call(&["study", name, "--scale", scale, "--filter", filter, "--out", &out, "--quiet"]);
-    assert_eq!(called.status, SUCCESS, "{name}: {}", called.err);
-    table(&std::fs::read_to_string(folder.path().join("results.csv")).unwrap())
-}
-
-fn number(row: &BTreeMap<String, String>, column: &str) -> f64 {
-    row[column].parse().unwrap()
-}
+use counterpoint_tests::pages::{find, study, value};
+use counterpoint_tests::points::assert_sound;
 
 #[test]
 fn studies_can_be_run_and_their_points_are_sound() {
@@ -36,13 +18,13 @@ fn studies_can_be_run_and_their_points_are_sound() {
 fn what_is_dirty_at_the_end_counts_as_written() {
     // Everything fits into the L2 and no batch shares a line with another one: each rule writes the same, now or later.
     for program in ["mersenne-twister", "dct-pipeline"] {
-        let rows = study("dka-figure-11", "small", program);
-        let of = |run: &str| rows.iter().find(|row| row["run"] == run).unwrap();
-        let serial = number(of("serial"), "accesses");
-        assert!(number(of("serial"), "left_dirty") > 0.0, "{program}");
+        let points = study("dka-figure-11", &["--scale", "small"], &[program]);
+        let of = |run: &str, column: &str| value(find(&points, &[("run", run)]).unwrap(), column).unwrap();
+        let serial = of("serial", "accesses");
+        assert!(of("serial", "left_dirty") > 0.0, "{program}");
         for run in ["flush", "produced", "half", "protect"] {
-            assert_eq!(number(of(run), "left_dirty"), 0.0, "{program} {run}");
-            assert_eq!(number(of(run), "accesses"), serial, "{program} {run}");
+            assert_eq!(of(run, "left_dirty"), 0.0, "{program} {run}");
+            assert_eq!(of(run, "accesses"), serial, "{program} {run}");
         }
     }
 }

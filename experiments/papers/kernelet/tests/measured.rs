@@ -1,6 +1,6 @@
 //! The page's tables of what is computed from measured rates are those that its studies compute.
 
-use counterpoint_tests::pages::{Point, Table, study, value};
+use counterpoint_tests::pages::{Point, Table, find, study, value};
 
 const PAGE: &str = include_str!("../README.md");
 
@@ -9,8 +9,8 @@ fn kernels_alone_are_predicted_as_the_page_says() {
     let points = study("kernelet-figure-7", &[], &["/ model"]);
     Table::of(PAGE, "Kernels alone").assert(|row, kernel| {
         let (card, what) = row.split_once(", ")?;
-        let of = |point: &&Point| point["machine"] == card && point["application"] == kernel;
-        value(points.iter().find(of)?, &format!("{what}_ipc"))
+        let point = find(&points, &[("machine", card), ("application", kernel)]);
+        value(point?, &format!("{what}_ipc"))
     });
 }
 
@@ -66,9 +66,7 @@ fn of_queues(points: &[Point], row: &str, column: &str) -> Option<f64> {
         "slowest" => ("MC", "slowest_plan"),
         _ => return None,
     };
-    let is_own =
-        |point: &&Point| point["machine"] == machine && point["application"] == mix && point["run"] == run;
-    value(points.iter().find(is_own)?, value_of)
+    value(find(points, &[("machine", machine), ("application", mix), ("run", run)])?, value_of)
 }
 
 #[test]

@@ -187,7 +187,7 @@ pub fn run_points(
 
 /// Whether the filter leaves a point out.
 fn left_out(study: &Study, point: usize, settings: &Settings) -> bool {
-    settings.filter.as_ref().is_some_and(|filter| !study.points[point].name().contains(filter.as_str()))
+    !study.points[point].matches(settings.filter.as_deref())
 }
 
 /// The points that are wanted, those that are the same together, since they are run once; those that take longest come first.

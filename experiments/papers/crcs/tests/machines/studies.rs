@@ -9,9 +9,8 @@ use counterpoint::machine::Disk;
 use counterpoint::run::{RunRequest, load_machine, registry_with};
 use counterpoint::study::{Chosen, KnownValues, Point, Results, Row, load};
 use counterpoint::time::BytesPerSecond;
-use counterpoint_cli::SUCCESS;
-use counterpoint_tests::command::call;
-use counterpoint_tests::points::{assert_sound, table};
+use counterpoint_tests::pages::study;
+use counterpoint_tests::points::assert_sound;
 
 #[test]
 fn every_study_can_be_run_and_its_points_are_sound() {
@@ -28,11 +27,7 @@ fn every_study_can_be_run_and_its_points_are_sound() {
 
 #[test]
 fn the_stages_of_two_programs_on_the_m2050_are_all_of_their_time() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("out").display().to_string();
-    let called = call(&["study", "crcs-figure-2", "--filter", " / 64 / ", "--out", &out, "--quiet"]);
-    assert_eq!(called.status, SUCCESS, "{}", called.err);
-    let rows = table(&std::fs::read_to_string(folder.path().join("out/results.csv")).unwrap());
+    let rows = study("crcs-figure-2", &[], &[" / 64 / "]);
     assert_eq!(
         rows.iter().map(|row| row["application"].as_str()).collect::<Vec<_>>(),
         ["gaussian", "hotspot"]

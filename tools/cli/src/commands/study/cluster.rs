@@ -147,9 +147,7 @@ impl Study {
             Ok(other) => note_version(other.as_deref(), console)?,
             Err(error) => return fail(&[error.into()], console).map(Err),
         }
-        let wanted = |point: usize| {
-            self.filter.as_ref().is_none_or(|filter| plan.points[point].name().contains(filter.as_str()))
-        };
+        let wanted = |point: usize| plan.points[point].matches(self.filter.as_deref());
         let left = left(&keys, folder, wanted);
         if left.is_empty() {
             writeln!(

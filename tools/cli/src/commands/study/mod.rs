@@ -209,10 +209,10 @@ fn note_version(other: Option<&str>, console: &mut Console<'_>) -> io::Result<()
 
 /// The message for a filter that no point matches, with the point that matches it in other letter case, or the first one.
 fn unmatched(plan: &Plan, filter: &str) -> Option<String> {
-    let names = || plan.points.iter().map(|point| point.name());
-    if names().any(|name| name.contains(filter)) {
+    if plan.points.iter().any(|point| point.matches(Some(filter))) {
         return None;
     }
+    let names = || plan.points.iter().map(|point| point.name());
     let lower = filter.to_lowercase();
     let near = names().find(|name| name.to_lowercase().contains(&lower)).or_else(|| names().next())?;
     Some(format!(

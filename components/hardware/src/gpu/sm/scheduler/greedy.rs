@@ -6,8 +6,8 @@ use super::{View, WarpPolicy};
 
 /// An order of warps by age.
 pub(in crate::gpu::sm) trait Order {
-    /// Warps that come before the warp in a slot, whose older warps are given; the slot itself may be among them.
-    fn before(older: u64) -> u64;
+    /// Warps that come before the warp in a slot, whose older warps are given.
+    fn before(slot: u32, older: u64) -> u64;
 }
 
 /// The greedy policy with an order.
@@ -27,7 +27,7 @@ impl<O> Default for Greedy<O> {
 fn first<O: Order>(slots: u64, older: &[u64]) -> u32 {
     let mut slot = slots.trailing_zeros();
     loop {
-        let rest = O::before(older[slot as usize]) & slots & !(1 << slot);
+        let rest = O::before(slot, older[slot as usize]) & slots;
         if rest == 0 {
             return slot;
         }
@@ -54,7 +54,8 @@ impl<O: Order> WarpPolicy for Greedy<O> {
         if ready >> self.last & 1 != 0 {
             return 0;
         }
-        others & (O::before(older[first::<O>(ready, older) as usize]) | 1 << self.last)
+        let first = first::<O>(ready, older);
+        others & (O::before(first, older[first as usize]) | 1 << self.last)
     }
 }
 

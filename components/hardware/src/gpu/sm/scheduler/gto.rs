@@ -13,7 +13,7 @@ pub(in crate::gpu::sm) struct Oldest;
 
 impl Order for Oldest {
     #[inline]
-    fn before(older: u64) -> u64 {
+    fn before(_: u32, older: u64) -> u64 {
         older
     }
 }

@@ -14,8 +14,8 @@ pub(super) struct Youngest;
 
 impl Order for Youngest {
     #[inline]
-    fn before(older: u64) -> u64 {
-        !older
+    fn before(slot: u32, older: u64) -> u64 {
+        !(older | 1 << slot)
     }
 }
 
